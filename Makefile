@@ -1,0 +1,53 @@
+# Two commands set everything up: `make demo` and `make test`. Both make .venv themselves.
+
+PYTHON := .venv/bin/python
+
+# Else pyright asks the network whether there is a newer one.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+.PHONY: demo test git sandbox check docs bench pins upgrade clean
+.DEFAULT_GOAL := test
+.NOTPARALLEL: # two installers in one .venv
+
+demo: .venv/.installed
+	@$(PYTHON) -m pygent_ls demo
+
+# The types take a core for half a minute: they are checked beside the tests, and told after them.
+test: git sandbox .venv/.installed-dev
+	@.ci/test
+
+git:
+	@command -v git >/dev/null || { echo "make: git is missing: install it with your system's package manager" >&2; exit 1; }
+
+sandbox:
+	@.ci/sandbox
+
+check: .venv/.installed-dev
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/pyright
+	.venv/bin/lint-imports
+
+# Pages that are made from the code; a test fails when a committed one differs.
+docs: .venv/.installed
+	$(PYTHON) docs/generate.py
+
+bench: .venv/.installed
+	@for each in benchmarks/*.py; do echo "# $$each"; $(PYTHON) "$$each" || exit 1; done
+
+# The versions that the tests have run with, for everybody: .ci/pins.txt. Run it after `make test`.
+pins: .venv/.installed-dev
+	$(PYTHON) .ci/pins.py >.ci/pins.new && mv .ci/pins.new .ci/pins.txt
+
+# The newest releases that pyproject.toml allows, into .venv; then `make test pins`.
+upgrade:
+	@UPGRADE=1 .ci/venv '.[dev]'
+
+clean:
+	rm -rf .venv build dist
+
+.venv/.installed: pyproject.toml .ci/venv .ci/pins.txt
+	@.ci/venv .
+
+.venv/.installed-dev: pyproject.toml .ci/venv .ci/pins.txt
+	@.ci/venv '.[dev]'

@@ -1,0 +1,34 @@
+"""What a benchmark's figures were measured on, and where they are written."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def described() -> dict[str, Any]:
+    """The machine, and how busy it was."""
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "platform": platform.platform(terse=True),
+        "cpus": os.cpu_count(),
+        "load_1m": round(os.getloadavg()[0], 2),
+        "python": platform.python_version(),
+        "pygls": version("pygls"),
+    }
+
+
+def write_result(name: str, figures: Mapping[str, Any]) -> None:
+    """Write `results/NAME.json`, and print it."""
+    RESULTS.mkdir(exist_ok=True)
+    text = json.dumps({"machine": described(), **figures}, indent=2) + "\n"
+    (RESULTS / f"{name}.json").write_text(text, encoding="utf-8")
+    print(text)

@@ -1,0 +1,6 @@
+"""`python -m pygent_ls`."""
+
+from pygent_ls.cli import main
+
+if __name__ == "__main__":
+    main()

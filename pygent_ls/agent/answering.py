@@ -1,0 +1,44 @@
+"""What an answer to a permission prompt stores, and why it may not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pygent_ls.agent.approver import PermissionAnswer
+from pygent_ls.agent.matching import Match, allows, concerns
+from pygent_ls.agent.rules import Rule, parse
+from pygent_ls.agent.tool import Tool
+from pygent_ls.errors import SettingError
+
+
+def with_rules(
+    answer: PermissionAnswer, proposed: Sequence[str], tool: Tool, subjects: Sequence[str]
+) -> tuple[PermissionAnswer, str]:
+    """The answer with the rules that it stores: those that were proposed, unless the user gave their own.
+
+    Their own may be wider or narrower, but each must be a rule about this call, and those that allow must cover all
+    of it. Else the answer is a `reject_once`, with what the user is to be told. Where nothing was proposed, nothing can
+    be stored.
+    """
+    if answer.outcome not in ("allow_session", "allow_always", "reject_always") or not proposed:
+        return replace(answer, rules=()), ""
+    if answer.rules is None:
+        return replace(answer, rules=tuple(proposed)), ""
+    problem = _problem(answer, tool, subjects)
+    return (replace(answer, outcome="reject_once", rules=()), problem) if problem else (answer, "")
+
+
+def _problem(answer: PermissionAnswer, tool: Tool, subjects: Sequence[str]) -> str:
+    texts = answer.rules or ()
+    rules = [Rule(text=text, decision="allow", origin="session") for text in texts]
+    for rule in rules:
+        try:
+            parse(rule.text)
+        except SettingError as error:
+            return f"No rule was stored, and {tool.name} was rejected: {error}."
+        if rule.tool_name != tool.name or concerns(rule, subjects) is not Match.YES:
+            return f"No rule was stored, and {tool.name} was rejected: {rule.text} is not about what was asked."
+    if rules and answer.allowed and not allows(rules, subjects):
+        return f"No rule was stored, and {tool.name} was rejected: {', '.join(texts)} does not cover what was asked."
+    return ""

@@ -1,0 +1,69 @@
+"""The approver port: who is asked before something happens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from pygent_ls.agent.tool import ToolKind, ToolRisk
+from pygent_ls.agent.workspace import FileChange
+
+PermissionOutcome = Literal["allow_once", "allow_session", "allow_always", "reject_once", "reject_always", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PermissionRequest:
+    """A question to the user."""
+
+    permission_id: str
+    session_id: str
+    turn_id: str
+    tool_id: str
+    tool_name: str
+    input: Mapping[str, Any]
+    risk: ToolRisk
+    action: str
+    """What it will do: the command line, the path and ±lines, the URL."""
+    rules: tuple[str, ...]
+    """The rules that `allow_always` would store, and as denials `reject_always`; none where no rule could be."""
+    source: str = ""
+    """Who asks, where it is not the main conversation: `subagent …`."""
+    changes: tuple[FileChange, ...] = ()
+    title: str = ""
+    """The call in one line, shortened."""
+    kind: ToolKind = "other"
+    read_only: bool = False
+    paths: tuple[Path, ...] = ()
+    """The places that the call names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PermissionAnswer:
+    """What the user chose; `feedback` reaches the model, however they chose."""
+
+    outcome: PermissionOutcome
+    feedback: str = ""
+    by: Literal["user", "mode", "rule"] = "user"
+    """`mode` where nobody could be asked, and both where what was set meanwhile decides; `feedback` says why."""
+    rules: tuple[str, ...] | None = None
+    """The rules to store in place of those of the request; None: the user did not touch them."""
+
+    @property
+    def allowed(self) -> bool:
+        """Whether the call may go on."""
+        match self.outcome:
+            case "allow_once" | "allow_session" | "allow_always":
+                return True
+            case "reject_once" | "reject_always" | "cancelled":
+                return False
+
+
+class Approver(Protocol):
+    """Asks the user."""
+
+    async def approve(self, request: PermissionRequest) -> PermissionAnswer:
+        """Return what the user chose; every odd answer (none, unknown, an error, a client that went) is a
+        `reject_once`. When cancelled, the prompt no longer counts."""
+        ...

@@ -1,0 +1,81 @@
+"""The questioner port: a question of the model to the user, which is no question of permission."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """One of the answers that the user may choose; titles are unique within a question, and one line each."""
+
+    title: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What the user is asked. Without choices it can only be answered in their own words."""
+
+    question_id: str
+    session_id: str
+    tool_id: str
+    text: str
+    choices: tuple[Choice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """The user chose, or wrote, or both; one of the two is not empty."""
+
+    choice: str = ""
+    """The title of one of the choices."""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NotAnswered:
+    """The user closed the question, or answered with something that is no answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class CannotAsk:
+    """The question was not shown to anybody; `reason` tells the model why, and what would work."""
+
+    reason: str
+
+
+QuestionAnswer = Answered | NotAnswered | CannotAsk
+
+AskUser = Callable[[str, Sequence[Choice]], Awaitable[QuestionAnswer]]
+"""Puts one question to the user, by its text and its choices; how a tool reaches the questioner."""
+
+
+class Questioner(Protocol):
+    """Puts questions to the user."""
+
+    async def ask(self, question: Question) -> QuestionAnswer:
+        """Return what the user says, however long they take; every odd answer (none, an unknown title, an error, a
+        client that went) is `NotAnswered`. When cancelled, the question no longer counts."""
+        ...
+
+
+NOBODY = "There is nobody who could be asked. Decide yourself, and say in your answer what you assumed."
+
+
+@dataclass(frozen=True, slots=True)
+class NobodyToAsk:
+    """A questioner where no user is."""
+
+    reason: str = NOBODY
+
+    async def ask(self, question: Question) -> QuestionAnswer:
+        """See the port."""
+        return CannotAsk(self.reason)
+
+
+async def nobody_answers(text: str, choices: Sequence[Choice]) -> QuestionAnswer:
+    """An `AskUser` where no user is."""
+    return CannotAsk(NOBODY)

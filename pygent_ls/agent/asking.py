@@ -1,0 +1,256 @@
+"""Whether a call may run: the rules' verdict, and the user's word where they leave it open."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import posixpath
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pygent_ls.agent.answering import with_rules
+from pygent_ls.agent.approver import Approver, PermissionAnswer, PermissionRequest
+from pygent_ls.agent.asker import AskUser, Choice, Question, QuestionAnswer, Questioner
+from pygent_ls.agent.diffs import touched_by
+from pygent_ls.agent.events import AgentEvent, Notice, PermissionDenied, PermissionRequested, PermissionResolved
+from pygent_ls.agent.messages import TextBlock, ToolUseBlock
+from pygent_ls.agent.permissions import Permissions, Places, Verdict, narrowest_rules, subjects_of
+from pygent_ls.agent.reading_rules import FileRead
+from pygent_ls.agent.sandboxing import SandboxConsent, question_about
+from pygent_ls.agent.secret_keeping import Secrets
+from pygent_ls.agent.shell_reads import reads_of
+from pygent_ls.agent.showing import programs_of
+from pygent_ls.agent.tool import Tool
+from pygent_ls.agent.workspace import EditPlan, FileChange, SandboxState, Workspace
+from pygent_ls.errors import ToolError
+
+
+class DeniedError(Exception):
+    """The call may not run; the text is what the model reads."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Prompt:
+    action: str
+    rules: tuple[str, ...] = ()
+    changes: tuple[FileChange, ...] = ()
+    verdict: Callable[[], Verdict] | None = None
+    """What the rules and the mode say by then; None where only the user can tell."""
+
+
+@dataclass(kw_only=True)
+class Asking:
+    """Judges the calls of one turn, and asks the user about those that the rules leave open."""
+
+    session_id: str
+    turn_id: str
+    emit: Callable[[AgentEvent], Awaitable[None]]
+    workspace: Workspace
+    approver: Approver
+    permissions: Permissions
+    consent: SandboxConsent
+    questioner: Questioner
+    secrets: Secrets
+    working_directory: Path
+    one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while the user is asked anything: calls that only read run side by side, questions do not."""
+    _held_in: set[str] = field(default_factory=set[str])
+    """The calls that run in the sandbox."""
+    _said: dict[str, str] = field(default_factory=dict[str, str])
+    """What the user said when they allowed a call, by its id."""
+    _beside: dict[str, tuple[Path, ...]] = field(default_factory=dict[str, tuple[Path, ...]])
+    """The files that a call's plan holds and its arguments do not name."""
+    _question_ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+    _permission_ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+
+    async def judged(self, tool: Tool, call: ToolUseBlock, sandbox: SandboxState) -> Verdict:
+        """Allow or ask, by the rules alone. Raises `DeniedError`."""
+        if sandbox.kind == "on":
+            self._held_in.add(call.id)
+        verdict = self._verdict(tool, call)
+        if verdict.decision == "deny":
+            raise await self._denied(call, verdict.reason)
+        return verdict
+
+    async def ask(self, tool: Tool, call: ToolUseBlock, *, action: str, changes: Sequence[FileChange]) -> None:
+        """Ask the user, one question at a time. Raises `DeniedError`."""
+        async with self.one_at_a_time:
+            verdict = self._verdict(tool, call)  # an answer to the question before may have settled this one
+            if verdict.decision == "allow":
+                return
+            if verdict.decision == "deny":
+                raise await self._denied(call, verdict.reason)
+            prompt = _Prompt(
+                action=(programs_of(str(call.input.get("command", ""))) if tool.name == "shell" else "") + action,
+                rules=narrowest_rules(tool, self._subjects(tool, call.input)),
+                changes=tuple(changes),
+                verdict=partial(self._verdict, tool, call),
+            )
+            answer = await self._question(tool, call, prompt)
+            self.permissions.remember(answer.rules or (), answer)
+        if not answer.allowed:
+            raise await self._denied(call, _why_rejected(answer))
+
+    async def is_sandboxed(self, tool: Tool, call: ToolUseBlock, state: SandboxState) -> bool:
+        """Whether the call runs in the sandbox. Where that fails the user is asked. Raises `DeniedError`."""
+        if state.kind == "failed" and not self.consent.given:
+            async with self.one_at_a_time:
+                prompt = _Prompt(action=question_about(state, tool.action_for(call.input)))
+                answer = await self._question(tool, call, prompt)
+            if not answer.allowed:
+                raise await self._denied(call, _why_rejected(answer))
+            self.consent.given = answer.outcome != "allow_once"
+        return state.kind == "on"
+
+    async def judged_plan(self, tool: Tool, call: ToolUseBlock, plan: EditPlan) -> Verdict:
+        """Judge a call once more, by all that it writes: a plan may hold files that no argument names.
+
+        Raises `DeniedError`.
+        """
+        named = set(self._paths(tool, call.input))
+        self._beside[call.id] = tuple(path for path in touched_by(plan) if path not in named)
+        verdict = self._verdict(tool, call)
+        if verdict.decision == "deny":
+            raise await self._denied(call, verdict.reason)
+        return verdict
+
+    def questions_of(self, tool_id: str) -> AskUser:
+        """How one call puts its own questions to the user: one at a time with all others."""
+
+        async def ask(text: str, choices: Sequence[Choice]) -> QuestionAnswer:
+            question = Question(
+                question_id=f"{self.turn_id}-q{next(self._question_ids)}",
+                session_id=self.session_id,
+                tool_id=tool_id,
+                text=text,
+                choices=tuple(choices),
+            )
+            async with self.one_at_a_time:
+                return await self.questioner.ask(question)
+
+        return ask
+
+    def remarks_on(self, calls: Sequence[ToolUseBlock]) -> Iterator[TextBlock]:
+        """What the user said when they allowed these calls, for the model to read beside their results."""
+        for call in calls:
+            if said := self._said.pop(call.id, ""):
+                text = f"The user allowed this call, and said: {said}"
+                yield TextBlock(text=f'<user-feedback about="{call.name}">\n{text}\n</user-feedback>')
+
+    def _verdict(self, tool: Tool, call: ToolUseBlock) -> Verdict:
+        given = call.input
+        places = Places(
+            paths=tuple(path.as_posix() for path in self._paths(tool, given)),
+            spelled=tuple(posixpath.normpath(path) for path in tool.paths_in(given) if tool.name != "shell"),
+            folder=self.working_directory.as_posix(),
+            reads=self._reads(tool, given),
+            are_held=call.id in self._held_in,
+        )
+        verdict = self.permissions.decide(tool, self._subjects(tool, given), places)
+        for path in self._beside.get(call.id, ()):
+            name, place = self.workspace.shown(path), Places(paths=(path.as_posix(),), folder=places.folder)
+            verdict = _stricter(verdict, self.permissions.decide(tool, (name,), place), name)
+        return verdict
+
+    def _reads(self, tool: Tool, given: Mapping[str, Any]) -> tuple[FileRead, ...]:
+        """What a command may show of files, where any rule is about reading them."""
+        if tool.name != "shell" or not self.permissions.reading().rules:
+            return ()
+        (line,) = self._subjects(tool, given)
+        return reads_of(line, self.working_directory, self.workspace)
+
+    def _paths(self, tool: Tool, given: Mapping[str, Any]) -> list[Path]:
+        follow = tool.kind not in ("delete", "move")
+        return [self.workspace.resolve(path, follow=follow) for path in tool.paths_in(given)]
+
+    def _subjects(self, tool: Tool, given: Mapping[str, Any]) -> tuple[str, ...]:
+        return subjects_of(tool, given, [self.workspace.shown(path) for path in self._paths(tool, given)])
+
+    async def _question(self, tool: Tool, call: ToolUseBlock, prompt: _Prompt) -> PermissionAnswer:
+        """Put one question to the user, and tell that it was asked and answered."""
+        permission_id = f"{self.turn_id}-p{next(self._permission_ids)}"
+        await self.emit(PermissionRequested(permission_id=permission_id, tool_id=call.id))
+        answer = PermissionAnswer(outcome="cancelled")
+        try:
+            request = PermissionRequest(
+                permission_id=permission_id,
+                session_id=self.session_id,
+                turn_id=self.turn_id,
+                tool_id=call.id,
+                tool_name=tool.name,
+                input=call.input,
+                risk=tool.risk,
+                action=await self.secrets.masked(prompt.action),
+                rules=prompt.rules,
+                changes=await self.secrets.masked_changes(prompt.changes, with_texts=True),
+                title=tool.title_for(call.input),
+                kind=tool.kind,
+                read_only=tool.read_only,
+                paths=tuple(self._paths(tool, call.input)),
+            )
+            given = await self._answer(request, prompt.verdict)
+            answer, problem = with_rules(given, prompt.rules, tool, self._subjects(tool, call.input))
+            if problem:
+                await self.emit(Notice(content=problem, level="warning"))
+            if answer.allowed and answer.feedback:
+                self._said[call.id] = await self.secrets.masked(answer.feedback)
+        finally:  # a question that was asked is answered, also when the turn is cancelled
+            await self.emit(
+                PermissionResolved(permission_id=permission_id, tool_id=call.id, outcome=answer.outcome, by=answer.by)
+            )
+        return answer
+
+    async def _answer(self, request: PermissionRequest, verdict: Callable[[], Verdict] | None) -> PermissionAnswer:
+        """What the user says; or what the mode and the rules say, where they are changed so that there is nothing left
+        to ask: then the question is withdrawn."""
+        while verdict is not None:
+            is_settled = asyncio.timeout(None)
+            try:
+                async with is_settled:
+                    with self.permissions.watched(partial(_look_again, is_settled, verdict)):
+                        return await self.approver.approve(request)
+            except TimeoutError:
+                if not is_settled.expired():
+                    raise
+            settled = verdict()
+            if settled.decision != "ask":
+                outcome = "allow_once" if settled.decision == "allow" else "reject_once"
+                by = "mode" if settled.by == "mode" else "rule"
+                return PermissionAnswer(outcome=outcome, feedback=settled.reason, by=by)
+        return await self.approver.approve(request)
+
+    async def _denied(self, call: ToolUseBlock, reason: str) -> DeniedError:
+        await self.emit(PermissionDenied(tool_id=call.id, tool_name=call.name, reason=reason))
+        return DeniedError(
+            f"Permission denied: {reason.rstrip('.')}. {call.name} was not run and nothing was changed. "
+            "Do not try the same by another way; go on without it, or ask what to do instead."
+        )
+
+
+def _look_again(is_settled: asyncio.Timeout, verdict: Callable[[], Verdict]) -> None:
+    """End the wait for the user where there is nothing left to ask them."""
+    with suppress(ToolError):  # a path that leads elsewhere by now: the user decides, and the tool will say so
+        if not is_settled.expired() and is_settled.when() is None and verdict().decision != "ask":
+            is_settled.reschedule(asyncio.get_running_loop().time())
+
+
+def _stricter(verdict: Verdict, of_file: Verdict, name: str) -> Verdict:
+    """What holds for a call that also writes this file. A rule that allows the call is about its files, too; a mode
+    that passes the call need not pass the file."""
+    match of_file.decision:
+        case "deny":
+            return verdict if verdict.decision == "deny" else replace(of_file, reason=f"{name}: {of_file.reason}")
+        case "ask" if verdict.decision == "allow" and (of_file.by == "rule" or verdict.by == "mode"):
+            return of_file
+        case "ask" | "allow":
+            return verdict
+
+
+def _why_rejected(answer: PermissionAnswer) -> str:
+    if answer.by != "user":
+        return answer.feedback
+    return "the user rejected it." + (f" They said: {answer.feedback}" if answer.feedback else "")

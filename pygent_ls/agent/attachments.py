@@ -1,0 +1,197 @@
+"""What a prompt carries besides its text: files, selections, diagnostics, images, and where the user is."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pygent_ls.agent.diffs import split_lines
+from pygent_ls.agent.messages import Block, ImageBlock, TextBlock
+from pygent_ls.agent.read_log import ReadLog
+from pygent_ls.agent.reading_rules import Reading
+from pygent_ls.agent.workspace import Workspace
+from pygent_ls.errors import ToolError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineRange:
+    """Lines from 1, both ends included."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePart:
+    """A file, or some of its lines, as it is when the turn begins."""
+
+    path: Path
+    lines: LineRange | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectionPart:
+    """Text that the user selected."""
+
+    path: Path
+    lines: LineRange
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiagnosticsPart:
+    """Problems that the editor shows in a file, one line each."""
+
+    path: Path
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditorPart:
+    """Where the user is; background, never a request."""
+
+    active: Path | None
+    visible: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImagePart:
+    """A picture in a file, read when the turn begins."""
+
+    path: Path
+    mime_type: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotePart:
+    """Something that the user named in their words, as text."""
+
+    kind: str
+    text: str
+
+
+Attachment = FilePart | SelectionPart | DiagnosticsPart | EditorPart | ImageBlock | ImagePart | NotePart
+
+PromptPart = str | Attachment
+
+MAX_ATTACHED_CHARS = 100_000
+"""Of one attached file: about 25 000 tokens; the model reads the rest with read_file."""
+
+
+Mask = Callable[[str, str | None], Awaitable[str]]
+"""Takes the secrets out of a text; with it goes the name of the file that it shows, where it does."""
+
+
+async def _as_it_is(text: str, _: str | None) -> str:
+    return text
+
+
+async def render(
+    parts: Sequence[PromptPart],
+    workspace: Workspace,
+    reads: ReadLog,
+    mask: Mask = _as_it_is,
+    reading: Reading | None = None,
+) -> str | tuple[Block, ...]:
+    """The prompt as the model reads it: context blocks first, the user's words last, every text through `mask`.
+
+    Plain text where there is nothing else. A file that cannot be read, or that a rule of `reading` denies, is said so
+    in its place.
+    """
+    reading = reading or Reading()
+    words = await mask("".join(part for part in parts if isinstance(part, str)), None)
+    rendered = [
+        await _masked(_denied(part, workspace, reading) or await _block_of(part, workspace, reads), part, mask)
+        for part in parts
+        if not isinstance(part, str)
+    ]
+    context = tuple(block for block in rendered if block is not None)
+    if not context:
+        return words
+    return (*context, TextBlock(text=words)) if words.strip() else context
+
+
+async def _block_of(part: Attachment, workspace: Workspace, reads: ReadLog) -> Block | None:
+    """What the model sees of an attachment; None where there is nothing to see."""
+    match part:
+        case ImageBlock():
+            return part
+        case ImagePart():
+            return await _image(part, workspace)
+        case FilePart():
+            return _data(await _file(part, workspace, reads))
+        case SelectionPart(path=path, lines=lines, text=text):
+            return _block("selection", workspace.shown(path), text, lines)
+        case DiagnosticsPart(path=path, lines=problems):
+            return _block("diagnostics", workspace.shown(path), "\n".join(problems))
+        case EditorPart(active=active, visible=visible):
+            return _data(_editor(part, workspace)) if active or visible else None
+        case NotePart(kind=kind, text=text):
+            return _data(f'<context kind="{kind}">\n{text}\n</context>')
+
+
+def _denied(part: Attachment, workspace: Workspace, reading: Reading) -> Block | None:
+    """What stands in the place of what a rule denies; None for what may be shown."""
+    if not reading.rules or isinstance(part, ImageBlock | EditorPart | NotePart):
+        return None
+    places = [part.path]
+    with suppress(ToolError):  # outside the workspace its own name is all there is
+        places.append(workspace.resolve(str(part.path)))
+    rule = next((rule for place in places if (rule := reading.denies(workspace.shown(place)))), None)
+    if rule is None:
+        return None
+    return _block(_KINDS[type(part)], workspace.shown(part.path), f"Not shown: the rule {rule.text} denies reading it.")
+
+
+_KINDS = {FilePart: "file", SelectionPart: "selection", DiagnosticsPart: "diagnostics", ImagePart: "image"}
+
+
+async def _masked(block: Block | None, part: Attachment, mask: Mask) -> Block | None:
+    if not isinstance(block, TextBlock):
+        return block
+    path = None if isinstance(part, EditorPart | ImageBlock | NotePart) else part.path.name
+    return replace(block, text=await mask(block.text, path))
+
+
+async def _image(part: ImagePart, workspace: Workspace) -> Block:
+    try:
+        data = await workspace.read_binary(part.path)
+    except ToolError as error:
+        return _block("image", workspace.shown(part.path), f"Could not be read: {error}")
+    return ImageBlock(mime_type=part.mime_type, data=base64.b64encode(data).decode("ascii"))
+
+
+async def _file(part: FilePart, workspace: Workspace, reads: ReadLog) -> str:
+    name = workspace.shown(part.path)
+    try:
+        document = await workspace.read(part.path)
+    except ToolError as error:
+        return f'<context kind="file" path="{name}">\nCould not be read: {error}\n</context>'
+    text = document.text
+    if part.lines is not None:
+        text = "".join(split_lines(text)[part.lines.first - 1 : part.lines.last])
+    elif len(text) <= MAX_ATTACHED_CHARS:
+        reads.record(document)
+    if len(text) > MAX_ATTACHED_CHARS:
+        left_out = len(text) - MAX_ATTACHED_CHARS
+        text = f"{text[:MAX_ATTACHED_CHARS]}\n[… {left_out} characters left out; use read_file …]"
+    return _block("file", name, text, part.lines).text
+
+
+def _block(kind: str, name: str, text: str, lines: LineRange | None = None) -> TextBlock:
+    where = f' lines="{lines.first}-{lines.last}"' if lines else ""
+    return _data(f'<context kind="{kind}" path="{name}"{where}>\n{text}\n</context>')
+
+
+def _data(text: str) -> TextBlock:
+    return TextBlock(text=text, from_outside=True)
+
+
+def _editor(part: EditorPart, workspace: Workspace) -> str:
+    said = [f"Active file: {workspace.shown(part.active)}"] if part.active else []
+    if part.visible:
+        said.append("Visible files: " + ", ".join(workspace.shown(path) for path in part.visible))
+    return '<context kind="editor">\n' + "\n".join(said) + "\n</context>"

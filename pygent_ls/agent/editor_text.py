@@ -1,0 +1,96 @@
+"""What the model reads of what an editor tells beside its documents."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from pygent_ls.agent.editor_state import EditorState, FileProblems, Problem
+from pygent_ls.agent.messages import TextBlock
+from pygent_ls.agent.tool import one_line
+
+# For the model's next call
+
+MAX_NAMES = 10
+"""Files that the background names of one kind: what a screen shows at once."""
+
+MAX_NAME_CHARS = 200
+"""Of a path in the background."""
+
+Shown = Callable[[Path], str]
+
+
+def background(editor: EditorState, shown: Shown) -> TextBlock | None:
+    """Where the user is, for the end of the model's next request; None where the editor does not tell it by itself.
+
+    At most some 6,000 characters: three lists of `MAX_NAMES` names.
+    """
+    if not editor.is_live:
+        return None
+    view, said = editor.view, list[str]()
+    if view.active:
+        said.append(f"Active file: {_name(view.active, shown)}")
+    if view.selected:
+        path, lines = view.selected
+        said.append(f"Selected: {_name(path, shown)}, lines {lines.first} to {lines.last}")
+    if view.visible:
+        said.append(f"Visible files: {_listed([_name(path, shown) for path in view.visible])}")
+    if counts := editor.counts():
+        told = [f"{_name(path, shown)} ({_counted(errors, warnings)})" for path, errors, warnings in counts]
+        said.append(f"Problems that the editor shows, see diagnostics: {_listed(told)}")
+    if not said:
+        return None
+    lines = ["Where the user is now. Background, not a request.", *said]
+    return TextBlock(text='<context kind="editor">\n' + "\n".join(lines) + "\n</context>", from_outside=True)
+
+
+def _name(path: Path, shown: Shown) -> str:
+    return one_line(shown(path), MAX_NAME_CHARS)
+
+
+def _listed(names: Sequence[str]) -> str:
+    left_out = len(names) - MAX_NAMES
+    return ", ".join(names[:MAX_NAMES]) + (f" and {left_out} more" if left_out > 0 else "")
+
+
+# For whoever asks for the diagnostics
+
+MAX_PROBLEMS = 200
+"""Diagnostics in one text: with `MAX_MESSAGE_CHARS` each, what fits into a tool's result."""
+
+MAX_MESSAGE_CHARS = 400
+"""Of one diagnostic: some compilers explain at length."""
+
+
+def problems_text(files: Iterable[FileProblems], shown: Shown) -> str:
+    """The diagnostics as the model reads them: counts, then file by file."""
+    files = list(files)
+    kinds = Counter(each.severity for file in files for each in file.problems)
+    n_with = sum(bool(file.problems) for file in files)
+    counted = _counted(kinds["error"], kinds["warning"], kinds["information"] + kinds["hint"])
+    lines = [f"{counted} in {n_with} file{'s' if n_with != 1 else ''}, as the editor told."]
+    left = MAX_PROBLEMS
+    for file in files:
+        notes = [
+            *(["the file changed since: lines and problems may be others by now"] if file.is_stale else []),
+            *([] if file.is_whole else ["the editor told of these alone; there may be more"]),
+        ]
+        lines.append(_name(file.path, shown) + (f" ({'; '.join(notes)})" if notes else ""))
+        lines += [_line(each) for each in file.problems[: max(left, 0)]] or ["  no problems"]
+        left -= len(file.problems)
+    if left < 0:
+        lines.append(f"[{-left} more left out: name a file]")
+    return "\n".join(lines)
+
+
+def _line(problem: Problem) -> str:
+    origin = f" [{one_line(problem.origin)}]" if problem.origin else ""
+    message = one_line(problem.message, MAX_MESSAGE_CHARS)
+    return f"  {problem.line}:{problem.column} {problem.severity}: {message}{origin}"
+
+
+def _counted(n_errors: int, n_warnings: int, n_others: int = 0) -> str:
+    named = ((n_errors, "error"), (n_warnings, "warning"), (n_others, "remark"))
+    told = [f"{count} {word}{'s' if count != 1 else ''}" for count, word in named if count]
+    return ", ".join(told) or "No problems"

@@ -1,0 +1,278 @@
+"""What a turn tells the world: a closed union of frozen events, in the order they happen."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pygent_ls.agent.approver import PermissionOutcome
+from pygent_ls.agent.messages import Usage
+from pygent_ls.agent.tool import ToolKind, ToolRisk
+from pygent_ls.agent.workspace import FileChange
+from pygent_ls.errors import ModelErrorType
+
+StopReason = Literal[
+    "end_turn",
+    "max_iterations",
+    "token_limit",
+    "budget_limit",
+    "time_limit",
+    "max_output_tokens",
+    "refusal",
+    "loop_detected",
+    "cancelled",
+    "interrupted",
+    "error",
+]
+
+DecidedBy = Literal["user", "rule", "mode", "hook"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Location:
+    """A place that a tool call is about; lines count from 1, both ends belong to it."""
+
+    path: Path
+    first_line: int | None = None
+    last_line: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnQueued:
+    """The session is busy; the turn waits."""
+
+    prompt: str
+    model: str
+    mode: str
+    agent: str
+    type: Literal["turn_queued"] = "turn_queued"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnStarted:
+    """The turn runs now."""
+
+    prompt: str
+    model: str
+    mode: str
+    agent: str
+    type: Literal["turn_started"] = "turn_started"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextDelta:
+    """A piece of text as it comes."""
+
+    item_id: str
+    content: str
+    type: Literal["text_delta"] = "text_delta"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThinkingDelta:
+    """A piece of thinking as it comes."""
+
+    item_id: str
+    content: str
+    type: Literal["thinking_delta"] = "thinking_delta"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """The whole block; it replaces its deltas."""
+
+    item_id: str
+    content: str
+    type: Literal["text"] = "text"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thinking:
+    """The whole block; it replaces its deltas."""
+
+    item_id: str
+    content: str
+    type: Literal["thinking"] = "thinking"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """The model asks for a tool; sent before permission is."""
+
+    tool_id: str
+    tool_name: str
+    input: Mapping[str, Any]
+    title: str
+    kind: ToolKind
+    risk: ToolRisk
+    read_only: bool
+    locations: tuple[Location, ...]
+    type: Literal["tool_call"] = "tool_call"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PermissionRequested:
+    """The user is asked now."""
+
+    permission_id: str
+    tool_id: str
+    type: Literal["permission_requested"] = "permission_requested"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PermissionResolved:
+    """The question is answered."""
+
+    permission_id: str
+    tool_id: str
+    outcome: PermissionOutcome
+    by: DecidedBy
+    type: Literal["permission_resolved"] = "permission_resolved"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PermissionDenied:
+    """The call will not run."""
+
+    tool_id: str
+    tool_name: str
+    reason: str
+    type: Literal["permission_denied"] = "permission_denied"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolProgress:
+    """Live output of a tool."""
+
+    tool_id: str
+    content: str
+    type: Literal["tool_progress"] = "tool_progress"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """A tool call is over; `content` is what the model will read."""
+
+    tool_id: str
+    tool_name: str
+    content: str
+    is_error: bool
+    cached: bool
+    truncated: bool
+    duration_s: float
+    changes: tuple[FileChange, ...] = ()
+    type: Literal["tool_result"] = "tool_result"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageReported:
+    """After each model call: the turn's totals."""
+
+    usage: Usage
+    type: Literal["usage"] = "usage"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlmError:
+    """A model call failed; `withdrawn` names the items whose text no longer counts."""
+
+    error_type: ModelErrorType
+    error_message: str
+    retryable: bool
+    attempt: int
+    will_retry: bool
+    withdrawn: tuple[str, ...] = ()
+    type: Literal["llm_error"] = "llm_error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IterationLimitReached:
+    """The turn has made as many model calls as it may."""
+
+    limit: int
+    value: int
+    type: Literal["iteration_limit_reached"] = "iteration_limit_reached"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenLimitReached:
+    """The turn has used as many tokens as it may."""
+
+    limit: int
+    value: int
+    type: Literal["token_limit_reached"] = "token_limit_reached"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetLimitReached:
+    """The turn has cost as much as it may, in dollars."""
+
+    limit: float
+    value: float
+    type: Literal["budget_limit_reached"] = "budget_limit_reached"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """Something the user should know that is nobody's message."""
+
+    content: str
+    level: Literal["info", "warning", "error"] = "info"
+    type: Literal["notice"] = "notice"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancelled:
+    """The turn was cancelled."""
+
+    type: Literal["cancelled"] = "cancelled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """The turn is over; always the last event, exactly one a turn."""
+
+    stop_reason: StopReason
+    usage: Usage
+    files_changed: tuple[FileChange, ...]
+    type: Literal["finished"] = "finished"
+
+
+AgentEvent = (
+    TurnQueued
+    | TurnStarted
+    | TextDelta
+    | ThinkingDelta
+    | Text
+    | Thinking
+    | ToolCall
+    | PermissionRequested
+    | PermissionResolved
+    | PermissionDenied
+    | ToolProgress
+    | ToolResult
+    | UsageReported
+    | LlmError
+    | IterationLimitReached
+    | TokenLimitReached
+    | BudgetLimitReached
+    | Notice
+    | Cancelled
+    | Finished
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamped:
+    """An event with the turn's state when it happened."""
+
+    event: AgentEvent
+    iteration: int
+    """The turn's model calls so far, from 1; 0 before the first."""
+    total_tokens: int
+
+
+EventSink = Callable[[Stamped], Awaitable[None]]
+"""Where events go; awaited, so a slow consumer slows the turn instead of filling the memory."""

@@ -1,0 +1,97 @@
+"""What a user can accept or reject of an edit plan: its hunks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from pygent_ls.agent.differences import differing_stretches
+from pygent_ls.agent.workspace import CopyBytes, DeleteFile, Document, EditPlan, FileOperation, MoveFile, WriteText
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hunk:
+    """Lines that one operation of a plan changes together; a file that is made or deleted is one hunk.
+
+    Texts are whole lines with their endings, and offsets count characters.
+    """
+
+    id: str
+    """Unique in its plan."""
+    place: int
+    """Which of the plan's operations it belongs to."""
+    kind: Literal["edit", "create", "delete"]
+    path: Path
+    old_start: int
+    """Where `old_text` begins in the text before."""
+    new_start: int
+    """Where `new_text` begins in the text after all of the plan."""
+    old_text: str
+    new_text: str
+
+    @property
+    def new_end(self) -> int:
+        """Where `new_text` ends."""
+        return self.new_start + len(self.new_text)
+
+
+def hunks_of(plan: EditPlan) -> tuple[Hunk, ...]:
+    """The plan's hunks, in order. Moves, copies of bytes and deletions of what is not text have none."""
+    found = (hunk for place, op in enumerate(plan.operations) for hunk in _hunks(op, place))
+    return tuple(replace(hunk, id=str(number)) for number, hunk in enumerate(found, start=1))
+
+
+def _hunks(operation: FileOperation, place: int) -> Iterator[Hunk]:
+    match operation:
+        case WriteText(path=path, before=before, text=new):
+            if before is None:
+                yield _whole(place, "create", path, "", new)
+                return
+            for stretch in differing_stretches(before.text, new):
+                yield Hunk(
+                    id="",
+                    place=place,
+                    kind="edit",
+                    path=path,
+                    old_start=stretch.old_start,
+                    new_start=stretch.new_start,
+                    old_text=before.text[stretch.old_start : stretch.old_end],
+                    new_text=new[stretch.new_start : stretch.new_end],
+                )
+        case DeleteFile(path=path, before=Document(text=old)):
+            yield _whole(place, "delete", path, old, "")
+        case DeleteFile() | MoveFile() | CopyBytes():
+            return
+
+
+def _whole(place: int, kind: Literal["create", "delete"], path: Path, old: str, new: str) -> Hunk:
+    return Hunk(id="", place=place, kind=kind, path=path, old_start=0, new_start=0, old_text=old, new_text=new)
+
+
+def without(plan: EditPlan, rejected: Collection[Hunk]) -> EditPlan:
+    """The plan as it would be had these hunks never been part of it; operations that are left with nothing go."""
+    kept = [
+        _without(operation, [hunk for hunk in rejected if hunk.place == place])
+        for place, operation in enumerate(plan.operations)
+    ]
+    return replace(plan, operations=tuple(operation for operation in kept if operation is not None))
+
+
+def _without(operation: FileOperation, rejected: Collection[Hunk]) -> FileOperation | None:
+    if not rejected:
+        return operation
+    match operation:
+        case WriteText(before=Document() as before, text=text):
+            text = text_without(text, rejected)
+            return None if text == before.text else replace(operation, text=text, diff=None)
+        case _:
+            return None
+
+
+def text_without(text: str, rejected: Collection[Hunk]) -> str:
+    """The new text with the old lines in the places of these hunks, which are all of this file."""
+    for hunk in sorted(rejected, key=lambda each: each.new_start, reverse=True):
+        text = f"{text[: hunk.new_start]}{hunk.old_text}{text[hunk.new_end :]}"
+    return text

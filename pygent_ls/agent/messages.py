@@ -1,0 +1,146 @@
+"""What a conversation is made of. All values are frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+Role = Literal["user", "assistant"]
+
+
+def now() -> datetime:
+    """The current time, in UTC."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextBlock:
+    """Plain text of the user or the model, or something that the user attached."""
+
+    text: str
+    from_outside: bool = False
+    """It is what a file holds, or an editor tells: data, and nobody's order."""
+    type: Literal["text"] = "text"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThinkingBlock:
+    """What the model thought aloud; `signature` is the provider's seal, sent back unchanged."""
+
+    thinking: str
+    signature: str | None = None
+    type: Literal["thinking"] = "thinking"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageBlock:
+    """A picture; `data` is base64."""
+
+    mime_type: str
+    data: str
+    type: Literal["image"] = "image"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolUseBlock:
+    """The model asks for a tool. `id` is unique within the session's history.
+
+    `problem` is set where the arguments that the provider sent were not a JSON object: the call
+    stands in the history with an empty input, so that the next request is valid, and its result
+    quotes the problem.
+    """
+
+    id: str
+    name: str
+    input: Mapping[str, Any]
+    problem: str | None = None
+    type: Literal["tool_use"] = "tool_use"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResultBlock:
+    """What the model reads of a tool call; exactly one for each `ToolUseBlock` of a history."""
+
+    tool_use_id: str
+    content: str
+    is_error: bool = False
+    from_outside: bool = True
+    """It holds, or quotes, what files, programs, web pages or other tools say; False for our own words alone."""
+    type: Literal["tool_result"] = "tool_result"
+
+
+Block = TextBlock | ThinkingBlock | ImageBlock | ToolUseBlock | ToolResultBlock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message. Tool results travel in a `user` message, in the order of their calls."""
+
+    role: Role
+    content: str | tuple[Block, ...]
+    turn_id: str = ""
+    timestamp: datetime = field(default_factory=now)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The content as blocks; plain text is one `TextBlock`."""
+        if isinstance(self.content, str):
+            return (TextBlock(text=self.content),)
+        return self.content
+
+    @property
+    def text(self) -> str:
+        """The text blocks joined; neither thinking nor tools."""
+        return "".join(block.text for block in self.blocks if isinstance(block, TextBlock))
+
+    @property
+    def tool_calls(self) -> tuple[ToolUseBlock, ...]:
+        """The tool calls, in the model's order."""
+        return tuple(block for block in self.blocks if isinstance(block, ToolUseBlock))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens as the provider counted them; `cost_usd` is None where the price is not known."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    cost_usd: float | None = None
+    context_tokens: int = 0
+    """Tokens of the last request and its answer: how full the window is."""
+    context_limit: int | None = None
+
+    @property
+    def total_tokens(self) -> int:
+        """Input (cached or not) and output."""
+        return self.input_tokens + self.output_tokens
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether no model call stands behind it: no token, and no cost."""
+        return self.total_tokens == 0 and self.cost_usd is None
+
+    def plus(self, call: Usage) -> Usage:
+        """The totals after one more model call, or one more turn; a cost that is unknown makes the sum unknown."""
+        if call.is_nothing:  # a turn that ended before its first call
+            return self
+        known = self.is_nothing or self.cost_usd is not None
+        cost = (self.cost_usd or 0.0) + call.cost_usd if known and call.cost_usd is not None else None
+        return Usage(
+            input_tokens=self.input_tokens + call.input_tokens,
+            output_tokens=self.output_tokens + call.output_tokens,
+            cache_read_tokens=self.cache_read_tokens + call.cache_read_tokens,
+            cache_write_tokens=self.cache_write_tokens + call.cache_write_tokens,
+            cost_usd=cost,
+            context_tokens=call.context_tokens or call.total_tokens,
+            context_limit=call.context_limit or self.context_limit,
+        )
+
+
+def user_message(content: str | tuple[Block, ...], *, turn_id: str = "") -> Message:
+    """A message of the user, or tool results on their way back."""
+    return Message(role="user", content=content, turn_id=turn_id)

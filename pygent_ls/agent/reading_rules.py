@@ -1,0 +1,141 @@
+"""What the rules about `read_file` say of every other way to a file's text: searches, differences, copies, commands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+from pygent_ls.agent.matching import Match
+from pygent_ls.agent.rules import AnyCall, PathGlob, Rule
+from pygent_ls.agent.shell_words import ANY
+from pygent_ls.errors import ToolError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pygent_ls.agent.tool import ToolContext
+
+READING = "read_file"
+
+MAX_PAIRS = 200_000
+"""Of characters of a glob and of a path that are compared one by one, which takes about 0.2 s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The deny and ask rules about `read_file`, the deny rules first."""
+
+    rules: tuple[Rule, ...] = ()
+
+    @classmethod
+    def of(cls, rules: Iterable[Rule]) -> Reading:
+        """Those among all rules that keep something from being read."""
+        own = [rule for rule in rules if rule.tool_name == READING and rule.decision != "allow"]
+        return cls(tuple(sorted(own, key=lambda rule: rule.decision != "deny")))
+
+    def denies(self, path: str) -> Rule | None:
+        """The rule that denies reading this shown path."""
+        return next((rule for rule in self.rules if rule.decision == "deny" and _is_about(rule, path)), None)
+
+    def withholds(self, path: str) -> Rule | None:
+        """The rule that keeps this shown path's text from being shown by anything but `read_file`, which would ask or
+        refuse. One that asks for every reading, whatever is read, keeps nothing from a search."""
+        asks = (rule for rule in self.rules if rule.decision == "ask" and isinstance(rule.pattern, PathGlob))
+        return self.denies(path) or next((rule for rule in asks if _is_about(rule, path)), None)
+
+
+def _is_about(rule: Rule, path: str) -> bool:
+    match rule.pattern:
+        case AnyCall():
+            return True
+        case PathGlob() as pattern:
+            return pattern.matches(path)
+        case _:
+            return False
+
+
+# For tools
+
+
+def is_withheld(context: ToolContext, path: Path) -> bool:
+    """Whether the text of the file at this resolved path must not be shown."""
+    return bool(context.reading.rules) and context.reading.withholds(context.workspace.shown(path)) is not None
+
+
+def check_readable(context: ToolContext, path: str) -> None:
+    """Raises `ToolError` where the text of the file must not be shown, by its own path or that of a link to it.
+
+    What a rule asks for may be shown once the model has read it: then the user has said so.
+    """
+    if not context.reading.rules:
+        return
+    workspace = context.workspace
+    for place in dict.fromkeys((workspace.resolve(path), workspace.resolve(path, follow=False))):
+        rule = context.reading.withholds(workspace.shown(place))
+        if rule is None or (rule.decision == "ask" and context.reads.knows(place)):
+            continue
+        how = "Do not try another way; go on without it, or ask what to do instead."
+        if rule.decision == "ask":
+            how = f"Read it with {READING} first, which asks the user."
+        raise ToolError(
+            f"{workspace.shown(place)} is kept from being read by the permission rule {rule.text}, so this cannot be "
+            f"done with it. {how}"
+        )
+
+
+def left_out(n_files: int) -> list[str]:
+    """The line that tells how many files were left out; none where none was."""
+    if n_files == 1:
+        return ["[1 file was left out: a permission rule keeps it from being read.]"]
+    return [f"[{n_files} files were left out: permission rules keep them from being read.]"] if n_files else []
+
+
+# For commands
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileRead:
+    """A file that a command would read, or may read."""
+
+    path: str
+    """As it is shown; holds `ANY` where only running can tell."""
+    is_sure: bool
+
+
+def concerns_reads(rule: Rule, reads: Sequence[FileRead]) -> Match:
+    """How surely a rule about `read_file` is about what a command reads."""
+    return max((_concerns(rule, read) for read in reads), default=Match.NO)
+
+
+def _concerns(rule: Rule, read: FileRead) -> Match:
+    if ANY in read.path:
+        pattern = rule.pattern
+        return Match.MAYBE if isinstance(pattern, PathGlob) and can_meet(pattern.glob, read.path) else Match.NO
+    if not _is_about(rule, read.path):
+        return Match.NO
+    return Match.YES if read.is_sure else Match.MAYBE
+
+
+def can_meet(glob: str, path: str) -> bool:
+    """Whether there could be a path that the glob matches and that the other, in which `ANY` is any text, becomes.
+
+    True where in doubt: `?` and the stars are taken for any text, across folders.
+    """
+    left = re.sub(r"\[[^\]]\]|\*\*/|\?", "*", glob)
+    right = path.replace("*", ANY)
+    if len(left) * len(right) > MAX_PAIRS:
+        return True
+    # after each pair of beginnings, whether they can be the same text
+    meet = {(0, 0): True}
+    for i, j in product(range(len(left) + 1), range(len(right) + 1)):
+        if (i, j) == (0, 0):
+            continue
+        is_star, is_any = i > 0 and left[i - 1] == "*", j > 0 and right[j - 1] == ANY
+        is_met = i > 0 and j > 0 and left[i - 1] == right[j - 1] and meet[i - 1, j - 1]
+        is_met |= is_star and (meet[i - 1, j] or (j > 0 and meet[i, j - 1]))
+        is_met |= is_any and (meet[i, j - 1] or (i > 0 and meet[i - 1, j]))
+        meet[i, j] = is_met
+    return meet[len(left), len(right)]

@@ -1,0 +1,135 @@
+"""The reviewer port: the user accepts or rejects what a tool has changed, hunk by hunk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from pygent_ls.agent.diffs import split_lines
+from pygent_ls.agent.hunks import Hunk, text_without
+from pygent_ls.agent.tool import excerpt
+from pygent_ls.agent.workspace import EditPlan, WriteText
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejected:
+    """A hunk that the user does not want."""
+
+    hunk: Hunk
+    left: str = ""
+    """Why it stands all the same; empty where it does not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """What became of a plan."""
+
+    asked: EditPlan
+    """The plan as the tool made it."""
+    stands: EditPlan
+    """What of it was made and stands, apart from what the user typed since."""
+    note: str = ""
+    """A sentence that the model must read."""
+    rejected: tuple[Rejected, ...] = ()
+    feedback: str = ""
+    """What the user said with it."""
+
+    @property
+    def is_nothing(self) -> bool:
+        """The user rejected all of it, and nothing of it is left."""
+        return bool(self.rejected) and not self.stands.operations
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewedCall:
+    """Whose edit is reviewed."""
+
+    session_id: str
+    turn_id: str
+    tool_id: str
+
+
+class Reviewer(Protocol):
+    """Shows the user what was changed."""
+
+    async def review(self, applied: Applied, call: ReviewedCall) -> Applied:
+        """Let the user accept or reject each hunk of what stands, and take back what they reject.
+
+        Waits for as long as the user takes, who may go on typing meanwhile: no keystroke is lost, and a rejected hunk
+        whose lines they have changed themselves stays. What is not answered, or not understood, stays as well, since it
+        was allowed before; the note says that it was not reviewed. Raises nothing but a cancel, and then all of it
+        stands.
+        """
+        ...
+
+
+class NoReviewer:
+    """The port where nobody reviews."""
+
+    async def review(self, applied: Applied, call: ReviewedCall) -> Applied:
+        """As it is."""
+        return applied
+
+
+def told(applied: Applied, shown: Callable[[Path], str]) -> str:
+    """What the model reads of an edit: the tool's own words, or exactly what the user did not want of it."""
+    parts = [applied.asked.result]
+    if applied.rejected:
+        parts = [_summary(applied)]
+        parts += [_quoted(each, applied, shown) for each in applied.rejected]
+        if applied.feedback:
+            parts.append(f"The user said: {applied.feedback}")
+        parts.append("Do not make these changes again by another way; go on without them, or ask what to do instead.")
+    if applied.note:
+        parts.append(f"[{applied.note}]")
+    return "\n".join(parts)
+
+
+def _summary(applied: Applied) -> str:
+    label = applied.asked.label
+    if applied.is_nothing:
+        return f"{label}: the user rejected all of this edit when they reviewed it. Nothing of it was kept. Rejected:"
+    n = len(applied.rejected)
+    which = "1 hunk" if n == 1 else f"{n} hunks"
+    return f"{label}: the user reviewed this edit and rejected {which} of it; the rest stands. Rejected:"
+
+
+def _quoted(rejected: Rejected, applied: Applied, shown: Callable[[Path], str]) -> str:
+    hunk = rejected.hunk
+    match hunk.kind:
+        case "create":
+            head = f"{shown(hunk.path)}: the new file"
+            done = "it was deleted again"
+        case "delete":
+            head = f"{shown(hunk.path)}: the deletion"
+            done = "the file was restored"
+        case "edit":
+            head = f"{shown(hunk.path)}, {_lines(hunk, applied)}"
+            done = "it reads as before"
+    if rejected.left:
+        return f"- {head}: {rejected.left}"
+    return f"- {head}: {done}{'' if hunk.kind != 'edit' else _diff(hunk)}"
+
+
+def _diff(hunk: Hunk) -> str:
+    """The hunk as it was rejected: what the edit had removed, and what it had put there."""
+    return "\n" + excerpt("\n".join(_marked("-", hunk.old_text) + _marked("+", hunk.new_text)))
+
+
+def _marked(sign: str, text: str) -> list[str]:
+    return [sign + line.rstrip("\r\n") for line in split_lines(text)]
+
+
+def _lines(hunk: Hunk, applied: Applied) -> str:
+    """Where the hunk's old lines stand in the file as it is after the review."""
+    operation = applied.asked.operations[hunk.place]
+    text = operation.text if isinstance(operation, WriteText) else ""
+    others = [each.hunk for each in applied.rejected if each.hunk.place == hunk.place and not each.left]
+    above = [each for each in others if each.new_start < hunk.new_start]
+    first = len(split_lines(text_without(text[: hunk.new_start], above))) + 1
+    count = len(split_lines(hunk.old_text))
+    if count == 0:
+        return f"before line {first}"
+    return f"line {first}" if count == 1 else f"lines {first}–{first + count - 1}"

@@ -1,0 +1,195 @@
+"""Permission rules: `tool` or `tool(pattern)`, what they match, and the examples that prove it.
+
+For `shell` the pattern is `prefix:*`, which matches a command whose words begin with the prefix's words, or the whole
+command; a whole command that ends like a prefix is written with a backslash before its last star, `shell(echo :\\*)`.
+For `web_fetch` it is `domain:HOST`, for every other tool a glob on the path as it is shown: `src/**` begins at the
+folder's root, `**/.env` is anywhere.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, cast
+from urllib.parse import urlsplit
+
+from pygent_ls.agent import globs
+from pygent_ls.agent.shell_words import HOME
+from pygent_ls.errors import SettingError
+
+RuleDecision = Literal["allow", "ask", "deny"]
+RuleOrigin = Literal[
+    "user", "workspace", "environment", "editor", "command_line", "session", "always_allow", "always_reject"
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A rule, what it decides, and where it comes from. One whose text is none matches nothing."""
+
+    text: str
+    decision: RuleDecision
+    origin: RuleOrigin
+
+    @property
+    def tool_name(self) -> str:
+        """The tool that the rule is about."""
+        return self.text.partition("(")[0]
+
+    @property
+    def pattern(self) -> Pattern | None:
+        """What the text means; None where it means nothing."""
+        try:
+            return parse(self.text)
+        except SettingError:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class AnyCall:
+    """Every call of the tool."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathGlob:
+    """Calls on paths that the glob matches."""
+
+    glob: str
+
+    def matches(self, path: str) -> bool:
+        """Whether the shown path is one of these."""
+        return re.fullmatch(globs.glob_to_regex(self.glob), path) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class CommandPrefix:
+    """Commands whose words begin with these."""
+
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WholeCommand:
+    """This command line and no other."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """Addresses of one host; `*.HOST` means the hosts below it."""
+
+    host: str
+
+    def matches(self, url: str) -> bool:
+        """Whether the address leads to that host, read the same way by everyone."""
+        host = host_of(url)
+        if self.host.startswith("*."):
+            return host.endswith(self.host[1:])
+        return host == self.host
+
+
+Pattern = AnyCall | PathGlob | CommandPrefix | WholeCommand | Domain
+
+
+def host_of(url: str) -> str:
+    """The host that an address leads to, in small letters; empty where readers could differ about it."""
+    if re.search(r"[\\\s\x00-\x20\x7f]", url):
+        return ""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return ""
+    return "" if parts.scheme not in ("http", "https") or "@" in parts.netloc else host.lower().rstrip(".")
+
+
+@cache
+def parse(text: str) -> Pattern:
+    """What a rule's text means. Raises `SettingError` that says what is wrong with it."""
+    name, bracket, rest = text.partition("(")
+    if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
+        raise SettingError(f"{text!r} is no rule: it begins with the name of a tool, then `(pattern)` or nothing")
+    if not bracket:
+        return AnyCall()
+    if not rest.endswith(")"):
+        raise SettingError(f"{text!r} is no rule: the closing bracket is missing at its end")
+    pattern = rest[:-1]
+    if not pattern:
+        raise SettingError(f"{text!r} is no rule: nothing stands between the brackets; write {name} for every call")
+    if name == "shell":
+        return _shell(text, pattern)
+    if name == "web_fetch":
+        return _domain(text, pattern)
+    if name.startswith("mcp__"):
+        raise SettingError(f"{text!r} is no rule: the tools of MCP servers take no pattern; write {name}")
+    return PathGlob(pattern.removeprefix("./"))
+
+
+def _shell(text: str, pattern: str) -> Pattern:
+    if pattern in ("*", ":*"):
+        raise SettingError(f"{text!r} is no rule: write shell for every command")
+    if not pattern.endswith(":*"):
+        return WholeCommand(re.sub(r":\\(\\*)\*$", r":\1*", pattern))
+    prefix = pattern.removesuffix(":*")
+    try:
+        words = shlex.split(prefix)
+    except ValueError:
+        words = []
+    if not words or re.search(r"[;&|<>()`$\n]", prefix):
+        raise SettingError(f"{text!r} is no rule: before `:*` stand the first words of one plain command")
+    return CommandPrefix(tuple(HOME + word[1:] if re.match(r"~(/|$)", word) else word for word in words))
+
+
+def _domain(text: str, pattern: str) -> Domain:
+    kind, _, host = pattern.partition(":")
+    bare = host.removeprefix("*.").removeprefix("[").removesuffix("]")
+    if kind != "domain" or not re.fullmatch(r"[A-Za-z0-9_.:-]+", bare):
+        raise SettingError(f"{text!r} is no rule: for web_fetch write `domain:HOST`, such as domain:docs.python.org")
+    return Domain(("*." if host.startswith("*.") else "") + bare.lower().rstrip("."))
+
+
+def whole_command(command: str) -> str:
+    """The rule that matches this command line and no other."""
+    escaped = re.sub(r":(\\*)\*$", r":\\\1*", command)
+    return f"shell({escaped})"
+
+
+def rule_from(given: object, decision: RuleDecision, origin: RuleOrigin) -> Rule:
+    """A rule as settings write it: its text, or a table with `rule` and the examples `match` and `not_match`.
+
+    Raises `SettingError` where it is none, or where an example shows that it does something else.
+    """
+    if isinstance(given, str):
+        parse(given)
+        return Rule(text=given, decision=decision, origin=origin)
+    if not isinstance(given, Mapping):
+        raise SettingError("a rule is text, or a table with `rule`, `match` and `not_match`")
+    table = cast("Mapping[str, object]", given)
+    text = table.get("rule")
+    if not isinstance(text, str) or not table.keys() <= {"rule", "match", "not_match"}:
+        raise SettingError("the table of a rule has `rule` (text), and may have `match` and `not_match`")
+    parse(text)
+    rule = Rule(text=text, decision=decision, origin=origin)
+    _check(rule, _examples(table, "match"), is_matched=True)
+    _check(rule, _examples(table, "not_match"), is_matched=False)
+    return rule
+
+
+def _examples(table: Mapping[str, object], key: str) -> Sequence[str]:
+    given = table.get(key, [])
+    if not isinstance(given, list) or not all(isinstance(each, str) for each in cast("list[object]", given)):
+        raise SettingError(f"`{key}` of the rule {table['rule']} is a list of texts")
+    return cast("list[str]", given)
+
+
+def _check(rule: Rule, examples: Sequence[str], *, is_matched: bool) -> None:
+    from pygent_ls.agent.matching import matches
+
+    for example in examples:
+        if matches(rule, example) != is_matched:
+            does = "does not match" if is_matched else "matches"
+            raise SettingError(f"the rule {rule.text} {does} its example {example!r}")

@@ -1,0 +1,233 @@
+"""What a session does about secrets: masks what the model and the front ends see, puts values back into what is
+written, and refuses what would lose one or carry one out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, cast
+
+from pygent_ls.agent.messages import ToolUseBlock
+from pygent_ls.agent.secrets import ALTERED_PLACEHOLDER, PLACEHOLDER, LiveRedactor, Redactor, is_env_file
+from pygent_ls.agent.tool import PATH_ARGUMENTS, Tool, ToolCategory
+from pygent_ls.agent.workspace import MISSING, FileChange, Stamp, Workspace
+from pygent_ls.errors import ToolError
+
+ENV_FILES_OF_A_FOLDER = (
+    *(".env", ".env.local", ".env.development", ".env.development.local", ".env.production", ".env.production.local"),
+    *(".env.test", ".env.staging", ".envrc"),
+)
+"""Known before anything is shown: whatever prints their values later, nobody reads them."""
+
+MAX_MENTIONED = 16
+"""Files of environment variables that are looked for because a call or its result names them."""
+
+_MENTION = re.compile(r"(?<![\w./~-])[\w./~-]{0,200}?\.(?:env|flaskenv|dev\.vars)[\w.-]{0,40}")
+
+_PATTERN = re.compile(r"(?<![\w.])\.[\w.-]{0,40}[*?\[][\w.*?!^\[\]-]{0,40}")
+"""A word of a command that may become the name of a hidden file."""
+
+_MASK = re.compile(
+    r"\*{3,}|[xX]{4,}|[•●█▪]{3,}|\.{3,}|…|\b(?:REDACTED|MASKED|HIDDEN|redacted|masked)\b"
+    r"|[<\[({]+\s*(?i:redacted|masked|hidden|secret|removed|filtered|sensitive|censored)[\w\s-]*[>\])}]+"
+)
+"""What stands for a value without being one."""
+
+
+class Secrets:
+    """One session's. Without a redactor that is on, everything stays as it is."""
+
+    def __init__(self, redactor: Redactor | None = None, workspace: Workspace | None = None) -> None:
+        self._redactor = redactor or Redactor()
+        self._workspace = workspace
+        self._seen: dict[Path, Stamp] = {}
+        """The files of environment variables that were learned, as they were then."""
+
+    async def masked(self, text: str, path: str | None = None) -> str:
+        """Text that is neither a tool's nor a change: a prompt, an attachment (with its path), a question."""
+        if not self._redactor.is_on:
+            return text
+        await self._learn_env_files(text)
+        return await self._redactor.redact(text, path)
+
+    async def masked_result(self, call: ToolUseBlock, tool: Tool | None, content: str) -> str:
+        """What a call returned, or the error that it ended with."""
+        if not self._redactor.is_on:
+            return content
+        changes_nothing = tool is not None and tool.read_only
+        await self._learn_env_files(content, own=not changes_nothing)  # those before the call are known
+        return await self._redactor.redact(content, _env_file_of(call, tool))
+
+    async def masked_changes(
+        self, changes: Sequence[FileChange], *, with_texts: bool = False
+    ) -> tuple[FileChange, ...]:
+        """Changes as front ends may show them; the whole texts are masked where they are needed, else left out."""
+        if not self._redactor.is_on:
+            return tuple(changes)
+        return tuple([await self._masked_change(each, with_texts=with_texts) for each in changes])
+
+    async def _masked_change(self, change: FileChange, *, with_texts: bool) -> FileChange:
+        name = change.path.name
+        patch = await self._redactor.redact(change.patch, name)
+        if not with_texts:
+            return replace(change, patch=patch, old_text="", new_text="")
+        old = await self._redactor.redact(change.old_text, name)
+        return replace(change, patch=patch, old_text=old, new_text=await self._redactor.redact(change.new_text, name))
+
+    def switch(self, *, on: bool) -> None:
+        """Mask from now on, or not. What was masked before is put back in either case."""
+        self._redactor.switch(on=on)
+
+    def live(self, call: ToolUseBlock, tool: Tool) -> LiveRedactor:
+        """For the output of a call, as it comes."""
+        return LiveRedactor(self._redactor, _env_file_of(call, tool))
+
+    # On the way back
+
+    async def restored(self, call: ToolUseBlock, tool: Tool) -> Mapping[str, Any]:
+        """The arguments with the values in them, for what writes text into files.
+
+        Raises `ToolError` for a placeholder that is not known or was altered, and for one in any other call.
+        """
+        texts = " ".join(_texts_in(call.input))
+        if self._redactor.is_on:
+            await self._learn_env_files(texts)  # before the call can show any of it
+        if "SECRET_" not in texts or tool.category is ToolCategory.AGENT:
+            return call.input
+        if tool.plans_edit and tool.kind == "edit":
+            return await self._with_values(call.input, tool)
+        if self._redactor.is_on and (found := PLACEHOLDER.search(texts)):
+            raise ToolError(_not_for_this(tool, found[0]))
+        return call.input
+
+    async def _with_values(self, given: Mapping[str, Any], tool: Tool) -> Mapping[str, Any]:
+        texts = " ".join(_texts_in(given))
+        if self._redactor.restore(texts)[1]:
+            await self._learn_env_files(texts)
+            await self._learn_files(tool.paths_in(given))
+        values = {name: value if name in PATH_ARGUMENTS else self._restored(value) for name, value in given.items()}
+        if tool.paths_in(values) != tool.paths_in(given):
+            raise ToolError("A path cannot hold the placeholder of a secret. Nothing was changed.")
+        return values
+
+    def _restored(self, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {name: self._restored(inner) for name, inner in cast("Mapping[str, Any]", value).items()}
+        if isinstance(value, list):
+            return [self._restored(inner) for inner in cast("list[Any]", value)]
+        if not isinstance(value, str):
+            return value
+        text, unknown = self._redactor.restore(value)
+        if not self._redactor.is_on:  # what is not known may be meant as it stands
+            return text
+        if unknown:
+            raise ToolError(
+                f"{', '.join(unknown)}: no secret is known by this placeholder, and the file does not hold it. "
+                "Nothing was changed. Read the file that the secret stands in, and copy its placeholder exactly."
+            )
+        if altered := ALTERED_PLACEHOLDER.search(text):
+            raise ToolError(
+                f"{altered[0]} is not the placeholder of a secret as you were shown it. Nothing was changed. Copy it "
+                "exactly, with both pairs of braces, as in {{SECRET_name_0123456789ab}}."
+            )
+        return text
+
+    async def refuse_masks(self, changes: Sequence[FileChange]) -> None:
+        """Raises `ToolError` where a change would put a mask in the place of a secret."""
+        if self._redactor.is_on:
+            for change in changes:
+                await self._refuse_mask(change)
+
+    async def _refuse_mask(self, change: FileChange) -> None:
+        added = _lines_of(change.patch, "+")
+        if not added or not any(_MASK.search(line) for line in added):
+            return
+        before = await self._redactor.redact("\n".join(_lines_of(change.patch, "-")), change.path.name)
+        after = await self._redactor.redact("\n".join(added), change.path.name)
+        kept = set(PLACEHOLDER.findall(after))
+        for line in before.splitlines():
+            for found in PLACEHOLDER.finditer(line):
+                if found[1] not in kept and _is_masked_in(after.splitlines(), line[: found.start()]):
+                    raise ToolError(
+                        f"This would write a mask over a secret in {change.path.name}, and its value would be lost. "
+                        f"Nothing was changed. Where the secret shall stay, write its placeholder {found[0]}, which "
+                        "becomes the value again. To take the secret out, remove its line or leave its value empty."
+                    )
+
+    # Knowing secrets before they are shown
+
+    async def _learn_env_files(self, text: str, *, own: bool = True) -> None:
+        """Know those that a text names, and the workspace's own."""
+        folders = self._workspace.folders if self._workspace and own else ()
+        names = [str(folder / name) for folder in folders for name in ENV_FILES_OF_A_FOLDER]
+        await self._learn_files([*names, *list(dict.fromkeys(_mentioned(text)))[:MAX_MENTIONED]])
+
+    async def _learn_files(self, names: Iterable[str]) -> None:
+        """Know the secrets of files, without showing them; what cannot be read is left out."""
+        if self._workspace is None:
+            return
+        for name in names:
+            try:
+                path = self._workspace.resolve(name)
+                stamp = await self._workspace.stamp(path)
+                if stamp == MISSING or self._seen.get(path) == stamp:
+                    continue
+                self._seen[path] = stamp
+                await self._redactor.learn((await self._workspace.read(path)).text, path.name)
+            except ToolError:
+                continue
+
+
+def _env_file_of(call: ToolUseBlock, tool: Tool | None) -> str | None:
+    """The file of environment variables that the call is about: it names it as a path, or within a command."""
+    paths = tool.paths_in(call.input) if tool else ()
+    command = call.input.get("command")
+    named = (*paths, *(_named_in(command) if isinstance(command, str) else ()))
+    return next((name for name in named if is_env_file(name)), None)
+
+
+def _named_in(command: str) -> Iterator[str]:
+    """The files of environment variables that a command names, or may mean by a pattern such as `.e*`."""
+    yield from _mentioned(command)
+    for pattern in _PATTERN.findall(command):
+        yield from (name for name in ENV_FILES_OF_A_FOLDER if fnmatchcase(name, pattern))
+
+
+def _mentioned(text: str) -> Iterator[str]:
+    if "env" in text or ".dev.vars" in text:
+        yield from (match[0] for match in _MENTION.finditer(text) if is_env_file(match[0]))
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    """Every text within the arguments of a call."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in cast("Mapping[object, object]", value).values():
+            yield from _texts_in(inner)
+    elif isinstance(value, list):
+        for inner in cast("list[object]", value):
+            yield from _texts_in(inner)
+
+
+def _not_for_this(tool: Tool, placeholder: str) -> str:
+    return (
+        f"{placeholder} stands for a secret. It becomes the value again in files that you write, and nowhere else, so "
+        f"{tool.name} was not run. Let the program read the value itself, from an environment variable or from the "
+        "file that holds it; or ask the user to run it."
+    )
+
+
+def _lines_of(patch: str, sign: str) -> list[str]:
+    """The lines that a patch adds, or removes."""
+    return [line[1:] for line in patch.splitlines() if line.startswith(sign) and not line.startswith(sign * 3 + " ")]
+
+
+def _is_masked_in(lines: Iterable[str], before: str) -> bool:
+    """Whether a mask stands where the secret stood: after the same name, or anywhere where it had none."""
+    words = re.findall(r"[\w-]+", before)
+    name = words[-1] if words else ""
+    return any(name in line and _MASK.search(line, line.index(name) + len(name)) for line in lines)

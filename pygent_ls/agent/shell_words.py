@@ -1,0 +1,194 @@
+"""What a word of a shell command says before anything runs: quotes taken off, known variables put in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+ANY = "\x00"
+"""Stands in a word for what only running can tell: variables, globs, the output of commands."""
+
+HOME = "\x02"
+"""Stands for the user's home folder: `~`, `$HOME`."""
+
+GAP = "\x1f"
+"""Stands where the shell would split one written word into several."""
+
+_DEFAULT_OPERATORS = frozenset({":-", "-", ":=", "=", ":+", "+"})
+
+
+@dataclass(slots=True, kw_only=True)
+class Scope:
+    """What the words of a line are read with."""
+
+    variables: dict[str, str]
+    """Those that the line itself has set, as far as that is known."""
+    back: dict[int, str]
+    """The characters that stand-ins in the text stand for."""
+    run: Callable[[Node], str]
+    """Takes note of the commands of a substitution; returns what it would print, or `ANY`."""
+    read: Callable[[str], None]
+    """Takes note of the commands in a text that the grammar did not read as such."""
+    doubt: Callable[[], None]
+    """Called for what is read but not vouched for."""
+    give_up: Callable[[], None]
+    """Called for what the grammar is known to read otherwise than bash."""
+
+
+def words_of(node: Node, scope: Scope) -> list[str]:
+    """The words that one written word becomes; more than one where the shell splits it."""
+    value = _value(node, scope, is_first=True).translate(scope.back)
+    return [part for part in value.split(GAP) if part] or [""]
+
+
+def text_of(node: Node) -> str:
+    """The node's own text."""
+    return (node.text or b"").decode("utf-8", "replace")
+
+
+def _value(node: Node, scope: Scope, *, is_first: bool = False, is_quoted: bool = False) -> str:
+    match node.type:
+        case "word" | "heredoc_content":
+            return _unquoted(text_of(node), scope, is_first=is_first)
+        case "number" | "variable_name":
+            return text_of(node)
+        case "raw_string" | "ansi_c_string" | "string":
+            return _quoted(node, scope)
+        case "concatenation" | "command_name":
+            return _joined(node, scope, is_first=is_first)
+        case "simple_expansion" | "expansion" | "command_substitution":
+            value = scope.run(node) if node.type == "command_substitution" else _expanded(node, scope)
+            return value if is_quoted else re.sub(r"\s+", GAP, value)
+        case _:
+            return _unknown(node, scope)
+
+
+def _quoted(node: Node, scope: Scope) -> str:
+    if node.type == "raw_string":
+        return text_of(node)[1:-1]
+    if node.type == "ansi_c_string":
+        scope.doubt()
+        return decode_ansi_c(text_of(node)[2:-1])
+    return _string(node, scope)
+
+
+def _unknown(node: Node, scope: Scope) -> str:
+    if node.type == "$":  # a dollar that the grammar could not place: bash reads `$IFS/` otherwise
+        scope.give_up()
+    if node.type != "process_substitution":
+        scope.doubt()
+    scope.run(node)
+    return ANY
+
+
+def _joined(node: Node, scope: Scope, *, is_first: bool) -> str:
+    text = text_of(node)
+    if node.type == "concatenation" and re.search(r"\{.*(,|\.\.)", text) and "${" not in text:
+        scope.doubt()
+        scope.run(node)
+        return ANY
+    return "".join(_values(node.children, scope, is_first=is_first))
+
+
+def _values(parts: Sequence[Node], scope: Scope, *, is_first: bool) -> Iterator[str]:
+    """The values of the parts of a word; the grammar cuts `[a-z]*` into several."""
+    for is_word, group in groupby(parts, key=lambda each: each.type == "word"):
+        if is_word:
+            yield _unquoted("".join(text_of(each) for each in group), scope, is_first=is_first)
+        else:
+            yield from (_value(each, scope) for each in group)
+        is_first = False
+
+
+_TOKEN = re.compile(r"\\(.?)|\[[^\]]*\]|[*?\[]|[^\\*?\[]+", re.DOTALL)
+
+
+def _unquoted(text: str, scope: Scope, *, is_first: bool) -> str:
+    if re.search(r"\{.*(,|\.\.).*\}", text, re.DOTALL):
+        scope.doubt()
+        return ANY
+    if backquoted(text, scope.read):
+        return ANY
+    home = ""
+    if is_first and text.startswith("~"):
+        user, slash, rest = text[1:].partition("/")
+        home, text = (ANY if user else HOME), slash + rest
+    return home + "".join(_unescaped(found) for found in _TOKEN.finditer(text))
+
+
+def backquoted(text: str, read: Callable[[str], None]) -> bool:
+    """Let the commands between backquotes be read, which the grammar leaves as text in some places; whether any are."""
+    found = re.findall(r"(?<!\\)`((?:[^`\\]|\\.)*)`", text, re.DOTALL)
+    for each in found:
+        read(re.sub(r"\\([`\\$])", r"\1", each))
+    return bool(found)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    token = found[0]
+    if token[0] == "\\":
+        return "" if found[1] == "\n" else found[1]
+    return ANY if token[0] in "*?[" else token
+
+
+def _string(node: Node, scope: Scope) -> str:
+    """A text in double quotes; what lies between the grammar's nodes is text, too."""
+    source, begin = node.text or b"", node.start_byte
+    parts: list[str] = []
+    position = node.children[0].end_byte if node.children else begin
+    for child in node.children[1:]:
+        parts.append(_within_quotes(source[position - begin : child.start_byte - begin].decode("utf-8", "replace")))
+        position = child.end_byte
+        if child.type == "string_content":
+            parts.append(_within_quotes(text_of(child)))
+        elif child.type != '"':
+            lead = text_of(child)
+            parts.append(lead[: len(lead) - len(lead.lstrip())] + _value(child, scope, is_quoted=True))
+    return "".join(parts)
+
+
+def _within_quotes(text: str) -> str:
+    return re.sub(r"\\([$`\"\\\n])", lambda found: "" if found[1] == "\n" else found[1], text)
+
+
+def _expanded(node: Node, scope: Scope) -> str:
+    parts = [child for child in node.children if child.type not in ("$", "${", "}")]
+    name = next((text_of(child) for child in parts if child.type == "variable_name"), "")
+    known = {"HOME": HOME, "IFS": " ", "PWD": ".", **scope.variables}.get(name)
+    if len(parts) == 1 and name:
+        return ANY if known is None else known
+    scope.doubt()
+    default = [child for child in parts if child.is_named and child.type != "variable_name"]
+    values = "".join(_value(child, scope, is_quoted=True) for child in default)
+    if text_of(parts[0]) == "!" if parts else True:
+        return ANY
+    if known is None and values and any(text_of(child) in _DEFAULT_OPERATORS for child in parts):
+        return values
+    return ANY if known is None else known
+
+
+_ESCAPES = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_ESCAPE = re.compile(
+    r"\\(?:([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|c(.)|(.))", re.DOTALL
+)
+
+
+def decode_ansi_c(text: str) -> str:
+    """What stands between `$'` and `'`, its escapes read as bash reads them."""
+
+    def character(found: re.Match[str]) -> str:
+        octal, short, middle, long, control, other = found.groups()
+        if control:
+            return chr(ord(control) & 0x1F)
+        if other:
+            return _ESCAPES.get(other, other)
+        code = int(octal, 8) if octal else int(short or middle or long, 16)
+        return chr(code) if 0 < code < 0x110000 and not 0xD800 <= code < 0xE000 else ANY
+
+    return _ESCAPE.sub(character, text)

@@ -1,0 +1,57 @@
+"""Text of a model as a person is shown it before they allow something: nothing in it hides what it does."""
+
+from __future__ import annotations
+
+import re
+
+from pygent_ls.agent.shell_commands import read_line
+from pygent_ls.agent.shell_words import ANY
+
+LONG_CHARS = 1_000
+"""Of a command that a person cannot take in at a glance; a message box may also cut it off."""
+
+MAX_NAMED = 20
+"""Programs that are named of a long command."""
+
+MIN_GAP_CHARS = 12
+"""Spaces in a row that could push what follows out of sight."""
+
+MIN_EMPTY_LINES = 4
+"""Empty lines in a row that could do the same."""
+
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\u2800\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+_GAP = re.compile(rf"(?<=\S)[^\S\n]{{{MIN_GAP_CHARS},}}(?=\S)")
+_EMPTY_LINES = re.compile(rf"\n(?:[^\S\n]*\n){{{MIN_EMPTY_LINES},}}")
+
+
+def visible(text: str) -> str:
+    """The text with characters that hide or reorder others spelled out: controls of terminals, of the direction of
+    writing, what has no width, and half surrogate pairs. Tabs and line feeds stay."""
+    return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def in_full(text: str) -> str:
+    """The text, visible and with nothing left out but wide gaps, which are counted; further lines are indented, so that
+    none of them can pass for a line of ours."""
+    shown = _GAP.sub(lambda found: f" ⟨{len(found[0])} spaces⟩ ", visible(text))
+    shown = _EMPTY_LINES.sub(lambda found: f"\n⟨{found[0].count(chr(10)) - 1} empty lines⟩\n", shown)
+    return shown.replace("\n", "\n    ")
+
+
+def on_one_line(text: str) -> str:
+    """The text, visible and without line breaks."""
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def programs_of(command: str) -> str:
+    """What a long command runs, in a line to stand before it; empty for one that can be taken in."""
+    if len(command) < LONG_CHARS and command.count("\n") < MAX_NAMED:
+        return ""
+    line = read_line(command)
+    names = list(dict.fromkeys(on_one_line(each.name.replace(ANY, "?")) for each in line.all()))
+    named = ", ".join(names[:MAX_NAMED]) + (f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else "")
+    doubt = "" if line.is_parsed else " (it could not be parsed: there may be others)"
+    return f"A long command, {len(command):,} characters; it runs {named or 'what cannot be told'}{doubt}:\n"

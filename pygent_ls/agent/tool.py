@@ -1,0 +1,387 @@
+"""What a tool is: declared where it is written, with its own risk; its JSON Schema comes from the signature."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import shlex
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast, get_type_hints
+
+from pygent_ls.agent.asker import AskUser, nobody_answers
+from pygent_ls.agent.editor_state import EditorState, NoEditor
+from pygent_ls.agent.model import ToolDefinition
+from pygent_ls.agent.outputs import Outputs, is_output
+from pygent_ls.agent.read_log import ReadLog
+from pygent_ls.agent.reading_rules import Reading, check_readable
+from pygent_ls.agent.showing import in_full, visible
+from pygent_ls.agent.workspace import Document, EditPlan, Processes, Stamp, Workspace
+from pygent_ls.errors import StaleDocumentError, ToolError
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from pygent_ls.agent.scaffolding import Templates
+    from pygent_ls.agent.web import UrlVerdict, Web
+
+
+class ToolRisk(StrEnum):
+    """How much harm a call may do: low passes, medium asks unless trusted, high always asks."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+class ToolCategory(StrEnum):
+    """Where a tool belongs in lists."""
+
+    FILESYSTEM = "filesystem"
+    SEARCH = "search"
+    GIT = "git"
+    SHELL = "shell"
+    WEB = "web"
+    TESTING = "testing"
+    SCAFFOLD = "scaffold"
+    AGENT = "agent"
+    MCP = "mcp"
+
+
+ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "fetch", "think", "other"]
+
+PATH_ARGUMENTS = (
+    "path",
+    "paths",
+    "file_path",
+    "source",
+    "destination",
+    "src",
+    "dest",
+    "directory",
+    "dir",
+    "cwd",
+)
+"""Arguments that name paths, for the conflict check and for a call's locations."""
+
+DEFAULT_TIMEOUT_S = 60.0
+"""For tools that say nothing else: longer than a search of a large tree takes, short enough to be waited for."""
+
+
+@dataclass(kw_only=True)
+class ToolContext:
+    """All that a tool may touch, made anew for each call.
+
+    What the call reads through it is recorded: in `reads` as known to the model, in `dependencies` and `trees` as
+    what a cached result depends on.
+    """
+
+    tool_id: str
+    session_id: str
+    workspace: Workspace
+    processes: Processes
+    reads: ReadLog
+    report: Callable[[str], Awaitable[None]]
+    """Passes on live output."""
+    working_directory: Path = Path()
+    """Where commands run that name no folder: the session's."""
+    dependencies: dict[Path, Stamp] = field(default_factory=dict[Path, Stamp])
+    """The files that were read."""
+    trees: dict[Path, Stamp] = field(default_factory=dict[Path, Stamp])
+    """The folders that were searched."""
+    shown: list[Document] = field(default_factory=list[Document])
+    """The documents that this call showed the model."""
+    cacheable: bool = True
+    """Set to False by a call whose result must not be kept."""
+    outputs: Outputs = field(default_factory=Outputs)
+    reading: Reading = field(default_factory=Reading)
+    """Which files must not be shown."""
+    web: Web | None = None
+    templates: Templates | None = None
+    ask_user: AskUser = nobody_answers
+    editor: EditorState = field(default_factory=NoEditor)
+    judge_url: Callable[[str], UrlVerdict] = lambda _: "ask"
+    """What the permission rules say about an address."""
+    sandboxed: bool = True
+    """For the `ProcessSpec` of what runs for the model; False where there is no sandbox, or the user waived it."""
+    _known_before: dict[Path, str | None] = field(default_factory=dict[Path, str | None])
+
+    async def read(self, path: str) -> Document:
+        """Read a document and count it as read by the model. Raises `ToolError`."""
+        document = await self.peek(self.workspace.resolve(path))
+        self.shown.append(document)
+        self._known_before.setdefault(document.path, self.reads.known(document.path))
+        self.reads.record(document)
+        return document
+
+    def take_back_reads(self) -> None:
+        """The call failed: what it read was not shown to the model."""
+        for path, known in self._known_before.items():
+            self.reads.take_back(path, known)
+
+    async def peek(self, path: Path) -> Document:
+        """Read a document without counting it as read by the model. Raises `ToolError`."""
+        document = await self.workspace.read(path)
+        self.dependencies[path] = document.stamp
+        return document
+
+    async def read_to_edit(self, path: str) -> Document:
+        """Read a document that is about to be edited.
+
+        Raises `StaleDocumentError` where the model has read another version of it, with the current text; `ToolError`
+        where a rule keeps it from being read, since what comes of an edit tells of the text.
+        """
+        check_readable(self, path)
+        document = await self.workspace.read(self.workspace.resolve(path))
+        if self.reads.is_stale(document):
+            self.reads.record(document)  # the error shows it, so the next attempt knows it
+            self._known_before.pop(document.path, None)
+            name = self.workspace.shown(document.path)
+            raise StaleDocumentError(
+                f"{name} has changed since you read it (the user or a program edited it). Nothing was written. "
+                f"It now reads:\n{excerpt(document.text)}\nMake the edit again from this text."
+            )
+        return document
+
+    async def depend_on_tree(self, folder: Path) -> None:
+        """The result holds only while nothing below the folder changes."""
+        stamp = await self.workspace.tree_stamp(folder)
+        if stamp is None:
+            self.cacheable = False
+        else:
+            self.trees[folder] = stamp
+
+
+MAX_EXCERPT_CHARS = 8_000
+"""Most of a document that an error quotes: about 2 000 tokens, enough to make an edit again."""
+
+
+def excerpt(text: str) -> str:
+    """The text between fences, its middle left out where it is long."""
+    if len(text) <= MAX_EXCERPT_CHARS:
+        return f"```\n{text}\n```"
+    half = MAX_EXCERPT_CHARS // 2
+    omitted = len(text) - 2 * half
+    return f"```\n{text[:half]}\n[… {omitted} characters left out; use read_file …]\n{text[-half:]}\n```"
+
+
+ToolFunction = Callable[..., Awaitable["str | EditPlan"]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tool:
+    """One ability. `run` takes the context and the validated arguments.
+
+    A tool that changes files does not write: it returns an `EditPlan`, which is shown to the user, and applied
+    once permission is given. Everything else returns the text that the model reads.
+    """
+
+    name: str
+    description: str
+    risk: ToolRisk
+    category: ToolCategory
+    kind: ToolKind
+    run: ToolFunction
+    title: str
+    """What a person reads, with the arguments in braces: `Read {path}`. Where the tool has `paths_of`, `{paths}` is
+    what it finds; `{cd}` is the change into the folder that `cwd` names."""
+    read_only: bool = False
+    cacheable: bool = False
+    ttl_s: float = 0.0
+    timeout_s: float | None = DEFAULT_TIMEOUT_S
+    """None where the tool keeps its own time."""
+    plans_edit: bool = False
+    runs_programs: bool = False
+    """It runs what reads and may write the disk: unsaved changes are saved before, and told of after."""
+    sandboxed: bool = False
+    """What it runs is the model's choice or the workspace's, and belongs into the sandbox."""
+    paths_of: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
+    """Finds the paths that stand inside an argument, as in a patch; it takes the arguments as the model gave them,
+    valid or not, and raises nothing."""
+
+    @cached_property
+    def arguments(self) -> type[BaseModel]:
+        """The arguments as a pydantic model, from the function's signature; made on first use."""
+        from pydantic import ConfigDict, create_model
+
+        hints = get_type_hints(self.run, include_extras=True)
+        fields: dict[str, Any] = {}
+        for parameter in list(inspect.signature(self.run).parameters.values())[1:]:
+            default: Any = ... if parameter.default is inspect.Parameter.empty else parameter.default
+            fields[parameter.name] = (hints[parameter.name], default)
+        return create_model(self.name, __config__=ConfigDict(extra="forbid"), **fields)
+
+    @cached_property
+    def definition(self) -> ToolDefinition:
+        """What the model is told."""
+        schema = self.arguments.model_json_schema()
+        _without_titles(schema)
+        return ToolDefinition(name=self.name, description=self.description, schema=schema)
+
+    def validate(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments with their types. Raises `ToolError` that names each wrong field."""
+        from pydantic import ValidationError
+
+        try:
+            valid = self.arguments.model_validate(dict(given))
+        except ValidationError as error:
+            problems = "; ".join(_problem(detail) for detail in error.errors(include_url=False))
+            required = json.dumps(self.definition.schema.get("required", []))
+            known = json.dumps(list(self.arguments.model_fields))
+            raise ToolError(
+                f"Invalid arguments for {self.name}: {problems}. It takes {known}; required: {required}."
+            ) from None
+        return {name: getattr(valid, name) for name in self.arguments.model_fields}
+
+    def paths_in(self, given: Mapping[str, Any]) -> tuple[str, ...]:
+        """Every path that a call names, in its arguments or inside them; each once."""
+        inside = self.paths_of(given) if self.paths_of else ()
+        named = dict.fromkeys((*path_arguments(given), *inside))
+        return tuple(path for path in named if not is_output(self.name, path))
+
+    def title_for(self, given: Mapping[str, Any]) -> str:
+        """One line for a person, with this call's arguments in it, shortened."""
+        return re.sub(r"\s+", " ", self._filled({name: one_line(value) for name, value in self._named(given)}))
+
+    def action_for(self, given: Mapping[str, Any]) -> str:
+        """What a person is asked to allow: as the title, with nothing left out. Further lines are indented."""
+        return self._filled({name: in_full(_text_of(value)) for name, value in self._named(given)})
+
+    def _named(self, given: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+        named = {**given, "cd": cd_prefix(given)}
+        return ({**named, "paths": ", ".join(self.paths_in(given))} if self.paths_of else named).items()
+
+    def _filled(self, values: Mapping[str, str]) -> str:
+        return self.title.format_map(defaultdict(str, values)).strip()
+
+
+def cd_prefix(given: Mapping[str, Any]) -> str:
+    """What a command line would begin with to run in the call's `cwd`; empty where it names none."""
+    cwd = given.get("cwd")
+    return f"cd {shlex.quote(cwd)} && " if isinstance(cwd, str) and cwd not in ("", ".") else ""
+
+
+def one_line(value: object, limit: int = 120) -> str:
+    """A value as it may stand in a title."""
+    text = visible(" ".join(_text_of(value).split()))
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _text_of(value: object) -> str:
+    if isinstance(value, list) and all(isinstance(each, str) for each in cast("list[object]", value)):
+        return shlex.join(cast("list[str]", value))  # as a command line has it: `git add a.py 'b c.py'`
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _problem(detail: Mapping[str, Any]) -> str:
+    where = ".".join(str(part) for part in detail["loc"]) or "arguments"
+    if detail["type"] == "missing":
+        return f"`{where}` is missing"
+    if detail["type"] == "extra_forbidden":
+        return f"`{where}` is not an argument"
+    return f"`{where}`: {detail['msg']}"
+
+
+def _without_titles(schema: dict[str, Any]) -> None:
+    """Drop pydantic's `title`s: tokens that tell the model nothing."""
+    schema.pop("title", None)
+    for key, value in schema.items():
+        if key == "properties":
+            for inner in value.values():
+                _without_titles(inner)
+        elif isinstance(value, dict):
+            _without_titles(value)  # pyright: ignore[reportUnknownArgumentType]
+
+
+def tool(  # noqa: PLR0913 - a declaration, read like a table row
+    *,
+    risk: ToolRisk,
+    category: ToolCategory,
+    kind: ToolKind,
+    title: str,
+    read_only: bool = False,
+    cacheable: bool | None = None,
+    ttl_s: float = 0.0,
+    timeout_s: float | None = DEFAULT_TIMEOUT_S,
+    plans_edit: bool = False,
+    runs_programs: bool = False,
+    sandboxed: bool = False,
+    paths_of: Callable[[Mapping[str, Any]], Sequence[str]] | None = None,
+) -> Callable[[ToolFunction], Tool]:
+    """Make a tool of an async function; its name, docstring and signature are what the model is told.
+
+    `cacheable` is true by default where `read_only` is, and a `ttl_s` is given.
+    """
+
+    def declare(function: ToolFunction) -> Tool:
+        return Tool(
+            name=getattr(function, "__name__", "tool"),
+            description=_description(function),
+            risk=risk,
+            category=category,
+            kind=kind,
+            run=function,
+            title=title,
+            read_only=read_only,
+            cacheable=(read_only and ttl_s > 0) if cacheable is None else cacheable,
+            ttl_s=ttl_s,
+            timeout_s=timeout_s,
+            plans_edit=plans_edit,
+            runs_programs=runs_programs,
+            sandboxed=sandboxed,
+            paths_of=paths_of,
+        )
+
+    return declare
+
+
+def _description(function: ToolFunction) -> str:
+    """The docstring without its section on what is raised, which is for people."""
+    text = inspect.getdoc(function) or ""
+    return re.split(r"\n\s*Raises:", text)[0].strip()
+
+
+class ToolRegistry:
+    """The tools that a model is offered, by name, in the order they were registered."""
+
+    def __init__(self, tools: Sequence[Tool] = ()) -> None:
+        self._tools: dict[str, Tool] = {}
+        for each in tools:
+            self.register(each)
+
+    def register(self, new: Tool) -> None:
+        """Add a tool. Raises ValueError where the name is taken."""
+        if new.name in self._tools:
+            raise ValueError(f"a tool named {new.name} is already registered")
+        self._tools[new.name] = new
+
+    def get(self, name: str) -> Tool | None:
+        """The tool of that name."""
+        return self._tools.get(name)
+
+    def list_all(self) -> list[Tool]:
+        """All tools."""
+        return list(self._tools.values())
+
+    def list_by_category(self, category: ToolCategory) -> list[Tool]:
+        """The tools of one category."""
+        return [each for each in self._tools.values() if each.category is category]
+
+    def list_definitions(self) -> list[ToolDefinition]:
+        """What the model is told of each tool."""
+        return [each.definition for each in self._tools.values()]
+
+
+def path_arguments(given: Mapping[str, Any]) -> Iterator[str]:
+    """The values of the arguments that name paths."""
+    for name in PATH_ARGUMENTS:
+        value = given.get(name)
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list):
+            yield from (part for part in value if isinstance(part, str))  # pyright: ignore[reportUnknownVariableType]

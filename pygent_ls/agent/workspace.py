@@ -1,0 +1,314 @@
+"""The workspace and process ports: how tools reach files and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from pygent_ls.agent.review import Applied
+
+Stamp = str
+"""Tells whether a file is still the one that was read: the buffer's version and digest, or the disk's inode,
+size and modification time. Opaque; equal stamps mean unchanged."""
+
+MISSING: Stamp = "missing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextEncoding:
+    """How a document's text is written as bytes."""
+
+    name: str = "utf-8"
+    """A Python codec name without a byte order mark: utf-8, utf-16-le, latin-1 …"""
+    bom: bytes = b""
+
+    def encode(self, text: str) -> bytes:
+        """The file's bytes. Raises UnicodeEncodeError where the encoding has no such character."""
+        return self.bom + text.encode(self.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A text file as the user sees it: the open buffer where there is one, else the disk.
+
+    `text` keeps its own line endings; nothing is translated.
+    """
+
+    path: Path
+    """Absolute, links resolved."""
+    text: str
+    digest: str
+    """SHA-256 of the text, hexadecimal."""
+    stamp: Stamp
+    version: int | None = None
+    """The open buffer's version; None where the text was read from the disk."""
+    encoding: TextEncoding = field(default_factory=TextEncoding)
+
+
+class LineDiff(NamedTuple):
+    """What differs between two texts: a unified diff, and how many lines it adds and removes."""
+
+    patch: str
+    added: int
+    removed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteText:
+    """The file shall hold `text`. `before` is the document that the plan was made from; None: a new file."""
+
+    path: Path
+    before: Document | None
+    text: str
+    encoding: TextEncoding | None = None
+    """None: as the file is, or plain UTF-8 for a new one."""
+    mode: int | None = None
+    """Permission bits for a new file, None for the usual ones."""
+    diff: LineDiff | None = field(default=None, compare=False)
+    """From `before` to `text`, under the file's shown name, where the tool has computed it already."""
+
+    @property
+    def written_as(self) -> TextEncoding:
+        """The encoding that the bytes are made with."""
+        return self.encoding or (self.before.encoding if self.before else TextEncoding())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyBytes:
+    """A byte for byte copy, for files that are not text; the destination must not exist."""
+
+    source: Path
+    destination: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveFile:
+    """A rename; the destination must not exist, missing folders are made."""
+
+    source: Path
+    destination: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteFile:
+    """The file (or the link itself) goes away. `before` is its text, None where it is not text."""
+
+    path: Path
+    before: Document | None
+    mode: int | None = None
+    """The permission bits that it had, in a plan that was carried out, where they are known."""
+
+
+FileOperation = WriteText | CopyBytes | MoveFile | DeleteFile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditPlan:
+    """Everything that one tool call wants to change, made before the user is asked.
+
+    All of it is applied, or none.
+    """
+
+    label: str
+    """What an editor shows in its undo list."""
+    operations: tuple[FileOperation, ...]
+    result: str
+    """What the model reads once it is applied."""
+    previewed: bool = True
+    """Where the settings say so, an editor that can shows it to the user first, hunk by hunk. False for what takes
+    changes back."""
+
+
+ChangeKind = Literal["create", "edit", "delete", "move"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileChange:
+    """A file that was changed, or would be; `patch` is a unified diff, empty for what is not text."""
+
+    path: Path
+    kind: ChangeKind
+    added: int
+    removed: int
+    patch: str
+    old_text: str = ""
+    new_text: str = ""
+
+
+class Workspace(Protocol):
+    """The files of the workspace as the user sees them.
+
+    Paths that come in as text are the model's; paths that are `Path` have been through `resolve`.
+    """
+
+    @property
+    def folders(self) -> Sequence[Path]:
+        """The workspace folders, links resolved; empty when the daemon has none."""
+        ...
+
+    def resolve(self, path: str, *, follow: bool = True) -> Path:
+        """The absolute path, links resolved (the last part too, unless `follow` is False).
+
+        Raises `OutsideWorkspaceError` for anything that is not below a workspace folder.
+        """
+        ...
+
+    def shown(self, path: Path) -> str:
+        """The path as the model and the user read it: relative to the folder, with `/`."""
+        ...
+
+    async def read(self, path: Path) -> Document:
+        """The document. Raises `ToolError`: no such file, a folder, not text, or too large."""
+        ...
+
+    async def read_binary(self, path: Path) -> bytes:
+        """What is on the disk, text or not. Raises `ToolError` as `read` does."""
+        ...
+
+    async def stamp(self, path: Path) -> Stamp:
+        """The stamp that `read` would give now; `MISSING` where there is nothing."""
+        ...
+
+    async def tree_stamp(self, folder: Path) -> Stamp | None:
+        """One stamp for all below a folder, unsaved buffers included; None where it is too large to tell."""
+        ...
+
+    def unsaved(self) -> Sequence[Document]:
+        """The open buffers whose text differs from what was last saved."""
+        ...
+
+    def open_document(self, path: Path) -> Document | None:
+        """The buffer that the editor has open for this path."""
+        ...
+
+    async def check(self, plan: EditPlan) -> None:
+        """Find out whether the plan can be carried out as things are, before the user is asked. Raises as `apply`."""
+        ...
+
+    async def apply(self, plan: EditPlan) -> Applied:
+        """Carry out the plan, all or nothing, and return when it is proven to have happened.
+
+        Of a plan that is previewed, what the user does not want is left out.
+
+        Raises `StaleDocumentError` where a document is no longer what the plan was made from, `ToolError` where it was
+        refused, `UnprovenEditError` where it was begun and could not be proven; the message quotes what the files hold
+        now.
+        """
+        ...
+
+    async def save_changes(self, reader: str) -> None:
+        """Bring to the disk what tools changed in open documents and nobody saved since, as the user wants it.
+
+        `reader` is the tool that is about to read the disk. Raises `ToolError` where the user cancels.
+        """
+        ...
+
+    async def changed_on_disk(self) -> Sequence[Path]:
+        """The open documents without unsaved changes whose file was changed behind the editor; each is told once."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessSpec:
+    """A program to run in a process group of its own."""
+
+    argv: tuple[str, ...]
+    cwd: Path
+    timeout_s: float
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Added to the daemon's environment."""
+    max_output_chars: int = 200_000
+    """Head and tail are kept beyond that, half each."""
+    stdin_bytes: bytes = b""
+    """What the program finds on its standard input, followed by the end of it."""
+    sandboxed: bool = False
+    """It runs in the sandbox, or not at all; what tools run for the model passes `ToolContext.sandboxed` on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessResult:
+    """A program has ended, or was ended. `exit_code` is negative for a signal, as in subprocess."""
+
+    exit_code: int
+    stdout: str
+    """What it wrote to both outputs, in order, where `on_output` was given; else standard output alone."""
+    stderr: str
+    omitted_chars: int
+    timed_out: bool
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxState:
+    """Whether commands run in the sandbox: `off` by the settings, `missing` where the machine has none, `failed` where
+    it has one that cannot be set up."""
+
+    kind: Literal["on", "off", "missing", "failed"]
+    reason: str = ""
+    """Why it is missing or failed, for a person."""
+    required: bool = False
+    """Nothing may run without it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackgroundState:
+    """What a background command did since it was last read."""
+
+    output: str
+    """Both outputs, in order; head and tail where it is too much."""
+    omitted_chars: int
+    runs: bool
+    exit_code: int | None
+    """None while it runs; negative for a signal."""
+
+
+class Background(Protocol):
+    """Commands that run on while the conversation does. Their owner is a session, by its id."""
+
+    async def start(self, owner: str, spec: ProcessSpec) -> str:
+        """Start a command without a time limit; returns its name. Raises `ToolError`."""
+        ...
+
+    async def read(self, owner: str, name: str, wait_s: float) -> BackgroundState:
+        """What is new; waits so long for the command to end. Raises `ToolError` for a name that there is not."""
+        ...
+
+    async def write(self, owner: str, name: str, text: str) -> None:
+        """Write to its standard input. Raises `ToolError`: no such command, it has ended, or takes nothing."""
+        ...
+
+    async def end(self, owner: str, name: str) -> BackgroundState:
+        """End it, as a cancel does, and tell what is new. Raises `ToolError` for a name that there is not."""
+        ...
+
+    async def end_all(self, owner: str) -> None:
+        """End all that this session has; nothing of them lives when it returns."""
+        ...
+
+
+class Processes(Protocol):
+    """Runs programs; nothing that it starts outlives its caller."""
+
+    @property
+    def background(self) -> Background:
+        """What runs on beside the conversation."""
+        ...
+
+    async def sandbox(self) -> SandboxState:
+        """Whether a `sandboxed` program would run in the sandbox now."""
+        ...
+
+    def find(self, program: str) -> str | None:
+        """The program's absolute path, or None."""
+        ...
+
+    async def run(self, spec: ProcessSpec, on_output: Callable[[str], Awaitable[None]] | None = None) -> ProcessResult:
+        """Run to the end. With `on_output`, both outputs are merged and passed on as they come.
+
+        On a timeout or a cancel the whole group gets SIGTERM, and SIGKILL 2 s later.
+        Raises `ToolError` where the program cannot be started.
+        """
+        ...

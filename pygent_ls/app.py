@@ -1,0 +1,335 @@
+"""Puts the rooms together; the only module that knows them all."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pygent_ls.config import Settings
+from pygent_ls.config_layers import Loaded
+from pygent_ls.config_live import NOT_WRONG, LiveSettings, Taken
+from pygent_ls.config_sources import state_folder, user_file
+from pygent_ls.config_trust import TrustStore
+from pygent_ls.errors import ModelError, SettingError
+
+if TYPE_CHECKING:  # what is built from here on is imported when it is built
+    from pygent_ls.agent.guard import Surroundings
+    from pygent_ls.agent.model import Model
+    from pygent_ls.agent.permissions import Mode, Policy
+    from pygent_ls.agent.rules import Rule
+    from pygent_ls.agent.secret_keeping import Secrets
+    from pygent_ls.agent.tool import ToolRegistry
+    from pygent_ls.editors.ports import FrontEnd
+    from pygent_ls.llm.litellm_target import Endpoint
+    from pygent_ls.sessions.rules import FileRuleStore
+    from pygent_ls.sessions.store import SessionDefaults
+    from pygent_ls.sessions.turn_settings import Limits, TurnSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blueprint:
+    """The settings as they are, and where each comes from; builds the agent when it is needed."""
+
+    live: LiveSettings
+    taken: Taken
+    trust: TrustStore
+    model: str
+    model_reason: str
+
+    @property
+    def problems(self) -> Sequence[str]:
+        """What is wrong with the settings, a line each."""
+        return [problem.text for problem in self.taken.loaded.problems if problem.kind not in NOT_WRONG]
+
+    def build(self, front_end: FrontEnd) -> Agent:
+        """Put the agent together."""
+        return Agent(self, front_end)
+
+
+def read_settings(
+    editor_options: Any, folders: Sequence[Path], command_line: Mapping[str, object] | None = None
+) -> Blueprint:
+    """Read every layer. Nothing is raised: what is wrong is among the problems."""
+    trust = TrustStore(state_folder())
+    live = LiveSettings(
+        trust, user_file(), environment=os.environ, editor_options=editor_options, command_line=command_line or {}
+    )
+    taken = live.take(folders[0] if folders else None)
+    model, reason = _model_and_reason(taken.loaded)
+    return Blueprint(live=live, taken=taken, trust=trust, model=model, model_reason=reason)
+
+
+def _model_and_reason(loaded: Loaded) -> tuple[str, str]:
+    if loaded.settings.model:
+        return loaded.settings.model, f"set by {loaded.origins['model']}"
+    from pygent_ls.llm.providers import default_model
+
+    chosen = default_model(os.environ)
+    return chosen.name, chosen.reason
+
+
+class Agent:
+    """The rooms put together for one front end."""
+
+    def __init__(self, blueprint: Blueprint, front_end: FrontEnd) -> None:
+        from pygent_ls.agent.cache import ToolCache
+        from pygent_ls.llm.litellm_model import LitellmLoader
+        from pygent_ls.llm.providers import key_variables
+        from pygent_ls.sessions.past import PastSessions
+        from pygent_ls.sessions.store import Sessions
+        from pygent_ls.trusting import Trusting
+        from pygent_ls.workspace.process import LocalProcesses
+        from pygent_ls.workspace.sandbox import Sandbox
+        from pygent_ls.workspace.snapshots import Snapshots
+
+        self.state_folder = state_folder()
+        self._front_end = front_end
+        self._live = blueprint.live
+        self._live.news(blueprint.taken)  # the front end tells them
+        self._taken = blueprint.taken
+        self._trusting = Trusting(blueprint.trust, front_end.ask_trust)
+        self._sandbox = Sandbox(
+            self._settings.sandbox,
+            lambda: front_end.workspace.folders,
+            network=self._settings.sandbox_network,
+            own=(self.state_folder, user_file().parent),
+        )
+        self._processes = LocalProcesses(self._sandbox, hidden_variables=key_variables(self._settings.api_key_env))
+        self._loader = LitellmLoader()
+        self._cache = ToolCache(max_entries=self._settings.cache_entries, clock=time.monotonic)
+        self._snapshots = Snapshots(
+            self.state_folder / "snapshots", lambda: self._processes.find("git"), days=self._settings.snapshot_days
+        )
+        self._past = PastSessions(self.state_folder / "checkpoints", front_end.workspace, self._snapshots)
+        self.sessions: Sessions = Sessions(
+            self._session_defaults,
+            make_surroundings=self._surroundings,
+            make_model=lambda name: self._make_model(self._settings, name),
+            make_system_prompt=lambda mode: self._system_prompt(self._settings, mode),
+            on_change=front_end.on_session_change,
+            take_settings=self._take_settings,
+        )
+        self.sessions.look_back(self._past)
+
+    @property
+    def _settings(self) -> Settings:
+        """As they were taken last."""
+        return self._taken.loaded.settings
+
+    @property
+    def reviews_edits(self) -> bool:
+        """See `Core`."""
+        return self._settings.edits.review == "ask"
+
+    def configure(self, given: object) -> Sequence[str]:
+        """See `Core`."""
+        self._live.set_editor_section(given)
+        return self._live.news(self._live.take(self._taken.folder))
+
+    async def close(self) -> None:
+        """See `Core`."""
+        await self.sessions.close()
+        await self._trusting.close()
+
+    async def _take_settings(self) -> TurnSettings:
+        """The settings for a turn that begins; asks the user where the workspace's need trust."""
+        from pygent_ls.sessions.turn_settings import TurnSettings
+
+        await self._front_end.configured()
+        folders = self._front_end.workspace.folders
+        taken = await asyncio.to_thread(self._live.take, folders[0] if folders else None)
+        self._taken = taken = await self._trusting.settle(taken)
+        settings = taken.loaded.settings
+        self._sandbox.change(settings.sandbox, network=settings.sandbox_network)
+        problems = [f"Settings: {each}" for each in self._live.news(taken)]
+        return TurnSettings(
+            model=_model_and_reason(taken.loaded)[0],
+            mode=settings.mode,
+            limits=_limits(settings),
+            policy=_policy(settings, self.state_folder),
+            endpoint=_endpoint(settings),
+            make_model=partial(self._make_model, settings),
+            make_system_prompt=partial(self._system_prompt, settings),
+            renewed=partial(self._renewed, settings),
+            notices=tuple(filter(None, (*problems, self._trusting.notice(taken)))),
+        )
+
+    def _renewed(self, settings: Settings, around: Surroundings) -> Surroundings:
+        around.secrets.switch(on=settings.redact_secrets)
+        return replace(around, tools=self._tools(settings), max_tool_result_chars=settings.max_tool_result_chars)
+
+    @property
+    def tools(self) -> ToolRegistry:
+        """What a new session's model is offered; the file tools only where there is a folder."""
+        return self._tools(self._settings)
+
+    def _tools(self, settings: Settings) -> ToolRegistry:
+        from pygent_ls.agent.tool import ToolRegistry
+        from pygent_ls.tools.offered import offered_tools
+
+        has_folder = bool(self._front_end.workspace.folders)
+        return ToolRegistry(offered_tools(has_folder=has_folder, shell_timeout_s=settings.shell_timeout_s))
+
+    @property
+    def model_ready(self) -> bool:
+        """Whether the default model could be called at once."""
+        return self._default_model is not None and self._default_model.ready
+
+    def start_loading(self) -> None:
+        """Import litellm in the background where the default model needs it."""
+        if self._default_model is not None and not self._default_model.ready:
+            self._loader.start()
+
+    @cached_property
+    def _default_model(self) -> Model | None:
+        """None where its name can be none: the first turn says so."""
+        try:
+            return self._make_model(self._settings, _model_and_reason(self._taken.loaded)[0])
+        except ModelError:
+            return None
+
+    def rules(self) -> Sequence[Rule]:
+        """What "Always allow" stored for this workspace, and the rules of the settings."""
+        return [*self._rules().load(), *self._settings.permissions]
+
+    def forget_rule(self, text: str) -> bool:
+        """Take a stored rule back; False where it is not stored."""
+        return self._rules().remove(text)
+
+    def file_changed(self, path: Path) -> None:
+        """Drop what was cached of a file that may read differently now."""
+        from pygent_ls.agent.globs import escape
+
+        self._cache.invalidate(escape(path))
+
+    def kill_processes(self) -> None:
+        """End every child process group now."""
+        self._processes.kill_all()
+
+    def _session_defaults(self) -> SessionDefaults:
+        from pygent_ls.sessions.store import SessionDefaults
+
+        return SessionDefaults(
+            working_directory=self._first_folder(),
+            agent="default",
+            model=_model_and_reason(self._taken.loaded)[0],
+            mode=self._settings.mode,
+            limits=_limits(self._settings),
+        )
+
+    def _first_folder(self) -> Path:
+        """The first workspace folder, which the editor may change; without any, the daemon's working directory."""
+        folders = self._front_end.workspace.folders
+        return folders[0] if folders else Path.cwd()
+
+    def _rules(self) -> FileRuleStore:
+        from pygent_ls.sessions.rules import FileRuleStore
+
+        return FileRuleStore(self.state_folder, self._first_folder())
+
+    def _surroundings(self, session_id: str, mode: Mode) -> Surroundings:
+        from pygent_ls.agent.guard import Surroundings
+        from pygent_ls.agent.permissions import Permissions
+        from pygent_ls.agent.read_log import ReadLog
+        from pygent_ls.sessions.checkpoints import Checkpoints
+        from pygent_ls.workspace.http_client import HttpWeb
+        from pygent_ls.workspace.templates import TemplateFolders
+
+        return Surroundings(
+            session_id=session_id,
+            tools=self.tools,
+            workspace=self._front_end.workspace,
+            processes=self._processes,
+            web=HttpWeb(),
+            templates=TemplateFolders(
+                self._processes, shipped=Path(__file__).with_name("scaffold"), users=user_file().parent
+            ),
+            approver=self._front_end.approver,
+            questioner=self._front_end.questioner,
+            editor=self._front_end.editor,
+            reviewer=self._front_end.reviewer,
+            permissions=Permissions(mode, self._rules(), _policy(self._settings, self.state_folder)),
+            cache=self._cache,
+            reads=ReadLog(),
+            max_tool_result_chars=self._settings.max_tool_result_chars,
+            secrets=self._secrets(),
+            checkpointer=Checkpoints(self._front_end.workspace, self._snapshots, self._past.records(session_id)),
+        )
+
+    def _secrets(self) -> Secrets:
+        from pygent_ls.agent.secret_keeping import Secrets
+        from pygent_ls.agent.secrets import Redactor
+        from pygent_ls.workspace.installation_key import installation_key
+        from pygent_ls.workspace.secret_finder import find_secrets
+
+        secrets = Secrets(Redactor(find_secrets, key=installation_key(self.state_folder)), self._front_end.workspace)
+        secrets.switch(on=self._settings.redact_secrets)
+        return secrets
+
+    def _make_model(self, settings: Settings, name: str) -> Model:
+        """Raises `ModelError` for a name that can be none."""
+        from pygent_ls.llm.choose import make_model
+
+        try:
+            return make_model(name, _endpoint(settings), self._loader)
+        except SettingError as error:
+            raise ModelError(str(error), type="invalid_request") from error
+
+    def _system_prompt(self, settings: Settings, mode: Mode) -> str:
+        from pygent_ls.agent.prompt import WorkspaceFacts, system_prompt
+
+        facts = WorkspaceFacts(
+            platform=platform.platform(terse=True),
+            date=date.today().isoformat(),
+            folders=[str(folder) for folder in self._front_end.workspace.folders],
+        )
+        return system_prompt(facts, mode=mode, added=settings.system_prompt)
+
+
+def _limits(settings: Settings) -> Limits:
+    from pygent_ls.agent.limits import TurnLimits
+    from pygent_ls.sessions.turn_settings import Limits
+
+    return Limits(
+        turn=TurnLimits(
+            max_iterations=settings.max_iterations,
+            max_tokens=settings.max_tokens,
+            max_budget_usd=settings.max_budget_usd,
+        ),
+        max_output_tokens=settings.max_output_tokens,
+        temperature=settings.temperature,
+        stream_flush_s=settings.stream_flush_ms / 1000,
+    )
+
+
+def _policy(settings: Settings, state: Path) -> Policy:
+    from pygent_ls.agent.permissions import Policy
+    from pygent_ls.agent.refusals import Protected
+
+    own = (state, user_file().parent)
+    folders = dict.fromkeys(path.as_posix() for each in own for path in (each, each.resolve()))
+    return Policy(
+        rules=settings.permissions,
+        may_bypass=settings.allow_bypass,
+        protected=Protected(home=Path.home().as_posix(), folders=tuple(folders)),
+    )
+
+
+def _endpoint(settings: Settings) -> Endpoint:
+    from pygent_ls.llm.litellm_target import Endpoint
+
+    return Endpoint(
+        api_base=settings.api_base or None,
+        api_key_env=settings.api_key_env or None,
+        extra_headers=dict(settings.extra_headers),
+        first_byte_timeout_s=settings.first_byte_timeout_s,
+        idle_timeout_s=settings.stream_idle_timeout_s,
+    )

@@ -1,0 +1,196 @@
+"""The command line: arguments choose one front end."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pygent_ls import __version__
+
+if TYPE_CHECKING:
+    import argparse
+
+CANCELLED = 130
+"""The exit code that shells give to what Ctrl-C ended."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command; ends the process with its exit code. Bad usage is 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # no character of a prompt or a path ends a command
+            stream.reconfigure(errors="backslashreplace")
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    try:  # an editor waits for the daemon: it starts without argparse
+        code = _serve() if given in ([], ["--stdio"]) else _run_command(_parser().parse_args(given))
+    except KeyboardInterrupt:
+        code = CANCELLED
+    _leave(code)
+
+
+def _run_command(given: argparse.Namespace) -> int:
+    match given.command:
+        case None:
+            return _serve()
+        case "run":
+            return _run(given)
+        case "demo":
+            return _demo()
+        case "doctor":
+            return _doctor()
+        case "trust":
+            return _trust(given)
+        case "schema":
+            return _schema()
+        case _:
+            raise AssertionError(given.command)
+
+
+def _leave(code: int) -> None:
+    """End at once: a library that is still being imported in a thread would hold an orderly exit for seconds."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # nobody reads it any more, or the disk is full
+            code = code or 1
+    os._exit(code)
+
+
+def _parser() -> argparse.ArgumentParser:
+    import argparse
+
+    parser = argparse.ArgumentParser(
+        prog="pygent-ls",
+        description="An AI coding agent that lives inside your editor as a language server. Without a command it "
+        "speaks the language server protocol on standard input and output.",
+    )
+    parser.add_argument("--version", action="version", version=f"pygent-ls {__version__}")
+    parser.add_argument("--stdio", action="store_true", help="accepted for editors that pass it; it is the default")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    run = commands.add_parser(
+        "run",
+        help="one turn in the terminal, without an editor",
+        description="One turn in the terminal, without an editor. The answer goes to standard output, everything "
+        "else to standard error. What needs your permission is asked on the terminal; where there is none, it is "
+        "refused and listed at the end.",
+        epilog="Exit codes: 0 the turn came to its end; 1 an error or a limit ended it; 2 bad usage; 130 cancelled.",
+    )
+    run.add_argument("prompt", nargs="?", metavar="PROMPT", help="what to do; - or nothing: read it from a pipe")
+    run.add_argument("--cwd", metavar="DIR", default=".", help="the folder to work in (default: this one)")
+    run.add_argument("--model", metavar="MODEL", help="the model, in place of the one that the settings name")
+    run.add_argument(
+        "--yes",
+        action="store_true",
+        help="allow once whatever would be asked; it does not trust the folder's own settings (see pygent-ls trust)",
+    )
+    run.set_defaults(refuse=run.error)
+    commands.add_parser("demo", help="one turn on a sample project, as an editor would show it; needs no key")
+    commands.add_parser("doctor", help="which model would be used and why, every setting, and what is missing")
+    trust = commands.add_parser(
+        "trust",
+        help="let a folder's own settings count",
+        description="Settings in a folder's own .pygent/config.toml came with the folder, so what they loosen counts "
+        "only once you trust them. An editor asks; this answers without one. If they change, you are asked again.",
+    )
+    trust.add_argument("folder", nargs="?", metavar="FOLDER", default=".", help="the folder (default: this one)")
+    choice = trust.add_mutually_exclusive_group()
+    choice.add_argument(
+        "--show", action="store_true", help="only show what they would do, and whether they are trusted"
+    )
+    choice.add_argument("--forget", action="store_true", help="forget every answer about the folder")
+    trust.set_defaults(refuse=trust.error)
+    commands.add_parser("schema", help="print the JSON Schema of the wire protocol")
+    return parser
+
+
+def _serve() -> int:
+    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # looking for them reads the metadata of every package
+    from pygent_ls.app import read_settings
+
+    del os.environ["PYDANTIC_DISABLE_PLUGINS"]
+    from pygent_ls.editors.lsp.serve import serve
+    from pygent_ls.log import set_up
+
+    set_up(os.environ)
+    return serve(read_settings)
+
+
+def _run(given: argparse.Namespace) -> int:
+    folder = Path(given.cwd)
+    if not folder.is_dir():
+        given.refuse(f"--cwd: there is no folder {given.cwd}")
+    prompt = _prompt(given.prompt)
+    if not prompt.strip():
+        given.refuse("there is no prompt; give it as an argument, or in a pipe")
+
+    from pygent_ls.app import read_settings
+    from pygent_ls.editors.headless import Errand, run
+    from pygent_ls.log import set_up
+
+    set_up(os.environ)
+    folder = folder.resolve()
+    blueprint = read_settings({}, [folder], {"model": given.model})
+    return run(blueprint, Errand(prompt=prompt, folder=folder, yes=given.yes))
+
+
+def _prompt(given: str | None) -> str:
+    """The argument, else what is piped in; nothing where standard input is a terminal and none was asked for."""
+    if given not in (None, "-"):
+        return str(given)
+    if given is None and sys.stdin.isatty():
+        return ""
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
+
+
+def _demo() -> int:
+    from pygent_ls.demo.play import play
+
+    return play()
+
+
+def _doctor() -> int:
+    from pygent_ls.app import read_settings
+    from pygent_ls.config_sources import state_folder, user_file
+    from pygent_ls.doctor import Surveyed, doctor
+    from pygent_ls.workspace.process import LocalProcesses
+
+    blueprint = read_settings({}, [Path.cwd()])
+    report, code = doctor(
+        Surveyed(
+            loaded=blueprint.taken.loaded,
+            model=blueprint.model,
+            model_reason=blueprint.model_reason,
+            environment=os.environ,
+            find=LocalProcesses().find,
+            user_file=user_file(),
+            state_folder=state_folder(),
+        )
+    )
+    print(report, end="")
+    return code
+
+
+def _trust(given: argparse.Namespace) -> int:
+    folder = Path(given.folder)
+    if not folder.is_dir():
+        given.refuse(f"there is no folder {given.folder}")
+
+    from pygent_ls.app import read_settings
+    from pygent_ls.trust_command import trust
+
+    blueprint = read_settings({}, [folder.resolve()])
+    action = "show" if given.show else "forget" if given.forget else "trust"
+    said, code = trust(blueprint.taken, blueprint.trust, action)
+    print(said, end="")
+    return code
+
+
+def _schema() -> int:
+    from pygent_ls.editors.lsp.protocol import wire_schema
+
+    print(json.dumps(wire_schema(), indent=2))
+    return 0

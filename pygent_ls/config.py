@@ -1,0 +1,294 @@
+"""The settings: what each is, what it takes, and how it is shown.
+
+Read by `app`, `cli` and `doctor` alone; every other room is given values. How layers become one is in
+`config_layers`, where they come from in `config_sources`, the page about them in `config_page`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Annotated, Any, Literal, cast
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, Field
+from pydantic.fields import FieldInfo
+
+from pygent_ls.agent.rules import Rule
+from pygent_ls.config_tables import STRICT, Edits
+from pygent_ls.log import MASK, redacted
+
+Mode = Literal["default", "accept_edits", "plan", "trust", "bypass"]
+"""The core's permission modes, spelled again (a test compares them): its module costs the start too much."""
+
+MOST = 1_000_000_000
+"""No count is set higher than that: beyond it nothing differs, and the number could not be written out."""
+
+MAX_SHOWN_CHARS = 80
+"""A value longer than a line of a terminal is cut where it is shown."""
+
+
+def _address(value: str) -> str:
+    try:
+        parts = urlsplit(value)
+    except ValueError:
+        parts = urlsplit("")
+    if value and not (parts.scheme in {"http", "https"} and parts.hostname):
+        raise ValueError("not an address")
+    return value
+
+
+def _variable_name(value: str) -> str:
+    if value and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
+        raise ValueError("not a name")
+    return value
+
+
+def _headers(value: dict[str, str]) -> dict[str, str]:
+    for name, content in value.items():
+        if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name) or re.search(r"[\r\n\0]", content):
+            raise ValueError("not a header")
+    return value
+
+
+class Settings(BaseModel):
+    """Every setting with its default. A running turn keeps the values that it began with."""
+
+    model_config = STRICT
+
+    model: str = Field(
+        default="",
+        description=(
+            "The model: any litellm string (`anthropic/…`, `openai/…`, `ollama_chat/…`), `scripted:FILE` or "
+            "`offline/rules`. Empty: by the first provider key found in the environment, else `offline/rules`; "
+            "`pygent-ls doctor` says which."
+        ),
+    )
+    api_base: Annotated[str, AfterValidator(_address)] = Field(
+        default="",
+        description="The address of the model's provider, where it is not the usual one.",
+        json_schema_extra={"expected": "an address that begins with http:// or https://"},
+    )
+    api_key_env: Annotated[str, AfterValidator(_variable_name)] = Field(
+        default="",
+        description="The name of the environment variable that holds the key; the provider's own by default.",
+        json_schema_extra={"expected": "the name of a variable, not the key itself"},
+    )
+    max_iterations: int = Field(default=50, ge=0, le=MOST, description="Model calls a turn; 0 is no limit.")
+    max_tokens: int = Field(
+        default=0, ge=0, le=MOST, description="Tokens, in and out, that a turn may use; 0 is no limit."
+    )
+    max_budget_usd: float = Field(
+        default=0.0, ge=0, le=MOST, description="Dollars that a turn may cost; 0 is no limit."
+    )
+    max_output_tokens: int = Field(
+        default=16384, ge=1, le=MOST, description="Tokens that the answer of one model call may have."
+    )
+    temperature: float = Field(
+        default=1.0, ge=0, le=2, description="How freely the model chooses its words; 0 is the least."
+    )
+    system_prompt: str = Field(default="", description="Added to the system prompt that every model call begins with.")
+    mode: Mode = Field(
+        default="default",
+        description=(
+            "What needs your permission: `default` asks for medium and high risk, `accept_edits` not for edits, "
+            "`trust` for high risk only; `plan` allows reading and nothing else; `bypass` never asks, and needs "
+            "`allow_bypass`."
+        ),
+    )
+    allow_bypass: bool = Field(
+        default=False,
+        description="Whether the mode `bypass` may be used. It counts in your own file and nowhere else.",
+    )
+    permissions: tuple[Rule, ...] = Field(
+        default_factory=tuple[Rule, ...],
+        description=(
+            "Rules `tool` or `tool(pattern)` on what is allowed, asked for and denied, in the lists `allow`, `ask` and "
+            "`deny`; the lists of all layers count together, and deny goes before ask before allow. For files the "
+            "pattern is a glob (`edit_file(src/**)`, `read_file(**/.env)`), for `shell` the first words of a command "
+            "or a whole one (`shell(git status:*)`, `shell(make test)`), for `web_fetch` a host "
+            "(`web_fetch(domain:docs.python.org)`). An allow rule must cover every command of a line, and covers no "
+            "redirection into a file and no assignment; the others count for any part of it. In place of its text a "
+            'rule may be a table with examples that are checked: `{rule = "…", match = ["…"], not_match = ["…"]}`. '
+            "A workspace's file may ask and deny."
+        ),
+        json_schema_extra={"expected": "a table with the lists `allow`, `ask` and `deny`"},
+    )
+    stream_flush_ms: int = Field(
+        default=16, ge=0, le=1000, description="Milliseconds that events may wait to travel in one message."
+    )
+    first_byte_timeout_s: float = Field(
+        default=300.0,
+        gt=0,
+        le=MOST,
+        description="Seconds until a model call's first byte; models on your own machine load slowly.",
+    )
+    stream_idle_timeout_s: float = Field(
+        default=60.0, gt=0, le=MOST, description="Seconds between two pieces of a model's answer."
+    )
+    shell_timeout_s: float = Field(
+        default=120.0,
+        gt=0,
+        le=MOST,
+        description="Seconds after which a shell command is ended, unless its call says more or less.",
+    )
+    sandbox: Literal["auto", "require", "off"] = Field(
+        default="auto",
+        description=(
+            "Whether commands run in a sandbox (bubblewrap, on Linux): `auto` where the machine has one, and where it "
+            "cannot be set up, you are asked; `require` refuses to run any command without it; `off` uses none."
+        ),
+    )
+    sandbox_network: bool = Field(default=False, description="Whether commands in the sandbox may use the network.")
+    redact_secrets: bool = Field(
+        default=True,
+        description=(
+            "Whether the model, events and prompts are shown placeholders such as `{{SECRET_api_key_0123456789ab}}` in "
+            "place of values that look like keys or passwords, and of every value of files such as `.env`. A file that "
+            "the model writes gets the values back."
+        ),
+    )
+    max_tool_result_chars: int = Field(
+        default=40_000, ge=1, le=MOST, description="Characters of one tool's result that the model reads at most."
+    )
+    cache_entries: int = Field(
+        default=512,
+        ge=0,
+        le=MOST,
+        description="Tool results that are kept for reuse; 0 keeps none. The least recently used go.",
+    )
+    snapshot_days: int = Field(default=30, ge=1, le=3650, description="Days after which checkpoints are forgotten.")
+    extra_headers: Annotated[dict[str, str], AfterValidator(_headers)] = Field(
+        default_factory=dict[str, str],
+        repr=False,
+        description="HTTP headers sent to the provider with every model call. They are never shown.",
+        json_schema_extra={"expected": "a table of header names and their text"},
+    )
+    edits: Edits = Edits()
+
+
+def _groups() -> Iterator[tuple[str, type[BaseModel]]]:
+    for name, info in Settings.model_fields.items():
+        if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
+            yield name, info.annotation
+
+
+GROUPS: Mapping[str, type[BaseModel]] = dict(_groups())
+"""The settings that are tables of settings, each of which has a name with a point: `edits.review`."""
+
+
+def _fields() -> Iterator[tuple[str, FieldInfo]]:
+    for name, info in Settings.model_fields.items():
+        if name not in GROUPS:
+            yield name, info
+    for group, table in GROUPS.items():
+        for name, info in table.model_fields.items():
+            yield f"{group}.{name}", info
+
+
+FIELDS: Mapping[str, FieldInfo] = dict(_fields())
+"""How each setting is defined, those of tables last."""
+
+NAMES: tuple[str, ...] = tuple(FIELDS)
+"""The settings by name, in the order of the page."""
+
+SECRET: frozenset[str] = frozenset({"extra_headers"})
+"""Settings whose values are never shown."""
+
+NOT_YET = frozenset(
+    {
+        "fallback_models",
+        "max_turn_seconds",
+        "max_thinking_tokens",
+        "system_prompt_file",
+        "agent",
+        "text_tool_calls",
+        "additional_dirs",
+        "persist_sessions",
+        "betas",
+        "context",
+        "compaction",
+        "retry",
+        "hooks",
+        "mcp_servers",
+        "agents",
+        "cli_models",
+        "models",
+        "aliases",
+    }
+)
+"""Settings that have their names already and that nothing reads in this version: they are said, and harm nothing."""
+
+
+def value_of(settings: Settings, key: str) -> object:
+    """A setting's value by its name."""
+    table: object = settings
+    *groups, name = key.split(".")
+    for group in groups:
+        table = getattr(table, group)
+    return getattr(table, name)
+
+
+def settings_of(values: Mapping[str, object]) -> Settings:
+    """The settings from values that are right, by name."""
+    top = {key: value for key, value in values.items() if "." not in key}
+    tables = {
+        group: table(**{name: values[f"{group}.{name}"] for name in table.model_fields})
+        for group, table in GROUPS.items()
+    }
+    return Settings.model_validate({**top, **tables})
+
+
+def checked(key: str, raw: object, *, is_text: bool) -> object:
+    """A setting's value, typed. Raises pydantic's `ValidationError`; only text may stand for a number."""
+    group, _, name = key.rpartition(".")
+    table = GROUPS.get(group, Settings)
+    return getattr(table.model_validate({name: raw}, strict=not is_text), name)
+
+
+def shown(key: str, value: object) -> str:
+    """A setting's value on one line, without what nobody should see."""
+    if key in SECRET and value:
+        return MASK
+    if value in ("", {}, ()):
+        return "(none)"
+    if key == "permissions" and isinstance(value, tuple):
+        return one_line(", ".join(f"{rule.decision} {rule.text}" for rule in cast("tuple[Rule, ...]", value)))
+    try:
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    except (ValueError, RecursionError):  # a number of 5,000 digits; lists a thousand deep
+        return "(too long to show)"
+    return one_line(text)
+
+
+def one_line(text: str, most_chars: int = MAX_SHOWN_CHARS) -> str:
+    """Text from anywhere on one line that is not too long, without keys and without what commands a terminal."""
+    text = redacted(" ".join(text[: 4 * most_chars].split()))
+    text = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
+    return text if len(text) <= most_chars else text[: most_chars - 1] + "…"
+
+
+def expected(key: str) -> str:
+    """What a setting takes, in words that follow "expected"."""
+    group, _, name = key.rpartition(".")
+    schema = _schema(GROUPS.get(group, Settings))[name]
+    if "expected" in schema:
+        return schema["expected"]
+    if "enum" in schema:
+        return "one of " + ", ".join(schema["enum"])
+    kind = {"integer": "a whole number", "boolean": "true or false", "number": "a number", "string": "text"}[
+        schema["type"]
+    ]
+    least, most = schema.get("minimum"), schema.get("maximum", MOST)
+    if "exclusiveMinimum" in schema:
+        return f"{kind} above {schema['exclusiveMinimum']:g}"
+    if least is None:
+        return kind
+    return f"{kind}, {least:g} or more" if most == MOST else f"{kind} from {least:g} to {most:g}"
+
+
+@cache
+def _schema(table: type[BaseModel]) -> Mapping[str, Mapping[str, Any]]:
+    return table.model_json_schema()["properties"]

@@ -1,0 +1,109 @@
+"""`docs/configuration.md`, made from the settings' definitions."""
+
+from __future__ import annotations
+
+import json
+
+from pygent_ls.config import FIELDS, NAMES, expected
+from pygent_ls.config_sources import as_variable, camel_case
+
+_HEAD = """\
+# Settings
+
+<!-- Generated from pygent_ls/config.py by `make docs`; a test fails when the two differ. -->
+
+Nothing needs to be set. `pygent-ls doctor` shows each setting's value and the layer that it came from, and says what
+is wrong with those that do not count.
+
+## Where they are set
+
+Each layer overrides those above it:
+
+1. the defaults below
+2. your file: `config.toml` in the `pygent-ls` folder of your configuration folder; on Linux
+   `$XDG_CONFIG_HOME/pygent-ls/config.toml`, else `~/.config/pygent-ls/config.toml`
+3. the workspace's file: `.pygent/config.toml` in the (first) workspace folder. It came with the code, so at once it
+   may only tighten: lower `max_iterations`, `max_tokens` and `max_budget_usd`, set `mode = "plan"`,
+   `sandbox = "require"` or `redact_secrets = true`, or add to `permissions.ask` and `permissions.deny`. Anything else
+   in it counts once you trust it; see below.
+4. the environment: `PYGENT_` and the name in capitals. An empty variable counts as not set; a table is written as a
+   JSON object.
+5. the editor: `initializationOptions.pygent`, then the section `pygent` of its configuration
+   (`workspace/configuration`, `workspace/didChangeConfiguration`); names in camelCase
+6. the command line
+7. the session's own
+
+A value that is wrong does not count, and nor does a name that is no setting. Nothing else is lost by either: the rest
+of the layer does count, and the daemon starts. Files are read again when a turn begins, and a change of the editor's
+configuration counts from the next turn on; a running turn keeps the values that it began with. Only `cache_entries`,
+`snapshot_days` and `stream_flush_ms` stay as they were when the daemon (or the session) began, and `sandbox` and
+`sandbox_network` count from the next command on. A file that cannot be read just then says what it said before.
+
+`PYGENT_LOG` is no setting but tells how much is logged to standard error: `error`, `warning` (the default), `info` or
+`debug`. Only `debug` shows prompts and the texts of files; keys are never shown.
+
+The same setting in each place:
+
+```toml
+# config.toml
+max_iterations = 20
+```
+
+```sh
+PYGENT_MAX_ITERATIONS=20 pygent-ls
+```
+
+```json
+{"initializationOptions": {"pygent": {"maxIterations": 20}}}
+```
+
+Rules on what the agent may do:
+
+```toml
+[permissions]
+allow = ["shell(git status:*)", "edit_file(src/**)"]
+ask = ["shell(docker:*)"]
+deny = ["read_file(**/.env)", { rule = "shell(rm:*)", match = ["sudo rm x"], not_match = ["echo rm"] }]
+```
+
+## Trust in a workspace
+
+What a workspace's own file would do beyond tightening is asked about when the first turn begins there: a list of
+what it would do, in plain words, with `Do not trust` and `Trust this folder's settings`. The answer is for that folder
+and exactly that list, and is kept outside the workspace, in the state folder; when the list changes, in whatever value,
+you are asked again. Once trusted, the file counts at once, also for sessions that are there already. An answer that
+cannot be understood, or none, is no trust; then the next start of the daemon asks again.
+
+`pygent-ls run` asks on the terminal; without one, and with `--yes`, nothing is trusted, and a line says what does not
+count. For editors that cannot ask, and to look first or to change your mind:
+
+```sh
+pygent-ls trust --show [FOLDER]     # what the file would do, and what you said to it
+pygent-ls trust [FOLDER]            # trust it as it is now
+pygent-ls trust --forget [FOLDER]   # forget every answer about the folder
+```
+
+Even when trusted, a workspace cannot set `allow_bypass`, nor the mode `bypass` without it. The agent cannot answer for
+you, and its edits of `.pygent` are always asked for, whatever the mode and the rules.
+
+## All of them
+"""
+
+
+def configuration_page() -> str:
+    """The whole of `docs/configuration.md`."""
+    return "\n".join([_HEAD, *(_section(name) for name in NAMES)])
+
+
+def _section(name: str) -> str:
+    info = FIELDS[name]
+    default: object = info.get_default(call_default_factory=True, validated_data={})
+    return f"""\
+### `{name}`
+
+{info.description}
+
+- takes {expected(name)}
+- default: `{json.dumps(default)}`
+- environment: `{as_variable(name)}`; editor: `{camel_case(name)}`
+"""

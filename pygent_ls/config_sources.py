@@ -1,0 +1,200 @@
+"""Where the settings' layers come from: files, the environment, the editor, the command line.
+
+What a session is told to use is no layer: the session holds it, and it goes before the settings.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
+from typing import cast
+
+from pygent_ls.agent.rules import RuleOrigin
+from pygent_ls.config import FIELDS, GROUPS, NAMES, shown
+from pygent_ls.config_layers import Layer, SettingProblem
+from pygent_ls.log import LEVEL_VARIABLE
+
+ENVIRONMENT_PREFIX = "PYGENT_"
+
+WORKSPACE_FILE = Path(".pygent", "config.toml")
+"""Relative to the workspace folder."""
+
+MAX_FILE_BYTES = 1_000_000
+"""Settings fill a page; a file larger than that is something else."""
+
+_OTHER_VARIABLES = frozenset({LEVEL_VARIABLE})
+"""Variables with our prefix that are no settings."""
+
+_TABLES = frozenset(name for name, info in FIELDS.items() if info.default_factory is not None)
+"""Settings that are JSON where they are text."""
+
+
+def user_file() -> Path:
+    """The user's settings; the file need not be there."""
+    import platformdirs
+
+    return platformdirs.user_config_path("pygent-ls", appauthor=False) / "config.toml"
+
+
+def state_folder() -> Path:
+    """Where state lives that outlasts the daemon; it need not be there."""
+    import platformdirs
+
+    return platformdirs.user_state_path("pygent-ls", appauthor=False)
+
+
+def user_layer(file: Path) -> Layer:
+    """The user's own file; an absent one sets nothing."""
+    return _file_layer(f"user file {file}", file, "user")
+
+
+def workspace_layer(folder: Path) -> Layer:
+    """The workspace's file, which came with the code and may therefore only tighten."""
+    file = folder / WORKSPACE_FILE
+    return _file_layer(f"workspace file {file}", file, "workspace")
+
+
+def environment_layer(environment: Mapping[str, str]) -> Layer:
+    """`PYGENT_…` variables. An empty one counts as not set; a table is written as a JSON object."""
+    given: dict[str, object] = {
+        name: value
+        for name, value in environment.items()
+        if name.startswith(ENVIRONMENT_PREFIX) and value and name not in _OTHER_VARIABLES
+    }
+    for spelled in map(as_variable, _TABLES):
+        if spelled in given:
+            given[spelled] = _json(environment[spelled])
+    return _layer("environment", given, as_variable, is_text=True, origin="environment")
+
+
+def editor_layer(given: object, source: str) -> Layer:
+    """What the editor says, keys in camelCase; `source` tells `initializationOptions` from a later answer.
+
+    Editors answer None for a section or a key that is not set.
+    """
+    name = f"editor ({source})"
+    if given is None:
+        return _layer(name, {}, camel_case, origin="editor")
+    if not isinstance(given, Mapping):
+        problem = SettingProblem(
+            layer=name, key="", value=shown("", given), problem="expected an object", kind="unreadable"
+        )
+        return _layer(name, {}, camel_case, origin="editor", problems=(problem,))
+    items = cast("Mapping[object, object]", given).items()
+    values = {str(key): value for key, value in items if value is not None}
+    return _layer(name, values, camel_case, origin="editor")
+
+
+def command_line_layer(given: Mapping[str, object]) -> Layer:
+    """Options by the setting's name; None where one was not given. Their text is typed here."""
+    values = {_as_option(name): value for name, value in given.items() if value is not None}
+    return _layer("command line", values, _as_option, is_text=True, origin="command_line")
+
+
+def camel_case(name: str) -> str:
+    """`max_iterations` as `maxIterations`; the parts of a name with a point each."""
+
+    def camel(part: str) -> str:
+        first, *rest = part.split("_")
+        return first + "".join(word.capitalize() for word in rest)
+
+    return ".".join(map(camel, name.split(".")))
+
+
+def as_variable(name: str) -> str:
+    """`edits.review` as `PYGENT_EDITS_REVIEW`."""
+    return ENVIRONMENT_PREFIX + name.upper().replace(".", "_")
+
+
+def _as_option(name: str) -> str:
+    return "--" + name.replace("_", "-").replace(".", "-")
+
+
+def _layer(
+    name: str,
+    given: Mapping[str, object],
+    spell: Callable[[str], str],
+    *,
+    is_text: bool = False,
+    origin: RuleOrigin = "user",
+    problems: tuple[SettingProblem, ...] = (),
+) -> Layer:
+    """Tell settings from what is none."""
+    names = {spell(each): each for each in NAMES}
+    flat = dict(_flat(given, {spell(group) for group in GROUPS}))
+    return Layer(
+        name=name,
+        values={names[key]: value for key, value in flat.items() if key in names},
+        unknown={key: value for key, value in flat.items() if key not in names},
+        spell=spell,
+        is_text=is_text,
+        trusted=origin != "workspace",
+        origin_of_rules=origin,
+        problems=problems,
+    )
+
+
+def _flat(given: Mapping[str, object], groups: Collection[str]) -> Iterator[tuple[str, object]]:
+    """What is set, that in tables of settings under names with a point; None is not set there either."""
+    for key, value in given.items():
+        if key in groups and isinstance(value, Mapping):
+            table = cast("Mapping[object, object]", value)
+            yield from ((f"{key}.{name}", inner) for name, inner in table.items() if inner is not None)
+        else:
+            yield key, value
+
+
+def _file_layer(name: str, file: Path, origin: RuleOrigin) -> Layer:
+    try:
+        values = _read_toml(file)
+    except FileNotFoundError:
+        return _layer(name, {}, str, origin=origin)
+    except (OSError, ValueError, RecursionError) as error:
+        problem = SettingProblem(layer=name, key="", value="", problem=_why_unreadable(error), kind="unreadable")
+        return _layer(name, {}, str, origin=origin, problems=(problem,))
+    return _layer(name, values, str, origin=origin)
+
+
+def _read_toml(file: Path) -> dict[str, object]:
+    """The file's table. Raises OSError, ValueError or RecursionError; a pipe or a device is never opened."""
+    import tomllib
+
+    _must_be_a_file(file.stat())
+    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        _must_be_a_file(os.fstat(descriptor))  # another may stand there by now; it is this one that is read
+        with os.fdopen(descriptor, "rb", closefd=False) as opened:
+            content = opened.read(MAX_FILE_BYTES + 1)
+    finally:
+        os.close(descriptor)
+    if len(content) > MAX_FILE_BYTES:
+        raise OSError(f"larger than {MAX_FILE_BYTES:,} bytes")
+    return tomllib.loads(content.decode("utf-8-sig"))
+
+
+def _must_be_a_file(status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError("not a file")
+
+
+def _why_unreadable(error: OSError | ValueError | RecursionError) -> str:
+    """In words; a TOML error names line and column."""
+    match error:
+        case UnicodeDecodeError():
+            return f"not UTF-8 text (at byte {error.start})"
+        case ValueError():
+            return f"not valid TOML: {shown('', error)}"
+        case RecursionError():
+            return "not valid TOML: nested too deeply"
+        case OSError():
+            return f"cannot be read: {error.strerror or error}"
+
+
+def _json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text

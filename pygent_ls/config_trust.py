@@ -1,0 +1,147 @@
+"""What a workspace's own files may do only once the user trusts them, and what the user has said to that.
+
+The files came with the code. What they only tighten counts at once; all else is a wish, and counts after the user said
+so for that folder and for exactly these wishes. What was said is kept in the state folder, never in the workspace.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+from pygent_ls.agent.rules import Rule
+from pygent_ls.config import one_line
+from pygent_ls.config_layers import SettingProblem
+from pygent_ls.config_sources import WORKSPACE_FILE
+from pygent_ls.errors import SettingError, ToolError
+
+VERSION = 1
+"""Of the file's form."""
+
+MAX_KEPT = 100
+"""Answers about one folder: as many as branches that somebody goes back and forth between."""
+
+MAX_WISH_CHARS = 400
+"""Of a value in the question: a long command, still whole."""
+
+_WORDS: Mapping[str, str] = {
+    "model": "use the model {}",
+    "api_base": "send your prompts and your code to {}",
+    "api_key_env": "send the key in your variable {} to the model's provider",
+    "extra_headers": "send these headers with every model call: {}",
+    "system_prompt": "add to the system prompt: {}",
+    "mode": "work in the mode {}",
+    "permissions": "allow without asking you: {}",
+    "sandbox": "set the sandbox to {}",
+    "sandbox_network": "set the network of the sandbox to {}",
+}
+"""What a setting would do, in words; the others are named with their value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """One thing that a workspace's file would do if it were trusted."""
+
+    source: str
+    """The file, relative to the folder: `.pygent/config.toml`."""
+    key: str
+    value: object
+    """All that would count, as JSON can hold it; the answer is for this value alone."""
+    words: str
+    """What it would do, on one line, for the person who is asked."""
+
+
+def wishes_of(problems: Iterable[SettingProblem]) -> tuple[Wish, ...]:
+    """The wishes of the workspace's settings, from what does not count in them."""
+    return tuple(_wish(each) for each in problems if each.kind == "needs_trust")
+
+
+def _wish(problem: SettingProblem) -> Wish:
+    value = problem.wanted
+    name = problem.key.partition(".")[0] if isinstance(value, Rule) else problem.key
+    match value:
+        case Rule():
+            kept: object = value.text
+        case _:
+            kept = value
+    shown = ", ".join(cast("Mapping[str, str]", kept)) if name == "extra_headers" else kept
+    text = shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False, default=str)
+    words = _WORDS[name].format(_cut(text)) if name in _WORDS else f"set {name} = {_cut(text)}"
+    return Wish(source=WORKSPACE_FILE.as_posix(), key=problem.key, value=kept, words=words)
+
+
+def _cut(text: str) -> str:
+    rest = f" ({len(text) - MAX_WISH_CHARS} more characters)" if len(text) > MAX_WISH_CHARS else ""
+    return one_line(text, MAX_WISH_CHARS) + rest
+
+
+def digest_of(wishes: Sequence[Wish]) -> str:
+    """What an answer is bound to; any change of what would count is another digest. Empty for no wishes."""
+    if not wishes:
+        return ""
+    content = [[wish.source, wish.key, wish.value] for wish in wishes]
+    text = json.dumps(content, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def source_names(wishes: Sequence[Wish]) -> str:
+    """The files that wish for something."""
+    return ", ".join(dict.fromkeys(wish.source for wish in wishes))
+
+
+class TrustStore:
+    """The answers, one JSON file for each real folder. Several daemons may share it, so it is read each time."""
+
+    def __init__(self, state_folder: Path) -> None:
+        self._folder = state_folder / "trust"
+
+    def answer(self, folder: Path, digest: str) -> bool | None:
+        """What the user said to these wishes of that folder; None where nothing was said."""
+        said = self._load(folder).get(digest)
+        return said.get("trusted") is True if said is not None else None
+
+    def remember(self, folder: Path, digest: str, *, trusted: bool) -> None:
+        """Keep an answer. Raises `SettingError` where it cannot be kept."""
+        from pygent_ls.workspace.writing import write_atomically
+
+        said = self._load(folder)
+        said.pop(digest, None)
+        said[digest] = {"trusted": trusted, "at": datetime.now(UTC).isoformat(timespec="seconds")}
+        kept = dict(list(said.items())[-MAX_KEPT:])
+        content = {"version": VERSION, "folder": str(folder.resolve()), "answers": kept}
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write_atomically(self._file(folder), json.dumps(content, indent=2).encode(), 0o600)
+        except (OSError, ToolError) as error:
+            raise SettingError(f"the answer could not be kept: {error}") from None
+
+    def forget(self, folder: Path) -> bool:
+        """Forget all answers about a folder; False where there were none. Raises `SettingError`."""
+        try:
+            self._file(folder).unlink()
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise SettingError(f"the answers could not be forgotten: {error}") from None
+        return True
+
+    def _file(self, folder: Path) -> Path:
+        name = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogateescape")).hexdigest()
+        return self._folder / f"{name}.json"
+
+    def _load(self, folder: Path) -> dict[str, dict[str, Any]]:
+        """The answers by digest, the oldest first; a damaged file holds none."""
+        try:
+            stored: Any = json.loads(self._file(folder).read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return {}
+        answers: Any = cast("Mapping[str, Any]", stored).get("answers") if isinstance(stored, Mapping) else None
+        if not isinstance(answers, Mapping):
+            return {}
+        found = cast("Mapping[str, Any]", answers).items()
+        return {digest: cast("dict[str, Any]", each) for digest, each in found if isinstance(each, dict)}

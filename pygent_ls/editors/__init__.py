@@ -1,0 +1,1 @@
+"""Front ends: each speaks one protocol and decides nothing."""

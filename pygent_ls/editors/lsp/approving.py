@@ -1,0 +1,139 @@
+"""The `Approver` port on an editor: its own form of a prompt where it has one, else a message with buttons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+from pydantic import ValidationError
+
+from pygent_ls.agent.approver import PermissionAnswer, PermissionOutcome, PermissionRequest
+from pygent_ls.agent.showing import on_one_line
+from pygent_ls.agent.tool import ToolRisk
+from pygent_ls.editors.lsp.endpoint import Endpoint
+from pygent_ls.editors.lsp.incoming_prompts import PermissionResult
+from pygent_ls.editors.lsp.outgoing_prompts import PermissionCancelledOut, PermissionOptionOut, PermissionRequestOut
+from pygent_ls.editors.lsp.prompting import ask_in_its_form, chosen_title
+
+PERMISSION_REQUEST = "pygent/permission/request"
+PERMISSION_CANCELLED = "pygent/permission/cancelled"
+
+TITLES: Mapping[PermissionOutcome, str] = {
+    "allow_once": "Allow once",
+    "allow_session": "Allow for this session",
+    "allow_always": "Always allow",
+    "reject_once": "Reject",
+}
+"""The actions of a prompt, in their order; for high risk `Reject` goes first, since some clients choose only that."""
+
+OUTCOMES: Mapping[str, PermissionOutcome] = {title: outcome for outcome, title in TITLES.items()}
+
+OWN_FORM_TITLES: Mapping[PermissionOutcome, str] = {**TITLES, "reject_always": "Always reject"}
+"""The options of a prompt in the client's own form."""
+
+STORING: frozenset[PermissionOutcome] = frozenset({"allow_session", "allow_always", "reject_always"})
+"""What keeps a rule."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LspApprover:
+    """Asks for as long as the user takes."""
+
+    endpoint: Endpoint
+    uri_of: Callable[[Path], str]
+    has_own_form: bool
+    """The client answers `pygent/permission/request`."""
+
+    async def approve(self, request: PermissionRequest) -> PermissionAnswer:
+        """See the port. Any answer but one of those that were offered is a `reject_once`."""
+        if not self.has_own_form:
+            title = await chosen_title(self.endpoint, permission_prompt(request))
+            return PermissionAnswer(outcome=OUTCOMES[title] if title else "reject_once")
+        asked = permission_out(request, self.uri_of)
+        withdrawn: PermissionCancelledOut = {"permissionId": request.permission_id}
+        answer = await ask_in_its_form(
+            self.endpoint, PERMISSION_REQUEST, asked, withdrawal=(PERMISSION_CANCELLED, withdrawn)
+        )
+        return read_answer(answer, asked["options"])
+
+
+def permission_prompt(request: PermissionRequest) -> dict[str, Any]:
+    """The parameters of `window/showMessageRequest`: what is asked, and the rule that would be stored."""
+    rules = f"\nAlways allow stores: {', '.join(map(on_one_line, request.rules))}" if request.rules else ""
+    return {
+        "type": int(types.MessageType.Warning if request.risk is ToolRisk.HIGH else types.MessageType.Info),
+        "message": f"{request.tool_name}: {_message(request)}{rules}",
+        "actions": [{"title": TITLES[outcome]} for outcome in _offered(request, TITLES)],
+    }
+
+
+def permission_out(request: PermissionRequest, uri_of: Callable[[Path], str]) -> PermissionRequestOut:
+    """The parameters of `pygent/permission/request`."""
+    out: PermissionRequestOut = {
+        "permissionId": request.permission_id,
+        "sessionId": request.session_id,
+        "turnId": request.turn_id,
+        "toolCall": {
+            "toolId": request.tool_id,
+            "toolName": request.tool_name,
+            "input": dict(request.input),
+            "title": request.title,
+            "kind": request.kind,
+            "readOnly": request.read_only,
+            "locations": [{"uri": uri_of(path)} for path in request.paths],
+        },
+        "title": request.title,
+        "message": _message(request),
+        "risk": request.risk.value,
+        "options": [_option(outcome, request) for outcome in _offered(request, OWN_FORM_TITLES)],
+        "source": request.source,
+    }
+    if request.changes:
+        out["diff"] = [
+            {
+                "uri": uri_of(change.path),
+                "oldText": change.old_text,
+                "newText": change.new_text,
+                "patch": change.patch,
+            }
+            for change in request.changes
+        ]
+    return out
+
+
+def read_answer(answer: object, options: Sequence[PermissionOptionOut]) -> PermissionAnswer:
+    """What the user chose, with what they said of it."""
+    try:
+        given = PermissionResult.model_validate(answer)
+    except ValidationError:
+        return PermissionAnswer(outcome="reject_once")
+    chosen: PermissionOutcome | None = next(
+        (option["kind"] for option in options if option["optionId"] == given.option_id), None
+    )
+    feedback = (given.feedback or "").strip()
+    rules = None if given.rules is None else tuple(given.rules)
+    if chosen is None:
+        return PermissionAnswer(outcome="reject_once", feedback=feedback)
+    return PermissionAnswer(outcome=chosen, feedback=feedback, rules=rules)
+
+
+def _message(request: PermissionRequest) -> str:
+    """What it will do, and who asks."""
+    return request.action + (f" ({request.source})" if request.source else "")
+
+
+def _offered(request: PermissionRequest, titles: Mapping[PermissionOutcome, str]) -> list[PermissionOutcome]:
+    unstored: tuple[PermissionOutcome, ...] = () if request.rules else ("allow_always", "reject_always")
+    first: list[PermissionOutcome] = ["reject_once"] if request.risk is ToolRisk.HIGH else []
+    return first + [each for each in titles if each not in (*first, *unstored)]
+
+
+def _option(outcome: PermissionOutcome, request: PermissionRequest) -> PermissionOptionOut:
+    option: PermissionOptionOut = {"optionId": outcome, "kind": outcome, "title": OWN_FORM_TITLES[outcome]}
+    if outcome in STORING and request.rules:
+        option["rule"] = request.rules[0]
+        option["rules"] = list(request.rules)
+    return option

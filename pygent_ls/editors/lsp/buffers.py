@@ -1,0 +1,283 @@
+"""The documents that the editor has open, as it has told them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from pygent_ls.agent.workspace import Document, Stamp
+from pygent_ls.editors.lsp.features import Encoding
+from pygent_ls.editors.lsp.uris import path_of
+from pygent_ls.workspace.documents import decode, digest
+from pygent_ls.workspace.positions import Position, apply_change, offset_at
+from pygent_ls.workspace.reading import disk_stamp
+
+if TYPE_CHECKING:  # `initialize` is answered without it
+    from pygent_ls.editors.lsp.following import Followed
+
+
+@dataclass(slots=True)
+class Buffer:
+    """One open document. `generation` is unique to each state of each buffer that the daemon has seen."""
+
+    uri: str
+    path: Path
+    named: Path
+    """As `path`, but a link that the URI ends with is not followed."""
+    version: int
+    text: str
+    generation: int
+    saved_text: str | None
+    """What was on the disk when it was opened or saved last; None where there was nothing."""
+    saved_stamp: Stamp
+    superseded: bool = False
+    """The daemon wrote the file behind a buffer without unsaved changes, or it was deleted or moved; the disk is the
+    truth until the editor tells of the buffer again."""
+    out_of_step: bool = False
+    """A change could not be decoded: what the user sees is not known until the editor sends the whole text."""
+    _digest: tuple[int, str] = field(default=(0, ""))
+
+    @property
+    def stamp(self) -> Stamp:
+        """See `Document.stamp`."""
+        return f"buffer:{self.generation}"
+
+    @property
+    def is_dirty(self) -> bool:
+        """Whether it holds changes that are not on the disk.
+
+        Looks at the disk before it says so: an editor that loads a changed file again tells of a change, not of a
+        save.
+        """
+        if self.text != self.saved_text and (stamp := disk_stamp(self.path)) != self.saved_stamp:
+            self.saved_stamp, self.saved_text = stamp, read_text_now(self.path)
+        return self.text != self.saved_text
+
+    def document(self) -> Document:
+        """The buffer as it is now; the digest is computed once for each state."""
+        if self._digest[0] != self.generation:
+            self._digest = (self.generation, digest(self.text))
+        return Document(path=self.path, text=self.text, digest=self._digest[1], stamp=self.stamp, version=self.version)
+
+
+class Buffers:
+    """Open documents by URI. Tells `on_change` the path of each file that may read differently now.
+
+    A file may be open under several URIs: as itself and through a link.
+    """
+
+    def __init__(self, on_change: Callable[[Path], None]) -> None:
+        self.encoding: Encoding = "utf-16"
+        self._on_change = on_change
+        self._buffers: dict[str, Buffer] = {}
+        self._watches: list[_Watch] = []
+        self._followed: list[Followed] = []
+        self._listeners: list[tuple[Path, Callable[[str], None]]] = []
+        self._generation = 0
+
+    def __iter__(self) -> Iterator[Buffer]:
+        """One buffer of each path, the one that `get` returns."""
+        paths = dict.fromkeys(buffer.path for buffer in self._buffers.values())
+        return filter(None, map(self.get, paths))
+
+    def get(self, path: Path) -> Buffer | None:
+        """The buffer of that path, unless the disk is newer than it.
+
+        Of several the one with unsaved changes counts, else the one that was told of last.
+        """
+        found = [each for each in self._buffers.values() if each.path == path and not each.superseded]
+        if len(found) < 2:
+            return found[0] if found else None
+        return max(found, key=lambda each: (each.is_dirty, each.generation))
+
+    def uri_of(self, path: Path) -> str | None:
+        """The editor's own spelling for a document that is open, also where the disk counts."""
+        buffer = self.get(path) or next((each for each in self._buffers.values() if path == each.path), None)
+        return buffer.uri if buffer else None
+
+    def uri_of_entry(self, path: Path) -> str | None:
+        """The same for the file or the link itself, as it is moved and deleted."""
+        found = [each for each in self._buffers.values() if each.named == path]
+        return max(found, key=lambda each: each.generation).uri if found else None
+
+    def version_of(self, uri: str) -> int:
+        """The version that the editor told last, 0 where the document is not open."""
+        buffer = self._find(uri)
+        return buffer.version if buffer else 0
+
+    def opened(self, item: types.TextDocumentItem) -> None:
+        """`textDocument/didOpen`; some clients send it twice, the last one counts."""
+        path, named = path_of(item.uri), path_of(item.uri, follow=False)
+        if path is None or named is None:
+            return
+        self._buffers[item.uri] = Buffer(
+            uri=item.uri,
+            path=path,
+            named=named,
+            version=item.version,
+            text=item.text,
+            generation=self._next_generation(),
+            saved_text=read_text_now(path),
+            saved_stamp=disk_stamp(path),
+        )
+        self._changed(path, item.text)
+
+    def changed(
+        self,
+        document: types.VersionedTextDocumentIdentifier,
+        changes: Sequence[types.TextDocumentContentChangeEvent],
+    ) -> None:
+        """`textDocument/didChange`: each change applies to the result of the one before."""
+        buffer = self._find(document.uri)
+        if buffer is None:
+            return
+        for change in changes:
+            before = buffer.text
+            if isinstance(change, types.TextDocumentContentChangePartial):
+                start, end = change.range.start, change.range.end
+                buffer.text = apply_change(
+                    before,
+                    Position(start.line, start.character),
+                    Position(end.line, end.character),
+                    change.text,
+                    self.encoding,
+                )
+                if self._followed:
+                    self._follow(buffer, before, offset_at(before, _earlier(start, end), self.encoding), change.text)
+            else:
+                buffer.text = change.text
+                buffer.out_of_step = False
+                self._follow(buffer, before, 0, change.text)
+            buffer.generation = self._next_generation()
+            if not buffer.out_of_step:
+                self._notice(buffer.path, buffer.text)
+        buffer.version = document.version
+        buffer.superseded = False
+        self._on_change(buffer.path)
+
+    def lose(self, uri: str) -> None:
+        """What the editor told of the document could not be decoded."""
+        if self._find(uri) is None:
+            self.opened(types.TextDocumentItem(uri=uri, language_id="", version=0, text=""))
+        buffer = self._find(uri)
+        if buffer is not None:
+            buffer.out_of_step = True
+            buffer.superseded = False
+            buffer.generation = self._next_generation()
+            self._on_change(buffer.path)
+
+    def saved(self, uri: str) -> None:
+        """`textDocument/didSave`: what the buffer holds is on the disk."""
+        buffer = self._find(uri)
+        if buffer is not None and not buffer.out_of_step:
+            buffer.saved_text = buffer.text
+            buffer.saved_stamp = disk_stamp(buffer.path)
+            self._changed(buffer.path, buffer.text)
+
+    def closed(self, uri: str) -> None:
+        """`textDocument/didClose`: another buffer of the file counts, if it has one, else the disk."""
+        buffer = self._find(uri)
+        if buffer is not None:
+            del self._buffers[buffer.uri]
+            self._on_change(buffer.path)
+
+    def supersede(self, path: Path) -> None:
+        """The file was written by the daemon, or is gone, with all that was below it: the disk counts until the editor
+        tells of the buffer again."""
+        for buffer in self._buffers.values():
+            if any(path == each or path in each.parents for each in (buffer.path, buffer.named)):
+                buffer.superseded = True
+                self._on_change(buffer.path)
+
+    def watch(self, path: Path, expected: str) -> asyncio.Future[None]:
+        """A future that is done as soon as the editor tells that the document is exactly `expected`."""
+        seen: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        watch = _Watch(path, expected, seen)
+        self._watches.append(watch)
+        seen.add_done_callback(lambda _: self._watches.remove(watch))
+        return seen
+
+    @contextmanager
+    def listening(self, path: Path, look: Callable[[str], None]) -> Generator[None]:
+        """Show `look` each text that the document holds inside, also in the middle of a notification."""
+        listener = (path, look)
+        self._listeners.append(listener)
+        try:
+            yield
+        finally:
+            self._listeners.remove(listener)
+
+    @contextmanager
+    def following(self, followed: Followed) -> Generator[None]:
+        """Move these places along with every change of their document inside."""
+        buffer = self.get(followed.path)
+        if buffer is not None:
+            followed.catch_up(buffer.text)
+        self._followed.append(followed)
+        try:
+            yield
+        finally:
+            self._followed.remove(followed)
+
+    def _follow(self, buffer: Buffer, before: str, start: int, new: str) -> None:
+        """Tell of one change: from `start` on there is `new` by now."""
+        end = start + len(before) - (len(buffer.text) - len(new))
+        for followed in self._followed:
+            if followed.path == buffer.path and followed.is_at(before):
+                followed.changed(start, end, new, buffer.text)
+
+    def _find(self, uri: str) -> Buffer | None:
+        """The document of that URI, or the only one that another spelling of it names."""
+        if uri in self._buffers:
+            return self._buffers[uri]
+        named = path_of(uri, follow=False)
+        found = [each for each in self._buffers.values() if each.named == named]
+        return found[0] if len(found) == 1 else None
+
+    def _changed(self, path: Path, text: str) -> None:
+        self._notice(path, text)
+        self._on_change(path)
+
+    def _notice(self, path: Path, text: str) -> None:
+        for watch in self._watches:
+            if watch.path == path and watch.expected == text and not watch.seen.done():
+                watch.seen.set_result(None)
+        for listened, look in self._listeners:
+            if listened == path:
+                look(text)
+
+    def _next_generation(self) -> int:
+        self._generation += 1
+        return self._generation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Watch:
+    path: Path
+    expected: str
+    seen: asyncio.Future[None]
+
+
+def _earlier(one: types.Position, other: types.Position) -> Position:
+    return min(Position(one.line, one.character), Position(other.line, other.character))
+
+
+MAX_COMPARED_BYTES = 20_000_000
+"""Of a file on the disk that is compared with a buffer: twice what tools read."""
+
+
+def read_text_now(path: Path) -> str | None:
+    """The text on the disk, read at once; None for what is missing, too large, or no text."""
+    try:
+        if not path.is_file() or path.stat().st_size > MAX_COMPARED_BYTES:
+            return None
+        decoded = decode(path.read_bytes())
+    except OSError:
+        return None
+    return decoded[0] if decoded else None

@@ -1,0 +1,62 @@
+"""The handlers of checkpoints: decode, call the session, encode."""
+
+from __future__ import annotations
+
+from pygent_ls.editors.lsp import incoming, outgoing_checkpoints
+from pygent_ls.editors.lsp.client import Client
+from pygent_ls.editors.lsp.convert import timestamp
+from pygent_ls.sessions.checkpoints import Checkpoint
+from pygent_ls.sessions.rewind import Restored, Wanted
+from pygent_ls.sessions.store import Sessions
+
+
+class CheckpointRequests:
+    """Lists checkpoints, compares them with now, and goes back to them. Errors are `SessionError`."""
+
+    def __init__(self, client: Client, sessions: Sessions) -> None:
+        self._client = client
+        self._sessions = sessions
+
+    async def list_all(self, params: incoming.SessionParams) -> outgoing_checkpoints.CheckpointsOut:
+        """`pygent/checkpoint/list`."""
+        session = await self._sessions.with_checkpoints(params.session_id)
+        return {"checkpoints": [_checkpoint(each) for each in session.checkpoints]}
+
+    async def diff(self, params: incoming.CheckpointParams) -> outgoing_checkpoints.CheckpointDiffOut:
+        """`pygent/checkpoint/diff`."""
+        session, checkpoint = await self._sessions.of_checkpoint(params.checkpoint_id)
+        files = await session.diff(checkpoint)
+        return {"files": [{"uri": self._client.uri_of(each.path), "patch": each.patch} for each in files]}
+
+    async def restore(self, params: incoming.CheckpointRestoreParams) -> outgoing_checkpoints.RestoredOut:
+        """`pygent/checkpoint/restore`."""
+        session, checkpoint = await self._sessions.of_checkpoint(params.checkpoint_id)
+        wanted = Wanted(files=params.files, conversation=params.conversation, force=params.force)
+        return restored_out(self._client, await session.restore(checkpoint, wanted))
+
+
+def restored_out(client: Client, done: Restored) -> outgoing_checkpoints.RestoredOut:
+    """What became of the files."""
+    return {
+        "restored": [client.uri_of(path) for path in done.restored],
+        "skipped": [{"uri": client.uri_of(each.path), "reason": each.reason} for each in done.skipped],
+        "undoCheckpointId": done.undo_checkpoint_id,
+    }
+
+
+def restored_message(done: Restored) -> str:
+    """The same for a person, by the names of the files."""
+    lines = [f"Taken back: {', '.join(path.name for path in done.restored)}." if done.restored else "No file changed."]
+    if done.was_not_kept:
+        lines = ["The files could not be kept before this turn, so what it changed in them stays."]
+    return "\n".join([*lines, *(f"Left alone: {each.path.name}: {each.reason}." for each in done.skipped)])
+
+
+def _checkpoint(checkpoint: Checkpoint) -> outgoing_checkpoints.CheckpointOut:
+    return {
+        "checkpointId": checkpoint.id,
+        "turnId": checkpoint.turn_id,
+        "label": checkpoint.label,
+        "createdAt": timestamp(checkpoint.created_at),
+        "files": len(checkpoint.changed),
+    }

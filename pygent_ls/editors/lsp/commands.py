@@ -1,0 +1,217 @@
+"""Commands for clients without a plugin: answered at once, the work goes on under a work-done progress."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast, get_args
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
+
+from pygent_ls.agent.attachments import PromptPart
+from pygent_ls.agent.loop import TurnResult
+from pygent_ls.agent.permissions import Mode
+from pygent_ls.editors.lsp import outgoing, outgoing_checkpoints
+from pygent_ls.editors.lsp.actions import (
+    SELECTION_PROMPTS,
+    Target,
+    ask_prompt,
+    code_actions,
+    code_lenses,
+    prompt_for,
+    start_line,
+    target_of,
+)
+from pygent_ls.editors.lsp.buffers import Buffers, read_text_now
+from pygent_ls.editors.lsp.chat_file import append_exchange, chat_path
+from pygent_ls.editors.lsp.checkpoints import restored_message, restored_out
+from pygent_ls.editors.lsp.client import Client
+from pygent_ls.editors.lsp.convert import session_out
+from pygent_ls.editors.lsp.requests import repaired
+from pygent_ls.editors.lsp.turns import Turns
+from pygent_ls.editors.lsp.uris import path_of
+from pygent_ls.editors.ports import Core
+from pygent_ls.errors import ModelError, SessionError
+from pygent_ls.sessions.session import RunningTurn, Session, TurnRequest
+from pygent_ls.sessions.store import NewSession
+
+SHOWN_LINES = 8
+"""Of an answer, in a message box: what fits without scrolling."""
+
+
+class Commands:
+    """Runs the commands of one client, in a session of their own."""
+
+    def __init__(self, client: Client, core: Core, turns: Turns, buffers: Buffers) -> None:
+        self._client = client
+        self._core = core
+        self._turns = turns
+        self._buffers = buffers
+        self._session: Session | None = None
+        self._running: list[RunningTurn] = []
+        self._last_target: Target | None = None
+
+    def code_actions(self, params: types.CodeActionParams) -> list[types.CodeAction]:
+        """`textDocument/codeAction`: lists, and asks nothing."""
+        self._last_target = target_of(params)
+        self._client.told.looked_at(params)
+        return code_actions(params, self._text(params.text_document.uri))
+
+    def code_lenses(self, params: types.CodeLensParams) -> list[types.CodeLens]:
+        """`textDocument/codeLens`."""
+        uri = params.text_document.uri
+        return code_lenses(uri, self._text(uri))
+
+    def _text(self, uri: str) -> str:
+        path = path_of(uri)
+        buffer = self._buffers.get(path) if path else None
+        return buffer.text if buffer else (read_text_now(path) or "" if path else "")
+
+    async def run(self, command: str, arguments: Sequence[Any]) -> Any:
+        """`workspace/executeCommand`. Raises `JsonRpcInvalidParams`."""
+        try:
+            return await self._undo() if command == "pygent.undo" else self._run(command, repaired([*arguments]))
+        except ModelError as error:
+            raise JsonRpcInvalidParams(f"model: {error.message}") from None
+        except SessionError as error:
+            raise JsonRpcException(str(error), JsonRpcInvalidParams.CODE, {"kind": error.kind}) from None
+
+    def _run(self, command: str, arguments: Sequence[Any]) -> Any:
+        match command:
+            case "pygent.ask":
+                return self._ask(arguments)
+            case "pygent.fix":
+                return self._start(prompt_for(command, self._fix_target(arguments)))
+            case "pygent.cancel":
+                cancelled = [turn.cancel() for turn in self._running]
+                return {"cancelled": any(cancelled)}
+            case "pygent.newSession":
+                self._session = self._core.sessions.new(NewSession())
+                return session_out(self._session)
+            case "pygent.setMode":
+                return self._set_mode(_text(arguments, 0, "the mode"))
+            case "pygent.setModel":
+                return self._set_model(_text(arguments, 0, "the model"))
+            case _ if command in SELECTION_PROMPTS:
+                return self._start(prompt_for(command, self._target(arguments)))
+            case _:
+                raise JsonRpcInvalidParams(f"{command} is not a command of this server")
+
+    async def _undo(self) -> outgoing_checkpoints.RestoredOut:
+        done = await self._current_session().undo()
+        message = {"type": int(types.MessageType.Info), "message": restored_message(done)}
+        self._client.endpoint.tell(types.WINDOW_SHOW_MESSAGE, message)
+        return restored_out(self._client, done)
+
+    def _ask(self, arguments: Sequence[Any]) -> Mapping[str, str]:
+        target = self._target(arguments[1:]) if len(arguments) > 1 and isinstance(arguments[1], str) else None
+        return self._start(ask_prompt(_text(arguments, 0, "the prompt"), target))
+
+    def _start(self, parts: tuple[PromptPart, ...] | None) -> Mapping[str, str]:
+        if parts is None:
+            raise JsonRpcInvalidParams("the document is not a file")
+        session = self._current_session()
+        turn = self._turns.begin(session, TurnRequest(parts=parts), events_token=None, work_token=None)
+        assert turn.task is not None
+        self._running.append(turn)
+        turn.task.add_done_callback(self._when_done(turn))
+        return {"sessionId": session.id, "turnId": turn.turn_id}
+
+    def _current_session(self) -> Session:
+        if self._session is None:
+            self._session = self._core.sessions.new(NewSession())
+        return self._session
+
+    def _set_mode(self, mode: str) -> Mapping[str, str]:
+        known = get_args(Mode)
+        if mode not in known:
+            raise JsonRpcInvalidParams(f"mode: {mode!r} is none of {', '.join(known)}")
+        session = self._current_session()
+        session.permissions.set_mode(cast("Mode", mode))
+        return {"sessionId": session.id, "mode": mode}
+
+    def _set_model(self, model: str) -> outgoing.SessionOut:
+        session = self._current_session()
+        session.set_model(model)
+        return session_out(session)
+
+    # What a command is about
+
+    def _target(self, arguments: Sequence[Any]) -> Target:
+        match list(arguments):
+            case [str() as uri, int() as first, int() as last, *_]:
+                return Target(uri=uri, first_line=first, last_line=last)
+            case [str() as uri, *_]:
+                return Target(uri=uri, first_line=0, last_line=0)
+            case _ if self._last_target is not None:
+                return self._last_target
+            case _:
+                raise JsonRpcInvalidParams("which code? Ask for code actions first, or give a URI and two lines")
+
+    def _fix_target(self, arguments: Sequence[Any]) -> Target:
+        match list(arguments):
+            case [str() as uri, dict(), *_]:
+                found = cast("Mapping[str, Any]", arguments[1])
+                line = start_line(found)
+                return Target(uri=uri, first_line=line, last_line=line, diagnostics=(found,))
+            case _:
+                return self._target(arguments)
+
+    # What the user sees of it
+
+    def _when_done(self, turn: RunningTurn) -> Callable[[asyncio.Task[TurnResult]], None]:
+        def done(task: asyncio.Task[TurnResult]) -> None:
+            self._running.remove(turn)
+            if task.cancelled():
+                return
+            error = task.exception()
+            answer = f"*The turn failed: {type(error).__name__}*" if error else _answer(task.result())
+            self._show(turn.prompt, answer)
+
+        return done
+
+    def _show(self, prompt: str, answer: str) -> None:
+        folders = self._client.folders()
+        path = chat_path(self._core.state_folder, folders[0] if folders else None)
+        try:
+            append_exchange(path, prompt, answer)
+        except (OSError, UnicodeError) as error:
+            self._show_message(answer, f"It could not be written to {path}: {error}")
+            return
+        where = f"The whole answer: {path}"
+        if not self._client.features.show_document:
+            self._show_message(answer, where)
+            return
+
+        def shown(result: Any) -> None:
+            if not (isinstance(result, Mapping) and cast("Mapping[str, Any]", result).get("success") is True):
+                self._show_message(answer, where)
+
+        self._client.endpoint.ask_without_waiting(
+            types.WINDOW_SHOW_DOCUMENT,
+            {"uri": path.as_uri(), "takeFocus": False},
+            shown,
+            on_failure=lambda: self._show_message(answer, where),
+        )
+
+    def _show_message(self, answer: str, where: str) -> None:
+        lines = answer.strip().splitlines()
+        said = "\n".join(lines[:SHOWN_LINES]) + ("\n…" if len(lines) > SHOWN_LINES else "")
+        message = {"type": int(types.MessageType.Info), "message": f"{said}\n\n{where}"}
+        self._client.endpoint.tell(types.WINDOW_SHOW_MESSAGE, message)
+
+
+def _answer(result: TurnResult) -> str:
+    if result.error is not None:
+        return f"{result.text}\n\n*The turn failed: {result.error.message}*".strip()
+    if result.stop_reason == "end_turn":
+        return result.text
+    return f"{result.text}\n\n*The turn ended: {result.stop_reason.replace('_', ' ')}*".strip()
+
+
+def _text(arguments: Sequence[Any], place: int, what: str) -> str:
+    value = arguments[place] if len(arguments) > place else None
+    if not isinstance(value, str) or not value.strip():
+        raise JsonRpcInvalidParams(f"argument {place + 1} must be {what}, as text")
+    return value

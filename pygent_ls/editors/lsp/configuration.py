@@ -1,0 +1,90 @@
+"""The editor's own configuration, section `pygent`: asked for, pushed, and asked for again when it changed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from lsprotocol import types
+
+from pygent_ls.editors.lsp.endpoint import Endpoint
+from pygent_ls.editors.lsp.features import ClientFeatures
+
+SECTION = "pygent"
+
+FIRST_ANSWER_S = 0.2
+"""How long after the question a turn waits for the first answer, which editors give within a few milliseconds."""
+
+
+class Configuration:
+    """Takes what the editor says, and shows what is wrong with it. An answer that never comes changes nothing."""
+
+    def __init__(
+        self, endpoint: Endpoint, features: ClientFeatures, configure: Callable[[object], Sequence[str]]
+    ) -> None:
+        self._endpoint = endpoint
+        self._features = features
+        self._configure = configure
+        self._questions = 0
+        """How often it was asked, or pushed; an answer to an earlier question counts no more."""
+        self._first_answer = asyncio.Event()
+        self._first_answer.set()
+        self._asked_at = 0.0
+
+    def start(self) -> None:
+        """Ask, and ask to be told of changes, as far as the editor said that it can."""
+        if self._features.configuration_registration:
+            registration = {
+                "id": "pygent-configuration",
+                "method": types.WORKSPACE_DID_CHANGE_CONFIGURATION,
+                "registerOptions": {"section": SECTION},
+            }
+            self._endpoint.ask_without_waiting(
+                types.CLIENT_REGISTER_CAPABILITY, {"registrations": [registration]}, lambda _: None
+            )
+        if self._features.configuration:
+            self._first_answer.clear()
+            self._asked_at = asyncio.get_running_loop().time()
+            self._ask()
+
+    def changed(self, settings: object) -> None:
+        """`workspace/didChangeConfiguration`. Some editors push the settings, others only say that they changed."""
+        if isinstance(settings, Mapping) and SECTION in settings:
+            self._questions += 1
+            self._take(cast("Mapping[str, object]", settings)[SECTION])
+        elif self._features.configuration:
+            self._ask()
+        elif isinstance(settings, Mapping):
+            self._take(None)
+
+    async def known(self) -> None:
+        """Return when the first answer is there, or is late."""
+        if self._first_answer.is_set():
+            return
+        try:
+            async with asyncio.timeout_at(self._asked_at + FIRST_ANSWER_S):
+                await self._first_answer.wait()
+        except TimeoutError:
+            self._first_answer.set()
+
+    def _ask(self) -> None:
+        self._questions += 1
+        number = self._questions
+
+        def answered(answer: Any) -> None:
+            if number == self._questions and isinstance(answer, list) and answer:
+                self._take(cast("list[object]", answer)[0])
+            self._first_answer.set()
+
+        self._endpoint.ask_without_waiting(
+            types.WORKSPACE_CONFIGURATION,
+            {"items": [{"section": SECTION}]},
+            answered,
+            on_failure=self._first_answer.set,
+        )
+
+    def _take(self, given: object) -> None:
+        for problem in self._configure(given):
+            message = {"type": int(types.MessageType.Warning), "message": f"pygent-ls: {problem}"}
+            self._endpoint.tell(types.WINDOW_SHOW_MESSAGE, message)

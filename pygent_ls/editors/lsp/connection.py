@@ -1,0 +1,81 @@
+"""The agent connected to one client: the ports on the editor, and the handlers that use them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from pygent_ls.editors.lsp.approving import LspApprover
+from pygent_ls.editors.lsp.buffers import Buffers
+from pygent_ls.editors.lsp.client import Client
+from pygent_ls.editors.lsp.commands import Commands
+from pygent_ls.editors.lsp.configuration import Configuration
+from pygent_ls.editors.lsp.edits import EditorEdits
+from pygent_ls.editors.lsp.endpoint import Endpoint
+from pygent_ls.editors.lsp.features import ClientFeatures
+from pygent_ls.editors.lsp.ports import LspWorkspace
+from pygent_ls.editors.lsp.previewing import Previews
+from pygent_ls.editors.lsp.questions import LspQuestioner
+from pygent_ls.editors.lsp.requests import Requests
+from pygent_ls.editors.lsp.reviewing import LspReviewer
+from pygent_ls.editors.lsp.saving import Saving
+from pygent_ls.editors.lsp.stdio import FrameWriter
+from pygent_ls.editors.lsp.told import Told
+from pygent_ls.editors.lsp.trust import ask_trust
+from pygent_ls.editors.lsp.uris import FileUris
+from pygent_ls.editors.ports import Blueprint, FrontEnd
+
+
+class Connection:
+    """Built after `initialize` was answered, since this is where the agent is imported."""
+
+    def __init__(
+        self,
+        *,
+        endpoint: Endpoint,
+        writer: FrameWriter,
+        features: ClientFeatures,
+        buffers: Buffers,
+        uris: FileUris,
+        blueprint: Blueprint,
+    ) -> None:
+        def session_changed(session_id: str, what: str) -> None:
+            endpoint.tell("pygent/session/changed", {"sessionId": session_id, "what": what})
+
+        def uri_of(path: Path) -> str:
+            return buffers.uri_of(path) or uris.uri_of(path)
+
+        def configure(given: object) -> Sequence[str]:
+            return self.core.configure(given)
+
+        self.previews = Previews(endpoint=endpoint, features=features, are_wanted=lambda: self.core.reviews_edits)
+        editor = EditorEdits(endpoint=endpoint, features=features, buffers=buffers, uris=uris, previews=self.previews)
+        saving = Saving(endpoint=endpoint, features=features, buffers=buffers)
+        self.told = told = Told(buffers, sends_updates=features.context_updates)
+        client = Client(
+            endpoint=endpoint,
+            writer=writer,
+            features=features,
+            uri_of=uri_of,
+            folders=lambda: uris.folders,
+            told=told,
+        )
+        self.configuration = Configuration(endpoint, features, configure)
+        self.workspace = LspWorkspace(buffers, editor, saving, uris.folders)
+        self.core = blueprint.build(
+            FrontEnd(
+                workspace=self.workspace,
+                approver=LspApprover(endpoint=endpoint, uri_of=uri_of, has_own_form=features.permission_request),
+                questioner=LspQuestioner(endpoint=endpoint, has_own_form=features.question_request),
+                editor=told,
+                reviewer=LspReviewer(
+                    endpoint=endpoint, features=features, buffers=buffers, workspace=self.workspace, uri_of=uri_of
+                ),
+                ask_trust=partial(ask_trust, endpoint),
+                configured=self.configuration.known,
+                on_session_change=session_changed,
+            )
+        )
+        self.requests = Requests(client, self.core)
+        self.commands = Commands(client, self.core, self.requests.turns, buffers)

@@ -1,0 +1,312 @@
+"""Core values as wire values, and back. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, cast
+
+from pygent_ls.agent import events as ev
+from pygent_ls.agent.attachments import (
+    DiagnosticsPart,
+    EditorPart,
+    FilePart,
+    ImagePart,
+    LineRange,
+    PromptPart,
+    SelectionPart,
+)
+from pygent_ls.agent.editor_state import Severity
+from pygent_ls.agent.loop import TurnResult
+from pygent_ls.agent.messages import ImageBlock, Usage
+from pygent_ls.agent.workspace import FileChange
+from pygent_ls.editors.lsp import incoming, outgoing
+from pygent_ls.editors.lsp.uris import path_of
+from pygent_ls.sessions.session import Session
+from pygent_ls.sessions.stream import SessionEvent
+
+UriOf = Callable[[Path], str]
+
+
+def timestamp(moment: datetime) -> str:
+    """RFC 3339, UTC, microseconds."""
+    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def usage_out(usage: Usage) -> outgoing.UsageOut:
+    """See `outgoing.UsageOut`."""
+    return {
+        "inputTokens": usage.input_tokens,
+        "outputTokens": usage.output_tokens,
+        "cacheReadTokens": usage.cache_read_tokens,
+        "cacheWriteTokens": usage.cache_write_tokens,
+        "totalTokens": usage.total_tokens,
+        "costUsd": usage.cost_usd,
+        "contextTokens": usage.context_tokens,
+        "contextLimit": usage.context_limit,
+    }
+
+
+def event_out(session_event: SessionEvent, uri_of: UriOf) -> outgoing.WireEvent:
+    """An event with its place in the session."""
+    common: outgoing.EventOut = {
+        "seq": session_event.seq,
+        "turnId": session_event.turn_id,
+        "iteration": session_event.iteration,
+        "totalTokens": session_event.total_tokens,
+        "timestamp": timestamp(session_event.timestamp),
+    }
+    event = session_event.event
+    match event:
+        case ev.TextDelta() | ev.ThinkingDelta() | ev.Text() | ev.Thinking():
+            return {**common, "type": event.type, "itemId": event.item_id, "content": event.content}
+        case ev.ToolProgress():
+            return {**common, "type": event.type, "toolId": event.tool_id, "content": event.content}
+        case ev.ToolCall() | ev.ToolResult():
+            return _tool_event(event, common, uri_of)
+        case ev.PermissionRequested() | ev.PermissionResolved() | ev.PermissionDenied():
+            return _permission_event(event, common)
+        case _:
+            return _turn_event(event, common, uri_of)
+
+
+def _tool_event(event: ev.ToolCall | ev.ToolResult, common: outgoing.EventOut, uri_of: UriOf) -> outgoing.WireEvent:
+    match event:
+        case ev.ToolCall():
+            return {
+                **common,
+                "type": event.type,
+                "toolId": event.tool_id,
+                "toolName": event.tool_name,
+                "input": dict(event.input),
+                "title": event.title,
+                "kind": event.kind,
+                "risk": event.risk.value,
+                "readOnly": event.read_only,
+                "locations": [_location(each, uri_of) for each in event.locations],
+            }
+        case ev.ToolResult():
+            result: outgoing.ToolResultOut = {
+                **common,
+                "type": event.type,
+                "toolId": event.tool_id,
+                "toolName": event.tool_name,
+                "content": event.content,
+                "isError": event.is_error,
+                "cached": event.cached,
+                "truncated": event.truncated,
+                "durationMs": round(event.duration_s * 1000),
+            }
+            if event.changes:
+                result["changes"] = [{**_changed(each, uri_of), "patch": each.patch} for each in event.changes]
+            return result
+
+
+def _permission_event(
+    event: ev.PermissionRequested | ev.PermissionResolved | ev.PermissionDenied, common: outgoing.EventOut
+) -> outgoing.WireEvent:
+    match event:
+        case ev.PermissionRequested():
+            return {**common, "type": event.type, "permissionId": event.permission_id, "toolId": event.tool_id}
+        case ev.PermissionResolved():
+            return {
+                **common,
+                "type": event.type,
+                "permissionId": event.permission_id,
+                "toolId": event.tool_id,
+                "outcome": event.outcome,
+                "by": event.by,
+            }
+        case ev.PermissionDenied():
+            return {
+                **common,
+                "type": event.type,
+                "toolId": event.tool_id,
+                "toolName": event.tool_name,
+                "reason": event.reason,
+            }
+
+
+TurnEvent = (
+    ev.TurnQueued
+    | ev.TurnStarted
+    | ev.UsageReported
+    | ev.LlmError
+    | ev.IterationLimitReached
+    | ev.TokenLimitReached
+    | ev.BudgetLimitReached
+    | ev.Notice
+    | ev.Cancelled
+    | ev.Finished
+)
+
+
+def _turn_event(event: TurnEvent, common: outgoing.EventOut, uri_of: UriOf) -> outgoing.WireEvent:
+    match event:
+        case ev.TurnQueued() | ev.TurnStarted():
+            return {
+                **common,
+                "type": event.type,
+                "prompt": event.prompt,
+                "model": event.model,
+                "mode": event.mode,
+                "agent": event.agent,
+            }
+        case ev.UsageReported():
+            return {**common, "type": event.type, "usage": usage_out(event.usage)}
+        case ev.LlmError():
+            return {
+                **common,
+                "type": event.type,
+                "errorType": event.error_type,
+                "errorMessage": event.error_message,
+                "retryable": event.retryable,
+                "attempt": event.attempt,
+                "willRetry": event.will_retry,
+                "withdrawn": list(event.withdrawn),
+            }
+        case ev.IterationLimitReached() | ev.TokenLimitReached() | ev.BudgetLimitReached():
+            return {**common, "type": event.type, "limit": event.limit, "value": event.value}
+        case ev.Notice():
+            return {**common, "type": event.type, "content": event.content, "level": event.level}
+        case ev.Cancelled():
+            return {**common, "type": event.type}
+        case ev.Finished():
+            return {
+                **common,
+                "type": event.type,
+                "stopReason": event.stop_reason,
+                "usage": usage_out(event.usage),
+                "filesChanged": [_changed(each, uri_of) for each in event.files_changed],
+            }
+
+
+def _location(location: ev.Location, uri_of: UriOf) -> outgoing.LocationOut:
+    out: outgoing.LocationOut = {"uri": uri_of(location.path)}
+    if location.first_line is not None:
+        last = location.last_line or location.first_line
+        out["range"] = {
+            "start": {"line": location.first_line - 1, "character": 0},
+            "end": {"line": last, "character": 0},
+        }
+    return out
+
+
+def _changed(change: FileChange, uri_of: UriOf) -> outgoing.FileChangedOut:
+    return {"uri": uri_of(change.path), "kind": change.kind, "added": change.added, "removed": change.removed}
+
+
+def turn_result(session_id: str, turn_id: str, result: TurnResult, uri_of: UriOf) -> outgoing.TurnResultOut:
+    """The result of `pygent/turn/start`."""
+    out: outgoing.TurnResultOut = {
+        "sessionId": session_id,
+        "turnId": turn_id,
+        "stopReason": result.stop_reason,
+        "text": result.text,
+        "usage": usage_out(result.usage),
+        "iterations": result.iterations,
+        "filesChanged": [_changed(each, uri_of) for each in result.files_changed],
+    }
+    if result.error is not None:
+        error = result.error
+        out["error"] = {"type": error.type, "message": error.message, "retryable": error.retryable}
+    return out
+
+
+def session_out(session: Session) -> outgoing.SessionOut:
+    """A session."""
+    return {
+        "sessionId": session.id,
+        "name": session.name,
+        "cwd": str(session.working_directory),
+        "createdAt": timestamp(session.created_at),
+        "updatedAt": timestamp(session.updated_at),
+        "agent": session.agent,
+        "model": session.model,
+        "mode": session.permissions.mode,
+        "usage": usage_out(session.usage),
+        "messageCount": len(session.messages),
+        "lastSeq": session.last_seq,
+    }
+
+
+class BadUriError(ValueError):
+    """A URI in a prompt that names no file."""
+
+
+def prompt_parts(prompt: str | Sequence[Any], context: incoming.EditorContext | None) -> tuple[PromptPart, ...]:
+    """The prompt with its attachments. Raises `BadUriError`."""
+    parts: list[PromptPart] = [prompt] if isinstance(prompt, str) else [_part(block) for block in prompt]
+    if context is not None:
+        parts += _context_parts(context)
+    return tuple(parts)
+
+
+def _part(block: incoming.AnyContent) -> PromptPart:
+    match block:
+        case incoming.TextContent(text=text):
+            return text
+        case incoming.FileContent(uri=uri, range=where):
+            return FilePart(path=_path(uri), lines=lines_of(where) if where else None)
+        case incoming.SelectionContent(uri=uri, range=where, text=text):
+            return SelectionPart(path=_path(uri), lines=lines_of(where), text=text)
+        case incoming.DiagnosticsContent(uri=uri, items=items):
+            return DiagnosticsPart(path=_path(uri), lines=tuple(_problem(item) for item in items))
+        case incoming.ImageContent(mime_type=mime_type, data=str() as data):
+            return ImageBlock(mime_type=mime_type, data=data)
+        case incoming.ImageContent(mime_type=mime_type, uri=uri):
+            return _image(mime_type, uri or "")
+
+
+def _context_parts(context: incoming.EditorContext) -> list[PromptPart]:
+    """Background, never a prompt: what is no file (a new document, an output panel) is left out."""
+    parts: list[PromptPart] = []
+    visible = tuple(path for uri in context.visible_uris or () if (path := path_of(uri)))
+    active = path_of(context.active_uri) if context.active_uri else None
+    if active or visible:
+        parts.append(EditorPart(active=active, visible=visible))
+    if context.selection is not None and (selected := path_of(context.selection.uri)):
+        parts.append(FilePart(path=selected, lines=lines_of(context.selection.range)))
+    for file in context.diagnostics or ():
+        if path := path_of(file.uri):
+            parts.append(DiagnosticsPart(path=path, lines=tuple(_problem(item) for item in file.items)))
+    return parts
+
+
+def _image(mime_type: str, uri: str) -> PromptPart:
+    scheme, _, data = uri.partition(";base64,")
+    if scheme.startswith("data:"):
+        return ImageBlock(mime_type=mime_type, data=data)
+    return ImagePart(path=_path(uri), mime_type=mime_type)
+
+
+def _path(uri: str) -> Path:
+    path = path_of(uri)
+    if path is None:
+        raise BadUriError(f"{uri!r} is not the URI of a file")
+    return path
+
+
+def lines_of(where: incoming.WireRange) -> LineRange:
+    """The lines of a range; one that ends at a line's beginning does not have that line."""
+    last = where.end.line + (1 if where.end.character or where.end.line == where.start.line else 0)
+    return LineRange(first=where.start.line + 1, last=last)
+
+
+SEVERITIES: Mapping[int, Severity] = {1: "error", 2: "warning", 3: "information", 4: "hint"}
+"""LSP's numbers in words."""
+
+
+def origin_of(source: str | None, code: Any) -> str:
+    """Who says so, and by which rule; clients were seen to send objects as codes."""
+    if isinstance(code, dict):
+        code = cast("Mapping[str, Any]", code).get("value")
+    return " ".join(str(part) for part in (source, code) if part is not None)
+
+
+def _problem(item: incoming.WireDiagnostic) -> str:
+    severity = SEVERITIES.get(item.severity or 1, "error")
+    origin = origin_of(item.source, item.code)
+    said = f"line {item.range.start.line + 1}: {severity}: {item.message}"
+    return f"{said} [{origin}]" if origin else said

@@ -1,0 +1,253 @@
+"""Edit plans as `workspace/applyEdit`, and the proof that the editor did what it says."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from pygent_ls.agent.diffs import split_lines
+from pygent_ls.agent.hunks import Hunk, hunks_of
+from pygent_ls.agent.review import Applied
+from pygent_ls.agent.tool import excerpt
+from pygent_ls.agent.workspace import CopyBytes, DeleteFile, EditPlan, FileOperation, MoveFile, WriteText
+from pygent_ls.editors.lsp.buffers import Buffers, read_text_now
+from pygent_ls.editors.lsp.endpoint import ClientError, Endpoint
+from pygent_ls.editors.lsp.features import ClientFeatures
+from pygent_ls.editors.lsp.merging import holds_all_of
+from pygent_ls.editors.lsp.previewing import Preview, change_annotations
+from pygent_ls.editors.lsp.uris import FileUris
+from pygent_ls.errors import UnprovenEditError
+from pygent_ls.workspace.changes import minimal_edits
+from pygent_ls.workspace.positions import LineIndex
+
+DISK_POLL_S = 0.02
+"""Between two looks at a closed file: editors were seen to answer before they had written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditorEdits:
+    """Carries out the part of a plan that belongs to the editor."""
+
+    endpoint: Endpoint
+    features: ClientFeatures
+    buffers: Buffers
+    uris: FileUris
+    previews: Callable[[], bool] = lambda: False
+    """Whether the editor shows each edit to its user first, where the plan allows that."""
+
+    def takes(self, operation: FileOperation) -> bool:
+        """Whether the editor carries it out; else the daemon writes to the disk itself."""
+        if not self.features.apply_edit:
+            return False
+        can = self.features.resource_operations if self.features.document_changes else frozenset[str]()
+        match operation:
+            case WriteText(path=path, before=before):
+                if self.buffers.get(path) is not None:
+                    return True
+                return _is_plain(operation) and (before is not None or "create" in can)
+            case MoveFile():
+                return "rename" in can
+            case DeleteFile():
+                return "delete" in can
+            case CopyBytes():
+                return False
+
+    async def apply(self, plan: EditPlan) -> Applied:
+        """Send one `applyEdit` and wait for its proof. Raises `UnprovenEditError` with what the files hold now."""
+        hunks = hunks_of(plan) if plan.previewed and self.previews() else ()
+        if hunks:
+            return await Preview(self, plan, hunks).run()
+        proofs = [_Proof(op, self._watch(op), _is_on_disk(op)) for op in plan.operations]
+        try:
+            answer = await self.send(plan)
+            unproven = await self._unproven(proofs, answer)
+            merged = [op for op in unproven if self.is_merged(op)]
+        finally:
+            for proof in proofs:
+                if proof.seen is not None:
+                    proof.seen.cancel()
+        if failed := [op for op in unproven if op not in merged]:
+            raise UnprovenEditError(self.failure(answer, failed))
+        return Applied(asked=plan, stands=plan, note=self.note_on(merged))
+
+    async def send(self, plan: EditPlan, hunks: Sequence[Hunk] = ()) -> Answer:
+        """Send the edit and return what the editor says; its user is asked about each of the hunks."""
+        edit = self._workspace_edit(plan.operations, hunks)
+        if hunks:
+            edit["changeAnnotations"] = change_annotations(plan, hunks)
+        params = {"label": plan.label, "edit": edit}
+        try:
+            result = await self.endpoint.ask("workspace/applyEdit", params, of_a_person=bool(hunks))
+        except ClientError as error:
+            return Answer(applied=True, said=str(error))  # it may still have happened: the proof decides
+        if not isinstance(result, Mapping):
+            return Answer(applied=True, said=f"its answer was {result!r}")
+        given = cast("Mapping[str, Any]", result)
+        if given.get("applied") is True:
+            said = "it said that it was applied, but the new text did not arrive"
+            return Answer(applied=True, confirmed=True, said=said)
+        reason = given.get("failureReason")
+        is_users_no = given.get("applied") is False and not reason
+        return Answer(applied=False, is_users_no=is_users_no, said=str(reason or "it gave no reason"))
+
+    # What is sent
+
+    def _workspace_edit(self, operations: Sequence[FileOperation], hunks: Sequence[Hunk]) -> dict[str, Any]:
+        if self.features.document_changes:
+            changes: list[dict[str, Any]] = []
+            for place, operation in enumerate(operations):
+                ids = [hunk.id for hunk in hunks if hunk.place == place]
+                changes += self._document_changes(operation, ids)
+            return {"documentChanges": changes}
+        writes = [op for op in operations if isinstance(op, WriteText)]
+        return {"changes": {self._uri(op.path): self._text_edits(op) for op in writes}}
+
+    def _document_changes(self, operation: FileOperation, ids: Sequence[str]) -> list[dict[str, Any]]:
+        """`ids` are those of the annotations: one for each text edit, or for all of a file that comes or goes."""
+        whole = {"annotationId": ids[0]} if ids else {}
+        match operation:
+            case WriteText(path=path, before=before):
+                buffer = self.buffers.get(path)
+                identifier = {"uri": self._uri(path), "version": buffer.version if buffer else None}
+                edits: list[dict[str, Any]] = []
+                if before is None:
+                    edits.append({"kind": "create", "uri": self._uri(path), **whole})
+                if text := self._text_edits(operation):
+                    if ids:
+                        text = [{**each, "annotationId": id_} for each, id_ in zip(text, ids, strict=True)]
+                    edits.append({"textDocument": identifier, "edits": text})
+                return edits
+            case MoveFile(source=source, destination=destination):
+                return [{"kind": "rename", "oldUri": self._uri_of_entry(source), "newUri": self._uri(destination)}]
+            case DeleteFile(path=path):
+                return [{"kind": "delete", "uri": self._uri_of_entry(path), **whole}]
+            case CopyBytes():
+                return []
+
+    def _text_edits(self, operation: WriteText) -> list[dict[str, Any]]:
+        old = operation.before.text if operation.before else ""
+        index = LineIndex(old, self.features.encoding)
+        return [
+            {"range": {"start": self._position(index, start), "end": self._position(index, end)}, "newText": new}
+            for start, end, new in minimal_edits(old, operation.text)
+        ]
+
+    def _position(self, index: LineIndex, offset: int) -> dict[str, int]:
+        line, character = index.position(offset)
+        return {"line": line, "character": character}
+
+    def _uri(self, path: Path) -> str:
+        return self.buffers.uri_of(path) or self.uris.uri_of(path)
+
+    def _uri_of_entry(self, path: Path) -> str:
+        return self.buffers.uri_of_entry(path) or self.uris.uri_of(path)
+
+    # Proof
+
+    def _watch(self, operation: FileOperation) -> asyncio.Future[None] | None:
+        return self.buffers.watch(operation.path, operation.text) if isinstance(operation, WriteText) else None
+
+    async def _unproven(self, proofs: Sequence[_Proof], answer: Answer) -> list[FileOperation]:
+        async def wait(proof: _Proof) -> bool:
+            patience_s = self.endpoint.patience.proof_s if answer.applied else 0.0
+            deadline = asyncio.get_running_loop().time() + patience_s
+            while not self._is_proven(proof, answer):
+                left = deadline - asyncio.get_running_loop().time()
+                if left <= 0:
+                    return False
+                await _pause(proof.seen, min(DISK_POLL_S, left))
+            return True
+
+        proven = await asyncio.gather(*(wait(proof) for proof in proofs))
+        return [proof.operation for proof, is_proven in zip(proofs, proven, strict=True) if not is_proven]
+
+    def _is_proven(self, proof: _Proof, answer: Answer) -> bool:
+        if proof.seen is not None and proof.seen.done():
+            return True
+        if isinstance(proof.operation, DeleteFile) and not proof.was_on_disk:
+            return answer.confirmed or self.buffers.uri_of_entry(proof.operation.path) is None
+        return self.is_on_disk(proof.operation)
+
+    def is_on_disk(self, operation: FileOperation) -> bool:
+        """Whether the disk proves it; for an open document only the editor's own word does."""
+        match operation:
+            case WriteText(path=path, text=text):
+                return self.buffers.get(path) is None and read_text_now(path) == text
+            case MoveFile(source=source, destination=destination):
+                return destination.exists() and not source.exists()
+            case DeleteFile(path=path):
+                return not path.exists() and not path.is_symlink()
+            case CopyBytes():
+                return True
+
+    def is_merged(self, operation: FileOperation) -> bool:
+        """Whether the buffer is the new text with the user's further edits around it."""
+        if not isinstance(operation, WriteText) or operation.before is None:
+            return False
+        buffer = self.buffers.get(operation.path)
+        return buffer is not None and holds_all_of(operation.before.text, operation.text, buffer.text)
+
+    def failure(self, answer: Answer, failed: Sequence[FileOperation]) -> str:
+        """What the model reads of an edit that is not proven."""
+        lines = [f"The editor did not make the edit: {answer.said}. Nothing was tried by another way."]
+        for operation in failed:
+            if isinstance(operation, WriteText):
+                buffer = self.buffers.get(operation.path)
+                text = buffer.text if buffer else read_text_now(operation.path)
+                holds = "does not exist" if text is None else f"now holds:\n{excerpt(text)}"
+                lines.append(f"{operation.path.name} {holds}")
+        return "\n".join(lines)
+
+    def note_on(self, merged: Sequence[FileOperation]) -> str:
+        """What the model reads of files that the user typed into at the same time; empty for none."""
+        names = ", ".join(op.path.name for op in merged if isinstance(op, WriteText))
+        if not names:
+            return ""
+        return f"The user typed in {names} at the same time, and both changes are there: read it again."
+
+
+async def _pause(seen: asyncio.Future[None] | None, seconds: float) -> None:
+    if seen is None:
+        await asyncio.sleep(seconds)
+    else:
+        await asyncio.wait([seen], timeout=seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the editor says of an edit."""
+
+    applied: bool
+    """It may have happened."""
+    confirmed: bool = False
+    """The editor said so."""
+    is_users_no: bool = False
+    """It said no, and no reason, as editors do whose user closed the preview."""
+    said: str
+
+
+class _Proof(NamedTuple):
+    """What is waited for: `seen` is done when the editor tells of the new text."""
+
+    operation: FileOperation
+    seen: asyncio.Future[None] | None
+    was_on_disk: bool
+
+
+def _is_on_disk(operation: FileOperation) -> bool:
+    return isinstance(operation, DeleteFile) and os.path.lexists(operation.path)
+
+
+def _is_plain(operation: WriteText) -> bool:
+    """Plain UTF-8 with one kind of line ending: anything else an editor was seen to convert when it opens a file.
+    And no new executable: no editor can be told to make one."""
+    if operation.before is None and (operation.mode or 0) & 0o111:
+        return False
+    encoding = operation.written_as
+    if encoding.bom or encoding.name.replace("-", "").lower() != "utf8":
+        return False
+    return len({ending for line in split_lines(operation.text) if (ending := line[len(line.rstrip("\r\n")) :])}) <= 1

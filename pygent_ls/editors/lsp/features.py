@@ -1,0 +1,127 @@
+"""What the client said in `initialize` that it can do; nothing else is ever probed for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from lsprotocol import types
+
+Encoding = Literal["utf-8", "utf-16"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientFeatures:
+    """The client's capabilities that the daemon uses."""
+
+    name: str = ""
+    encoding: Encoding = "utf-16"
+    apply_edit: bool = False
+    document_changes: bool = False
+    resource_operations: frozenset[str] = frozenset()
+    work_done_progress: bool = False
+    show_document: bool = False
+    configuration: bool = False
+    """It answers `workspace/configuration`."""
+    configuration_registration: bool = False
+    """It tells of changes of its configuration where that is registered for."""
+    save_documents: bool = False
+    """It answers `pygent/client/save`."""
+    question_request: bool = False
+    """It answers `pygent/question/request`."""
+    review_request: bool = False
+    """It answers `pygent/review/request`."""
+    change_annotations: bool = False
+    """It asks its user about edits that need confirmation."""
+    permission_request: bool = False
+    """It answers `pygent/permission/request`."""
+    context_updates: bool = False
+    """It sends `pygent/context/didChange`."""
+
+
+RESOURCE_OPERATIONS = ("create", "rename", "delete")
+
+
+def used_capabilities(capabilities: Any) -> Any:
+    """What `features_of` reads of `capabilities` as it came, and no more; what is no object comes back as it is.
+
+    The rest would have to be of types that are known here, and every editor has some that are not.
+    """
+    if not isinstance(capabilities, Mapping):
+        return capabilities
+    given = cast("Mapping[str, Any]", capabilities)
+    workspace, window, general = (_part(given, name) for name in ("workspace", "window", "general"))
+    edit, document = _part(workspace, "workspaceEdit"), _part(window, "showDocument")
+    told = _part(workspace, "didChangeConfiguration")
+    operations, encodings = _texts(edit, "resourceOperations"), _texts(general, "positionEncodings")
+    return {
+        "workspace": {
+            "applyEdit": workspace.get("applyEdit") is True,
+            "configuration": workspace.get("configuration") is True,
+            "didChangeConfiguration": {"dynamicRegistration": told.get("dynamicRegistration") is True},
+            "workspaceEdit": {
+                "documentChanges": edit.get("documentChanges") is True,
+                "resourceOperations": [each for each in operations if each in RESOURCE_OPERATIONS],
+                "changeAnnotationSupport": {} if isinstance(edit.get("changeAnnotationSupport"), Mapping) else None,
+            },
+        },
+        "window": {
+            "workDoneProgress": window.get("workDoneProgress") is True,
+            "showDocument": {"support": document.get("support") is True},
+        },
+        "general": {"positionEncodings": encodings or ["utf-16"]},
+        "experimental": given.get("experimental"),
+    }
+
+
+def _part(given: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = given.get(name)
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+
+
+def _texts(given: Mapping[str, Any], name: str) -> list[str]:
+    value = given.get(name)
+    return [each for each in cast("list[Any]", value) if isinstance(each, str)] if isinstance(value, list) else []
+
+
+def features_of(params: types.InitializeParams) -> ClientFeatures:
+    """Read the capabilities; what is missing is False."""
+    capabilities = params.capabilities
+    workspace, window, general = capabilities.workspace, capabilities.window, capabilities.general
+    edit = workspace.workspace_edit if workspace else None
+    offered = [str(getattr(each, "value", each)) for each in (general.position_encodings or [])] if general else []
+    return ClientFeatures(
+        name=params.client_info.name if params.client_info else "",
+        encoding="utf-8" if "utf-8" in offered else "utf-16",
+        apply_edit=bool(workspace and workspace.apply_edit),
+        configuration=bool(workspace and workspace.configuration),
+        configuration_registration=bool(
+            workspace and workspace.did_change_configuration and workspace.did_change_configuration.dynamic_registration
+        ),
+        document_changes=bool(edit and edit.document_changes),
+        resource_operations=frozenset(
+            str(getattr(each, "value", each)) for each in ((edit.resource_operations if edit else None) or ())
+        ),
+        work_done_progress=bool(window and window.work_done_progress),
+        save_documents=_own(params).get("saveDocuments") is True,
+        question_request=_own(params).get("questionRequest") is True,
+        review_request=_own(params).get("reviewRequest") is True,
+        change_annotations=bool(edit and edit.document_changes and edit.change_annotation_support),
+        permission_request=_own(params).get("permissionRequest") is True,
+        context_updates=_own(params).get("contextUpdates") is True,
+        show_document=bool(window and window.show_document and window.show_document.support),
+    )
+
+
+def _own(params: types.InitializeParams) -> Mapping[str, Any]:
+    """`capabilities.experimental.pygent`."""
+    experimental: Any = params.capabilities.experimental
+    own = cast("Mapping[str, Any]", experimental).get("pygent") if isinstance(experimental, Mapping) else None
+    return cast("Mapping[str, Any]", own) if isinstance(own, Mapping) else {}
+
+
+def editor_options(params: types.InitializeParams) -> Any:
+    """`initializationOptions.pygent` as it came; None where there is none."""
+    options: Any = params.initialization_options
+    return cast("Mapping[str, Any]", options).get("pygent") if isinstance(options, Mapping) else None

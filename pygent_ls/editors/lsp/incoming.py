@@ -1,0 +1,212 @@
+"""What comes in: the parameters of requests, validated by pydantic."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic.alias_generators import to_camel
+
+from pygent_ls.agent.permissions import Mode
+
+
+class Params(BaseModel):
+    """Parameters of a request; keys are camelCase on the wire, unknown ones are ignored."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=False, strict=True, frozen=True)
+
+
+def _whole(value: Any) -> Any:
+    """Some clients' JSON writes every number with a decimal point."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Count = Annotated[int, BeforeValidator(_whole), Field(ge=0)]
+
+
+class WirePosition(Params):
+    """An LSP position."""
+
+    line: Count
+    character: Count
+
+
+class WireRange(Params):
+    """An LSP range."""
+
+    start: WirePosition
+    end: WirePosition
+
+
+class WireDiagnostic(Params):
+    """What is read of an LSP diagnostic."""
+
+    range: WireRange
+    message: str
+    severity: Count | None = None
+    source: str | None = None
+    code: Any = None
+    """A number or text; clients were seen to send objects."""
+
+
+class TextContent(Params):
+    """Words of the user."""
+
+    type: Literal["text"]
+    text: str
+
+
+class FileContent(Params):
+    """A file, or a range of its lines."""
+
+    type: Literal["file"]
+    uri: str
+    range: WireRange | None = None
+
+
+class SelectionContent(Params):
+    """Text that the user selected."""
+
+    type: Literal["selection"]
+    uri: str
+    range: WireRange
+    text: str
+
+
+class DiagnosticsContent(Params):
+    """Diagnostics of a file."""
+
+    type: Literal["diagnostics"]
+    uri: str
+    items: list[WireDiagnostic]
+
+
+class ImageContent(Params):
+    """A picture: base64 in `data`, or a file or `data:` address in `uri`."""
+
+    type: Literal["image"]
+    mime_type: str
+    data: str | None = None
+    uri: str | None = None
+
+    @model_validator(mode="after")
+    def _has_one_source(self) -> Self:
+        if (self.data is None) == (self.uri is None):
+            raise ValueError("an image has either `data` or `uri`")
+        return self
+
+
+AnyContent = TextContent | FileContent | SelectionContent | DiagnosticsContent | ImageContent
+
+ContentBlock = Annotated[AnyContent, Field(discriminator="type")]
+
+
+class ContextSelection(Params):
+    """The selection in the active editor."""
+
+    uri: str
+    range: WireRange
+
+
+class ContextDiagnostics(Params):
+    """All diagnostics of one file, for a version of its document; `items` that are empty say that it is clean."""
+
+    uri: str
+    items: list[WireDiagnostic]
+    version: Annotated[int, BeforeValidator(_whole)] | None = None
+
+
+class EditorContext(Params):
+    """Where the user is, and what the editor shows as wrong. It is background, and never a prompt. In
+    `pygent/context/didChange` a member that is missing stays as it was, and null takes it back; `diagnostics` replace
+    what was told of the files that they name, and leave the others."""
+
+    active_uri: str | None = None
+    selection: ContextSelection | None = None
+    visible_uris: list[str] | None = None
+    diagnostics: list[ContextDiagnostics] | None = None
+
+
+class TurnStartParams(Params):
+    """`pygent/turn/start`."""
+
+    prompt: Annotated[str, Field(min_length=1)] | Annotated[list[ContentBlock], Field(min_length=1)]
+    session_id: str | None = None
+    agent: Literal["default"] | None = None
+    model: str | None = None
+    mode: Mode | None = None
+    context: EditorContext | None = None
+    max_iterations: Count | None = None
+    max_tokens: Count | None = None
+    max_budget_usd: Annotated[float, Field(ge=0)] | None = None
+    output_schema: dict[str, Any] | None = None
+    work_done_token: str | int | None = None
+    partial_result_token: str | int | None = None
+
+
+class TurnParams(Params):
+    """`pygent/turn/cancel`; without `turnId` the running turn is meant."""
+
+    session_id: str
+    turn_id: str | None = None
+
+
+class DequeueParams(Params):
+    """`pygent/turn/dequeue`."""
+
+    session_id: str
+    turn_id: str
+
+
+class SessionParams(Params):
+    """Requests about one session."""
+
+    session_id: str
+
+
+class CheckpointParams(Params):
+    """`pygent/checkpoint/diff`."""
+
+    checkpoint_id: str
+
+
+class CheckpointRestoreParams(Params):
+    """`pygent/checkpoint/restore`; without `force`, files that the user has changed since are spared."""
+
+    checkpoint_id: str
+    files: bool
+    conversation: bool
+    force: bool = False
+
+
+class SessionNewParams(Params):
+    """`pygent/session/new`."""
+
+    cwd: str | None = None
+    agent: Literal["default"] | None = None
+    model: str | None = None
+    mode: Mode | None = None
+    name: str | None = None
+
+
+class SetModeParams(Params):
+    """`pygent/permission/setMode`."""
+
+    session_id: str
+    mode: Mode
+
+
+class RulesParams(Params):
+    """`pygent/permission/rules`."""
+
+    session_id: str | None = None
+
+
+class ForgetParams(Params):
+    """`pygent/permission/forget`."""
+
+    rule: str
+
+
+class NoParams(Params):
+    """Requests that take nothing."""

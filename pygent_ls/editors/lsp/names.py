@@ -1,0 +1,65 @@
+"""The names that `initialize` tells, without the types behind them: importing those costs time that it does not have.
+
+A test holds these against `protocol.py` and `convert.py`.
+"""
+
+from __future__ import annotations
+
+PROTOCOL_VERSION = 1
+
+METHODS = (
+    "pygent/turn/start",
+    "pygent/turn/cancel",
+    "pygent/turn/queue",
+    "pygent/turn/dequeue",
+    "pygent/session/new",
+    "pygent/permission/setMode",
+    "pygent/permission/rules",
+    "pygent/permission/forget",
+    "pygent/checkpoint/list",
+    "pygent/checkpoint/diff",
+    "pygent/checkpoint/restore",
+    "pygent/tools/list",
+    "pygent/commands/list",
+    "pygent/status",
+)
+
+NOTIFICATIONS = ("pygent/context/didChange",)
+"""What clients may tell."""
+
+EVENTS = (
+    "turn_queued",
+    "turn_started",
+    "text_delta",
+    "thinking_delta",
+    "text",
+    "thinking",
+    "tool_call",
+    "permission_requested",
+    "permission_resolved",
+    "permission_denied",
+    "tool_progress",
+    "tool_result",
+    "usage",
+    "llm_error",
+    "iteration_limit_reached",
+    "token_limit_reached",
+    "budget_limit_reached",
+    "notice",
+    "cancelled",
+    "finished",
+)
+
+COMMANDS = (
+    "pygent.ask",
+    "pygent.fix",
+    "pygent.explain",
+    "pygent.test",
+    "pygent.refactor",
+    "pygent.doc",
+    "pygent.cancel",
+    "pygent.undo",
+    "pygent.newSession",
+    "pygent.setMode",
+    "pygent.setModel",
+)

@@ -1,0 +1,356 @@
+"""What goes out: results, notifications and events, typed dictionaries, so that a delta costs no validation."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from pygent_ls.agent.events import StopReason
+from pygent_ls.agent.permissions import Mode
+from pygent_ls.agent.workspace import ChangeKind
+from pygent_ls.errors import ModelErrorType
+
+RiskOut = Literal["low", "medium", "high"]
+"""How much harm a call may do."""
+
+
+class PositionOut(TypedDict):
+    """An LSP position."""
+
+    line: int
+    character: int
+
+
+class RangeOut(TypedDict):
+    """An LSP range."""
+
+    start: PositionOut
+    end: PositionOut
+
+
+class LocationOut(TypedDict):
+    """A place that a tool call is about."""
+
+    uri: str
+    range: NotRequired[RangeOut]
+
+
+class UsageOut(TypedDict):
+    """Tokens and dollars; null where not known."""
+
+    inputTokens: int
+    outputTokens: int
+    cacheReadTokens: int
+    cacheWriteTokens: int
+    totalTokens: int
+    costUsd: float | None
+    contextTokens: int
+    contextLimit: int | None
+
+
+class FileChangedOut(TypedDict):
+    """A file that the turn changed."""
+
+    uri: str
+    kind: ChangeKind
+    added: int
+    removed: int
+
+
+class ChangeOut(FileChangedOut):
+    """A file that one tool call changed, with the unified diff."""
+
+    patch: str
+
+
+class TurnErrorOut(TypedDict):
+    """Why a turn ended with `stopReason: "error"`."""
+
+    type: ModelErrorType
+    message: str
+    retryable: bool
+
+
+class TurnResultOut(TypedDict):
+    """The result of `pygent/turn/start`."""
+
+    sessionId: str
+    turnId: str
+    stopReason: StopReason
+    text: str
+    usage: UsageOut
+    iterations: int
+    filesChanged: list[FileChangedOut]
+    error: NotRequired[TurnErrorOut]
+    structured: NotRequired[Any]
+
+
+class EventOut(TypedDict):
+    """What every event has."""
+
+    seq: int
+    turnId: str
+    iteration: int
+    totalTokens: int
+    timestamp: str
+    parentToolId: NotRequired[str]
+
+
+class TurnBeginOut(EventOut):
+    """The turn waits, or runs now."""
+
+    type: Literal["turn_queued", "turn_started"]
+    prompt: str
+    model: str
+    mode: str
+    agent: str
+
+
+class ItemOut(EventOut):
+    """Text or thinking: pieces as they come, then the whole, which replaces them."""
+
+    type: Literal["text_delta", "thinking_delta", "text", "thinking"]
+    itemId: str
+    content: str
+
+
+class ToolCallOut(EventOut):
+    """The model asks for a tool."""
+
+    type: Literal["tool_call"]
+    toolId: str
+    toolName: str
+    input: dict[str, Any]
+    title: str
+    kind: Literal["read", "edit", "delete", "move", "search", "execute", "fetch", "think", "other"]
+    risk: Literal["low", "medium", "high"]
+    readOnly: bool
+    locations: list[LocationOut]
+
+
+class PermissionRequestedOut(EventOut):
+    """The user is asked."""
+
+    type: Literal["permission_requested"]
+    permissionId: str
+    toolId: str
+
+
+class PermissionResolvedOut(EventOut):
+    """The question is answered."""
+
+    type: Literal["permission_resolved"]
+    permissionId: str
+    toolId: str
+    outcome: Literal["allow_once", "allow_session", "allow_always", "reject_once", "reject_always", "cancelled"]
+    by: Literal["user", "rule", "mode", "hook"]
+
+
+class PermissionDeniedOut(EventOut):
+    """The call will not run."""
+
+    type: Literal["permission_denied"]
+    toolId: str
+    toolName: str
+    reason: str
+
+
+class ToolProgressOut(EventOut):
+    """Live output of a tool."""
+
+    type: Literal["tool_progress"]
+    toolId: str
+    content: str
+
+
+class ToolResultOut(EventOut):
+    """A tool call is over."""
+
+    type: Literal["tool_result"]
+    toolId: str
+    toolName: str
+    content: str
+    isError: bool
+    cached: bool
+    truncated: bool
+    durationMs: int
+    changes: NotRequired[list[ChangeOut]]
+
+
+class UsageEventOut(EventOut):
+    """The turn's totals after a model call."""
+
+    type: Literal["usage"]
+    usage: UsageOut
+
+
+class LlmErrorOut(EventOut):
+    """A model call failed."""
+
+    type: Literal["llm_error"]
+    errorType: ModelErrorType
+    errorMessage: str
+    retryable: bool
+    attempt: int
+    willRetry: bool
+    withdrawn: list[str]
+
+
+class LimitReachedOut(EventOut):
+    """A limit of the turn is reached."""
+
+    type: Literal["iteration_limit_reached", "token_limit_reached", "budget_limit_reached"]
+    limit: float
+    value: float
+
+
+class NoticeOut(EventOut):
+    """Something to know that is nobody's message."""
+
+    type: Literal["notice"]
+    content: str
+    level: Literal["info", "warning", "error"]
+
+
+class CancelledOut(EventOut):
+    """The turn was cancelled."""
+
+    type: Literal["cancelled"]
+
+
+class FinishedOut(EventOut):
+    """The turn is over; always the last event."""
+
+    type: Literal["finished"]
+    stopReason: StopReason
+    usage: UsageOut
+    filesChanged: list[FileChangedOut]
+
+
+WireEvent = (
+    TurnBeginOut
+    | ItemOut
+    | ToolCallOut
+    | PermissionRequestedOut
+    | PermissionResolvedOut
+    | PermissionDeniedOut
+    | ToolProgressOut
+    | ToolResultOut
+    | UsageEventOut
+    | LlmErrorOut
+    | LimitReachedOut
+    | NoticeOut
+    | CancelledOut
+    | FinishedOut
+)
+
+
+class EventsOut(TypedDict):
+    """The `value` of a `$/progress` on the turn's `partialResultToken`."""
+
+    events: list[WireEvent]
+
+
+class SessionOut(TypedDict):
+    """A session."""
+
+    sessionId: str
+    name: str
+    cwd: str
+    createdAt: str
+    updatedAt: str
+    agent: str
+    model: str
+    mode: str
+    usage: UsageOut
+    messageCount: int
+    lastSeq: int
+
+
+class CancelledTurnOut(TypedDict):
+    """The result of `pygent/turn/cancel`."""
+
+    cancelled: bool
+
+
+class QueuedTurnOut(TypedDict):
+    """A turn that waits."""
+
+    turnId: str
+    prompt: str
+
+
+class QueueOut(TypedDict):
+    """The result of `pygent/turn/queue`."""
+
+    items: list[QueuedTurnOut]
+
+
+class RemovedOut(TypedDict):
+    """The result of `pygent/turn/dequeue`."""
+
+    removed: bool
+
+
+class ModeOut(TypedDict):
+    """The result of `pygent/permission/setMode`."""
+
+    sessionId: str
+    mode: Mode
+
+
+class RuleOut(TypedDict):
+    """A permission rule."""
+
+    rule: str
+    decision: Literal["allow", "ask", "deny"]
+    origin: str
+    stored: bool
+
+
+class RulesOut(TypedDict):
+    """The result of `pygent/permission/rules`."""
+
+    rules: list[RuleOut]
+
+
+class ForgottenOut(TypedDict):
+    """The result of `pygent/permission/forget`."""
+
+    forgotten: bool
+
+
+class ToolOut(TypedDict):
+    """A tool that the model is offered."""
+
+    name: str
+    description: str
+    risk: Literal["low", "medium", "high"]
+    readOnly: bool
+    schema: dict[str, Any]
+
+
+class ToolsOut(TypedDict):
+    """The result of `pygent/tools/list`."""
+
+    tools: list[ToolOut]
+
+
+class StatusOut(TypedDict):
+    """The result of `pygent/status`."""
+
+    version: str
+    uptimeSeconds: float
+    rssBytes: int
+    sessions: int
+    runningTurns: int
+    model: str
+    modelReady: bool
+
+
+class SessionChangedOut(TypedDict):
+    """The notification `pygent/session/changed`."""
+
+    sessionId: str
+    what: Literal["created", "turn_started", "turn_finished", "restored"]

@@ -1,0 +1,49 @@
+"""What goes out about checkpoints, part of `outgoing`."""
+
+from __future__ import annotations
+
+from typing_extensions import TypedDict
+
+
+class CheckpointOut(TypedDict):
+    """A state that can be gone back to; `files` counts what the agent changed from it to the next one."""
+
+    checkpointId: str
+    turnId: str
+    label: str
+    createdAt: str
+    files: int
+
+
+class CheckpointsOut(TypedDict):
+    """The result of `pygent/checkpoint/list`, the oldest first."""
+
+    checkpoints: list[CheckpointOut]
+
+
+class FileDiffOut(TypedDict):
+    """A file that differs, as a unified diff."""
+
+    uri: str
+    patch: str
+
+
+class CheckpointDiffOut(TypedDict):
+    """The result of `pygent/checkpoint/diff`: from the checkpoint to now, unsaved text included."""
+
+    files: list[FileDiffOut]
+
+
+class SkippedOut(TypedDict):
+    """A file that was left as it is, and why."""
+
+    uri: str
+    reason: str
+
+
+class RestoredOut(TypedDict):
+    """The result of `pygent/checkpoint/restore`; `undoCheckpointId` takes it back."""
+
+    restored: list[str]
+    skipped: list[SkippedOut]
+    undoCheckpointId: str

@@ -1,0 +1,87 @@
+"""What goes out where the user is asked something, to clients that have more for it than a message with buttons."""
+
+from __future__ import annotations
+
+from typing import Any, NotRequired
+
+from typing_extensions import TypedDict
+
+from pygent_ls.agent.approver import PermissionOutcome
+from pygent_ls.agent.tool import ToolKind
+from pygent_ls.editors.lsp.outgoing import LocationOut, RiskOut
+
+
+class ChoiceOut(TypedDict):
+    """An answer that the user may choose."""
+
+    title: str
+    description: NotRequired[str]
+
+
+class QuestionRequestOut(TypedDict):
+    """A question of the model. `allowText`: the user may answer in their own words, too, or instead of choosing."""
+
+    questionId: str
+    sessionId: str
+    question: str
+    choices: list[ChoiceOut]
+    allowText: bool
+
+
+class QuestionCancelledOut(TypedDict):
+    """The question no longer counts: close it."""
+
+    questionId: str
+
+
+class AskedCallOut(TypedDict):
+    """The call that waits for permission; see the event `tool_call`."""
+
+    toolId: str
+    toolName: str
+    input: dict[str, Any]
+    title: str
+    kind: ToolKind
+    readOnly: bool
+    locations: list[LocationOut]
+
+
+class DiffOut(TypedDict):
+    """A file as it is and as it would be; both texts are empty for what is not text. `patch` is a unified diff."""
+
+    uri: str
+    oldText: str
+    newText: str
+    patch: str
+
+
+class PermissionOptionOut(TypedDict):
+    """What the user may choose. `rules` is what choosing it stores, `rule` the first of them."""
+
+    optionId: str
+    kind: PermissionOutcome
+    title: str
+    rule: NotRequired[str]
+    rules: NotRequired[list[str]]
+
+
+class PermissionRequestOut(TypedDict):
+    """Something is about to happen, and the user is asked. `message` is the command line, the path with its lines, the
+    URL; `source` who asks, where it is not the main conversation. What is safest to choose by mistake comes first."""
+
+    permissionId: str
+    sessionId: str
+    turnId: str
+    toolCall: AskedCallOut
+    title: str
+    message: str
+    risk: RiskOut
+    diff: NotRequired[list[DiffOut]]
+    options: list[PermissionOptionOut]
+    source: str
+
+
+class PermissionCancelledOut(TypedDict):
+    """The prompt is no longer valid: the turn was cancelled, or the mode that was set meanwhile decides. Close it."""
+
+    permissionId: str

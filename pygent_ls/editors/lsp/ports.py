@@ -1,0 +1,245 @@
+"""The `Workspace` port on an editor: files as the editor has them."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import stat
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from pygent_ls.agent.review import Applied
+from pygent_ls.agent.tool import excerpt
+from pygent_ls.agent.workspace import (
+    MISSING,
+    CopyBytes,
+    DeleteFile,
+    Document,
+    EditPlan,
+    FileOperation,
+    MoveFile,
+    Stamp,
+    WriteText,
+)
+from pygent_ls.editors.lsp.buffers import Buffers
+from pygent_ls.editors.lsp.edits import EditorEdits
+from pygent_ls.editors.lsp.saving import Saving, changed_on_disk
+from pygent_ls.errors import StaleDocumentError, ToolError, UnprovenEditError
+from pygent_ls.workspace.disk import DiskWorkspace, apply_plan, check_plan
+from pygent_ls.workspace.paths import Folders
+
+
+class LspWorkspace:
+    """The `Workspace` port: open buffers first, the disk for all else."""
+
+    def __init__(self, buffers: Buffers, editor: EditorEdits, saving: Saving, folders: Sequence[Path]) -> None:
+        self._buffers = buffers
+        self._editor = editor
+        self._saving = saving
+        self._edited: set[Path] = set()
+        """What tools changed through the editor; whether it is saved by now, the buffers tell."""
+        self._applying = asyncio.Lock()
+        self.set_folders(folders)
+
+    def set_folders(self, folders: Sequence[Path]) -> None:
+        """Take the workspace folders that the editor has now."""
+        self._folders = Folders.of(folders)
+        self._disk = DiskWorkspace(folders)
+
+    @property
+    def folders(self) -> Sequence[Path]:
+        """See the port."""
+        return self._folders.resolved
+
+    def resolve(self, path: str, *, follow: bool = True) -> Path:
+        """See the port."""
+        return self._folders.resolve(path, follow=follow)
+
+    def shown(self, path: Path) -> str:
+        """See the port."""
+        return self._folders.shown(path)
+
+    async def read(self, path: Path) -> Document:
+        """See the port."""
+        return self.open_document(path) or await self._disk.read(path)
+
+    async def read_binary(self, path: Path) -> bytes:
+        """See the port."""
+        return await self._disk.read_binary(path)
+
+    async def stamp(self, path: Path) -> Stamp:
+        """See the port."""
+        buffer = self._buffers.get(path)
+        return buffer.stamp if buffer else await self._disk.stamp(path)
+
+    async def tree_stamp(self, folder: Path) -> Stamp | None:
+        """See the port: the disk's stamp and those of the buffers below the folder."""
+        on_disk = await self._disk.tree_stamp(folder)
+        if on_disk is None:
+            return None
+        below = [f"{each.path}={each.stamp}" for each in self._buffers if folder in each.path.parents]
+        return hashlib.sha256("\n".join([on_disk, *sorted(below)]).encode("utf-8", "surrogateescape")).hexdigest()
+
+    def unsaved(self) -> Sequence[Document]:
+        """See the port. What the user sees in a document that is out of step is not known; its file counts."""
+        return [buffer.document() for buffer in self._buffers if buffer.is_dirty and not buffer.out_of_step]
+
+    def open_document(self, path: Path) -> Document | None:
+        """See the port. Raises `ToolError` where a change of the document could not be decoded."""
+        buffer = self._buffers.get(path)
+        if buffer is not None and buffer.out_of_step:
+            raise ToolError(
+                f"{self.shown(path)} is open in the editor, and the editor told of a change that could not be "
+                "understood: what it holds now is not known. Nothing was done. Ask the user to close the file and to "
+                "open it again."
+            )
+        return buffer.document() if buffer else None
+
+    async def check(self, plan: EditPlan) -> None:
+        """See the port."""
+        await asyncio.to_thread(check_plan, plan, self._folders)
+        for operation in plan.operations:
+            await self._verify(operation)
+
+    async def apply(self, plan: EditPlan) -> Applied:
+        """See the port. One plan at a time; the editor's part goes first, since only it can refuse."""
+        async with self._applying:
+            operations = [await asyncio.to_thread(_with_mode, operation) for operation in plan.operations]
+            plan = replace(plan, operations=tuple(operations))
+            await self.check(plan)
+            self._check_buffers(plan)
+            by_editor = tuple(op for op in plan.operations if self._editor.takes(op))
+            by_daemon = tuple(op for op in plan.operations if op not in by_editor)
+            applied = Applied(asked=plan, stands=replace(plan, operations=()))
+            if by_editor:
+                try:
+                    applied = await self._editor.apply(replace(plan, operations=by_editor))
+                finally:  # what was not proven may have happened all the same
+                    self._edited.update(op.path for op in by_editor if isinstance(op, WriteText))
+                self._let_go(applied.stands.operations)
+            if by_daemon and not applied.is_nothing:
+                await self._write(replace(plan, operations=by_daemon), applied)
+                stands = (*applied.stands.operations, *by_daemon)
+                applied = replace(applied, stands=replace(plan, operations=stands))
+            return replace(applied, asked=replace(plan, operations=(*by_editor, *by_daemon)))
+
+    async def _write(self, plan: EditPlan, applied: Applied) -> None:
+        """The daemon's part, on the disk. Raises `ToolError` that says what the editor has done before."""
+        try:
+            await apply_plan(plan, self.shown)
+        except ToolError as error:
+            done = ", ".join(self.shown(_paths_changed(op)[-1]) for op in applied.stands.operations)
+            raise UnprovenEditError(f"{error} What the editor did before stands: {done}.") if done else error from None
+        for path in (path for operation in plan.operations for path in _paths_changed(operation)):
+            self._buffers.supersede(path)
+
+    def _let_go(self, operations: Sequence[FileOperation]) -> None:
+        """What the editor deleted or moved away is gone, also where it never says that it closed the document."""
+        for operation in operations:
+            match operation:
+                case DeleteFile(path=path):
+                    self._buffers.supersede(path)
+                case MoveFile(source=source, destination=destination):
+                    self._buffers.supersede(source)
+                    if source in self._edited:
+                        self._edited.add(destination)
+                case WriteText() | CopyBytes():
+                    pass
+
+    async def save_changes(self, reader: str) -> None:
+        """See the port. Whoever goes on without saving is asked again the next time."""
+        self._edited = {path for path in self._edited if (buffer := self._buffers.get(path)) and buffer.is_dirty}
+        await self._saving.save(sorted(self._edited), reader)
+
+    async def changed_on_disk(self) -> Sequence[Path]:
+        """See the port."""
+        return await changed_on_disk(self._buffers)
+
+    async def _verify(self, operation: FileOperation) -> None:
+        """Check once more what the plan was made from. Raises `StaleDocumentError` or `ToolError`."""
+        match operation:
+            case WriteText(path=path, before=None):
+                if self._buffers.get(path) is not None or await self._disk.stamp(path) != MISSING:
+                    raise self._exists(path)
+            case WriteText(path=path, before=Document() as before):
+                await self._must_hold(path, before)
+            case DeleteFile(path=path, before=Document() as before):
+                await self._must_hold(path, before)
+            case _:
+                pass
+        for path in _paths_read(operation):
+            self.open_document(path)
+        if not self._editor.takes(operation):
+            self._must_be_saved(operation)
+
+    def _check_buffers(self, plan: EditPlan) -> None:
+        """Check the open documents once more, all in one moment: the user may have typed into one of them while
+        another file was read. Raises as `_verify` does."""
+        for operation in plan.operations:
+            match operation:
+                case (
+                    WriteText(path=path, before=Document() as before)
+                    | DeleteFile(path=path, before=Document() as before)
+                ):
+                    current = self.open_document(path)
+                    if current is not None:
+                        self._compare(path, before, current)
+                case WriteText(path=path, before=None):
+                    if self._buffers.get(path) is not None:
+                        raise self._exists(path)
+                case _:
+                    pass
+            if not self._editor.takes(operation):
+                self._must_be_saved(operation)
+
+    async def _must_hold(self, path: Path, before: Document) -> None:
+        self._compare(path, before, await self.read(path))
+
+    def _compare(self, path: Path, before: Document, current: Document) -> None:
+        if current.digest != before.digest:
+            raise StaleDocumentError(
+                f"{self.shown(path)} was changed by the user while this edit was under way. Nothing was written. "
+                f"It now reads:\n{excerpt(current.text)}\nMake the edit again from this text."
+            )
+
+    def _exists(self, path: Path) -> ToolError:
+        return ToolError(f"{self.shown(path)} exists by now. Nothing was written.")
+
+    def _must_be_saved(self, operation: FileOperation) -> None:
+        for path in _paths_read(operation):
+            buffer = self._buffers.get(path)
+            if buffer is not None and buffer.is_dirty:
+                raise ToolError(
+                    f"{self.shown(path)} has unsaved changes in the editor, and this editor cannot make the edit "
+                    "itself. Nothing was written. Ask the user to save the file first."
+                )
+
+
+def _with_mode(operation: FileOperation) -> FileOperation:
+    """A deletion with the permission bits that the file has, so that it can be taken back."""
+    if isinstance(operation, DeleteFile):
+        with suppress(OSError):
+            return replace(operation, mode=stat.S_IMODE(operation.path.lstat().st_mode))
+    return operation
+
+
+def _paths_changed(operation: FileOperation) -> tuple[Path, ...]:
+    match operation:
+        case WriteText(path=path) | DeleteFile(path=path):
+            return (path,)
+        case MoveFile(source=source, destination=destination):
+            return source, destination
+        case CopyBytes(destination=destination):
+            return (destination,)
+
+
+def _paths_read(operation: FileOperation) -> tuple[Path, ...]:
+    match operation:
+        case WriteText(path=path) | DeleteFile(path=path):
+            return (path,)
+        case MoveFile(source=source):
+            return (source,)
+        case _:
+            return (operation.source,)

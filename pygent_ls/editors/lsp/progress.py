@@ -1,0 +1,102 @@
+"""`$/progress`: the event stream of a turn, and its work-done progress."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pygent_ls.agent.events import Finished, Notice, PermissionRequested, ToolCall, TurnQueued, TurnStarted
+from pygent_ls.agent.messages import Usage
+from pygent_ls.editors.lsp.convert import UriOf, event_out
+from pygent_ls.editors.lsp.endpoint import Endpoint
+from pygent_ls.editors.lsp.stdio import FrameWriter
+from pygent_ls.sessions.stream import SessionEvent
+
+Token = str | int
+
+
+@dataclass(kw_only=True)
+class TurnProgress:
+    """A turn's `Subscriber`: sends its events on the partial result token, and what runs now on the work-done token.
+
+    Either token may be None.
+    """
+
+    endpoint: Endpoint
+    writer: FrameWriter
+    uri_of: UriOf
+    events_token: Token | None
+    work_token: Token | None
+    _begun: bool = False
+    _last: tuple[str, str] | None = None
+    """The last work-done message, kept for a token that the client has yet to accept."""
+
+    @property
+    def congested(self) -> bool:
+        """See `Subscriber`."""
+        return self.writer.congested
+
+    async def drained(self) -> None:
+        """See `Subscriber`."""
+        await self.writer.drained()
+
+    def deliver(self, events: Sequence[SessionEvent]) -> None:
+        """See `Subscriber`."""
+        if self.events_token is not None:
+            sent = [event_out(event, self.uri_of) for event in events]
+            self.endpoint.tell("$/progress", {"token": self.events_token, "value": {"events": sent}})
+        for each in events:
+            self._report(each)
+
+    def accept_token(self, token: Token) -> None:
+        """The client accepted a progress that the daemon made: begin it, with what was missed."""
+        self.work_token = token
+        if self._last is not None:
+            kind, message = self._last
+            self._work("begin", message)
+            if kind == "end":
+                self._work("end", message)
+
+    def _report(self, session_event: SessionEvent) -> None:
+        match session_event.event:
+            case TurnQueued():
+                self._work("begin", "waits for the turn before it")
+            case TurnStarted():
+                self._work("report" if self._begun else "begin", "asks the model")
+            case ToolCall(title=title):
+                self._work("report", title)
+            case PermissionRequested():
+                self._work("report", "waits for your permission")
+            case Notice(content=content):
+                self._work("report", content)
+            case Finished() as finished:
+                self._work("end", _outcome(finished))
+            case _:
+                pass
+
+    def _work(self, kind: str, message: str) -> None:
+        self._last = (kind, message)
+        if self.work_token is None:
+            return
+        value: dict[str, object] = {"kind": kind, "message": message}
+        if kind == "begin":
+            value |= {"title": "pygent", "cancellable": True}
+            self._begun = True
+        elif not self._begun:
+            return  # a turn that was cancelled while it waited
+        self.endpoint.tell("$/progress", {"token": self.work_token, "value": value})
+
+
+def _outcome(finished: Finished) -> str:
+    """Outcome, files, tokens, cost."""
+    n_files = len(finished.files_changed)
+    parts = [finished.stop_reason.replace("_", " ")]
+    if n_files:
+        parts.append(f"{n_files} file{'s' if n_files != 1 else ''} changed")
+    parts.append(_tokens(finished.usage))
+    return ", ".join(parts)
+
+
+def _tokens(usage: Usage) -> str:
+    cost = "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
+    return f"{usage.total_tokens} tokens, {cost}"

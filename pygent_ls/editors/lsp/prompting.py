@@ -1,0 +1,42 @@
+"""Questions to a person: as a message with buttons, which every editor shows, or in a form of the client's own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, cast
+
+from lsprotocol import types
+
+from pygent_ls.editors.lsp.endpoint import ClientError, Endpoint
+from pygent_ls.editors.lsp.requests import repaired
+
+
+async def chosen_title(endpoint: Endpoint, prompt: Mapping[str, Any]) -> str | None:
+    """Show `prompt`, the parameters of `window/showMessageRequest`, for as long as the user takes.
+
+    Returns the title of the action that they chose; None for anything but one of those that were offered.
+    """
+    try:
+        answer = await endpoint.ask(types.WINDOW_SHOW_MESSAGE_REQUEST, prompt, of_a_person=True)
+    except ClientError:
+        return None
+    title = cast("Mapping[str, Any]", answer).get("title") if isinstance(answer, Mapping) else None
+    return next((action["title"] for action in prompt["actions"] if action["title"] == title), None)
+
+
+async def ask_in_its_form(
+    endpoint: Endpoint, method: str, params: Mapping[str, Any], *, withdrawal: tuple[str, Mapping[str, Any]]
+) -> object:
+    """Send a request that the client shows in its own form, for as long as the user takes.
+
+    Returns the answer as it came, with broken characters mended; None where it is an error. A cancel also sends
+    `withdrawal`, a notification and its parameters.
+    """
+    try:
+        return repaired(await endpoint.ask(method, params, of_a_person=True))
+    except ClientError:
+        return None
+    except asyncio.CancelledError:
+        endpoint.tell(*withdrawal)
+        raise

@@ -1,0 +1,100 @@
+"""The wire of protocol version 1: each request with its types, and the JSON Schema of them all.
+
+`docs/protocol.md` is generated from the schema.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from pygent_ls.editors.lsp import incoming, outgoing, outgoing_checkpoints, outgoing_commands
+from pygent_ls.editors.lsp.incoming_prompts import PermissionResult, QuestionResult
+from pygent_ls.editors.lsp.incoming_reviews import ReviewResult
+from pygent_ls.editors.lsp.names import PROTOCOL_VERSION
+from pygent_ls.editors.lsp.outgoing_prompts import (
+    PermissionCancelledOut,
+    PermissionRequestOut,
+    QuestionCancelledOut,
+    QuestionRequestOut,
+)
+from pygent_ls.editors.lsp.outgoing_reviews import ReviewCancelledOut, ReviewRequestOut
+
+REQUESTS: dict[str, tuple[type[incoming.Params], Any]] = {
+    "pygent/turn/start": (incoming.TurnStartParams, outgoing.TurnResultOut),
+    "pygent/turn/cancel": (incoming.TurnParams, outgoing.CancelledTurnOut),
+    "pygent/turn/queue": (incoming.SessionParams, outgoing.QueueOut),
+    "pygent/turn/dequeue": (incoming.DequeueParams, outgoing.RemovedOut),
+    "pygent/session/new": (incoming.SessionNewParams, outgoing.SessionOut),
+    "pygent/permission/setMode": (incoming.SetModeParams, outgoing.ModeOut),
+    "pygent/permission/rules": (incoming.RulesParams, outgoing.RulesOut),
+    "pygent/permission/forget": (incoming.ForgetParams, outgoing.ForgottenOut),
+    "pygent/checkpoint/list": (incoming.SessionParams, outgoing_checkpoints.CheckpointsOut),
+    "pygent/checkpoint/diff": (incoming.CheckpointParams, outgoing_checkpoints.CheckpointDiffOut),
+    "pygent/checkpoint/restore": (incoming.CheckpointRestoreParams, outgoing_checkpoints.RestoredOut),
+    "pygent/tools/list": (incoming.NoParams, outgoing.ToolsOut),
+    "pygent/commands/list": (incoming.NoParams, outgoing_commands.CommandsOut),
+    "pygent/status": (incoming.NoParams, outgoing.StatusOut),
+}
+"""Each request with its parameters and its result."""
+
+NOTIFICATIONS: dict[str, Any] = {
+    "$/progress (partialResultToken)": outgoing.EventsOut,
+    "pygent/session/changed": outgoing.SessionChangedOut,
+    "pygent/question/cancelled": QuestionCancelledOut,
+    "pygent/review/cancelled": ReviewCancelledOut,
+    "pygent/permission/cancelled": PermissionCancelledOut,
+}
+"""What the daemon sends by itself."""
+
+CLIENT_NOTIFICATIONS: dict[str, type[incoming.Params]] = {
+    "pygent/context/didChange": incoming.EditorContext,
+}
+"""What clients may send by themselves."""
+
+CLIENT_REQUESTS: dict[str, tuple[Any, type[incoming.Params]]] = {
+    "pygent/question/request": (QuestionRequestOut, QuestionResult),
+    "pygent/review/request": (ReviewRequestOut, ReviewResult),
+    "pygent/permission/request": (PermissionRequestOut, PermissionResult),
+}
+"""What the daemon asks clients that say in `initialize` that they answer it, with the parameters and the result."""
+
+
+def wire_schema() -> dict[str, Any]:
+    """The JSON Schema of every request, result and notification, in one document."""
+    from pydantic.json_schema import models_json_schema
+
+    inputs = [(params, "validation") for params, _ in REQUESTS.values()]
+    inputs += [(result, "validation") for _, result in CLIENT_REQUESTS.values()]
+    inputs += [(params, "validation") for params in CLIENT_NOTIFICATIONS.values()]
+    _, definitions = models_json_schema(inputs, ref_template="#/$defs/{model}")  # pyright: ignore[reportArgumentType]
+    defs: dict[str, Any] = dict(definitions["$defs"])
+    requests: dict[str, Any] = {}
+    for method, (params, result) in REQUESTS.items():
+        requests[method] = {"params": {"$ref": f"#/$defs/{params.__name__}"}, "result": _result_schema(result, defs)}
+    client_requests = {
+        method: {"params": _result_schema(params, defs), "result": {"$ref": f"#/$defs/{result.__name__}"}}
+        for method, (params, result) in CLIENT_REQUESTS.items()
+    }
+    notifications = {name: _result_schema(value, defs) for name, value in NOTIFICATIONS.items()}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "pygent-ls wire protocol",
+        "protocolVersion": PROTOCOL_VERSION,
+        "requests": requests,
+        "clientRequests": client_requests,
+        "notifications": notifications,
+        "clientNotifications": {
+            method: {"$ref": f"#/$defs/{params.__name__}"} for method, params in CLIENT_NOTIFICATIONS.items()
+        },
+        "$defs": dict(sorted(defs.items())),
+    }
+
+
+def _result_schema(out: Any, defs: dict[str, Any]) -> dict[str, Any]:
+    schema = TypeAdapter(out).json_schema(ref_template="#/$defs/{model}", mode="serialization")
+    defs.update(schema.pop("$defs", {}))
+    name = out.__name__
+    defs[name] = schema
+    return {"$ref": f"#/$defs/{name}"}

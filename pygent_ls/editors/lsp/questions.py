@@ -1,0 +1,83 @@
+"""The `Questioner` port on an editor: its own form of a question where it has one, else a message with buttons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from lsprotocol import types
+from pydantic import ValidationError
+
+from pygent_ls.agent.asker import Answered, CannotAsk, NotAnswered, Question, QuestionAnswer
+from pygent_ls.editors.lsp.endpoint import Endpoint
+from pygent_ls.editors.lsp.incoming_prompts import QuestionResult
+from pygent_ls.editors.lsp.outgoing_prompts import ChoiceOut, QuestionCancelledOut, QuestionRequestOut
+from pygent_ls.editors.lsp.prompting import ask_in_its_form, chosen_title
+
+QUESTION_REQUEST = "pygent/question/request"
+QUESTION_CANCELLED = "pygent/question/cancelled"
+
+NO_INPUT = (
+    "This editor can only offer choices: it has no place where the user could type an answer. Ask again with choices, "
+    "or end your turn with the question, which the user answers with their next prompt."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LspQuestioner:
+    """Asks for as long as the user takes."""
+
+    endpoint: Endpoint
+    has_own_form: bool
+    """The client answers `pygent/question/request`."""
+
+    async def ask(self, question: Question) -> QuestionAnswer:
+        """See the port."""
+        if not self.has_own_form and not question.choices:
+            return CannotAsk(NO_INPUT)
+        if not self.has_own_form:
+            title = await chosen_title(self.endpoint, question_message(question))
+            return Answered(choice=title) if title else NotAnswered()
+        withdrawn: QuestionCancelledOut = {"questionId": question.question_id}
+        answer = await ask_in_its_form(
+            self.endpoint, QUESTION_REQUEST, question_out(question), withdrawal=(QUESTION_CANCELLED, withdrawn)
+        )
+        return read_answer(answer, question)
+
+
+def question_out(question: Question) -> QuestionRequestOut:
+    """The parameters of `pygent/question/request`."""
+    choices: list[ChoiceOut] = []
+    for choice in question.choices:
+        out: ChoiceOut = {"title": choice.title}
+        if choice.description:
+            out["description"] = choice.description
+        choices.append(out)
+    return {
+        "questionId": question.question_id,
+        "sessionId": question.session_id,
+        "question": question.text,
+        "choices": choices,
+        "allowText": True,
+    }
+
+
+def question_message(question: Question) -> dict[str, Any]:
+    """The parameters of `window/showMessageRequest`: what the choices mean stands in the text."""
+    meanings = [f"{choice.title}: {choice.description}" for choice in question.choices if choice.description]
+    return {
+        "type": int(types.MessageType.Info),
+        "message": "\n".join([f"pygent asks: {question.text}", *meanings]),
+        "actions": [{"title": choice.title} for choice in question.choices],
+    }
+
+
+def read_answer(answer: object, question: Question) -> QuestionAnswer:
+    """What the user said: one of the choices, words of their own, or both; everything else is no answer."""
+    try:
+        given = QuestionResult.model_validate(answer)
+    except ValidationError:
+        return NotAnswered()
+    words = (given.text or "").strip()
+    chosen = next((each.title for each in question.choices if each.title == given.choice), "")
+    return Answered(choice=chosen, text=words) if chosen or words else NotAnswered()

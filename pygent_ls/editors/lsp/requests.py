@@ -1,0 +1,198 @@
+"""The handlers of the `pygent/*` requests: validate, call, encode."""
+
+from __future__ import annotations
+
+import logging
+import os
+import resource
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from time import monotonic
+from typing import Any, TypeVar, cast
+
+from pydantic import ValidationError
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
+
+from pygent_ls import __version__
+from pygent_ls.editors.lsp import incoming, outgoing, outgoing_commands, protocol
+from pygent_ls.editors.lsp.checkpoints import CheckpointRequests
+from pygent_ls.editors.lsp.client import Client
+from pygent_ls.editors.lsp.convert import session_out
+from pygent_ls.editors.lsp.turns import Turns
+from pygent_ls.editors.ports import Core
+from pygent_ls.errors import ModelError, SessionError
+from pygent_ls.sessions import slash_commands
+from pygent_ls.sessions.store import NewSession
+
+P = TypeVar("P", bound=incoming.Params)
+
+log = logging.getLogger(__name__)
+
+STARTED_AT = monotonic()
+
+
+class Requests:
+    """Answers every `pygent/*` request of one client."""
+
+    def __init__(self, client: Client, core: Core) -> None:
+        self.turns = Turns(client, core.sessions)
+        checkpoints = CheckpointRequests(client, core.sessions)
+        self._core = core
+        self._sessions = core.sessions
+        self._handlers: dict[str, Callable[[Any], Any]] = {
+            "pygent/turn/start": self.turns.start,
+            "pygent/turn/cancel": self._cancel,
+            "pygent/turn/queue": self._queue,
+            "pygent/turn/dequeue": self._dequeue,
+            "pygent/session/new": self._new_session,
+            "pygent/permission/setMode": self._set_mode,
+            "pygent/permission/rules": self._rules,
+            "pygent/permission/forget": self._forget,
+            "pygent/checkpoint/list": checkpoints.list_all,
+            "pygent/checkpoint/diff": checkpoints.diff,
+            "pygent/checkpoint/restore": checkpoints.restore,
+            "pygent/tools/list": self._tools,
+            "pygent/commands/list": self._commands,
+            "pygent/status": self._status,
+        }
+
+        self._told: dict[str, Callable[[Any], None]] = {"pygent/context/didChange": client.told.changed}
+
+    async def handle(self, method: str, params: Mapping[str, Any]) -> Any:
+        """The result of a request. Raises `JsonRpcException` for what is wrong with it."""
+        try:
+            result = self._handlers[method](validated(protocol.REQUESTS[method][0], params))
+            return await cast("Awaitable[Any]", result) if hasattr(result, "__await__") else result
+        except SessionError as error:
+            raise JsonRpcException(str(error), JsonRpcInvalidParams.CODE, {"kind": error.kind}) from None
+        except ModelError as error:
+            raise JsonRpcInvalidParams(f"model: {error.message}") from None
+
+    def take(self, method: str, params: Mapping[str, Any]) -> None:
+        """A notification. What is wrong with one is for the log, since nobody waits for an answer."""
+        kind, handler = protocol.CLIENT_NOTIFICATIONS[method], self._told[method]
+        try:
+            given = validated(kind, params)
+        except JsonRpcInvalidParams as error:
+            log.warning("%s was left out (%d): %s", method, error.code, error.message)
+            return
+        handler(given)
+
+    def _cancel(self, params: incoming.TurnParams) -> outgoing.CancelledTurnOut:
+        return {"cancelled": self._sessions.get(params.session_id).cancel(params.turn_id)}
+
+    def _queue(self, params: incoming.SessionParams) -> outgoing.QueueOut:
+        waiting = self._sessions.get(params.session_id).waiting
+        return {"items": [{"turnId": each.turn_id, "prompt": each.prompt} for each in waiting]}
+
+    def _dequeue(self, params: incoming.DequeueParams) -> outgoing.RemovedOut:
+        waiting = self._sessions.get(params.session_id).waiting
+        return {"removed": any(each.cancel() for each in waiting if each.turn_id == params.turn_id)}
+
+    def _new_session(self, params: incoming.SessionNewParams) -> outgoing.SessionOut:
+        cwd = None
+        if params.cwd is not None:
+            cwd = Path(params.cwd)
+            if not cwd.is_absolute() or not cwd.is_dir():
+                raise JsonRpcInvalidParams(f"cwd: {params.cwd!r} is not the absolute path of a folder")
+            cwd = cwd.resolve()
+        wanted = NewSession(working_directory=cwd, model=params.model, mode=params.mode, name=params.name)
+        return session_out(self._sessions.new(wanted))
+
+    def _set_mode(self, params: incoming.SetModeParams) -> outgoing.ModeOut:
+        session = self._sessions.get(params.session_id)
+        session.permissions.set_mode(params.mode)
+        return {"sessionId": session.id, "mode": params.mode}
+
+    def _rules(self, params: incoming.RulesParams) -> outgoing.RulesOut:
+        if params.session_id is not None:
+            rules = self._sessions.get(params.session_id).permissions.rules()
+        else:
+            rules = self._core.rules()
+        return {
+            "rules": [
+                {
+                    "rule": rule.text,
+                    "decision": rule.decision,
+                    "origin": rule.origin,
+                    "stored": rule.origin in ("always_allow", "always_reject"),
+                }
+                for rule in rules
+            ]
+        }
+
+    def _forget(self, params: incoming.ForgetParams) -> outgoing.ForgottenOut:
+        forgotten = self._core.forget_rule(params.rule)
+        for session in self._sessions.all():
+            forgotten = session.permissions.forget(params.rule) or forgotten
+        return {"forgotten": forgotten}
+
+    def _tools(self, _: incoming.NoParams) -> outgoing.ToolsOut:
+        return {
+            "tools": [
+                {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "risk": tool.risk.value,
+                    "readOnly": tool.read_only,
+                    "schema": dict(tool.definition.schema),
+                }
+                for tool in self._core.tools.list_all()
+            ]
+        }
+
+    def _commands(self, _: incoming.NoParams) -> outgoing_commands.CommandsOut:
+        return {
+            "commands": [
+                {"name": each.name, "description": each.description, "source": each.source}
+                for each in slash_commands.COMMANDS.values()
+            ]
+        }
+
+    def _status(self, _: incoming.NoParams) -> outgoing.StatusOut:
+        sessions = self._sessions.all()
+        return {
+            "version": __version__,
+            "uptimeSeconds": round(monotonic() - STARTED_AT, 3),
+            "rssBytes": resident_bytes(),
+            "sessions": len(sessions),
+            "runningTurns": sum(session.running is not None for session in sessions),
+            "model": self._sessions.defaults.model,
+            "modelReady": self._core.model_ready,
+        }
+
+
+def validated(model: type[P], params: Mapping[str, Any]) -> P:
+    """The parameters with their types. Raises `JsonRpcInvalidParams` that names each wrong field."""
+    try:
+        return model.model_validate(repaired(params))
+    except ValidationError as error:
+        problems = [
+            f"{'.'.join(map(str, detail['loc'])) or 'params'}: {detail['msg']}"
+            for detail in error.errors(include_url=False, include_input=False)
+        ]
+        raise JsonRpcInvalidParams("; ".join(dict.fromkeys(problems))) from None
+
+
+def repaired(value: Any) -> Any:
+    """With U+FFFD for each half of a surrogate pair: editors cut texts there, and no provider takes it."""
+    match value:
+        case str():
+            return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        case list():
+            return [repaired(each) for each in cast("list[Any]", value)]
+        case dict():
+            return {key: repaired(each) for key, each in cast("dict[str, Any]", value).items()}
+        case _:
+            return value
+
+
+def resident_bytes() -> int:
+    """Memory that the daemon holds now; on systems without /proc, the most that it ever held."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024

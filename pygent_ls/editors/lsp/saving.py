@@ -1,0 +1,120 @@
+"""Before a program reads the disk: what the agent changed in open documents is saved, as the user wants it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from lsprotocol import types
+
+from pygent_ls.agent.workspace import TextEncoding
+from pygent_ls.editors.lsp.buffers import Buffer, Buffers, read_text_now
+from pygent_ls.editors.lsp.endpoint import ClientError, Endpoint
+from pygent_ls.editors.lsp.features import ClientFeatures
+from pygent_ls.editors.lsp.prompting import chosen_title
+from pygent_ls.errors import ToolError
+from pygent_ls.workspace.reading import disk_stamp, read_document
+from pygent_ls.workspace.writing import write_atomically
+
+TITLES = ("Save and continue", "Continue without saving", "Cancel")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saving:
+    """Saves buffers through the client where it can, else asks the user and writes them."""
+
+    endpoint: Endpoint
+    features: ClientFeatures
+    buffers: Buffers
+
+    async def save(self, paths: Sequence[Path], reader: str) -> None:
+        """Save the open documents of these paths that have unsaved changes; `reader` is the tool that reads the disk.
+
+        Raises `ToolError` where the user cancels.
+        """
+        dirty = [each for path in paths if (each := self.buffers.get(path)) is not None and each.is_dirty]
+        if dirty and self.features.save_documents:
+            dirty = await self._saved_by_client(dirty)
+        if not dirty:
+            return
+        match await self._ask(dirty, reader):
+            case "save":
+                for buffer in dirty:
+                    await self._write(buffer)
+            case "leave":
+                return
+            case "cancel":
+                names = ", ".join(buffer.path.name for buffer in dirty)
+                raise ToolError(f"The user cancelled {reader}: {names} has unsaved changes.")
+
+    async def _saved_by_client(self, dirty: Sequence[Buffer]) -> list[Buffer]:
+        """Ask the client to save; returns what it did not."""
+        uris = [buffer.uri for buffer in dirty]
+        try:
+            result = await self.endpoint.ask("pygent/client/save", {"uris": uris})
+        except ClientError:
+            return list(dirty)
+        saved = cast("Mapping[str, Any]", result).get("saved") if isinstance(result, Mapping) else None
+        done = set(cast("list[Any]", saved)) if isinstance(saved, list) else set[Any]()
+        left: list[Buffer] = []
+        for buffer in dirty:
+            if buffer.uri in done and await asyncio.to_thread(read_text_now, buffer.path) == buffer.text:
+                self.buffers.saved(buffer.uri)
+            else:
+                left.append(buffer)
+        return left
+
+    async def _ask(self, dirty: Sequence[Buffer], reader: str) -> Literal["save", "leave", "cancel"]:
+        names = ", ".join(buffer.path.name for buffer in dirty)
+        has = "has" if len(dirty) == 1 else "have"
+        prompt = {
+            "type": int(types.MessageType.Warning),
+            "message": f"{names} {has} unsaved changes, and {reader} reads the files on the disk.",
+            "actions": [{"title": title} for title in TITLES],
+        }
+        match await chosen_title(self.endpoint, prompt):
+            case "Save and continue":
+                return "save"
+            case "Continue without saving":
+                return "leave"
+            case _:  # an odd answer runs nothing
+                return "cancel"
+
+    async def _write(self, buffer: Buffer) -> None:
+        """Write the buffer as it is now, in the encoding that its file has."""
+        if buffer.out_of_step:
+            raise ToolError(f"{buffer.path.name} cannot be saved: what it holds is not known. Ask the user to save it.")
+        text = buffer.text
+        encoding = await _encoding_on_disk(buffer.path)
+        try:
+            data = encoding.encode(text)
+        except UnicodeEncodeError as error:
+            raise ToolError(
+                f"{buffer.path.name} cannot be saved as {encoding.name}: {error.reason}. Ask the user to save it."
+            ) from None
+        await asyncio.to_thread(write_atomically, buffer.path, data)
+        buffer.saved_text = text
+        buffer.saved_stamp = disk_stamp(buffer.path)
+
+
+async def _encoding_on_disk(path: Path) -> TextEncoding:
+    try:
+        return (await read_document(path)).encoding
+    except ToolError:  # a file that was never saved
+        return TextEncoding()
+
+
+async def changed_on_disk(buffers: Buffers) -> list[Path]:
+    """The open documents without unsaved changes whose file holds another text by now; each is told once."""
+    changed: list[Path] = []
+    for buffer in list(buffers):
+        stamp = await asyncio.to_thread(disk_stamp, buffer.path)
+        if stamp == buffer.saved_stamp or buffer.is_dirty:
+            continue
+        buffer.saved_stamp = stamp
+        if await asyncio.to_thread(read_text_now, buffer.path) != buffer.text:
+            changed.append(buffer.path)
+    return changed

@@ -1,0 +1,124 @@
+"""The life of the daemon: from the first frame to the exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import faulthandler
+import os
+import signal
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from pygent_ls.editors.lsp.server import PygentServer
+from pygent_ls.editors.lsp.stdio import FrameReader, FrameWriter, claim_standard_streams
+
+if TYPE_CHECKING:
+    from pygent_ls.editors.ports import ReadSettings
+
+CLOSING_S = 2.3
+"""For turns and their child processes to end: SIGTERM is followed by SIGKILL after 2 s, and all shall be gone in 3."""
+
+UNWINDING_S = 0.1
+"""For what is left after that to clean up."""
+
+LAST_WORDS_S = 0.3
+"""For the editor to read what was written last."""
+
+GONE_S = 2.8
+"""From the end of the input to the end of the process, also where something holds the event loop; a little more than
+the three above."""
+
+PARENT_POLL_S = 1.0
+"""Where the system cannot tell that a process has ended."""
+
+
+def serve(read_settings: ReadSettings) -> int:
+    """Speak LSP on standard input and output until the editor goes; returns the exit code.
+
+    0 after `shutdown`, 1 without.
+    """
+    descriptor_in, descriptor_out = claim_standard_streams()
+    # Never closed: closing it would wait for threads that a tool may have left behind, and the process ends anyway
+    return asyncio.Runner().run(_serve(read_settings, descriptor_in, descriptor_out))
+
+
+async def _serve(read_settings: ReadSettings, descriptor_in: int, descriptor_out: int) -> int:
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[int] = loop.create_future()
+
+    def end(code: int = 1) -> None:
+        if not ended.done():
+            ended.set_result(code)
+            _end_at_last()
+
+    writer = FrameWriter(descriptor_out, loop, on_broken=end)
+    server = PygentServer(read_settings, writer)
+    endpoint = server.endpoint
+    endpoint.on_exit = end
+    server.on_process_id = lambda pid: _watch_process(pid, end)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        loop.add_signal_handler(number, end)
+    reader = FrameReader(
+        stream=os.fdopen(descriptor_in, "rb"),
+        loop=loop,
+        on_frame=endpoint.receive,
+        on_end=lambda: end(0 if endpoint.phase == "shutdown" else 1),
+        on_end_at_once=_end_at_last,
+    )
+    reader.start()
+    try:
+        return await ended
+    finally:
+        writer.stop_waiting()
+        try:
+            async with asyncio.timeout(CLOSING_S):
+                await server.close()
+        except TimeoutError:
+            pass  # what did not end by then ends with the process
+        server.kill_processes()
+        await _cancel_the_rest()
+        writer.close(LAST_WORDS_S)
+
+
+def _end_at_last() -> None:
+    """End the process after `GONE_S` by a watch that needs neither the event loop nor the interpreter's lock.
+
+    It writes to standard error where each thread was.
+    """
+    faulthandler.dump_traceback_later(GONE_S, exit=True)
+
+
+async def _cancel_the_rest() -> None:
+    """End the tasks that are left, as far as they end soon."""
+    rest = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in rest:
+        task.cancel()
+    if rest:
+        await asyncio.wait(rest, timeout=UNWINDING_S)
+
+
+def _watch_process(pid: int, end: Callable[[], None]) -> None:
+    """Call `end` when the editor's process is gone, also where something else still holds our standard input."""
+    loop = asyncio.get_running_loop()
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        end()
+        return
+    except (OverflowError, ValueError):  # no process can have that number
+        return
+    except (AttributeError, OSError):  # not Linux, or an old one
+        _poll_process(pid, end)
+        return
+    loop.add_reader(descriptor, end)
+
+
+def _poll_process(pid: int, end: Callable[[], None]) -> None:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        end()
+        return
+    except PermissionError:
+        pass
+    asyncio.get_running_loop().call_later(PARENT_POLL_S, _poll_process, pid, end)

@@ -1,0 +1,229 @@
+"""The language server: pygls' registry filled with handlers. Each decodes, calls, and encodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import default_converter
+
+from pygent_ls import __version__
+from pygent_ls.editors.lsp import names
+from pygent_ls.editors.lsp.buffers import Buffers
+from pygent_ls.editors.lsp.endpoint import Endpoint
+from pygent_ls.editors.lsp.features import ClientFeatures, editor_options, features_of
+from pygent_ls.editors.lsp.mending import document_of, mended
+from pygent_ls.editors.lsp.stdio import FrameWriter
+from pygent_ls.editors.lsp.uris import FileUris, path_of
+
+if TYPE_CHECKING:  # imported by `_connect`, so that `initialize` is answered without them
+    from cattrs import Converter
+
+    from pygent_ls.editors.lsp.connection import Connection
+    from pygent_ls.editors.ports import Blueprint, ReadSettings
+
+SERVER_NAME = "pygent-ls"
+
+
+class PygentServer(LanguageServer):
+    """One client's server. The settings are read at `initialize`; the agent is built when it is first needed."""
+
+    def __init__(self, read_settings: ReadSettings, writer: FrameWriter) -> None:
+        super().__init__(  # pyright: ignore[reportUnknownMemberType] - pygls passes untyped arguments on
+            SERVER_NAME, __version__, protocol_cls=Endpoint, converter_factory=_converter
+        )
+        self.endpoint = cast("Endpoint", self.protocol)
+        self.writer = writer
+        self.process_id: int | None = None
+        self.on_process_id: Callable[[int], None] = lambda _: None
+        self.buffers = Buffers(self._file_changed)
+        self.uris = FileUris()
+        self._read_settings = read_settings
+        self._features = ClientFeatures()
+        self._folder_uris: list[str] = []
+        self._blueprint: Blueprint | None = None
+        self._connection: Connection | None = None
+        self.endpoint.write = writer.write
+        self.endpoint.on_initialize = self._initialize
+        self.endpoint.mend = lambda method, params: mended(method, params, self.buffers.version_of)
+        self.endpoint.on_undecodable = self._undecodable
+        _register(self)
+
+    @property
+    def connection(self) -> Connection:
+        """The agent and the handlers that use it, built on first use."""
+        if self._connection is None:
+            from pygent_ls.editors.lsp.connection import Connection
+
+            assert self._blueprint is not None
+            self._connection = Connection(
+                endpoint=self.endpoint,
+                writer=self.writer,
+                features=self._features,
+                buffers=self.buffers,
+                uris=self.uris,
+                blueprint=self._blueprint,
+            )
+        return self._connection
+
+    async def close(self) -> None:
+        """Cancel every turn and wait for them."""
+        if self._connection is not None:
+            await self._connection.core.close()
+
+    def kill_processes(self) -> None:
+        """End every child process group."""
+        if self._connection is not None:
+            self._connection.core.kill_processes()
+
+    def _initialize(self, params: types.InitializeParams, result: types.InitializeResult) -> None:
+        self._features = features_of(params)
+        self.buffers.encoding = self._features.encoding
+        self._folder_uris = _folders_of(params)
+        folders = self.uris.set_folders(self._folder_uris)
+        self._blueprint = self._read_settings(editor_options(params), folders)
+        if params.process_id is not None:
+            self.on_process_id(params.process_id)
+        result.capabilities.position_encoding = types.PositionEncodingKind(self._features.encoding)
+        result.capabilities.experimental = {
+            "pygent": {
+                "protocolVersion": names.PROTOCOL_VERSION,
+                "methods": list(names.METHODS),
+                "events": list(names.EVENTS),
+                "model": self._blueprint.model,
+            }
+        }
+
+    def initialized(self) -> None:
+        """Say what is wrong with the settings, and load what is heavy."""
+        assert self._blueprint is not None
+        for problem in self._blueprint.problems:
+            message = {"type": int(types.MessageType.Warning), "message": f"pygent-ls: {problem}"}
+            self.endpoint.tell(types.WINDOW_SHOW_MESSAGE, message)
+        self.connection.configuration.start()
+        self.connection.previews()  # says where the editor cannot
+        self.connection.core.start_loading()
+
+    def change_folders(self, event: types.WorkspaceFoldersChangeEvent) -> None:
+        """`workspace/didChangeWorkspaceFolders`."""
+        removed = {folder.uri for folder in event.removed}
+        kept = [uri for uri in self._folder_uris if uri not in removed]
+        self._folder_uris = kept + [folder.uri for folder in event.added if folder.uri not in kept]
+        self.connection.workspace.set_folders(self.uris.set_folders(self._folder_uris))
+
+    def files_changed(self, uris: Sequence[str]) -> None:
+        """`workspace/didChangeWatchedFiles`."""
+        for path in filter(None, map(path_of, uris)):
+            self._file_changed(path)
+
+    def _undecodable(self, method: str, params: object) -> None:
+        uri = document_of(params)
+        if uri is not None and method in {types.TEXT_DOCUMENT_DID_OPEN, types.TEXT_DOCUMENT_DID_CHANGE}:
+            self.buffers.lose(uri)
+
+    def _file_changed(self, path: Path) -> None:
+        if self._connection is not None:
+            self._connection.core.file_changed(path)
+
+
+def _folders_of(params: types.InitializeParams) -> list[str]:
+    if params.workspace_folders:
+        return [folder.uri for folder in params.workspace_folders]
+    if params.root_uri:
+        return [params.root_uri]
+    return [Path(params.root_path).as_uri()] if params.root_path and Path(params.root_path).is_absolute() else []
+
+
+@cache
+def _converter() -> Converter:
+    """One for the whole process: it takes 50 ms to make, learns each type on first use, and keeps no message."""
+    return default_converter()
+
+
+def _register(server: PygentServer) -> None:
+    _register_lifecycle(server)
+    _register_documents(server)
+    for method in names.METHODS:
+        _register_request(server, method)
+    for method in names.NOTIFICATIONS:
+        _register_notification(server, method)
+    for command in names.COMMANDS:
+        _register_command(server, command)
+
+    @server.feature(
+        types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=["quickfix", "refactor"])
+    )
+    def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
+        return server.connection.commands.code_actions(params)
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
+    def code_lens(params: types.CodeLensParams) -> list[types.CodeLens]:
+        return server.connection.commands.code_lenses(params)
+
+    @server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
+    def progress_cancel(params: types.WorkDoneProgressCancelParams) -> None:
+        server.connection.requests.turns.cancel_progress(params.token)
+
+
+def _register_request(server: PygentServer, method: str) -> None:
+    @server.feature(method)
+    async def handle(params: dict[str, Any]) -> Any:
+        return await server.connection.requests.handle(method, params)
+
+
+def _register_notification(server: PygentServer, method: str) -> None:
+    @server.feature(method)
+    def take(params: dict[str, Any]) -> None:
+        server.connection.requests.take(method, params)
+
+
+def _register_command(server: PygentServer, command: str) -> None:
+    @server.command(command)
+    async def run(*arguments: Any) -> Any:
+        return await server.connection.commands.run(command, arguments)
+
+
+def _register_lifecycle(server: PygentServer) -> None:
+    @server.feature(types.INITIALIZED)
+    def initialized(_: types.InitializedParams) -> None:
+        server.initialized()
+
+    @server.feature(types.SHUTDOWN)
+    async def shutdown(_: None) -> None:
+        await server.close()
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    def folders(params: types.DidChangeWorkspaceFoldersParams) -> None:
+        server.change_folders(params.event)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    def configuration(params: types.DidChangeConfigurationParams) -> None:
+        server.connection.configuration.changed(params.settings)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def watched(params: types.DidChangeWatchedFilesParams) -> None:
+        server.files_changed([change.uri for change in params.changes])
+
+
+def _register_documents(server: PygentServer) -> None:
+    buffers = server.buffers
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def opened(params: types.DidOpenTextDocumentParams) -> None:
+        buffers.opened(params.text_document)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def changed(params: types.DidChangeTextDocumentParams) -> None:
+        buffers.changed(params.text_document, params.content_changes)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE, types.SaveOptions(include_text=False))
+    def saved(params: types.DidSaveTextDocumentParams) -> None:
+        buffers.saved(params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def closed(params: types.DidCloseTextDocumentParams) -> None:
+        buffers.closed(params.text_document.uri)

@@ -1,0 +1,248 @@
+"""What the client told beside its documents: the `EditorState` port."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+
+from pygent_ls.agent.attachments import LineRange
+from pygent_ls.agent.editor_state import FileProblems, Problem, View
+from pygent_ls.editors.lsp import incoming
+from pygent_ls.editors.lsp.buffers import Buffers, read_text_now
+from pygent_ls.editors.lsp.convert import SEVERITIES, lines_of, origin_of
+from pygent_ls.editors.lsp.uris import path_of
+from pygent_ls.workspace.positions import LineIndex, Position
+from pygent_ls.workspace.reading import disk_stamp
+
+MAX_FILES = 500
+"""Whose diagnostics are kept: more than a person ever fixes, and bounded, whatever a client sends."""
+
+MAX_PER_FILE = 500
+"""Diagnostics that are kept of one file."""
+
+MAX_KEPT_CHARS = 2_000
+"""Of one diagnostic's message."""
+
+MAX_VISIBLE = 100
+"""Visible files that are kept."""
+
+NEVER_TOLD = (
+    "The editor has told of no diagnostics. Editors show what a language server finds to the user alone, and pass it "
+    "on to no other server: that takes a plugin that sends pygent/context/didChange, or the user, who can ask for a "
+    "fix on a diagnostic. To find problems now, use run_tests, or run the project's linter or compiler with shell."
+)
+NOT_YET = (
+    "The editor has told of no diagnostics so far: nothing may be wrong, or nothing was checked. To be sure, use "
+    "run_tests, or run the project's linter or compiler with shell."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Told:
+    """A diagnostic as it came, its place in the client's encoding."""
+
+    line: int
+    character: int
+    severity: int
+    message: str
+    origin: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _State:
+    """Of a document when it was told of: whether it is still the same, two of these say."""
+
+    generation: int | None
+    """The buffer's; None where it was not open."""
+    is_dirty: bool
+    on_disk: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _File:
+    problems: tuple[_Told, ...]
+    state: _State
+    is_whole: bool
+    is_old: bool = False
+    """It was told for another version of the document than the one that was open."""
+
+
+class Told:
+    """Keeps what one client told last. All of it belongs to the event loop's thread."""
+
+    def __init__(self, buffers: Buffers, *, sends_updates: bool) -> None:
+        self._buffers = buffers
+        self._sends_updates = sends_updates
+        self._files: dict[Path, _File] = {}
+        self._has_told = False
+        self.view = View()
+        self.is_live = False
+
+    @property
+    def why_silent(self) -> str:
+        """See the port."""
+        return NOT_YET if self._sends_updates else NEVER_TOLD
+
+    # Being told
+
+    def changed(self, context: incoming.EditorContext) -> None:
+        """`pygent/context/didChange`."""
+        self.is_live = True
+        self.take(context)
+
+    def take(self, context: incoming.EditorContext) -> None:
+        """What the client says of now. Members that are missing stay as they were; null takes them back."""
+        given = context.model_fields_set
+        if "active_uri" in given:
+            self.view = replace(self.view, active=path_of(context.active_uri) if context.active_uri else None)
+        if "selection" in given:
+            self.view = replace(self.view, selected=_selected(context.selection))
+        if "visible_uris" in given:
+            visible = filter(None, map(path_of, (context.visible_uris or ())[:MAX_VISIBLE]))
+            self.view = replace(self.view, visible=tuple(dict.fromkeys(visible)))
+        if "diagnostics" in given:
+            self._has_told = self._has_told or context.diagnostics is not None
+            if context.diagnostics is None:
+                self._files.clear()
+        for file in context.diagnostics or ():
+            self._replace(file)
+
+    def add(self, uri: str, items: Iterable[incoming.WireDiagnostic]) -> None:
+        """Some diagnostics of a file, as a prompt brings them."""
+        self._add(uri, [_of_wire(item) for item in items])
+
+    def looked_at(self, params: types.CodeActionParams) -> None:
+        """`textDocument/codeAction`: where the user is, for a client that says no more, and the diagnostics there."""
+        self._add(params.text_document.uri, [_of_lsp(each) for each in params.context.diagnostics])
+        path = path_of(params.text_document.uri)
+        if self.is_live or path is None:
+            return
+        start, end = params.range.start, params.range.end
+        lines = LineRange(first=start.line + 1, last=end.line + (1 if end.character or end.line == start.line else 0))
+        is_some = (start.line, start.character) != (end.line, end.character)
+        self.view = replace(self.view, active=path, selected=(path, lines) if is_some else None)
+
+    def _replace(self, file: incoming.ContextDiagnostics) -> None:
+        path = path_of(file.uri)
+        if path is None:
+            return
+        buffer = self._buffers.get(path)
+        is_old = file.version is not None and buffer is not None and file.version != buffer.version
+        self._keep(path, [_of_wire(item) for item in file.items[:MAX_PER_FILE]], is_whole=True, is_old=is_old)
+
+    def _add(self, uri: str, items: Sequence[_Told]) -> None:
+        path = path_of(uri)
+        if path is None or not items:
+            return
+        known = self._files.get(path)
+        is_current = known is not None and not self._is_stale(path, known)
+        before = known.problems if known is not None and is_current else ()
+        is_whole = known is not None and is_current and known.is_whole
+        self._keep(path, dict.fromkeys((*before, *items)), is_whole=is_whole)
+        self._has_told = True
+
+    def _keep(self, path: Path, problems: Iterable[_Told], *, is_whole: bool, is_old: bool = False) -> None:
+        kept = tuple(sorted(problems, key=lambda each: (each.line, each.character))[:MAX_PER_FILE])
+        self._files.pop(path, None)  # so that it is the newest
+        self._files[path] = _File(problems=kept, state=self._state(path), is_whole=is_whole, is_old=is_old)
+        while len(self._files) > MAX_FILES:
+            del self._files[next(iter(self._files))]
+
+    def _state(self, path: Path) -> _State:
+        buffer = self._buffers.get(path)
+        return _State(
+            generation=buffer.generation if buffer else None,
+            is_dirty=buffer is not None and buffer.is_dirty,
+            on_disk=disk_stamp(path),
+        )
+
+    def _is_stale(self, path: Path, file: _File) -> bool:
+        then, now = file.state, self._state(path)
+        if file.is_old:
+            return True
+        if then.generation is not None and now.generation is not None:
+            return then.generation != now.generation
+        return then.on_disk != now.on_disk or then.is_dirty or now.is_dirty
+
+    # Telling
+
+    def counts(self) -> Sequence[tuple[Path, int, int]]:
+        """See the port."""
+        counted = [
+            (path, *(sum(each.severity == kind for each in file.problems) for kind in (1, 2)))
+            for path, file in self._newest_first()
+            if not self._is_stale(path, file)
+        ]
+        return [(path, errors, warnings) for path, errors, warnings in counted if errors or warnings]
+
+    async def problems(self) -> Sequence[FileProblems] | None:
+        """See the port. Columns are those in the text as it is now."""
+        if not self._has_told:
+            return None
+        return [await self._problems(path, file) for path, file in self._newest_first()]
+
+    def _newest_first(self) -> list[tuple[Path, _File]]:
+        return list(reversed(self._files.items()))
+
+    async def _problems(self, path: Path, file: _File) -> FileProblems:
+        columns = await self._columns(path, file)
+        problems = tuple(
+            Problem(
+                line=each.line + 1,
+                column=column,
+                severity=SEVERITIES.get(each.severity, "error"),
+                message=each.message,
+                origin=each.origin,
+            )
+            for each, column in zip(file.problems, columns, strict=True)
+        )
+        is_stale = self._is_stale(path, file)
+        return FileProblems(path=path, problems=problems, is_stale=is_stale, is_whole=file.is_whole)
+
+    async def _columns(self, path: Path, file: _File) -> list[int]:
+        """Where the diagnostics begin in their lines, counted in characters."""
+        text = None
+        if any(each.character for each in file.problems):
+            buffer = self._buffers.get(path)
+            text = buffer.text if buffer else await asyncio.to_thread(read_text_now, path)
+        if text is None:
+            return [each.character + 1 for each in file.problems]
+        index = LineIndex(text, self._buffers.encoding)
+        return [
+            index.offset(Position(each.line, each.character)) - index.offset(Position(each.line, 0)) + 1
+            for each in file.problems
+        ]
+
+
+def _selected(selection: incoming.ContextSelection | None) -> tuple[Path, LineRange] | None:
+    """The lines that are selected; a cursor selects none."""
+    path = path_of(selection.uri) if selection else None
+    if selection is None or path is None or selection.range.start == selection.range.end:
+        return None
+    return path, lines_of(selection.range)
+
+
+def _of_wire(item: incoming.WireDiagnostic) -> _Told:
+    return _Told(
+        line=item.range.start.line,
+        character=item.range.start.character,
+        severity=item.severity or 1,
+        message=item.message[:MAX_KEPT_CHARS],
+        origin=origin_of(item.source, item.code),
+    )
+
+
+def _of_lsp(item: types.Diagnostic) -> _Told:
+    message: Any = item.message
+    return _Told(
+        line=item.range.start.line,
+        character=item.range.start.character,
+        severity=int(item.severity or 1),
+        message=str(message)[:MAX_KEPT_CHARS],
+        origin=origin_of(item.source, item.code),
+    )

@@ -1,0 +1,122 @@
+"""The handlers of turns: decode, call the session, encode."""
+
+from __future__ import annotations
+
+import asyncio
+from uuid import uuid4
+
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
+
+from pygent_ls.agent.attachments import EditorPart
+from pygent_ls.editors.lsp import incoming, outgoing
+from pygent_ls.editors.lsp.client import Client
+from pygent_ls.editors.lsp.convert import BadUriError, prompt_parts, turn_result
+from pygent_ls.editors.lsp.progress import Token, TurnProgress
+from pygent_ls.sessions.session import RunningTurn, Session, TurnRequest
+from pygent_ls.sessions.store import NewSession, Sessions
+
+REQUEST_CANCELLED = -32800
+
+
+class Turns:
+    """Starts turns for requests and commands, and finds them by their work-done token."""
+
+    def __init__(self, client: Client, sessions: Sessions) -> None:
+        self._client = client
+        self._sessions = sessions
+        self._by_token: dict[Token, RunningTurn] = {}
+
+    async def start(self, params: incoming.TurnStartParams) -> outgoing.TurnResultOut:
+        """`pygent/turn/start`. Raises `JsonRpcException`."""
+        request = request_of(params)
+        self._learn(params)
+        session = self.session_for(params)
+        turn = self.begin(session, request, events_token=params.partial_result_token, work_token=params.work_done_token)
+        return await self._result(session, turn)
+
+    def _learn(self, params: incoming.TurnStartParams) -> None:
+        """What the request says of where the user is holds for what comes after it, too."""
+        if params.context is not None:
+            self._client.told.take(params.context)
+        for block in params.prompt if isinstance(params.prompt, list) else ():
+            if isinstance(block, incoming.DiagnosticsContent):
+                self._client.told.add(block.uri, block.items)
+
+    def session_for(self, params: incoming.TurnStartParams) -> Session:
+        """The session of that id, or a new one."""
+        if params.session_id is not None:
+            return self._sessions.get(params.session_id)
+        return self._sessions.new(NewSession(model=params.model, mode=params.mode))
+
+    def begin(
+        self, session: Session, request: TurnRequest, *, events_token: Token | None, work_token: Token | None
+    ) -> RunningTurn:
+        """Start or queue a turn that reports to the client; makes a work-done progress where none is given."""
+        client = self._client
+        progress = TurnProgress(
+            endpoint=client.endpoint,
+            writer=client.writer,
+            uri_of=client.uri_of,
+            events_token=events_token,
+            work_token=work_token,
+        )
+        turn = session.start_turn(request, progress)
+        if work_token is not None:
+            self._remember(work_token, turn)
+        elif client.features.work_done_progress:
+            token = f"pygent-{uuid4().hex[:12]}"
+            self._remember(token, turn)
+            client.endpoint.ask_without_waiting(
+                "window/workDoneProgress/create", {"token": token}, lambda _: progress.accept_token(token)
+            )
+        return turn
+
+    def _remember(self, token: Token, turn: RunningTurn) -> None:
+        self._by_token[token] = turn
+        if turn.task is not None:
+            turn.task.add_done_callback(lambda _: self._forget(token, turn))
+
+    def _forget(self, token: Token, turn: RunningTurn) -> None:
+        if self._by_token.get(token) is turn:  # not where a later turn has the same token
+            del self._by_token[token]
+
+    def cancel_progress(self, token: Token) -> None:
+        """`window/workDoneProgress/cancel`."""
+        turn = self._by_token.get(token)
+        if turn is not None:
+            turn.cancel()
+
+    async def _result(self, session: Session, turn: RunningTurn) -> outgoing.TurnResultOut:
+        """Wait for the turn. A cancel of the request cancels it, and carries the whole result in its error."""
+        assert turn.task is not None
+        uri_of = self._client.uri_of
+        try:
+            result = await asyncio.shield(turn.task)
+        except asyncio.CancelledError:
+            in_time = turn.cancel()
+            result = await turn.task
+            if not in_time:
+                return turn_result(session.id, turn.turn_id, result, uri_of)
+            data = turn_result(session.id, turn.turn_id, result, uri_of)
+            raise JsonRpcException("the turn was cancelled", REQUEST_CANCELLED, data) from None
+        return turn_result(session.id, turn.turn_id, result, uri_of)
+
+
+def request_of(params: incoming.TurnStartParams) -> TurnRequest:
+    """What the session is asked for. Raises `JsonRpcInvalidParams`."""
+    try:
+        parts = prompt_parts(params.prompt, params.context)
+    except BadUriError as error:
+        raise JsonRpcInvalidParams(f"prompt: {error}") from None
+    if not any(part.strip() if isinstance(part, str) else not isinstance(part, EditorPart) for part in parts):
+        raise JsonRpcInvalidParams("prompt: it says nothing")
+    if params.output_schema is not None:
+        raise JsonRpcInvalidParams("outputSchema: this version gives no structured results; leave it out")
+    return TurnRequest(
+        parts=parts,
+        model=params.model,
+        mode=params.mode,
+        max_iterations=params.max_iterations,
+        max_tokens=params.max_tokens,
+        max_budget_usd=params.max_budget_usd,
+    )

@@ -1,0 +1,49 @@
+"""File URIs and paths. An editor's own spelling of a URI is kept, since it knows its documents by it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+
+def path_of(uri: str, *, follow: bool = True) -> Path | None:
+    """The absolute path with links resolved (the last part too, unless `follow` is False), or None for what is not a
+    file."""
+    try:
+        parts = urlsplit(uri)
+        if parts.scheme != "file" or not parts.path:
+            return None
+        path = unquote(parts.path)
+        if follow:
+            return Path(os.path.realpath(path))
+        folder, name = os.path.split(os.path.normpath(path))
+        return Path(os.path.realpath(folder), name)
+    except ValueError:  # a host that can be none, a NUL byte, half a surrogate pair
+        return None
+
+
+class FileUris:
+    """Makes URIs of paths, in the client's spelling of its workspace folders."""
+
+    def __init__(self) -> None:
+        self._folders: dict[Path, str] = {}
+
+    def set_folders(self, uris: list[str]) -> list[Path]:
+        """Take the client's folders; returns their paths."""
+        self._folders = {path: uri.rstrip("/") for uri in uris if (path := path_of(uri)) is not None}
+        return list(self._folders)
+
+    @property
+    def folders(self) -> list[Path]:
+        """The client's workspace folders."""
+        return list(self._folders)
+
+    def uri_of(self, path: Path) -> str:
+        """The URI of an absolute, resolved path."""
+        for folder, uri in self._folders.items():
+            if path == folder:
+                return uri
+            if folder in path.parents:
+                return uri + path.as_uri()[len(folder.as_uri().rstrip("/")) :]
+        return path.as_uri()

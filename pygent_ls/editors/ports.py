@@ -1,0 +1,153 @@
+"""What a front end needs of the rest of the program; `app` provides it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from pygent_ls.agent.approver import Approver
+from pygent_ls.agent.asker import Questioner
+from pygent_ls.agent.editor_state import EditorState, NoEditor
+from pygent_ls.agent.review import NoReviewer, Reviewer
+from pygent_ls.agent.rules import Rule
+from pygent_ls.agent.tool import ToolRegistry, visible
+from pygent_ls.agent.workspace import Workspace
+from pygent_ls.sessions.store import Sessions
+
+MAX_WISHES = 40
+"""That a question lists: what a dialog has room for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrustQuestion:
+    """Whether a workspace folder's own files may do what they would."""
+
+    folder: Path
+    sources: str
+    """The files, for a person."""
+    wishes: tuple[str, ...]
+    """What they would do, a line each."""
+
+    @property
+    def text(self) -> str:
+        """The question in words, several lines."""
+        listed = [f"- {wish}" for wish in self.wishes[:MAX_WISHES]]
+        if len(self.wishes) > MAX_WISHES:
+            rest = len(self.wishes) - MAX_WISHES
+            listed.append(f"- … and {rest} more that have no room here: read {self.sources} before you trust it")
+        return "\n".join(
+            [
+                f"Do you trust the settings in {self.sources} of {one_line(str(self.folder))}? "
+                "They came with the folder, and would:",
+                *listed,
+                "Until you trust them they do not count. If they change, you are asked again.",
+            ]
+        )
+
+
+def one_line(text: str) -> str:
+    """The text with all that hides, reorders or breaks a line spelled out."""
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+AskTrust = Callable[[TrustQuestion], Awaitable[bool | None]]
+"""Asks the user, who may take any time; None where no answer came, or none that can be understood."""
+
+
+async def _at_once() -> None:
+    """There is no editor that has a configuration."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontEnd:
+    """What a front end brings."""
+
+    workspace: Workspace
+    approver: Approver
+    questioner: Questioner
+    ask_trust: AskTrust
+    on_session_change: Callable[[str, str], None]
+    """Told (session id, what)."""
+    editor: EditorState = field(default_factory=NoEditor)
+    reviewer: Reviewer = field(default_factory=NoReviewer)
+
+    configured: Callable[[], Awaitable[None]] = _at_once
+    """Returns when the editor has said what its configuration is, or is late with it; soon in any case."""
+
+
+class Core(Protocol):
+    """The agent, put together for one front end."""
+
+    @property
+    def sessions(self) -> Sessions: ...
+
+    @property
+    def tools(self) -> ToolRegistry: ...
+
+    @property
+    def state_folder(self) -> Path:
+        """Where what must not lie in the workspace is kept."""
+        ...
+
+    @property
+    def model_ready(self) -> bool:
+        """Whether the default model could be called without loading anything first."""
+        ...
+
+    @property
+    def reviews_edits(self) -> bool:
+        """Whether the user wants to be shown each edit before it counts."""
+        ...
+
+    def rules(self) -> Sequence[Rule]:
+        """What "Always allow" stored for this workspace, and the rules of the settings."""
+        ...
+
+    def forget_rule(self, text: str) -> bool:
+        """Take a stored rule back; False where it is not stored."""
+        ...
+
+    def file_changed(self, path: Path) -> None:
+        """A file may read differently now: drop what was cached of it."""
+        ...
+
+    def start_loading(self) -> None:
+        """Load what is heavy in the background; returns at once."""
+        ...
+
+    def configure(self, given: object) -> Sequence[str]:
+        """Take what the editor's configuration says by now, for the turns that begin from now on; returns what is wrong
+        with it and was not told yet, a line each."""
+        ...
+
+    async def close(self) -> None:
+        """Cancel every turn and whatever is asked, and wait for their end."""
+        ...
+
+    def kill_processes(self) -> None:
+        """End every child process group now."""
+        ...
+
+
+class Blueprint(Protocol):
+    """The settings are read; the rest is built when it is needed."""
+
+    @property
+    def model(self) -> str:
+        """The default model's name."""
+        ...
+
+    @property
+    def problems(self) -> Sequence[str]:
+        """What is wrong with the settings, for the user."""
+        ...
+
+    def build(self, front_end: FrontEnd) -> Core:
+        """Put the agent together."""
+        ...
+
+
+ReadSettings = Callable[[Any, Sequence[Path]], Blueprint]
+"""From the editor's own settings, whatever it sent, and the workspace's folders."""

@@ -1,0 +1,174 @@
+"""The `Approver` port without an editor: a question on the terminal, or an answer that was given before."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import termios
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pygent_ls.agent.approver import PermissionAnswer, PermissionOutcome, PermissionRequest
+from pygent_ls.agent.showing import on_one_line
+from pygent_ls.agent.tool import ToolRisk, visible
+from pygent_ls.editors.terminal_text import Palette, coloured_patch
+
+CHOICES: Mapping[str, PermissionOutcome] = {
+    "o": "allow_once",
+    "s": "allow_session",
+    "a": "allow_always",
+    "r": "reject_once",
+}
+
+QUESTION = "Allow [o]nce, for this [s]ession, [a]lways, or [r]eject (words after the r are told the model)? "
+
+MAX_ATTEMPTS = 3
+"""Answers that are none of the choices, before it counts as a reject."""
+
+NOBODY_TO_ASK = "There is no terminal, so nobody could be asked."
+
+READ_BYTES = 4096
+"""The longest line that a terminal hands over at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terminal:
+    """The terminal that a person sits at, by an open file descriptor."""
+
+    fd: int
+
+    def write(self, text: str) -> None:
+        """Show text; a terminal that went away shows nothing."""
+        data = memoryview(text.encode("utf-8", "backslashreplace"))
+        with contextlib.suppress(OSError):
+            while data:
+                data = data[os.write(self.fd, data) :]
+
+    def forget_typed(self) -> None:
+        """Drop what was typed so far: it cannot be an answer to what was not asked yet."""
+        with contextlib.suppress(termios.error):
+            termios.tcflush(self.fd, termios.TCIFLUSH)
+
+    async def read_line(self) -> str | None:
+        """The next line, without its end; None where the person closed the input, or is gone."""
+        typed = b""
+        while not typed.endswith(b"\n"):
+            await self._readable()
+            try:
+                piece = os.read(self.fd, READ_BYTES)
+            except OSError:
+                return None
+            if not piece:
+                return None
+            typed += piece
+        return typed.decode("utf-8", "replace").rstrip("\r\n")
+
+    async def _readable(self) -> None:
+        loop = asyncio.get_running_loop()
+        seen = asyncio.Event()
+        loop.add_reader(self.fd, seen.set)
+        try:
+            await seen.wait()
+        finally:
+            loop.remove_reader(self.fd)
+
+
+@contextlib.contextmanager
+def terminal_of(descriptors: Sequence[int]) -> Generator[Terminal | None]:
+    """Open the terminal behind the first of these that is one; None where none is."""
+    fd = next((fd for each in descriptors if (fd := _opened(each)) is not None), None)
+    try:
+        yield None if fd is None else Terminal(fd=fd)
+    finally:
+        if fd is not None:
+            os.close(fd)
+
+
+def _opened(descriptor: int) -> int | None:
+    try:
+        if not os.isatty(descriptor):
+            return None
+        # By its own name where it has one here: macOS cannot wait for /dev/tty to become readable.
+        names = [os.ttyname(descriptor), "/dev/tty"]
+    except OSError:
+        names = ["/dev/tty"]
+    for name in names:
+        with contextlib.suppress(OSError):
+            return os.open(name, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TerminalApprover:
+    """Asks the person at the terminal, for as long as they take."""
+
+    terminal: Terminal
+    palette: Palette
+    ready_to_ask: Callable[[str], Awaitable[None]]
+    """Given the permission id, returns when everything that led to the question is shown."""
+
+    async def approve(self, request: PermissionRequest) -> PermissionAnswer:
+        """See the port. The end of input is a `reject_once`, and so is the third answer that is no choice."""
+        await self.ready_to_ask(request.permission_id)
+        self.terminal.forget_typed()
+        self.terminal.write(prompt_text(request, self.palette))
+        try:
+            for _ in range(MAX_ATTEMPTS):
+                self.terminal.write(QUESTION)
+                line = await self.terminal.read_line()
+                if line is None:
+                    break
+                if answer := parse_answer(line):
+                    return answer
+                self.terminal.write("Please type o, s, a or r, and Enter.\n")
+        except asyncio.CancelledError:
+            self.terminal.write("\n")
+            raise
+        self.terminal.write("Rejected.\n")
+        return PermissionAnswer(outcome="reject_once")
+
+
+@dataclass(frozen=True, slots=True)
+class AllowingApprover:
+    """`--yes`: everything that would ask is allowed once."""
+
+    async def approve(self, request: PermissionRequest) -> PermissionAnswer:
+        """See the port."""
+        return PermissionAnswer(outcome="allow_once")
+
+
+@dataclass(frozen=True, slots=True)
+class RefusingApprover:
+    """Nobody to ask: everything that would ask is refused, and kept to be listed."""
+
+    refused: list[PermissionRequest] = field(default_factory=list[PermissionRequest])
+
+    async def approve(self, request: PermissionRequest) -> PermissionAnswer:
+        """See the port."""
+        self.refused.append(request)
+        return PermissionAnswer(outcome="reject_once", feedback=NOBODY_TO_ASK, by="mode")
+
+
+def parse_answer(line: str) -> PermissionAnswer | None:
+    """A choice by its letter or its word, in any case; None for anything else. What follows a reject is feedback."""
+    word, _, rest = line.strip().partition(" ")
+    match word.lower():
+        case "r" | "reject":
+            return PermissionAnswer(outcome="reject_once", feedback=rest.strip())
+        case ("o" | "s" | "a" | "once" | "session" | "always") as choice if not rest:
+            return PermissionAnswer(outcome=CHOICES[choice[0]])
+        case _:
+            return None
+
+
+def prompt_text(request: PermissionRequest, palette: Palette) -> str:
+    """What the person is asked about: the tool, what it will do, who asks, the diff, the rule that would be stored."""
+    risk = palette.paint(f"{request.risk.value} risk", "red" if request.risk is ToolRisk.HIGH else "yellow")
+    source = f", {visible(request.source)}" if request.source else ""
+    head = palette.paint(f"Permission for {visible(request.tool_name)}", "bold")
+    lines = [f"{head} ({risk}{source})", f"    {request.action}"]
+    lines += [coloured_patch(change.patch, palette) for change in request.changes if change.patch]
+    if request.rules:
+        lines.append(f"Always allow would store: {', '.join(map(on_one_line, request.rules))}")
+    return "\n".join(lines) + "\n"

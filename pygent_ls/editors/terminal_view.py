@@ -1,0 +1,233 @@
+"""A turn on a terminal: the answer on one stream, what is done for it in short lines on the other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TextIO
+
+from pygent_ls.agent import events as ev
+from pygent_ls.agent.messages import Usage
+from pygent_ls.agent.tool import one_line
+from pygent_ls.editors.terminal_text import Colour, Palette, harmless
+from pygent_ls.sessions.stream import SessionEvent
+
+MAX_LINE_CHARS = 160
+"""Of a line that tells what a tool returned: two rows of a usual terminal."""
+
+NOTICE_COLOURS: Mapping[str, Colour] = {"info": "dim", "warning": "yellow", "error": "red"}
+
+Said = ev.TextDelta | ev.ThinkingDelta | ev.Text | ev.Thinking
+Done = ev.ToolCall | ev.ToolProgress | ev.ToolResult | ev.PermissionDenied
+Limit = ev.IterationLimitReached | ev.TokenLimitReached | ev.BudgetLimitReached
+Trouble = ev.LlmError | Limit | ev.Notice | ev.Cancelled
+
+
+@dataclass(kw_only=True)
+class TerminalView:
+    """A turn's `Subscriber`.
+
+    The model's text goes to `answer` and nothing else does, so that it can be piped on; tool calls, their output,
+    notices and errors go to `status`.
+    """
+
+    answer: TextIO
+    status: TextIO
+    palette: Palette
+    """For `status`."""
+    answer_is_terminal: bool
+    """Then its text is shown harmless; else it is passed on as it is."""
+    on_answer_lost: Callable[[], object]
+    """Told once, when the answer cannot be written any more: its reader is gone, or the disk is full."""
+    answer_lost: bool = False
+    _streamed: dict[str, str] = field(default_factory=dict[str, str])
+    """What was written of each item so far."""
+    _calls: dict[str, ev.ToolCall] = field(default_factory=dict[str, ev.ToolCall])
+    _denied: set[str] = field(default_factory=set[str])
+    _questions: dict[str, asyncio.Event] = field(default_factory=dict[str, asyncio.Event])
+    """By the id of the permission, or of the call that asks: set once everything that came before is shown."""
+    _unfinished: Literal["", "answer", "thinking", "output"] = ""
+    """What the last line that was written belongs to, where it has not ended."""
+
+    @property
+    def congested(self) -> bool:
+        """Never: writing waits for the reader."""
+        return False
+
+    async def drained(self) -> None:
+        """See `Subscriber`."""
+
+    def deliver(self, events: Sequence[SessionEvent]) -> None:
+        """See `Subscriber`."""
+        for each in events:
+            self._show(each.event)
+        self._flush()
+
+    def tell(self, line: str, colour: Colour | None = None) -> None:
+        """Write a line of our own to `status`."""
+        self.end_line()
+        shown = harmless(line)
+        self._write(self.status, (self.palette.paint(shown, colour) if colour else shown) + "\n")
+        self._flush()
+
+    def end_line(self) -> None:
+        """End the line that is being written, so that something else can be."""
+        if self._unfinished:
+            self._write(self.answer if self._unfinished == "answer" else self.status, "\n")
+            self._flush()
+        self._unfinished = ""
+
+    async def ready_to_ask(self, question_id: str) -> None:
+        """Wait until everything that led to a question is shown: events travel together for some milliseconds."""
+        await self._question(question_id).wait()
+        self.end_line()
+
+    def _question(self, question_id: str) -> asyncio.Event:
+        return self._questions.setdefault(question_id, asyncio.Event())
+
+    # Events
+
+    def _show(self, event: ev.AgentEvent) -> None:
+        match event:
+            case ev.TextDelta() | ev.ThinkingDelta() | ev.Text() | ev.Thinking():
+                self._show_said(event)
+            case ev.ToolCall() | ev.ToolProgress() | ev.ToolResult() | ev.PermissionDenied():
+                self._show_done(event)
+            case ev.LlmError() | ev.Notice() | ev.Cancelled():
+                self._show_trouble(event)
+            case ev.IterationLimitReached() | ev.TokenLimitReached() | ev.BudgetLimitReached():
+                self._show_trouble(event)
+            case ev.TurnStarted(model=model, mode=mode):
+                self.tell(f"{model} · mode {mode}", "dim")
+            case ev.Finished():
+                self.tell(_summary(event), "dim")
+            case ev.PermissionRequested(permission_id=permission_id):
+                self._question(permission_id).set()
+            case ev.TurnQueued() | ev.PermissionResolved() | ev.UsageReported():
+                pass  # one turn never waits, its answer was just typed, and the summary has the totals
+
+    def _show_said(self, event: Said) -> None:
+        match event:
+            case ev.TextDelta(item_id=item, content=content):
+                self._stream("answer", item, content)
+            case ev.ThinkingDelta(item_id=item, content=content):
+                self._stream("thinking", item, content)
+            case ev.Text(item_id=item, content=content):
+                self._complete("answer", item, content)
+            case ev.Thinking(item_id=item, content=content):
+                self._complete("thinking", item, content)
+
+    def _show_done(self, event: Done) -> None:
+        match event:
+            case ev.ToolCall(tool_id=tool_id, title=title):
+                self._calls[tool_id] = event
+                self.tell(f"● {title}", "bold")
+                self._question(tool_id).set()
+            case ev.ToolProgress(content=content):
+                self._show_output(content)
+            case ev.PermissionDenied(tool_id=tool_id, reason=reason):
+                self._denied.add(tool_id)
+                self.tell(f"  not run: {one_line(reason, MAX_LINE_CHARS)}", "red")
+            case ev.ToolResult(tool_id=tool_id) if tool_id not in self._denied:
+                self.tell(f"  {_outcome(event, self._calls.get(tool_id))}", "red" if event.is_error else "dim")
+            case ev.ToolResult():
+                pass  # it only says once more that the call was denied
+
+    def _show_trouble(self, event: Trouble) -> None:
+        match event:
+            case ev.LlmError(error_message=message, withdrawn=withdrawn):
+                self.tell(f"Error: {message}", "red")
+                if withdrawn:
+                    self.tell("What the model said last was cut off by this, and does not count.", "dim")
+            case ev.IterationLimitReached() | ev.TokenLimitReached() | ev.BudgetLimitReached():
+                self.tell(_limit_line(event), "yellow")
+            case ev.Notice(content=content, level=level):
+                self.tell(content, NOTICE_COLOURS[level])
+            case ev.Cancelled():
+                self.tell("Cancelled.", "yellow")
+
+    # Writing
+
+    def _stream(self, kind: Literal["answer", "thinking"], item: str, content: str) -> None:
+        if not content:
+            return
+        if self._unfinished != kind:
+            self.end_line()
+        self._streamed[item] = self._streamed.get(item, "") + content
+        if kind == "thinking":
+            self._write(self.status, self.palette.paint(harmless(content), "dim"))
+        else:
+            self._write(self.answer, harmless(content) if self.answer_is_terminal else content)
+        self._unfinished = "" if content.endswith("\n") else kind
+
+    def _complete(self, kind: Literal["answer", "thinking"], item: str, content: str) -> None:
+        """The whole block: write what was not streamed, and end its line."""
+        streamed = self._streamed.pop(item, "")
+        if content.startswith(streamed):
+            self._stream(kind, item, content[len(streamed) :])
+        self.end_line()
+
+    def _show_output(self, content: str) -> None:
+        """A program's live output, each line behind a bar."""
+        if self._unfinished != "output":
+            self.end_line()
+        for line in harmless(content).splitlines(keepends=True):
+            bar = "" if self._unfinished == "output" else self.palette.paint("  │ ", "dim")
+            self._write(self.status, bar + line)
+            self._unfinished = "" if line.endswith("\n") else "output"
+
+    def _write(self, stream: TextIO, text: str) -> None:
+        try:
+            stream.write(text)
+        except OSError as error:
+            self._lost(stream, error)
+
+    def _flush(self) -> None:
+        for stream in (self.answer, self.status):
+            try:
+                stream.flush()
+            except OSError as error:
+                self._lost(stream, error)
+
+    def _lost(self, stream: TextIO, error: OSError) -> None:
+        if stream is not self.answer or self.answer_lost:
+            return  # without the status lines a turn goes on
+        self.answer_lost = True
+        if not isinstance(error, BrokenPipeError):  # `| head` has what it wanted
+            self.tell(f"Error: the answer could not be written: {error.strerror}", "red")
+        self.on_answer_lost()
+
+
+def _outcome(result: ev.ToolResult, call: ev.ToolCall | None) -> str:
+    """What a tool returned, in a line: what it says itself where that is one, else how much."""
+    if result.changes:
+        return ", ".join(f"{each.kind} {each.path.name} (+{each.added} −{each.removed})" for each in result.changes)
+    lines = result.content.strip().splitlines() or [""]
+    if result.is_error or len(lines) == 1:
+        return one_line(result.content, MAX_LINE_CHARS)
+    if call is not None and call.kind == "execute":  # its output was shown as it came; the last line says how it ended
+        return one_line(lines[-1], MAX_LINE_CHARS)
+    cached = ", known from before" if result.cached else ""
+    return f"{result.tool_name}: {len(lines)} lines{cached}"
+
+
+def _limit_line(event: Limit) -> str:
+    match event:
+        case ev.IterationLimitReached(limit=limit):
+            return f"The limit of {limit} model calls a turn is reached."
+        case ev.TokenLimitReached(limit=limit, value=value):
+            return f"The limit of {limit} tokens a turn is reached: {value} were used."
+        case ev.BudgetLimitReached(limit=limit, value=value):
+            return f"The limit of ${limit:g} a turn is reached: ${value:.4f} were spent."
+
+
+def _summary(finished: ev.Finished) -> str:
+    n_files = len(finished.files_changed)
+    files = f" · {n_files} file{'s' if n_files > 1 else ''} changed" if n_files else ""
+    return f"{finished.stop_reason.replace('_', ' ')}{files} · {_cost(finished.usage)}"
+
+
+def _cost(usage: Usage) -> str:
+    cost = "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
+    return f"{usage.total_tokens} tokens · {cost}"

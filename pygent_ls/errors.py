@@ -1,0 +1,84 @@
+"""The tree of everything that is raised on purpose.
+
+Each branch has one reader: `ToolError` speaks to the model, `ModelError` to the user, `SessionError` and
+`SettingError` to the caller. Messages say what was wrong and what would work.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+ModelErrorType = Literal[
+    "rate_limit",
+    "overloaded",
+    "network",
+    "timeout",
+    "auth",
+    "invalid_request",
+    "context_window",
+    "content_filter",
+    "server",
+    "unknown",
+]
+
+RETRYABLE: frozenset[ModelErrorType] = frozenset({"rate_limit", "overloaded", "network", "timeout", "server"})
+"""What may succeed when the same request is sent again."""
+
+
+class PygentError(Exception):
+    """The root; `str()` of any of these is fit to be read by a person."""
+
+
+class ToolError(PygentError):
+    """A tool could not do what was asked; the text is what the model reads."""
+
+
+class OutsideWorkspaceError(ToolError):
+    """A path leads out of the workspace's folders."""
+
+
+class StaleDocumentError(ToolError):
+    """A document changed since the model last read it; the text quotes what it holds now."""
+
+
+class UnprovenEditError(ToolError):
+    """An edit was begun and is not proven to have been made: a part of it, or all of it, may stand."""
+
+
+class ModelError(PygentError):
+    """A model call failed. `message` is for the user and holds no key and no traceback."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        type: ModelErrorType = "unknown",
+        provider: str = "",
+        status: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.type: ModelErrorType = type
+        self.provider = provider
+        self.status = status
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same request may succeed later."""
+        return self.type in RETRYABLE
+
+
+class SessionError(PygentError):
+    """A request about a session cannot be met; `kind` is the wire's `data.kind`."""
+
+    def __init__(self, message: str, *, kind: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class SnapshotError(PygentError):
+    """The workspace could not be kept, or a kept state not be read; the text says why, for the user."""
+
+
+class SettingError(PygentError):
+    """A setting is invalid; names the layer, the key and the problem."""

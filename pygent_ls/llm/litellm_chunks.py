@@ -1,0 +1,94 @@
+"""The pieces of litellm's stream as our chunks. It is handed the library, and does not import it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from pygent_ls.agent.messages import Usage
+from pygent_ls.agent.model import Chunk, FinishChunk, TextChunk, ThinkingChunk, UsageChunk
+from pygent_ls.llm.call_fragments import CallFragments
+from pygent_ls.llm.litellm_target import Target
+
+
+@dataclass(kw_only=True)
+class ChunkTranslation:
+    """Translates one answer, piece by piece; `end` once the stream is over."""
+
+    target: Target
+    litellm: Any
+    _calls: CallFragments = field(default_factory=CallFragments)
+    _usage: Any = None
+    _finish: str | None = None
+
+    def chunks(self, piece: Any) -> Iterator[Chunk]:
+        """What one piece brings."""
+        self._usage = getattr(piece, "usage", None) or self._usage
+        if not piece.choices:
+            return
+        choice = piece.choices[0]
+        self._finish = choice.finish_reason or self._finish
+        delta = choice.delta
+        signature = _signature(delta)
+        thinking = getattr(delta, "reasoning_content", None)
+        if thinking or signature:
+            yield ThinkingChunk(thinking=thinking or "", signature=signature)
+        if isinstance(delta.content, str) and delta.content:
+            yield TextChunk(text=delta.content)
+        for call in delta.tool_calls or ():
+            function = call.function
+            yield self._calls.add(
+                getattr(call, "index", None), call.id or "", function.name or "", function.arguments or ""
+            )
+
+    def end(self, reply: Any) -> Iterator[Chunk]:
+        """What is known once the stream is over."""
+        if self._usage is not None:
+            yield UsageChunk(usage=self._counted())
+        reason = self._finish_word(reply)
+        if reason is not None:
+            yield FinishChunk(reason=reason)
+
+    def _finish_word(self, reply: Any) -> str | None:
+        """The provider's word; litellm's where it says more; None where the provider sent none.
+
+        Of Gemini it cannot be told: there litellm puts `stop` for a missing reason before anyone sees the piece.
+        """
+        if not hasattr(reply, "received_finish_reason"):
+            return self._finish
+        received: str | None = reply.received_finish_reason or reply.intermittent_finish_reason
+        if received is None:  # litellm says `stop` all the same
+            return None
+        return received if self._finish in (None, "stop") else self._finish
+
+    def _counted(self) -> Usage:
+        usage = self._usage
+        n_input, n_output = usage.prompt_tokens or 0, usage.completion_tokens or 0
+        details = getattr(usage, "prompt_tokens_details", None)
+        return Usage(
+            input_tokens=n_input,
+            output_tokens=n_output,
+            cache_read_tokens=getattr(details, "cached_tokens", None) or 0,
+            cache_write_tokens=getattr(details, "cache_creation_tokens", None) or 0,
+            cost_usd=self._cost(),
+            context_tokens=n_input + n_output,
+            context_limit=self.target.facts.get("max_input_tokens"),
+        )
+
+    def _cost(self) -> float | None:
+        if self.target.facts.get("input_cost_per_token") is None:
+            return None
+        try:
+            prompt, completion = self.litellm.cost_per_token(
+                model=self.target.bare, custom_llm_provider=self.target.called.provider, usage_object=self._usage
+            )
+        except self.litellm.exceptions.ModelNotMappedError:
+            return None
+        return prompt + completion
+
+
+def _signature(delta: Any) -> str | None:
+    """Anthropic's seal on its thinking, which comes with the last piece of it."""
+    blocks = getattr(delta, "thinking_blocks", None) or ()
+    return next((block["signature"] for block in blocks if block.get("signature")), None)

@@ -1,0 +1,117 @@
+"""What a model string and an endpoint mean to litellm. It is handed the library, and does not import it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from pygent_ls.errors import ModelError
+from pygent_ls.llm.provider_errors import Called, how_to_set_key, model_error
+from pygent_ls.llm.providers import first_set, key_variable, provider_named
+
+NO_KEY = "none"
+"""Sent to a server of the user's own where no key is set: the OpenAI SDK refuses to send nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """How a provider is reached. What is None or empty is litellm's own choice, from the environment."""
+
+    api_base: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    api_key_env: str | None = None
+    """The variable that the user says the key is in."""
+    extra_headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    first_byte_timeout_s: float = 300.0
+    """Until the first chunk: local models load slowly."""
+    idle_timeout_s: float = 60.0
+    """Between two chunks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What a model string means to litellm."""
+
+    model: str
+    """The string to call it with."""
+    bare: str
+    """The name without its provider."""
+    api_key: str | None
+    called: Called
+    facts: Mapping[str, Any]
+    """Prices and limits, as litellm's table has them; empty where it does not know the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A model string and an endpoint, to be looked up."""
+
+    name: str
+    endpoint: Endpoint
+    litellm: Any
+
+    def target(self) -> Target:
+        """Raises `ModelError` where the model can never be called."""
+        model, bare, provider = self._provider()
+        known = provider_named(provider)
+        variables = known.key_variables if known else (key_variable(provider),)
+        base_variable = first_set(known.base_variables, os.environ) if known else None
+        address = self.endpoint.api_base or (os.environ[base_variable] if base_variable else None)
+        called = Called(
+            name=self.name,
+            provider=provider,
+            address=address,
+            key_variable=self.endpoint.api_key_env or first_set(variables, os.environ) or variables[0],
+            keys=(
+                self.endpoint.api_key or "",
+                *(os.environ.get(variable, "") for variable in variables),
+                *self.endpoint.extra_headers.values(),
+            ),
+        )
+        if address is not None and not _is_address(address):
+            where = "setting `api_base`" if self.endpoint.api_base else f"environment variable {base_variable}"
+            raise ModelError(f"The {where} is not an http address: {address!r}.", type="invalid_request")
+        api_key = self._key(called, variables if known else ())
+        return Target(model=model, bare=bare, api_key=api_key, called=called, facts=self._facts(bare, provider))
+
+    def _provider(self) -> tuple[str, str, str]:
+        """The model string, its bare name, its provider."""
+        api_base = self.endpoint.api_base
+        try:
+            bare, provider, _, _ = self.litellm.get_llm_provider(model=self.name, api_base=api_base)
+        except self.litellm.exceptions.BadRequestError as error:
+            if self.name and api_base:
+                return f"openai/{self.name}", self.name, "openai"
+            called = Called(name=self.name, provider="", address=None, key_variable="")
+            raise model_error(error, called) from None
+        return self.name, bare, provider
+
+    def _key(self, called: Called, variables: tuple[str, ...]) -> str | None:
+        """The key to hand over; None where litellm finds it, or none is needed."""
+        if self.endpoint.api_key:
+            return self.endpoint.api_key
+        if not self.endpoint.api_key_env and (not variables or first_set(variables, os.environ)):
+            return None
+        if not self.endpoint.api_key_env and called.address:
+            return NO_KEY
+        message = f"No key for {called.provider}. {how_to_set_key(called.key_variable)}"
+        raise ModelError(message, type="auth", provider=called.provider)
+
+    def _facts(self, bare: str, provider: str) -> Mapping[str, Any]:
+        """From the table alone: litellm's own look-up asks an Ollama server, and holds the event loop meanwhile."""
+        for key in (f"{provider}/{bare}", bare, self.name):
+            entry = self.litellm.model_cost.get(key)
+            if entry is not None and str(entry.get("litellm_provider", "")).startswith(provider):
+                return entry
+        return {}
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname)

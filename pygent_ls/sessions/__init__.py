@@ -1,0 +1,1 @@
+"""Conversations: one turn at a time, each event numbered and passed on."""

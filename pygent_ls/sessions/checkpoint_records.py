@@ -1,0 +1,199 @@
+"""Checkpoints that outlive the daemon: a file for each session in the state folder, to which lines are added.
+
+A line is a JSON object of its own: a checkpoint with the names of its trees in the snapshots' stores, or what the agent
+left in a file. A line that a kill has cut short is left out; what was written before it counts. The conversation is not
+in here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from pygent_ls.workspace.git_places import Place
+from pygent_ls.workspace.git_store import Entry, put
+from pygent_ls.workspace.git_taking import TreeState
+from pygent_ls.workspace.snapshots import Snapshot
+
+VERSION = 1
+"""Of a line's form; lines of a later one are left out."""
+
+DAY_S = 86_400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedCheckpoint:
+    """What is kept of a checkpoint."""
+
+    id: str
+    turn_id: str
+    label: str
+    created_at: datetime
+    snapshot: Snapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What a file held when the agent had written it; None: it deleted it."""
+
+    path: Path
+    entry: Entry | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intended:
+    """What a file will hold when the edit that begins now is made; a `Written` follows where the daemon lives on."""
+
+    path: Path
+    entry: Entry | None
+
+
+Record = RecordedCheckpoint | Written | Intended
+
+
+class CheckpointRecords:
+    """The records of one session. Blocking; raises OSError where they cannot be written."""
+
+    def __init__(self, root: Path, session_id: str, *, days: int) -> None:
+        self._root = root
+        self._days = days
+        self._file = root / f"{session_id}.jsonl"
+
+    def add(self, records: Sequence[Record]) -> None:
+        """Add to the file, all in one write. The first of a session removes what is too old of others."""
+        if not self.exists:
+            forget_old(self._root, self._days)
+        self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lines = "".join(json.dumps(self._line(each)) + "\n" for each in records)
+        fd = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        with os.fdopen(fd, "ab+") as file:
+            if _is_cut_short(fd):
+                lines = "\n" + lines
+            file.write(lines.encode())
+
+    def load(self) -> Iterator[Record]:
+        """All that can be read, in order; nothing where there is no such session."""
+        with contextlib.suppress(OSError):
+            for line in self._file.read_bytes().splitlines():
+                with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
+                    given: Any = json.loads(line)
+                    if given["version"] == VERSION:
+                        yield self._record(given)
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever recorded of this session, and not forgotten since."""
+        return self._file.exists()
+
+    def _line(self, record: Record) -> Mapping[str, object]:
+        match record:
+            case Written(path=path, entry=entry) | Intended(path=path, entry=entry):
+                kind = "written" if isinstance(record, Written) else "intended"
+                what = [entry.mode, entry.blob] if entry else None
+                return {"version": VERSION, "type": kind, "path": str(path), "entry": what}
+            case RecordedCheckpoint():
+                return {
+                    "version": VERSION,
+                    "type": "checkpoint",
+                    "id": record.id,
+                    "turn": record.turn_id,
+                    "label": record.label,
+                    "created": record.created_at.isoformat(),
+                    "states": [self._state(*each) for each in record.snapshot.states.values()],
+                }
+
+    def _record(self, given: Any) -> Record:
+        if given["type"] in ("written", "intended"):
+            what = given["entry"]
+            path, entry = Path(given["path"]), Entry(str(what[0]), str(what[1])) if what else None
+            return Written(path=path, entry=entry) if given["type"] == "written" else Intended(path=path, entry=entry)
+        states = [self._read_state(each) for each in given["states"]]
+        return RecordedCheckpoint(
+            id=str(given["id"]),
+            turn_id=str(given["turn"]),
+            label=str(given["label"]),
+            created_at=datetime.fromisoformat(given["created"]),
+            snapshot=Snapshot(states={place.folder: (place, state) for place, state in states}),
+        )
+
+    def _state(self, place: Place, state: TreeState) -> Mapping[str, object]:
+        return {
+            "folder": str(place.folder),
+            "top": str(place.top),
+            "objects": str(place.objects) if place.objects else None,
+            "index": str(place.index) if place.index else None,
+            "excludes": [str(each) for each in place.excludes],
+            "tree": state.tree,
+            "modes": self._keep_modes(state.modes),
+            "left_out": sorted(state.left_out),
+            "nested": list(state.nested),
+        }
+
+    def _read_state(self, given: Any) -> tuple[Place, TreeState]:
+        place = Place(
+            folder=Path(given["folder"]),
+            top=Path(given["top"]),
+            objects=Path(given["objects"]) if given["objects"] else None,
+            index=Path(given["index"]) if given["index"] else None,
+            excludes=tuple(Path(each) for each in given["excludes"]),
+        )
+        modes: dict[str, int] = {}
+        if given["modes"]:
+            with contextlib.suppress(OSError):  # then the usual ones are given
+                modes = json.loads((self._root / "modes" / str(given["modes"])).read_bytes())
+        left_out, nested = frozenset(map(str, given["left_out"])), tuple(map(str, given["nested"]))
+        return place, TreeState(tree=str(given["tree"]), modes=modes, left_out=left_out, nested=nested)
+
+    def _keep_modes(self, modes: Mapping[str, int]) -> str | None:
+        """The name of a file with these: they can be many, and are mostly the same from snapshot to snapshot."""
+        if not modes:
+            return None
+        data = json.dumps(modes, sort_keys=True).encode()
+        file = self._root / "modes" / hashlib.sha256(data).hexdigest()
+        if file.exists():
+            file.touch()
+        else:
+            put(file, data)
+        return file.name
+
+
+def session_of(root: Path, checkpoint_id: str) -> str | None:
+    """The session whose records have that checkpoint. Blocking."""
+    wanted = json.dumps(checkpoint_id).encode()
+    for file in _files_in(root):
+        with contextlib.suppress(OSError):
+            if b'"id": ' + wanted in file.read_bytes():
+                return file.stem
+    return None
+
+
+def forget_old(root: Path, days: int) -> None:
+    """Remove the records of sessions that have had no checkpoint for so long. Blocking."""
+    oldest = time.time() - days * DAY_S
+    for file in (*_files_in(root), *_files_in(root / "modes", "*")):
+        with contextlib.suppress(OSError):
+            if file.stat().st_mtime < oldest:
+                file.unlink()
+
+
+def is_old(record: RecordedCheckpoint, days: int) -> bool:
+    """Whether its snapshot may be pruned by now."""
+    return record.created_at < datetime.now(UTC) - timedelta(days=days)
+
+
+def _files_in(folder: Path, pattern: str = "*.jsonl") -> Iterable[Path]:
+    return sorted(file for file in folder.glob(pattern) if file.is_file())
+
+
+def _is_cut_short(fd: int) -> bool:
+    """Whether a daemon was killed while it wrote the last line."""
+    size = os.fstat(fd).st_size
+    return size > 0 and os.pread(fd, 1, size - 1) != b"\n"

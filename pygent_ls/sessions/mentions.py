@@ -1,0 +1,118 @@
+"""What the `@` words of a prompt stand for: files, what is wrong, where the user is, what is not committed."""
+
+from __future__ import annotations
+
+import mimetypes
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pygent_ls.agent.attachments import FilePart, ImagePart, LineRange, NotePart, PromptPart
+from pygent_ls.agent.editor_text import problems_text
+from pygent_ls.agent.guard import Surroundings
+from pygent_ls.agent.tool import ToolContext
+from pygent_ls.agent.workspace import MISSING
+from pygent_ls.errors import ToolError
+
+MAX_MENTIONS = 20
+"""Of a prompt that are looked at, each once; more than a person names, and few enough for a request."""
+
+_MENTION = re.compile(r"""(?<![^\s("'\[`])@(?:"(?P<quoted>[^"\n]+)"|(?P<plain>[^\s"'`<>()\[\]{},;]+))""")
+"""Behind white space or an opening sign: not the `@` of an address of mail."""
+
+_FENCED = re.compile(r"^```.*?^```[ \t]*$", re.DOTALL | re.MULTILINE)
+"""Code that was pasted: its decorators are no mentions."""
+
+_LINES = re.compile(r"#L(\d{1,9})(?:-L?(\d{1,9}))?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A word behind an `@`, and the lines that it names."""
+
+    word: str
+    lines: LineRange | None = None
+
+
+def mentions_in(text: str) -> list[Mention]:
+    """The mentions of a text, in their order, each once."""
+    found: dict[Mention, None] = {}
+    for match in _MENTION.finditer(_FENCED.sub("", text)):
+        word = match["quoted"] or match["plain"].rstrip(".:!?")
+        lines = None
+        if where := _LINES.search(word):
+            first, last = int(where[1]), int(where[2] or where[1])
+            word, lines = word[: where.start()], LineRange(first=max(1, min(first, last)), last=max(1, first, last))
+        if word:
+            found[Mention(word, lines)] = None
+    return list(found)[:MAX_MENTIONS]
+
+
+async def expanded(parts: Sequence[PromptPart], around: Surroundings) -> tuple[PromptPart, ...]:
+    """The parts, and what the mentions in the user's words stand for. The words stay as they are.
+
+    A word that is no file of the workspace stands for itself.
+    """
+    words = "".join(part for part in parts if isinstance(part, str))
+    added = [await _part_of(mention, around) for mention in mentions_in(words)]
+    return (*parts, *dict.fromkeys(part for part in added if part is not None and part not in parts))
+
+
+async def _part_of(mention: Mention, around: Surroundings) -> PromptPart | None:
+    view = around.editor.view
+    match mention.word:
+        case "diagnostics":
+            told = await around.editor.problems()
+            silent = around.editor.why_silent
+            return NotePart(
+                kind="diagnostics", text=silent if told is None else problems_text(told, around.workspace.shown)
+            )
+        case "selection" if view.selected:
+            return FilePart(path=view.selected[0], lines=view.selected[1])
+        case "buffer" if view.active:
+            return FilePart(path=view.active)
+        case "selection" | "buffer" as kind:
+            return NotePart(kind=kind, text="The editor has not told where the user is.")
+        case "diff":
+            return NotePart(kind="diff", text=await _diff(around))
+        case _:
+            return await _file(mention, around)
+
+
+async def _file(mention: Mention, around: Surroundings) -> PromptPart | None:
+    workspace = around.workspace
+    try:
+        path = workspace.resolve(mention.word)
+        mime_type, _ = mimetypes.guess_type(path.name)
+        if (mime_type or "").startswith("image/") and await workspace.stamp(path) != MISSING:
+            return ImagePart(path=path, mime_type=mime_type or "")
+        await workspace.read(path)
+    except ToolError:
+        return None
+    return FilePart(path=path, lines=mention.lines)
+
+
+async def _diff(around: Surroundings) -> str:
+    """What differs from the last commit, as `git_diff` tells it."""
+    tool = around.tools.get("git_diff")
+    if tool is None:
+        return "There is no workspace folder."
+
+    async def report(_: str) -> None:
+        return
+
+    context = ToolContext(
+        tool_id="",
+        session_id=around.session_id,
+        workspace=around.workspace,
+        processes=around.processes,
+        working_directory=around.working_directory,
+        reads=around.reads,
+        report=report,
+        reading=around.permissions.reading(),
+        sandboxed=False,
+    )
+    try:
+        return str(await tool.run(context, revision="HEAD"))
+    except ToolError as error:
+        return f"Could not be made: {error}"

@@ -1,0 +1,398 @@
+"""A conversation: its history, its mode, and one running turn at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TypedDict
+from uuid import uuid4
+
+from pygent_ls.agent.attachments import EditorPart, PromptPart, render
+from pygent_ls.agent.events import AgentEvent, Cancelled, Finished, Stamped, StopReason, TurnQueued, TurnStarted
+from pygent_ls.agent.guard import Surroundings
+from pygent_ls.agent.limits import TurnLimits
+from pygent_ls.agent.loop import Turn, TurnResult, TurnSpec
+from pygent_ls.agent.messages import Message, Usage, now
+from pygent_ls.agent.model import Model
+from pygent_ls.agent.permissions import Mode
+from pygent_ls.errors import SessionError, SnapshotError
+from pygent_ls.sessions.checkpoints import Checkpoint, Checkpoints, FileDiff
+from pygent_ls.sessions.mentions import expanded
+from pygent_ls.sessions.past import checkpoint_failed
+from pygent_ls.sessions.rewind import Restored, Wanted, go_back, last_turn
+from pygent_ls.sessions.slash_commands import CommandTurn, SlashCommand, UnknownCommandError, command_in
+from pygent_ls.sessions.stream import EventStream, Subscriber
+from pygent_ls.sessions.turn_settings import Limits, TakeSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnRequest:
+    """What a front end asks for; None means the session's own."""
+
+    parts: tuple[PromptPart, ...]
+    model: str | None = None
+    mode: Mode | None = None
+    max_iterations: int | None = None
+    max_tokens: int | None = None
+    max_budget_usd: float | None = None
+
+    @property
+    def prompt(self) -> str:
+        """The user's words, without attachments."""
+        return "".join(part for part in self.parts if isinstance(part, str))
+
+    @property
+    def command(self) -> SlashCommand | UnknownCommandError | None:
+        """The command that the prompt is; None where a model is to read it."""
+        said = [part for part in self.parts if not isinstance(part, EditorPart)]
+        return command_in(self.prompt) if all(isinstance(part, str) for part in said) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionParts:
+    """What a session is made of."""
+
+    id: str
+    name: str
+    working_directory: Path
+    agent: str
+    model: str
+    surroundings: Surroundings
+    limits: Limits
+    make_model: Callable[[str], Model]
+    """Raises `ModelError` for a name that no provider takes."""
+    make_system_prompt: Callable[[Mode], str]
+    on_change: Callable[[str, str], None]
+    """Told (session id, what) when a turn starts or ends."""
+    take_settings: TakeSettings | None = None
+    """Called when a turn begins; None where the parts stay as they are."""
+    has_own_model: bool = True
+    """Whether `model` was chosen for this session, else it is the settings'."""
+
+
+class _Beginning(TypedDict):
+    """What `turn_queued` and `turn_started` tell."""
+
+    prompt: str
+    model: str
+    mode: Mode
+    agent: str
+
+
+class RunningTurn:
+    """A turn that waits or runs. Its session owns the task and awaits it when it closes."""
+
+    def __init__(self, turn_id: str, request: TurnRequest, subscriber: Subscriber) -> None:
+        self.turn_id = turn_id
+        self.request = request
+        self.subscriber = subscriber
+        self.cancel_requested = False
+        self.prompt = ""
+        """As it may be shown to anyone; empty until the turn runs, or waits."""
+        self.turn: Turn | CommandTurn | None = None
+        self.task: asyncio.Task[TurnResult] | None = None
+        self._interruptible = False
+
+    def cancel(self) -> bool:
+        """Stop the turn; it still returns its result. False when it is over, or too late."""
+        if self.task is None or self.task.done() or (self.turn and self.turn.closing):
+            return False
+        if not self.cancel_requested:
+            self.cancel_requested = True
+            if self._interruptible:
+                self.task.cancel()
+        return True
+
+    def begin(self) -> None:
+        """The task runs now: from here on a cancel reaches it as an exception. Raises one that came before."""
+        self._interruptible = True
+        if self.cancel_requested:
+            raise asyncio.CancelledError
+
+
+class Session:
+    """One conversation. All its methods belong to the event loop's thread."""
+
+    def __init__(self, parts: SessionParts) -> None:
+        self.id = parts.id
+        self.name = parts.name
+        self.working_directory = parts.working_directory
+        self.agent = parts.agent
+        self.model = parts.model
+        self.created_at: datetime = now()
+        self.updated_at: datetime = self.created_at
+        self.usage = Usage()
+        self.messages: list[Message] = []
+        self.permissions = parts.surroundings.permissions
+        self._parts = parts
+        keeper = parts.surroundings.checkpointer
+        self._checkpoints = keeper if isinstance(keeper, Checkpoints) else None
+        self._has_own_model = parts.has_own_model
+        self._endpoint: object = None
+        self._models: dict[str, Model] = {}
+        self._stream = EventStream(flush_interval_s=parts.limits.stream_flush_s)
+        self._turns: list[RunningTurn] = []
+        self._one_at_a_time = asyncio.Lock()
+        self._taken_back: list[Checkpoint] = []
+        """What brings again the turns that were taken back, until the next turn."""
+
+    @property
+    def metadata(self) -> dict[str, int | float | None]:
+        """What a saved session tells of itself; a cost that is not known is None."""
+        return {"tokens_used": self.usage.total_tokens, "cost_usd": self.usage.cost_usd}
+
+    @property
+    def last_seq(self) -> int:
+        """The number of the last event that was delivered; 0 before the first."""
+        return self._stream.last_seq
+
+    @property
+    def running(self) -> RunningTurn | None:
+        """The turn that runs now."""
+        return next((each for each in self._turns if each.turn is not None), None)
+
+    @property
+    def waiting(self) -> Sequence[RunningTurn]:
+        """The turns that wait, in their order."""
+        return [each for each in self._turns if each.turn is None]
+
+    # Turns
+
+    def start_turn(self, request: TurnRequest, subscriber: Subscriber) -> RunningTurn:
+        """Start a turn, or queue it behind the one that runs.
+
+        Raises `ModelError` where the turn's model cannot be had at all, `SessionError` for a mode that is not allowed.
+        """
+        self.permissions.check_mode(request.mode)
+        model = self._model(request.model or self.model)
+        turn = RunningTurn(f"turn-{uuid4().hex[:12]}", request, subscriber)
+        self._turns.append(turn)
+        turn.task = asyncio.create_task(self._take_turn(turn, model))
+        return turn
+
+    def set_model(self, name: str) -> None:
+        """Use another model from the next turn on. Raises `ModelError` where it cannot be had."""
+        self._model(name)
+        self.model = name
+        self._has_own_model = True
+
+    def cancel(self, turn_id: str | None = None) -> bool:
+        """Cancel the turn of that id, else the running one; False where there is none to cancel."""
+        if turn_id is None:
+            running = self.running or next(iter(self._turns), None)
+            return running.cancel() if running else False
+        return any(each.cancel() for each in self._turns if each.turn_id == turn_id)
+
+    # Going back
+
+    @property
+    def checkpoints(self) -> Sequence[Checkpoint]:
+        """What can be gone back to, the oldest first."""
+        return self._checkpoints.all() if self._checkpoints else ()
+
+    async def diff(self, checkpoint: Checkpoint) -> list[FileDiff]:
+        """What differs from one of this session's checkpoints to now. Raises `SessionError` (`checkpoint_failed`)."""
+        try:
+            found = await self._own_checkpoints().diff(checkpoint)
+            secrets = self._parts.surroundings.secrets
+            return [replace(each, patch=await secrets.masked(each.patch, each.path.name)) for each in found]
+        except SnapshotError as error:
+            raise checkpoint_failed(error) from None
+
+    async def restore(self, checkpoint: Checkpoint, wanted: Wanted) -> Restored:
+        """Go back to one of this session's checkpoints; turns that are asked for meanwhile wait.
+
+        Raises `SessionError`: `turn_running`, or `checkpoint_failed`, and then nothing has happened.
+        """
+        self._own_checkpoints()
+        self._check_idle()
+        async with self._one_at_a_time:
+            return await self._go_back(checkpoint, wanted)
+
+    async def undo(self) -> Restored:
+        """Take back the last turn: its files and its part of the conversation. Raises `SessionError` as `restore`."""
+        self._check_idle()
+        async with self._one_at_a_time:
+            return await self.take_back()
+
+    async def take_back(self) -> Restored:
+        """See `CommandSession`."""
+        found = last_turn(self._own_checkpoints(), self.messages)
+        if found is None:
+            raise SessionError("There is no turn to take back.", kind="nothing_to_undo")
+        checkpoint, has_files = found
+        done = await self._go_back(checkpoint, Wanted(files=has_files, conversation=True))
+        done.was_not_kept = not has_files and checkpoint.turn_id in self._own_checkpoints().not_kept
+        if undo := self._own_checkpoints().find(done.undo_checkpoint_id):
+            self._taken_back.append(undo)
+        return done
+
+    async def bring_again(self) -> Restored:
+        """See `CommandSession`."""
+        if not self._taken_back:
+            raise SessionError("Nothing was taken back since the last turn.", kind="nothing_to_redo")
+        undo = self._taken_back[-1]
+        done = await self._go_back(undo, Wanted(files=bool(undo.snapshot), conversation=True))
+        self._taken_back.pop()
+        return done
+
+    def shown(self, path: Path) -> str:
+        """See `CommandSession`."""
+        return self._parts.surroundings.workspace.shown(path)
+
+    def _check_idle(self) -> None:
+        if self._turns or self._one_at_a_time.locked():
+            raise SessionError("A turn is running; cancel it, or wait for its end.", kind="turn_running")
+
+    async def _go_back(self, checkpoint: Checkpoint, wanted: Wanted) -> Restored:
+        around = self._parts.surroundings
+        try:
+            return await go_back(self._own_checkpoints(), checkpoint, wanted, self.messages)
+        except SnapshotError as error:
+            raise checkpoint_failed(error) from None
+        finally:
+            around.cache.clear()
+            if wanted.conversation:
+                around.reads.forget_all()
+            self.updated_at = now()
+            self._parts.on_change(self.id, "restored")
+
+    def _own_checkpoints(self) -> Checkpoints:
+        if self._checkpoints is None:
+            raise SessionError("This session keeps no checkpoints.", kind="no_checkpoints")
+        return self._checkpoints
+
+    async def close(self) -> None:
+        """Cancel all turns, end all background commands, and wait until they have ended."""
+        for turn in reversed(self._turns):
+            turn.cancel()
+        await asyncio.gather(*(turn.task for turn in self._turns if turn.task), return_exceptions=True)
+        await self._parts.surroundings.processes.background.end_all(self.id)
+        self._parts.surroundings.outputs.clear()
+
+    async def _take_turn(self, turn: RunningTurn, model: Model) -> TurnResult:
+        stop: StopReason = "error"
+        try:
+            turn.begin()
+            if self._turns[0] is not turn:
+                await self._publish_own(turn, TurnQueued(**await self._beginning(turn, model)))
+            async with self._one_at_a_time:
+                return await self._run(turn, model)
+        except asyncio.CancelledError:  # it never came to run
+            stop = "cancelled"
+            return TurnResult(stop_reason=stop, text="", usage=Usage(), iterations=0, files_changed=())
+        finally:
+            if turn.turn is None:
+                await self._tell_that_it_never_ran(turn, model, stop)
+            self._turns.remove(turn)
+            self._stream.flush()
+
+    async def _tell_that_it_never_ran(self, turn: RunningTurn, model: Model, stop: StopReason) -> None:
+        """Every turn begins and ends, in so many words, also one that was taken out of the queue."""
+        await self._publish_own(turn, TurnStarted(**await self._beginning(turn, model)))
+        if stop == "cancelled":
+            await self._publish_own(turn, Cancelled())
+        await self._publish_own(turn, Finished(stop_reason=stop, usage=Usage(), files_changed=()))
+
+    async def _run(self, turn: RunningTurn, model: Model) -> TurnResult:
+        running = turn.turn = await self._made(turn, model)
+        self.permissions.set_turn_mode(turn.request.mode)
+        self._parts.on_change(self.id, "turn_started")
+        try:
+            return await running.run()
+        finally:
+            self.usage = self.usage.plus(running.usage)
+            self.updated_at = now()
+            self.permissions.set_turn_mode(None)
+            self._parts.surroundings.cache.cleanup_expired()
+            self._parts.on_change(self.id, "turn_finished")
+
+    async def _made(self, turn: RunningTurn, model: Model) -> Turn | CommandTurn:
+        async def sink(stamped: Stamped) -> None:
+            await self._stream.publish(stamped, turn.turn_id, turn.subscriber)
+
+        async def own_sink(event: AgentEvent) -> None:
+            await self._publish_own(turn, event)
+
+        command = turn.request.command
+        if command is not None:
+            return CommandTurn(
+                session=self,
+                command=command,
+                beginning=TurnStarted(**await self._beginning(turn, model)),
+                item_id=f"{turn.turn_id}-text",
+                sink=own_sink,
+            )
+        spec = await self._spec(turn, model, await self._take_settings())
+        self._taken_back.clear()
+        return Turn(spec=spec, around=self._parts.surroundings, history=self.messages, sink=sink)
+
+    async def _take_settings(self) -> tuple[str, ...] | None:
+        """Let the settings count as they are now, from this turn on; returns what is to be told of them, None where
+        they cannot change. Raises `ModelError` where they have come to name a model that cannot be had."""
+        if self._parts.take_settings is None:
+            return None
+        taken = await self._parts.take_settings()
+        self._parts = replace(
+            self._parts,
+            limits=taken.limits,
+            make_model=taken.make_model,
+            make_system_prompt=taken.make_system_prompt,
+            surroundings=taken.renewed(self._parts.surroundings),
+        )
+        self.permissions.take(taken.policy, taken.mode)
+        if taken.endpoint != self._endpoint:
+            self._endpoint = taken.endpoint
+            self._models.clear()
+        if not self._has_own_model:
+            self._model(taken.model)  # where it cannot be had, the next turn begins with the one before
+            self.model = taken.model
+        return taken.notices
+
+    async def _spec(self, turn: RunningTurn, model: Model, notices: tuple[str, ...] | None) -> TurnSpec:
+        request, limits, around = turn.request, self._parts.limits, self._parts.surroundings
+        mode = request.mode or self.permissions.mode
+        parts = await expanded(request.parts, around)
+        return TurnSpec(
+            turn_id=turn.turn_id,
+            prompt=await self._shown_prompt(turn),
+            content=await render(
+                parts, around.workspace, around.reads, around.secrets.masked, self.permissions.reading()
+            ),
+            model=model if notices is None else self._model(request.model or self.model),
+            mode=mode,
+            agent=self.agent,
+            system=await around.secrets.masked(self._parts.make_system_prompt(mode)),
+            limits=_limits_of(request, limits.turn),
+            max_output_tokens=limits.max_output_tokens,
+            temperature=limits.temperature,
+            notices=notices or (),
+        )
+
+    def _model(self, name: str) -> Model:
+        """One instance a name: a scripted model keeps its place."""
+        if name not in self._models:
+            self._models[name] = self._parts.make_model(name)
+        return self._models[name]
+
+    async def _beginning(self, turn: RunningTurn, model: Model) -> _Beginning:
+        mode = turn.request.mode or self.permissions.mode
+        return {"prompt": await self._shown_prompt(turn), "model": model.name, "mode": mode, "agent": self.agent}
+
+    async def _shown_prompt(self, turn: RunningTurn) -> str:
+        turn.prompt = await self._parts.surroundings.secrets.masked(turn.request.prompt)
+        return turn.prompt
+
+    async def _publish_own(self, turn: RunningTurn, event: AgentEvent) -> None:
+        await self._stream.publish(Stamped(event=event, iteration=0, total_tokens=0), turn.turn_id, turn.subscriber)
+
+
+def _limits_of(request: TurnRequest, usual: TurnLimits) -> TurnLimits:
+    return TurnLimits(
+        max_iterations=usual.max_iterations if request.max_iterations is None else request.max_iterations,
+        max_tokens=usual.max_tokens if request.max_tokens is None else request.max_tokens,
+        max_budget_usd=usual.max_budget_usd if request.max_budget_usd is None else request.max_budget_usd,
+    )

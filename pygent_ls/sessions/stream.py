@@ -1,0 +1,173 @@
+"""The event stream of a session: events get their numbers, deltas are merged, batches go out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Protocol
+
+from pygent_ls.agent.events import (
+    AgentEvent,
+    PermissionRequested,
+    Stamped,
+    Text,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolProgress,
+    ToolResult,
+)
+from pygent_ls.agent.messages import now
+
+MAX_PENDING_CHARS = 1_000_000
+"""Text that may wait for a subscriber who does not read; beyond that the turn waits for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionEvent:
+    """An event with its place in the session: `seq` rises by one, from 1, without gaps."""
+
+    event: AgentEvent
+    seq: int
+    turn_id: str
+    iteration: int
+    total_tokens: int
+    timestamp: datetime
+
+
+class Subscriber(Protocol):
+    """Where a turn's events go."""
+
+    @property
+    def congested(self) -> bool:
+        """True while what was delivered is still waiting to be read; nothing more is delivered then."""
+        ...
+
+    def deliver(self, events: Sequence[SessionEvent]) -> None:
+        """Take the next events of the turn, in order; must not block."""
+        ...
+
+    async def drained(self) -> None:
+        """Return when it is no longer congested, or gone."""
+        ...
+
+
+@dataclass(slots=True)
+class _Pending:
+    stamped: Stamped
+    turn_id: str
+    subscriber: Subscriber
+    timestamp: datetime
+    contents: list[str] = field(default_factory=list[str])
+    """The pieces of a delta; joined once, when it goes out: joining each with all before it would take a reader that
+    is a million characters behind half a minute."""
+
+
+class EventStream:
+    """Numbers events and delivers them, at most one batch each `flush_interval_s` to each subscriber.
+
+    Adjacent deltas of one item are merged while they wait, so a slow reader gets fewer and larger ones.
+    """
+
+    def __init__(self, *, flush_interval_s: float) -> None:
+        self.last_seq = 0
+        self._interval_s = flush_interval_s
+        self._pending: list[_Pending] = []
+        self._pending_chars = 0
+        self._last_flush = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def publish(self, stamped: Stamped, turn_id: str, subscriber: Subscriber) -> None:
+        """Take an event; waits only while far too much is undelivered."""
+        self._add(_Pending(stamped, turn_id, subscriber, now()))
+        loop = asyncio.get_running_loop()
+        if self._timer is None:
+            wait_s = self._last_flush + self._interval_s - loop.time()
+            if wait_s <= 0 and not subscriber.congested:
+                self.flush()
+                return
+            self._timer = loop.call_later(max(wait_s, 0.0), self._on_timer)
+        if isinstance(stamped.event, PermissionRequested):
+            self.flush()  # the prompt follows at once, and must not overtake the call that it is about
+        elif self._pending_chars > MAX_PENDING_CHARS:
+            await subscriber.drained()
+
+    def flush(self) -> None:
+        """Deliver everything now, congested or not; called when a turn is over, before its response."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        pending, self._pending, self._pending_chars = self._pending, [], 0
+        batches: dict[int, tuple[Subscriber, list[SessionEvent]]] = {}
+        for each in pending:
+            _, events = batches.setdefault(id(each.subscriber), (each.subscriber, []))
+            events.append(self._numbered(each))
+        for subscriber, events in batches.values():
+            subscriber.deliver(events)
+        self._last_flush = asyncio.get_running_loop().time()
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        if any(each.subscriber.congested for each in self._pending):
+            self._timer = asyncio.get_running_loop().call_later(self._interval_s, self._on_timer)
+        else:
+            self.flush()
+
+    def _add(self, new: _Pending) -> None:
+        event = new.stamped.event
+        self._pending_chars += _chars(event)
+        last = self._pending[-1] if self._pending else None
+        if last and last.turn_id == new.turn_id and _continues(last.stamped.event, event):
+            last.stamped = replace(new.stamped, event=last.stamped.event)
+        else:
+            self._pending.append(last := new)
+        match event:
+            case TextDelta(content=content) | ThinkingDelta(content=content) | ToolProgress(content=content):
+                last.contents.append(content)
+            case _:
+                pass
+
+    def _numbered(self, each: _Pending) -> SessionEvent:
+        self.last_seq += 1
+        return SessionEvent(
+            event=_joined(each.stamped.event, each.contents),
+            seq=self.last_seq,
+            turn_id=each.turn_id,
+            iteration=each.stamped.iteration,
+            total_tokens=each.stamped.total_tokens,
+            timestamp=each.timestamp,
+        )
+
+
+def _continues(last: AgentEvent, new: AgentEvent) -> bool:
+    """Whether both are deltas of one item."""
+    match last, new:
+        case (TextDelta(), TextDelta()) | (ThinkingDelta(), ThinkingDelta()):
+            return last.item_id == new.item_id
+        case ToolProgress(), ToolProgress():
+            return last.tool_id == new.tool_id
+        case _:
+            return False
+
+
+def _joined(event: AgentEvent, contents: Sequence[str]) -> AgentEvent:
+    match event:
+        case TextDelta() | ThinkingDelta() | ToolProgress() if len(contents) > 1:
+            return replace(event, content="".join(contents))
+        case _:
+            return event
+
+
+def _chars(event: AgentEvent) -> int:
+    """What an event weighs while it waits; the small ones weigh nothing."""
+    match event:
+        case TextDelta(content=content) | ThinkingDelta(content=content) | ToolProgress(content=content):
+            return len(content)
+        case Text(content=content) | Thinking(content=content):
+            return len(content)
+        case ToolResult(content=content, changes=changes):
+            return len(content) + sum(len(each.patch) for each in changes)
+        case _:
+            return 0

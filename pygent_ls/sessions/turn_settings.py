@@ -1,0 +1,46 @@
+"""What the settings say when a turn begins."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from pygent_ls.agent.guard import Surroundings
+from pygent_ls.agent.limits import TurnLimits
+from pygent_ls.agent.model import Model
+from pygent_ls.agent.permissions import Mode, Policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What bounds a turn; values of the settings."""
+
+    turn: TurnLimits
+    max_output_tokens: int
+    temperature: float
+    stream_flush_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnSettings:
+    """The settings at one moment; the turn keeps them to its end."""
+
+    model: str
+    """Of a session that has chosen none."""
+    mode: Mode
+    """Likewise."""
+    limits: Limits
+    policy: Policy
+    endpoint: object
+    """What a model is made with beside its name: where it changes, models are made anew."""
+    make_model: Callable[[str], Model]
+    """Raises `ModelError` for a name that no provider takes."""
+    make_system_prompt: Callable[[Mode], str]
+    renewed: Callable[[Surroundings], Surroundings]
+    """A session's surroundings with what the settings say of them; its own memory stays."""
+    notices: tuple[str, ...] = ()
+    """For the user, when the turn begins."""
+
+
+TakeSettings = Callable[[], Awaitable[TurnSettings]]
+"""Asks the user first where a workspace's settings need it; when cancelled, nothing has been taken."""

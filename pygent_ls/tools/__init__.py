@@ -1,0 +1,1 @@
+"""The abilities that the model is offered; each is declared where it is written."""

@@ -1,0 +1,87 @@
+"""The tool that asks the user."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from pygent_ls.agent.asker import Answered, CannotAsk, Choice, NotAnswered
+from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, one_line, tool, visible
+from pygent_ls.errors import ToolError
+
+MAX_CHOICES = 9
+"""Of a question: what a person takes in at once, and a terminal's digits."""
+
+MAX_TITLE_CHARS = 80
+"""Of a choice: editors show it on a button, or in one line of a list."""
+
+
+class ChoiceArgument(BaseModel):
+    """A choice as the model writes it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: Annotated[str, Field(min_length=1, description="A few words, as on a button.")]
+    description: Annotated[str, Field(description="What choosing it means.")] = ""
+
+
+def _from_text(value: Any) -> Any:
+    """Models write a plain text for a choice that needs no description."""
+    return {"title": value} if isinstance(value, str) else value
+
+
+AnyChoice = Annotated[ChoiceArgument, BeforeValidator(_from_text)]
+
+
+@tool(
+    risk=ToolRisk.LOW,
+    category=ToolCategory.AGENT,
+    kind="other",
+    title="Ask: {question}",
+    timeout_s=None,
+)
+async def ask_user(
+    context: ToolContext,
+    question: Annotated[str, Field(min_length=1, description="One question, with what the user needs to answer it.")],
+    choices: Annotated[
+        list[AnyChoice] | None,
+        Field(max_length=MAX_CHOICES, description="The answers to choose from; give some wherever you can."),
+    ] = None,
+) -> str:
+    """Ask the user a question and wait for the answer.
+
+    For what only they can decide and what would change what you do next: which of two ways to go, a name, a missing
+    fact. Not for permission, which is asked by itself, and not for what you can find out. They may answer in their own
+    words instead of choosing.
+
+    Raises:
+        ToolError: the choices are not told apart by their titles, or nobody can be asked.
+    """
+    offered = [
+        Choice(title=_title(each.title), description=visible(each.description).strip()) for each in choices or ()
+    ]
+    titles = [each.title for each in offered]
+    if not all(titles) or len({title.casefold() for title in titles}) < len(titles):
+        raise ToolError("Every choice needs a title of its own. Ask again with titles that differ.")
+    text = visible(question).strip()
+    if not text:
+        raise ToolError("The question is empty.")
+    match await context.ask_user(text, offered):
+        case Answered(choice=choice, text=words) if choice and words:
+            return f"The user chose: {choice}\nThey added: {words}"
+        case Answered(choice=choice) if choice:
+            return f"The user chose: {choice}"
+        case Answered(text=words):
+            return f"The user answered: {words}"
+        case NotAnswered():
+            return (
+                "The user did not answer. Do not ask the same again: go on with what is most likely right and say what "
+                "you assumed, or end your turn with the question."
+            )
+        case CannotAsk(reason=reason):
+            raise ToolError(reason)
+
+
+def _title(text: str) -> str:
+    return one_line(text, MAX_TITLE_CHARS)

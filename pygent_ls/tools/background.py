@@ -1,0 +1,73 @@
+"""Commands in the background: read them, write to them, end them. `shell` starts them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.workspace import BackgroundState
+
+MAX_WAIT_S = 600.0
+"""Longest that a call may wait for a command: ten minutes."""
+
+ShellId = Annotated[str, Field(min_length=1, description="What shell returned.")]
+
+
+@tool(
+    risk=ToolRisk.LOW,
+    category=ToolCategory.SHELL,
+    kind="read",
+    title="Read {shell_id}",
+    read_only=True,
+    timeout_s=None,
+)
+async def shell_output(
+    context: ToolContext,
+    shell_id: ShellId,
+    wait_s: Annotated[float, Field(ge=0, le=MAX_WAIT_S, description="Seconds to wait for it to end.")] = 0,
+) -> str:
+    """Return what a background command has written since it was last read, and whether it still runs.
+
+    Raises:
+        ToolError: there is no such command.
+    """
+    return _told(await context.processes.background.read(context.session_id, shell_id, wait_s))
+
+
+@tool(risk=ToolRisk.HIGH, category=ToolCategory.SHELL, kind="execute", title="Write to {shell_id}: {text}")
+async def shell_input(
+    context: ToolContext,
+    shell_id: ShellId,
+    text: Annotated[str, Field(min_length=1, description="The text; end it with a line feed to send a line.")],
+) -> str:
+    """Write to the standard input of a background command.
+
+    Raises:
+        ToolError: there is no such command, it has ended, or it does not read.
+    """
+    await context.processes.background.write(context.session_id, shell_id, text)
+    return f"Wrote {len(text)} characters to {shell_id}."
+
+
+@tool(risk=ToolRisk.LOW, category=ToolCategory.SHELL, kind="execute", title="End {shell_id}")
+async def shell_kill(context: ToolContext, shell_id: ShellId) -> str:
+    """End a background command and all that it started, and return what it wrote that was not read yet.
+
+    Raises:
+        ToolError: there is no such command.
+    """
+    return _told(await context.processes.background.end(context.session_id, shell_id))
+
+
+def _told(state: BackgroundState) -> str:
+    output = state.output.rstrip("\n") or "(nothing new)"
+    if state.exit_code is None:
+        ending = "still running"
+    elif state.exit_code < 0:
+        ending = f"ended by signal {-state.exit_code}"
+    else:
+        ending = f"exit code {state.exit_code}"
+    left_out = f"; {state.omitted_chars} characters in the middle were left out" if state.omitted_chars else ""
+    return f"{output}\n[{ending}{left_out}]"

@@ -1,0 +1,99 @@
+"""Finding where a symbol is defined: ripgrep finds where it stands, a syntax tree tells whether it is defined there."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import PurePosixPath
+from typing import Annotated
+
+from pydantic import Field
+
+from pygent_ls.agent.reading_rules import left_out
+from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.errors import ToolError
+from pygent_ls.tools.grammars import LANGUAGES, definitions_in
+from pygent_ls.tools.ripgrep import Line, places
+from pygent_ls.tools.search import search_all
+
+MAX_FILES_PARSED = 300
+"""Files that mention a name; a parse takes about a millisecond for each 100 kB."""
+
+MAX_SHOWN = 50
+
+MAX_LINE_CHARS = 200
+
+_LOOKS_LIKE = (
+    r"\b(?:def|class|function|func|fn|fun|sub|proc|struct|enum|trait|interface|type|typedef|module|namespace|macro|"
+    r"const|let|var|val|local|static|#define|define|object|record|protocol|extension)\b[^=(]*\b{name}\b"
+    r"|^\s*(?:export\s+)?{name}\s*(?:=|:=|\(\)\s*\{{|:)"
+)
+"""How definitions look in most languages."""
+
+
+@tool(
+    risk=ToolRisk.LOW,
+    category=ToolCategory.SEARCH,
+    kind="search",
+    title="Find the definition of {symbol} {path}",
+    read_only=True,
+    ttl_s=30,
+)
+async def find_definition(
+    context: ToolContext,
+    symbol: Annotated[str, Field(min_length=1, description="A name, or a qualified one: `area`, `Shape.area`.")],
+    path: Annotated[str, Field(description="The folder or file to search; left out: the workspace.")] = ".",
+) -> str:
+    """Find where a function, class, type, constant or the like is defined. Unsaved changes count.
+
+    Each result is `path:line: kind: text`. Python, JavaScript, TypeScript, Go, Rust, C, C++, Java, Ruby and Lua are
+    told by their syntax; in other files what looks like a definition is given as a guess.
+
+    Raises:
+        ToolError: there is no such path, or the symbol is no name.
+    """
+    name = re.split(r"::|[.#:]", symbol.strip())[-1]
+    if not re.fullmatch(r"[^\W\d][\w$]*[?!]?|\$[\w$]+", name):
+        raise ToolError(f"{symbol!r} is not a name. Use grep_search to find other text.")
+    confirmed: list[str] = []
+    guesses: list[str] = []
+    n_skipped = n_withheld = 0
+    for place in await places(context, path):
+        pattern = rf"(?:^|[^\w$]){re.escape(name)}(?:$|[^\w$])"
+        matches = await search_all(context, place, pattern, (), "")
+        n_withheld += matches.n_withheld
+        for count, file in enumerate(sorted(matches.lines)):
+            full, suffix = place.folder / file, PurePosixPath(file).suffix
+            shown = context.workspace.shown(full)
+            if suffix in LANGUAGES and count < MAX_FILES_PARSED:
+                text = (await context.peek(full)).text
+                found = await asyncio.to_thread(definitions_in, text, suffix, name)
+                confirmed += [f"{shown}:{each.line}: {each.kind}: {each.text[:MAX_LINE_CHARS]}" for each in found]
+            elif suffix not in LANGUAGES:
+                guesses += [_told(shown, line) for line in matches.lines[file] if _looks_defined(line, name)]
+            else:
+                n_skipped += 1
+    return "\n".join([_result(symbol, confirmed, guesses, n_skipped), *left_out(n_withheld)])
+
+
+def _told(shown: str, line: Line) -> str:
+    return f"{shown}:{line.number}: guess: {line.text.strip()[:MAX_LINE_CHARS]}"
+
+
+def _looks_defined(line: Line, name: str) -> bool:
+    return re.search(_LOOKS_LIKE.replace("{name}", re.escape(name)).replace("{{", "{"), line.text) is not None
+
+
+def _result(symbol: str, confirmed: list[str], guesses: list[str], n_skipped: int) -> str:
+    definite = [line for line in confirmed if ": declaration: " not in line]
+    lines = (definite + [line for line in confirmed if ": declaration: " in line]) or guesses
+    if not lines:
+        return f"No definition of {symbol} was found. grep_search shows where it is used."
+    notes: list[str] = []
+    if not confirmed:
+        notes.append("[These are guesses by how the lines look; nothing parsed them.]")
+    if len(lines) > MAX_SHOWN:
+        notes.append(f"[{len(lines) - MAX_SHOWN} more left out: name a folder as `path`.]")
+    if n_skipped:
+        notes.append(f"[{n_skipped} files that mention it were not parsed: name a folder as `path`.]")
+    return "\n".join([*lines[:MAX_SHOWN], *notes])

@@ -1,0 +1,38 @@
+"""The tool that tells what the editor shows as wrong."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from pygent_ls.agent.editor_text import problems_text
+from pygent_ls.agent.reading_rules import is_withheld, left_out
+from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, tool
+
+
+@tool(risk=ToolRisk.LOW, category=ToolCategory.SEARCH, kind="read", title="Look at the problems {path}", read_only=True)
+async def diagnostics(
+    context: ToolContext,
+    path: Annotated[str | None, Field(description="A file, or a folder for all below it.")] = None,
+) -> str:
+    """List the errors and warnings that the user's editor shows, of compilers, linters and language servers.
+
+    It tells what the editor passed on, and runs nothing. After an edit give the editor's checkers a moment, or run the
+    project's own with run_tests or shell.
+
+    Raises:
+        ToolError: the path is outside the workspace.
+    """
+    scope = None if path is None else context.workspace.resolve(path)
+    told = await context.editor.problems()
+    if told is None:
+        return context.editor.why_silent
+    below = [file for file in told if scope is None or scope in (file.path, *file.path.parents)]
+    found = [file for file in below if not is_withheld(context, file.path)]
+    if scope is not None and not below:
+        return (
+            f"The editor has told nothing about {context.workspace.shown(scope)}: it may be clean, or not checked. "
+            "run_tests, or a linter by shell, would tell."
+        )
+    return "\n".join([problems_text(found, context.workspace.shown), *left_out(len(below) - len(found))])

@@ -1,0 +1,137 @@
+"""Creating and editing text files. These tools plan; the plan is shown to the user, then applied."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+from pydantic import Field
+
+from pygent_ls.agent.diffs import split_lines, unified_diff
+from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.workspace import MISSING, Document, EditPlan, TextEncoding, WriteText
+from pygent_ls.errors import ToolError
+from pygent_ls.tools.matching import name_lines, replace, with_line_endings_of
+
+
+@tool(
+    risk=ToolRisk.MEDIUM,
+    category=ToolCategory.FILESYSTEM,
+    kind="edit",
+    title="Edit {path}",
+    plans_edit=True,
+)
+async def edit_file(
+    context: ToolContext,
+    *,
+    path: Annotated[str, Field(description="The file.")],
+    old: Annotated[
+        str, Field(description="The text to replace, exactly as in the file, indentation included; it must be unique.")
+    ],
+    new: Annotated[str, Field(description="The text that takes its place; empty to delete it.")],
+    all: Annotated[bool, Field(description="Replace every occurrence of `old`.")] = False,
+) -> EditPlan:
+    """Replace text in a file.
+
+    `old` must occur exactly once, unless `all` is true: take in enough lines around the change to make it unique. Do
+    not put read_file's line numbers into `old` or `new`. Line endings and encoding stay as they are in the file.
+
+    Raises:
+        StaleDocumentError: the file is not as the model last read it.
+        ToolError: `old` is not there, or more than once; the message quotes the nearest text, or names the lines.
+    """
+    document = await context.read_to_edit(path)
+    name = context.workspace.shown(document.path)
+    if not document.text and old:
+        raise ToolError(f"{name} is empty, so there is nothing to replace. Use create_file with overwrite to fill it.")
+    replaced = await asyncio.to_thread(replace, document.text, old, new, name=name, every=all)
+    count = len(replaced.lines)
+    if count > 1 and not context.reads.knows(document.path):
+        raise ToolError(
+            f"`old` occurs {count} times in {name}, at {name_lines(replaced.lines)}, and you have not read the file. "
+            "Read it before you replace them all."
+        )
+    plural = "replacement" if count == 1 else "replacements"
+    write = await asyncio.to_thread(rewrite, document, replaced.text, name)
+    return EditPlan(
+        label=f"Edit {name}",
+        operations=(write,),
+        result=f"Edited {name}: {changed_lines(write)}; {count} {plural} at {name_lines(replaced.lines)}.",
+    )
+
+
+@tool(
+    risk=ToolRisk.MEDIUM,
+    category=ToolCategory.FILESYSTEM,
+    kind="edit",
+    title="Create {path}",
+    plans_edit=True,
+)
+async def create_file(
+    context: ToolContext,
+    *,
+    path: Annotated[str, Field(description="The new file; folders that are missing are made.")],
+    content: Annotated[str, Field(description="The whole text.")],
+    overwrite: Annotated[bool, Field(description="Replace the whole text of a file that exists.")] = False,
+) -> EditPlan:
+    """Create a text file. To change a part of a file that exists, use edit_file.
+
+    Raises:
+        StaleDocumentError: the file that is to be overwritten is not as the model last read it.
+        ToolError: the file exists, or cannot hold the text.
+    """
+    if path.endswith("/"):
+        raise ToolError(f"{path} names a folder. Give the path of a file; its folders are made with it.")
+    resolved = context.workspace.resolve(path)
+    name = context.workspace.shown(resolved)
+    n_lines = len(split_lines(content))
+    if await context.workspace.stamp(resolved) == MISSING:
+        check_encodable(content, TextEncoding(), name)
+        new = WriteText(path=resolved, before=None, text=content)
+        return EditPlan(label=f"Create {name}", operations=(new,), result=f"Created {name}: {_lines(n_lines)}.")
+    if not overwrite:
+        raise ToolError(
+            f"{name} already exists. Change a part of it with edit_file, or set `overwrite` to replace all of it."
+        )
+    document = await context.read_to_edit(path)
+    text = with_line_endings_of(document.text, content)
+    if text == document.text:
+        raise ToolError(f"{name} already holds exactly this text; there is nothing to change.")
+    write = await asyncio.to_thread(rewrite, document, text, name)
+    return EditPlan(
+        label=f"Overwrite {name}",
+        operations=(write,),
+        result=f"Overwrote {name}: {changed_lines(write)}; it has {_lines(n_lines)} now.",
+    )
+
+
+def check_encodable(text: str, encoding: TextEncoding, name: str) -> None:
+    """Raises `ToolError` where the encoding lacks a character; before the user is asked, not after."""
+    try:
+        encoding.encode(text)
+    except UnicodeEncodeError as error:
+        character = ascii(text[error.start])
+        raise ToolError(
+            f"{name} is encoded in {encoding.name}, which has no character {character}. Write it another way; nothing "
+            "was changed."
+        ) from None
+
+
+def rewrite(document: Document, text: str, name: str) -> WriteText:
+    """The document shall hold the text, in its own encoding; `name` is what the workspace shows.
+
+    Raises `ToolError` where the encoding lacks a character. Takes milliseconds for a long document.
+    """
+    check_encodable(text, document.encoding, name)
+    diff = unified_diff(document.text, text, name)
+    return WriteText(path=document.path, before=document, text=text, encoding=document.encoding, diff=diff)
+
+
+def changed_lines(write: WriteText) -> str:
+    """How many lines an edit adds and removes, as results say it."""
+    assert write.diff is not None, "made by `rewrite`"
+    return f"+{write.diff.added} −{write.diff.removed} lines"
+
+
+def _lines(count: int) -> str:
+    return f"{count} line" if count == 1 else f"{count} lines"

@@ -1,0 +1,58 @@
+"""Which of the files that changed in a repository may be shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pygent_ls.agent.reading_rules import is_withheld
+from pygent_ls.agent.tool import ToolContext
+from pygent_ls.errors import ToolError
+from pygent_ls.tools.git_program import Repository, failure, read_git
+
+MAX_PATHS_CHARS = 100_000
+"""Most that the names of files may take as arguments of one program: systems take no more than a few times that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What a difference is limited to."""
+
+    paths: Sequence[str]
+    """Files, or one folder, as git's pathspecs; none where nothing may be shown."""
+    n_withheld: int = 0
+    """Changed files that a rule keeps from being read."""
+
+
+async def changed_and_shown(context: ToolContext, repository: Repository, asked: Sequence[str], below: Path) -> Shown:
+    """What may be shown of a difference; `asked` are the arguments that say which one, a revision the last.
+
+    Raises `ToolError` for a revision that is no commit: files would go by other names in it, or by none.
+    """
+    if not context.reading.rules:
+        return Shown(paths=(str(below),))
+    revision = asked[-1] if asked[-1] != "--end-of-options" else ""
+    for each in filter(None, re.split(r"\.{2,3}", revision)):
+        wanted = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{each}^{{commit}}")
+        if (await read_git(context, repository, *wanted)).exit_code:
+            raise ToolError(f"{each!r} is no commit or branch. While rules keep files from being read, name one.")
+    listed = ("diff", "--name-only", "--no-renames", "-z", "--ignore-submodules=dirty", "--no-ext-diff")
+    result = await read_git(context, repository, *listed, *asked, "--", str(below))
+    if result.exit_code:
+        raise ToolError(failure(result, "git diff failed"))
+    names = list(filter(None, result.stdout.split("\0")))
+    withheld = [name for name in names if is_withheld(context, repository.top / name)]
+    if not withheld and not is_withheld(context, below):
+        return Shown(paths=(str(below),))
+    kept = set(names) - set(withheld)
+    paths = [name for name in names if name in kept and not _holds_any(name, withheld)]
+    if sum(map(len, paths)) > MAX_PATHS_CHARS:
+        raise ToolError(f"{len(paths)} files changed, and rules keep others from being read. Name a folder as `path`.")
+    return Shown(paths=paths, n_withheld=len(withheld))
+
+
+def _holds_any(name: str, withheld: Sequence[str]) -> bool:
+    """Whether a name would stand for others, too: of a file that has become a folder."""
+    return any(each.startswith(f"{name}/") for each in withheld)

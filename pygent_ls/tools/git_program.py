@@ -1,0 +1,225 @@
+"""The git program, run for a tool: no pager, no prompt, no credential in what it says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pygent_ls.agent.tool import ToolContext
+from pygent_ls.agent.workspace import MISSING, ProcessResult, ProcessSpec
+from pygent_ls.errors import ToolError
+from pygent_ls.tools.ripgrep import kind_on_disk
+
+READ_TIMEOUT_S = 50.0
+"""Shorter than a tool's own limit, so that the model hears what took so long."""
+
+WRITE_TIMEOUT_S = 600.0
+"""Hooks may run a whole test suite, and a push may carry a large history."""
+
+MAX_OUTPUT_CHARS = 400_000
+
+QUIET: Mapping[str, str] = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "",
+    "SSH_ASKPASS": "",
+    "SSH_ASKPASS_REQUIRE": "never",
+    "GCM_INTERACTIVE": "never",
+    "GIT_EDITOR": ":",
+    "GIT_SEQUENCE_EDITOR": ":",
+    "GIT_MERGE_AUTOEDIT": "no",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "LC_ALL": "C.UTF-8",
+}
+"""Nobody is there to type a password or a message, and a path is a name, not a pattern. Messages are in English."""
+
+READ_ONLY: Mapping[str, str] = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+}
+"""Nothing is written, and nothing is fetched, which would start what the repository says."""
+
+INERT: Mapping[str, str] = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": "/dev/null",
+    "core.quotePath": "false",
+    "color.ui": "false",
+    "diff.noprefix": "false",
+    "diff.mnemonicPrefix": "false",
+    "diff.submodule": "short",
+    "log.showSignature": "false",
+    "safe.bareRepository": "explicit",
+    "submodule.recurse": "false",
+}
+"""Settings of a repository that would run a program, or change what is parsed. External differences and textconv are
+switched off by options."""
+
+_FILTER = re.compile(r"(filter\..*)\.(clean|smudge|process)", re.DOTALL)
+_LFS = re.compile(r"git-lfs (?:clean|smudge|filter-process)[ \w%-]*")
+"""What `git lfs install --local` writes: the only filter that a repository may bring along."""
+
+_USER_INFO = re.compile(r"\b([a-z][a-z0-9+.-]*://)([^\s/'\"<>]+)@", re.IGNORECASE)
+
+_IN_PROGRESS = {
+    "MERGE_HEAD": "a merge",
+    "rebase-merge": "a rebase",
+    "rebase-apply": "a rebase",
+    "CHERRY_PICK_HEAD": "a cherry-pick",
+    "REVERT_HEAD": "a revert",
+    "BISECT_LOG": "a bisection",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repository:
+    """A repository with a work tree."""
+
+    top: Path
+    """The root of the work tree."""
+    own: Path
+    """Where this work tree's HEAD and index are."""
+    common: Path
+    """Where references and configuration are; the same unless the work tree is a linked one."""
+    settings: Mapping[str, str]
+    """What makes the repository's own configuration inert."""
+    config_files: tuple[Path, ...]
+
+
+def without_secrets(text: str) -> str:
+    """The text with `user:password@` and tokens in URLs masked; the user name of ssh is none."""
+
+    def masked(found: re.Match[str]) -> str:
+        is_secret = ":" in found[2] or found[1].lower().startswith("http")
+        return f"{found[1]}***@" if is_secret else found[0]
+
+    return _USER_INFO.sub(masked, text)
+
+
+def plain_name(value: str, what: str) -> str:
+    """A branch, revision or remote as git may be given it. Raises `ToolError` for what would be an option."""
+    if not value.strip():
+        raise ToolError(f"`{what}` is empty; leave it out, or give a name.")
+    if value.startswith("-") or any(character < " " for character in value):
+        raise ToolError(f"{value!r} cannot be a {what}: it begins with `-`, or holds a control character.")
+    return value
+
+
+async def folder_of(context: ToolContext, path: str | None) -> Path:
+    """The folder to run git in for a path of the model's: the first workspace folder where there is none."""
+    workspace = context.workspace
+    if path is None:
+        return workspace.resolve(".")
+    resolved = workspace.resolve(path, follow=False)
+    if resolved in workspace.folders or await kind_on_disk(context, resolved) == "folder":
+        return resolved
+    for folder in resolved.parents:
+        if folder in workspace.folders or await workspace.stamp(folder) != MISSING:
+            return folder
+    return resolved.parent
+
+
+async def repository_of(context: ToolContext, path: str | None = None) -> Repository:
+    """The repository that holds the path. Raises `ToolError` where there is none, or no git."""
+    folder = await folder_of(context, path)
+    asked = ("rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir")
+    result = await _run(context, folder, asked, _environment(READ_ONLY, INERT), READ_TIMEOUT_S)
+    if result.exit_code:
+        name = context.workspace.shown(folder)
+        if "not a git repository" in result.stderr:
+            where = "The workspace folder" if name == "." else name
+            raise ToolError(f"{where} is not in a git repository. `git init` in a shell makes one.")
+        raise ToolError(failure(result, f"git cannot use the repository of {name}"))
+    lines = result.stdout.rstrip("\n").split("\n")
+    if len(lines) != 3:
+        raise ToolError("The repository's path holds a line break, which this tool cannot handle.")
+    top, own, common = (folder / line for line in lines)
+    settings, config_files = await _inert(context, top)
+    return Repository(top=top, own=own, common=common, settings=settings, config_files=config_files)
+
+
+async def _inert(context: ToolContext, top: Path) -> tuple[dict[str, str], tuple[Path, ...]]:
+    """What makes the repository's filters inert besides `INERT`, and the files that its configuration is in."""
+    args = ("config", "--null", "--show-scope", "--show-origin", "--list")
+    result = await _run(context, top, args, _environment(READ_ONLY, INERT), READ_TIMEOUT_S)
+    fields = result.stdout.split("\0")
+    settings = dict(INERT)
+    files: dict[Path, None] = {}
+    for scope, origin, entry in zip(fields[0::3], fields[1::3], fields[2::3], strict=False):
+        if origin.startswith("file:"):
+            files[top / origin.removeprefix("file:")] = None
+        key, _, value = entry.partition("\n")
+        found = _FILTER.fullmatch(key)
+        if found and scope in ("local", "worktree") and not _LFS.fullmatch(value):
+            settings |= {f"{found[1]}.{name}": "" for name in ("clean", "smudge", "process")}
+            settings[f"{found[1]}.required"] = "false"
+    return settings, tuple(files)
+
+
+async def read_git(context: ToolContext, repository: Repository, *args: str) -> ProcessResult:
+    """Run a command that only reads, with all that the repository could run switched off."""
+    return await _run(context, repository.top, args, _environment(READ_ONLY, repository.settings), READ_TIMEOUT_S)
+
+
+async def write_git(
+    context: ToolContext, repository: Repository, *args: str, settings: Mapping[str, str] | None = None
+) -> ProcessResult:
+    """Run a command as the user would: with their configuration and hooks. Raises `ToolError` on a timeout."""
+    return await _run(context, repository.top, args, _environment({}, settings or {}), WRITE_TIMEOUT_S)
+
+
+async def depend_on_references(context: ToolContext, repository: Repository) -> None:
+    """The result holds while HEAD, the branches and the configuration stay; called before they are read."""
+    files = [repository.own / "HEAD", repository.common / "packed-refs", repository.common / "shallow"]
+    for file in (*files, *repository.config_files):
+        context.dependencies[file] = await context.workspace.stamp(file)
+    for folder in {repository.common / "refs", repository.common / "reftable", repository.own / "refs"}:
+        await context.depend_on_tree(folder)
+
+
+async def depend_on_files(context: ToolContext, repository: Repository, below: Path) -> None:
+    """The result holds while the index and the files below a folder stay as well."""
+    ignores = (repository.common / "info/exclude", repository.common / "info/attributes")
+    for file in (repository.own / "index", *ignores, *(repository.own / name for name in _IN_PROGRESS)):
+        context.dependencies[file] = await context.workspace.stamp(file)
+    await context.depend_on_tree(below)
+    if await context.workspace.stamp(repository.common / "modules") != MISSING:
+        context.cacheable = False  # a submodule's HEAD is in none of these
+
+
+async def in_progress(context: ToolContext, repository: Repository) -> list[str]:
+    """What was begun and not finished, such as `a merge`."""
+    found = [
+        what for name, what in _IN_PROGRESS.items() if await context.workspace.stamp(repository.own / name) != MISSING
+    ]
+    return list(dict.fromkeys(found))
+
+
+def failure(result: ProcessResult, what: str) -> str:
+    """Why git failed, in its own words, without its advice on commands."""
+    if result.timed_out:
+        return f"{what}: it took longer than {result.duration_s:.0f} s and was ended."
+    said = "\n".join(part for part in (result.stdout.strip(), result.stderr.strip()) if part)
+    said = said or f"exit code {result.exit_code}, without a word"
+    lines = [line for line in said.splitlines() if not line.startswith("hint:")]
+    return without_secrets(f"{what}: " + "\n".join(lines))
+
+
+def _environment(more: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
+    """As variables, since `-c` takes no name with an equals sign in it."""
+    named = {"GIT_CONFIG_COUNT": str(len(settings))} if settings else {}
+    for index, (key, value) in enumerate(settings.items()):
+        named |= {f"GIT_CONFIG_KEY_{index}": key, f"GIT_CONFIG_VALUE_{index}": value}
+    return {**QUIET, **more, **named}
+
+
+async def _run(
+    context: ToolContext, cwd: Path, args: Sequence[str], env: Mapping[str, str], timeout_s: float
+) -> ProcessResult:
+    program = context.processes.find("git")
+    if program is None:
+        raise ToolError("git was not found on this machine. Tell the user to install it.")
+    argv = (program, "--no-pager", *args)
+    spec = ProcessSpec(argv=argv, cwd=cwd, timeout_s=timeout_s, env=env, max_output_chars=MAX_OUTPUT_CHARS)
+    return await context.processes.run(spec)

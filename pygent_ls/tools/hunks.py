@@ -1,0 +1,287 @@
+"""Putting hunks into a text: where the patch says, where their lines stand, or where they differ in spaces only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pygent_ls.errors import ToolError
+from pygent_ls.tools.nearest import explain_missing
+from pygent_ls.tools.numbered import numbered
+from pygent_ls.tools.unified import Hunk
+
+MAX_FAILURES = 4
+"""Hunks whose failure is told in full: as many as a model can repair in one more try."""
+
+MAX_LINES_QUOTED = 40
+
+MAX_PLACES_NAMED = 10
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_CR_LINE = re.compile(r"[^\r]*\r|[^\r]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patched:
+    """A text after its hunks."""
+
+    text: str
+    notes: tuple[str, ...]
+    """What is not as the patch says: hunks that stand elsewhere, or match but for spaces."""
+
+
+class HunkError(ToolError):
+    """Hunks do not apply; the text says which, what they expect, and what is there."""
+
+
+def apply_hunks(text: str, hunks: Sequence[Hunk], name: str) -> Patched:
+    """The text after all hunks; `name` is the file's, for messages.
+
+    A hunk goes where its header says, if its old lines stand there. Else it goes where they stand, if that is one place
+    only. Line endings are the file's, unless the patch shows that it knows them. Raises `HunkError`.
+    """
+    lines = _LINE.findall(text)
+    if "\r" in text and "\n" not in text and not any(line in lines for hunk in hunks for line in hunk.old):
+        lines = _CR_LINE.findall(text)  # as on the first Macs
+    return _Text(lines, name).after(hunks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """Where a hunk goes."""
+
+    start: int
+    """The index of the first old line."""
+    match: Literal["exact", "endings", "spaces"]
+
+
+def _bare(line: str) -> str:
+    """Without its ending."""
+    return line.removesuffix("\n").removesuffix("\r")
+
+
+def _spaced(line: str) -> str:
+    return " ".join(line.split())
+
+
+def _itself(line: str) -> str:
+    return line
+
+
+_FOLDS: Mapping[Literal["exact", "endings", "spaces"], Callable[[str], str]] = {
+    "exact": _itself,
+    "endings": _bare,
+    "spaces": _spaced,
+}
+"""What is done to each line before it is compared, the strictest first."""
+
+
+class _Text:
+    def __init__(self, lines: Sequence[str], name: str) -> None:
+        self._lines = lines
+        self._name = name
+        self._folded: dict[str, list[str]] = {}
+
+    def after(self, hunks: Sequence[Hunk]) -> Patched:
+        placed: list[tuple[_Place, Hunk, list[str]]] = []
+        notes: list[str] = []
+        failures: list[str] = []
+        drift = floor = 0
+        for number, hunk in enumerate(hunks, start=1):
+            which = f"hunk {number}" if len(hunks) == 1 else f"hunk {number} of {len(hunks)}"
+            try:
+                place = self._place(hunk, drift, floor, [(each.start, len(old.old)) for each, old, _ in placed])
+                placed.append((place, hunk, self._replaced(place, hunk)))
+            except HunkError as error:
+                failures.append(f"{self._name}, {which} ({hunk.header}) does not apply: {error}")
+                continue
+            notes += self._notes(which, hunk, place)
+            floor = place.start + len(hunk.old)
+            drift = place.start - hunk.at if hunk.at is not None else drift
+        if failures:
+            more = len(failures) - MAX_FAILURES
+            rest = [f"{more} more hunks of {self._name} do not apply either."] if more > 0 else []
+            raise HunkError("\n\n".join([*failures[:MAX_FAILURES], *rest]))
+        return Patched(text=self._joined(placed), notes=tuple(notes))
+
+    # Where
+
+    def _place(self, hunk: Hunk, drift: int, floor: int, taken: Sequence[tuple[int, int]]) -> _Place:
+        """Where the hunk goes. Raises `HunkError` where that is nowhere, or not certain."""
+        old = hunk.old
+        if not old:
+            return self._place_of_insertion(hunk, drift)
+        expected = None if hunk.at is None else hunk.at + drift
+        match: Literal["exact", "endings", "spaces"]
+        for match in _FOLDS:
+            found = [at for at in self._found(match, old) if not _overlaps(at, len(old), taken)]
+            if not found:
+                continue
+            start = self._chosen(found, expected, floor)
+            self._refuse_applied(hunk, start)
+            return _Place(start=start, match=match)
+        raise HunkError(self._explained(hunk))
+
+    def _place_of_insertion(self, hunk: Hunk, drift: int) -> _Place:
+        if hunk.at is None and self._lines:
+            raise HunkError("it has neither lines of context nor a line number, so there is no telling where it goes.")
+        start = 0 if hunk.at is None else hunk.at + drift
+        if not 0 <= start <= len(self._lines):
+            raise HunkError(
+                f"it has no lines of context, and there is no line {start}: the file has {len(self._lines)}."
+            )
+        self._refuse_applied(hunk, start)
+        return _Place(start=start, match="endings")
+
+    def _chosen(self, found: Sequence[int], expected: int | None, floor: int) -> int:
+        if expected is not None and expected in found:
+            return expected
+        candidates = [at for at in found if at >= floor] or found
+        if len(candidates) == 1:
+            return candidates[0]
+        named = ", ".join(str(at + 1) for at in candidates[:MAX_PLACES_NAMED])
+        raise HunkError(
+            f"its old lines stand at {len(candidates)} places (they begin at lines {named}"
+            f"{', …' if len(candidates) > MAX_PLACES_NAMED else ''}), and the header names none of them. Give more "
+            "lines of context, or the right line number."
+        )
+
+    def _found(self, match: Literal["exact", "endings", "spaces"], old: Sequence[str]) -> list[int]:
+        fold = _FOLDS[match]
+        wanted = [fold(line) for line in old]
+        if match == "spaces" and not any(wanted):
+            return []
+        lines = self._folded_by(match)
+        last = len(lines) - len(wanted)
+        return [at for at in range(last + 1) if lines[at] == wanted[0] and lines[at : at + len(wanted)] == wanted]
+
+    def _folded_by(self, match: Literal["exact", "endings", "spaces"]) -> list[str]:
+        if match not in self._folded:
+            self._folded[match] = [_FOLDS[match](line) for line in self._lines]
+        return self._folded[match]
+
+    def _refuse_applied(self, hunk: Hunk, start: int) -> None:
+        """Lines that are only added, at a place whose context goes on to one side, may stand there already."""
+        sides = [line.side for line in hunk.lines]
+        if "-" in sides or "+" not in sides:
+            return
+        n_lead, n_trail = sides.index("+"), sides[::-1].index("+")
+        new = [_bare(line) for line in hunk.new]
+        n_added = len(new) - len(hunk.old)
+        lines = self._folded_by("endings")
+        end = start + len(hunk.old)
+        follows = n_trail <= n_lead and end < len(lines) and lines[start : start + len(new)] == new
+        before = start - n_added
+        precedes = n_lead <= n_trail and before >= 0 and lines[before : before + len(new)] == new
+        if (follows and n_trail < max(n_lead, 1)) or (precedes and n_lead < max(n_trail, 1)):
+            raise HunkError("the lines that it adds stand there already. Was the patch applied before?")
+
+    def _explained(self, hunk: Hunk) -> str:
+        """Why its old lines are not there, with the nearest text."""
+        lines = self._folded_by("endings")
+        old, new = [_bare(line) for line in hunk.old], [_bare(line) for line in hunk.new]
+        expects = "\n".join(old[:MAX_LINES_QUOTED])
+        hidden = f"\n[… {len(old) - MAX_LINES_QUOTED} more lines]" if len(old) > MAX_LINES_QUOTED else ""
+        said = f"the lines that it expects are not in the file. It expects:\n{expects}{hidden}\n"
+        there = next((at for at in range(len(lines)) if new and lines[at : at + len(new)] == new), None)
+        if there is not None:
+            return f"{said}Its new lines stand at line {there + 1} already. Was the patch applied before?"
+        if not lines:
+            return f"{said}The file is empty."
+        why = explain_missing("\n".join(lines), "\n".join(old), called="what it expects")
+        if "\n" in why or hunk.at is None:
+            return said + why
+        first = max(0, min(hunk.at, len(lines) - 1) - 3)
+        around = numbered(lines[first : first + min(len(old), MAX_LINES_QUOTED) + 6], first + 1)
+        return f"{said}{why}\nAround the line that it names, the file has:\n{around}"
+
+    # What
+
+    def _replaced(self, place: _Place, hunk: Hunk) -> list[str]:
+        """The lines that take the place of the hunk's old ones. Kept lines stay as the file has them."""
+        knows_endings = place.match == "exact" and (
+            any(line.endswith("\n") for line in hunk.old) or any(line.endswith("\r\n") for line in hunk.new)
+        )
+        indent = self._indent(place, hunk) if place.match == "spaces" else None
+        new: list[str] = []
+        at = place.start
+        for line in hunk.lines:
+            match line.side:
+                case " ":
+                    new.append(self._lines[at])
+                    at += 1
+                case "-":
+                    at += 1
+                case "+" if knows_endings:
+                    new.append(line.text)
+                case "+":
+                    bare = indent(_bare(line.text)) if indent else _bare(line.text)
+                    new.append(bare + (self._ending_at(at) if line.text.endswith("\n") else ""))
+        if at == len(self._lines) and not knows_endings and hunk.lines and hunk.lines[-1].side == "+" and new:
+            self._keep_last_ending(hunk, new)
+        return new
+
+    def _keep_last_ending(self, hunk: Hunk, new: list[str]) -> None:
+        """A file without a final line break stays without one, where the patch does not say anything of it."""
+        had_one = not self._lines or self._lines[-1].endswith(("\n", "\r"))
+        says = any(not line.text.endswith("\n") for line in hunk.lines)
+        if not had_one and not says:
+            new[-1] = _bare(new[-1]).removesuffix("\r")
+
+    def _ending_at(self, at: int) -> str:
+        """The line ending at an index: of this line, else of the one before."""
+        for index in (at, at - 1, 0):
+            if 0 <= index < len(self._lines):
+                line = self._lines[index]
+                for ending in ("\r\n", "\n", "\r"):
+                    if line.endswith(ending):
+                        return ending
+        return "\n"
+
+    def _indent(self, place: _Place, hunk: Hunk) -> Callable[[str], str]:
+        """How added lines are indented as the file is. Raises `HunkError` where that cannot be told."""
+        there = self._folded_by("endings")[place.start : place.start + len(hunk.old)]
+        known: dict[str, str] = {}
+        for ours, theirs in zip(hunk.old, there, strict=True):
+            if ours.strip() and known.setdefault(_indentation(ours), _indentation(theirs)) != _indentation(theirs):
+                raise HunkError(self._explained(hunk))
+        added = {_indentation(line.text) for line in hunk.lines if line.side == "+" and line.text.strip()}
+        if all(ours == theirs for ours, theirs in known.items()):
+            return _itself
+        if added <= known.keys():
+            return lambda line: known[_indentation(line)] + line.lstrip() if line.strip() else line
+        deeper = {theirs.removesuffix(ours) for ours, theirs in known.items() if theirs.endswith(ours)}
+        if len(deeper) == 1 and all(theirs.endswith(ours) for ours, theirs in known.items()):
+            more = deeper.pop()
+            return lambda line: more + line if line.strip() else line
+        raise HunkError(self._explained(hunk))
+
+    def _joined(self, placed: Sequence[tuple[_Place, Hunk, list[str]]]) -> str:
+        pieces: list[str] = []
+        done = 0
+        for place, hunk, new in sorted(placed, key=lambda each: each[0].start):
+            pieces += self._lines[done : place.start]
+            pieces += new
+            done = place.start + len(hunk.old)
+        pieces += self._lines[done:]
+        *most, last = pieces or [""]
+        whole = [line if line.endswith(("\n", "\r")) else line + self._ending_at(0) for line in most]
+        return "".join(whole) + last
+
+    def _notes(self, which: str, hunk: Hunk, place: _Place) -> list[str]:
+        notes: list[str] = []
+        if hunk.at is not None and hunk.at != place.start:
+            notes.append(f"{which} applied at line {place.start + 1}, not at {hunk.at + 1}")
+        if place.match == "spaces":
+            notes.append(f"{which} differs in whitespace from line {place.start + 1} on; the file's was kept")
+        return notes
+
+
+def _indentation(line: str) -> str:
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _overlaps(start: int, n_lines: int, taken: Sequence[tuple[int, int]]) -> bool:
+    return any(start < other + n_other and other < start + n_lines for other, n_other in taken)

@@ -1,0 +1,189 @@
+"""Deleting, moving and copying files. These tools plan; the plan is shown to the user, then applied."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from pygent_ls.agent.diffs import split_lines
+from pygent_ls.agent.reading_rules import check_readable
+from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.workspace import (
+    MISSING,
+    CopyBytes,
+    DeleteFile,
+    Document,
+    EditPlan,
+    MoveFile,
+    ProcessSpec,
+    WriteText,
+)
+from pygent_ls.errors import OutsideWorkspaceError, StaleDocumentError, ToolError
+from pygent_ls.tools.ripgrep import every_file, kind_on_disk, place_of
+
+STAT_TIMEOUT_S = 5.0
+"""A single stat takes milliseconds; a network drive that hangs is not waited for."""
+
+Destination = Annotated[str, Field(description="The new path, or an existing folder (or `folder/`) to put it into.")]
+
+
+@tool(
+    risk=ToolRisk.HIGH,
+    category=ToolCategory.FILESYSTEM,
+    kind="delete",
+    title="Delete {path}",
+    plans_edit=True,
+)
+async def delete_file(
+    context: ToolContext,
+    path: Annotated[str, Field(description="The file; a link is deleted itself, not what it leads to.")],
+) -> EditPlan:
+    """Delete a file. Folders are not deleted.
+
+    Raises:
+        StaleDocumentError: the file is not as the model last read it.
+        ToolError: there is no such file, or it is a folder.
+    """
+    resolved = context.workspace.resolve(path, follow=False)
+    name = context.workspace.shown(resolved)
+    if _is_link(context, path):
+        return _deletion(resolved, None, name, "Deleted the link")
+    try:
+        document = await context.read_to_edit(path)
+    except StaleDocumentError:
+        raise
+    except ToolError:
+        match await kind_on_disk(context, resolved):
+            case "missing":
+                raise
+            case "folder":
+                raise ToolError(f"{name} is a folder, and only files are deleted. Delete the files in it.") from None
+            case "file":
+                return _deletion(resolved, None, name, "Deleted")
+    return _deletion(resolved, document, name, "Deleted")
+
+
+@tool(
+    risk=ToolRisk.HIGH,
+    category=ToolCategory.FILESYSTEM,
+    kind="move",
+    title="Move {source} to {destination}",
+    plans_edit=True,
+)
+async def move_file(
+    context: ToolContext,
+    source: Annotated[str, Field(description="The file or folder; a link is moved itself.")],
+    destination: Destination,
+) -> EditPlan:
+    """Move or rename a file. The new path must be free; folders that are missing are made.
+
+    Raises:
+        ToolError: there is no such file, or the new path is taken.
+    """
+    resolved = context.workspace.resolve(source, follow=False)
+    if not _is_link(context, source) and await context.workspace.stamp(resolved) == MISSING:
+        await context.workspace.read(resolved)  # raises, and names what was perhaps meant
+    await check_movable(context, source)
+    target = await _free_path(context, resolved, destination)
+    names = f"{context.workspace.shown(resolved)} to {context.workspace.shown(target)}"
+    return EditPlan(
+        label=f"Move {names}",
+        operations=(MoveFile(source=resolved, destination=target),),
+        result=f"Moved {names}.",
+    )
+
+
+@tool(
+    risk=ToolRisk.MEDIUM,
+    category=ToolCategory.FILESYSTEM,
+    kind="edit",
+    title="Copy {source} to {destination}",
+    plans_edit=True,
+)
+async def copy_file(
+    context: ToolContext,
+    source: Annotated[str, Field(description="The file; unsaved changes are copied with it.")],
+    destination: Destination,
+) -> EditPlan:
+    """Copy a file, text or not. The new path must be free; folders that are missing are made.
+
+    Raises:
+        ToolError: there is no such file, it is a folder, or the new path is taken.
+    """
+    check_readable(context, source)
+    resolved = context.workspace.resolve(source)
+    name = context.workspace.shown(resolved)
+    document: Document | None = None
+    try:
+        document = await context.workspace.read(resolved)
+    except ToolError:
+        match await kind_on_disk(context, resolved):
+            case "missing":
+                raise
+            case "folder":
+                raise ToolError(f"{name} is a folder, and only files are copied. Copy the files in it.") from None
+            case "file":
+                pass
+    target = await _free_path(context, resolved, destination)
+    names = f"{name} to {context.workspace.shown(target)}"
+    if document is None:
+        copy = CopyBytes(source=resolved, destination=target)
+        return EditPlan(label=f"Copy {names}", operations=(copy,), result=f"Copied {names}, byte for byte.")
+    mode = await mode_of(context, resolved)
+    new = WriteText(path=target, before=None, text=document.text, encoding=document.encoding, mode=mode)
+    n_lines = len(split_lines(document.text))
+    return EditPlan(label=f"Copy {names}", operations=(new,), result=f"Copied {names} ({n_lines} lines).")
+
+
+def _deletion(path: Path, before: Document | None, name: str, did: str) -> EditPlan:
+    return EditPlan(
+        label=f"Delete {name}",
+        operations=(DeleteFile(path=path, before=before),),
+        result=f"{did} {name}" + (f" ({len(split_lines(before.text))} lines)." if before else "."),
+    )
+
+
+async def check_movable(context: ToolContext, path: str) -> None:
+    """Raises `ToolError` where a file would get a name by which no rule keeps it from being read any more."""
+    check_readable(context, path)
+    if not context.reading.rules:
+        return
+    place = place_of(context, context.workspace.resolve(path, follow=False))
+    for name in sorted(await every_file(context, place)):
+        check_readable(context, str(place.folder / name))
+
+
+def _is_link(context: ToolContext, path: str) -> bool:
+    """Whether the last part of the path leads elsewhere."""
+    try:
+        return context.workspace.resolve(path) != context.workspace.resolve(path, follow=False)
+    except OutsideWorkspaceError:  # of the two, only the place that a link leads to can be outside
+        return True
+
+
+async def _free_path(context: ToolContext, source: Path, destination: str) -> Path:
+    """Where the file is to be, a name that is not taken. Raises `ToolError`."""
+    target = context.workspace.resolve(destination)
+    if destination.endswith("/") or await kind_on_disk(context, target) == "folder":
+        target = context.workspace.resolve(f"{destination.rstrip('/')}/{source.name}")
+    name = context.workspace.shown(target)
+    if target == source:
+        raise ToolError(f"{name} is both the source and the destination.")
+    if await context.workspace.stamp(target) != MISSING:
+        raise ToolError(f"{name} already exists. Choose another path, or delete it first.")
+    return target
+
+
+async def mode_of(context: ToolContext, path: Path) -> int | None:
+    """The file's permission bits, from stat(1), as the workspace port does not tell; None where that is not known."""
+    program = context.processes.find("stat")
+    if program is None:
+        return None
+    for options in (("-L", "-c", "%a"), ("-L", "-f", "%Lp")):  # GNU and busybox; BSD and macOS
+        argv = (program, *options, str(path))
+        result = await context.processes.run(ProcessSpec(argv=argv, cwd=path.parent, timeout_s=STAT_TIMEOUT_S))
+        if result.exit_code == 0 and result.stdout.strip().isdigit():
+            return int(result.stdout.strip(), 8) & 0o777
+    return None

@@ -1,0 +1,145 @@
+"""What to tell a model whose text is not in the document: how it differs from what is there, or what is nearest."""
+
+from __future__ import annotations
+
+import heapq
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from difflib import SequenceMatcher
+from itertools import accumulate
+
+from pygent_ls.tools.numbered import numbered
+
+MAX_LINES_SEARCHED = 50_000
+"""Lines that are looked at; beyond, a document takes too long (these take 0.2 s on a slow core)."""
+
+MAX_CANDIDATES = 30
+"""Places that are compared in detail, the most promising first."""
+
+MAX_LETTERS_COMPARED = 200
+"""Text up to this length is compared letter by letter, longer text word by word: difflib's time is quadratic."""
+
+MAX_WORDS_COMPARED = 250
+
+MIN_LIKENESS = 0.6
+"""Below this (0 to 1) the nearest text only misleads."""
+
+MAX_LINES_QUOTED = 20
+
+MAX_LINE_CHARS = 300
+"""How much of a line is compared and quoted."""
+
+STEM_LETTERS = 4
+"""Words count as shared when they begin alike: a typo is mostly further on."""
+
+_PASTED_NUMBER = re.compile(r"^ *\d+(?:\t|→|\| ?|: ?)", re.MULTILINE)
+"""`read_file`'s numbers, and how models like to rewrite them."""
+
+_LOOK_ALIKE = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "…": "."})
+
+
+def explain_missing(text: str, wanted: str, *, called: str = "`old`") -> str:
+    """Sentences on why `wanted` is not in `text`, both with `\\n` for line endings. The cost is bounded.
+
+    `called` is the model's name for what it wants.
+    """
+    bare = _PASTED_NUMBER.sub("", wanted)
+    if bare != wanted and bare in text:
+        return "It is there without the line numbers, which are read_file's and not the file's: leave them out."
+    unescaped = wanted.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
+    if unescaped != wanted and unescaped in text:
+        return "It is there without the backslashes: write line breaks, tabs and quotes as they are, not escaped."
+    lines = text.split("\n")[:MAX_LINES_SEARCHED]
+    for fold, between, difference in _FOLDS:
+        span = _find_folded(lines, wanted, fold, between)
+        if span is not None:
+            found = lines[span.start : span.stop]
+            tabs = _about_tabs(wanted, found) if fold is str.strip else ""
+            return (
+                f"What is there differs only in {difference}{tabs}, at line {span.start + 1}:\n{_quoted(found, span)}"
+            )
+    span, likeness = _nearest(lines, wanted)
+    if likeness < MIN_LIKENESS:
+        return f"Nothing in it resembles {called}. Read the file with read_file and copy the text from there."
+    return f"The nearest text is at line {span.start + 1}:\n{_quoted(lines[span.start : span.stop], span)}"
+
+
+def _quoted(found: Sequence[str], span: range) -> str:
+    shown = numbered([line[:MAX_LINE_CHARS] for line in found[:MAX_LINES_QUOTED]], span.start + 1)
+    hidden = len(found) - MAX_LINES_QUOTED
+    return f"{shown}\n[… {hidden} more lines]" if hidden > 0 else shown
+
+
+def _without_space(line: str) -> str:
+    return "".join(line.split())
+
+
+def _same_look(line: str) -> str:
+    return _without_space(line.translate(_LOOK_ALIKE))
+
+
+_FOLDS: Sequence[tuple[Callable[[str], str], str, str]] = (
+    (str.rstrip, "\n", "spaces at the ends of lines"),
+    (str.strip, "\n", "indentation"),
+    (_without_space, "", "whitespace or line breaks"),
+    (str.casefold, "\n", "upper and lower case"),
+    (_same_look, "", "characters that look alike, such as ’ and '"),
+)
+"""What is done to each line, what the lines are joined with, and what is then no longer different."""
+
+
+def _find_folded(lines: Sequence[str], wanted: str, fold: Callable[[str], str], between: str) -> range | None:
+    """The lines, from 0, that hold the text once both are folded."""
+    target = between.join(fold(line) for line in wanted.split("\n")).strip("\n")
+    if not target:
+        return None
+    folded = [fold(line) for line in lines]
+    at = between.join(folded).find(target)
+    if at < 0:
+        return None
+    starts = list(accumulate((len(line) + len(between) for line in folded), initial=0))
+    return range(bisect_right(starts, at) - 1, bisect_right(starts, at + len(target) - 1))
+
+
+def _about_tabs(wanted: str, found: Sequence[str]) -> str:
+    ours, theirs = (any(line.startswith("\t") for line in lines) for lines in (wanted.split("\n"), found))
+    if theirs and not ours:
+        return " (the file indents with tabs)"
+    return " (the file indents with spaces)" if ours and not theirs else ""
+
+
+def _nearest(lines: Sequence[str], wanted: str) -> tuple[range, float]:
+    """The lines, from 0, that are most similar, as many as are wanted, and how similar they are, 0 to 1."""
+    target = wanted.strip("\n")
+    height = target.count("\n") + 1
+    best, likeness = range(height), 0.0
+    for start in _candidates(lines, target, height):
+        found = [line[:MAX_LINE_CHARS] for line in lines[start : start + height]]
+        this = _likeness(target, "\n".join(found))
+        if this > likeness:
+            best, likeness = range(start, start + len(found)), this
+    return best, likeness
+
+
+def _candidates(lines: Sequence[str], wanted: str, height: int) -> list[int]:
+    """Where the places begin that share the most words with the text."""
+    known = _stems(wanted)
+    shared = [len(known & _stems(line[:MAX_LINE_CHARS])) for line in lines]
+    sums = list(accumulate(shared, initial=0))
+    last = max(1, len(lines) - height + 1)
+    scores = [sums[min(start + height, len(lines))] - sums[start] for start in range(last)]
+    return heapq.nlargest(MAX_CANDIDATES, range(last), key=scores.__getitem__)
+
+
+def _stems(text: str) -> set[str]:
+    return {word[:STEM_LETTERS] for word in re.findall(r"\w+", text)} or set(text.split())
+
+
+def _likeness(wanted: str, found: str) -> float:
+    if len(wanted) <= MAX_LETTERS_COMPARED:
+        matcher = SequenceMatcher(None, found, wanted, autojunk=False)
+        matched = sum(block.size for block in matcher.get_matching_blocks() if block.size > 1)
+        return matched / len(wanted) if wanted else 0.0
+    ours, theirs = (re.findall(r"\w+|[^\w\s]", text)[:MAX_WORDS_COMPARED] for text in (wanted, found))
+    return SequenceMatcher(None, theirs, ours, autojunk=False).ratio()

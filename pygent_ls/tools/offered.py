@@ -1,0 +1,66 @@
+"""Which tools a model is offered."""
+
+from __future__ import annotations
+
+from pygent_ls.agent.tool import Tool
+from pygent_ls.tools.asking import ask_user
+from pygent_ls.tools.background import shell_input, shell_kill, shell_output
+from pygent_ls.tools.defining import find_definition
+from pygent_ls.tools.diagnosing import diagnostics
+from pygent_ls.tools.editing import create_file, edit_file
+from pygent_ls.tools.git_reading import git_branch, git_diff, git_log, git_status
+from pygent_ls.tools.git_writing import git_add, git_checkout, git_commit, git_pull, git_push
+from pygent_ls.tools.moving import copy_file, delete_file, move_file
+from pygent_ls.tools.multi_editing import multi_edit
+from pygent_ls.tools.patching import apply_patch
+from pygent_ls.tools.reading import list_files, read_file
+from pygent_ls.tools.scaffold import add_component, create_project, list_components, list_templates
+from pygent_ls.tools.search import find_files, grep_search
+from pygent_ls.tools.shell import shell_tool
+from pygent_ls.tools.testing import run_tests
+from pygent_ls.tools.web import web_fetch
+
+IN_THE_BACKGROUND = (shell_output, shell_input, shell_kill)
+
+
+def offered_tools(*, has_folder: bool, shell_timeout_s: float) -> list[Tool]:
+    """The tools to register, in the order that the model reads them.
+
+    Without a workspace folder there are no files to work on, and only commands and the web are left.
+    """
+    shell = shell_tool(shell_timeout_s)
+    if not has_folder:
+        return [shell, *IN_THE_BACKGROUND, web_fetch, ask_user]
+    return [
+        read_file,
+        list_files,
+        find_files,
+        grep_search,
+        find_definition,
+        diagnostics,
+        edit_file,
+        multi_edit,
+        apply_patch,
+        create_file,
+        copy_file,
+        move_file,
+        delete_file,
+        git_status,
+        git_diff,
+        git_branch,
+        git_log,
+        git_add,
+        git_commit,
+        git_checkout,
+        git_push,
+        git_pull,
+        shell,
+        *IN_THE_BACKGROUND,
+        run_tests,
+        web_fetch,
+        list_templates,
+        list_components,
+        create_project,
+        add_component,
+        ask_user,
+    ]

@@ -1,0 +1,218 @@
+"""Applying a patch to several files at once. The tool plans; the plan is shown to the user, then applied."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from pygent_ls.agent.diffs import split_lines
+from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.workspace import (
+    MISSING,
+    DeleteFile,
+    Document,
+    EditPlan,
+    FileOperation,
+    MoveFile,
+    TextEncoding,
+    WriteText,
+)
+from pygent_ls.errors import OutsideWorkspaceError, ToolError
+from pygent_ls.tools.editing import changed_lines, check_encodable, rewrite
+from pygent_ls.tools.hunks import HunkError, Patched, apply_hunks
+from pygent_ls.tools.moving import check_movable, mode_of
+from pygent_ls.tools.unified import FilePatch, parse_patch
+
+
+def paths_in_patch(given: Mapping[str, Any]) -> list[str]:
+    """Every path that the argument `patch` names; none where it is no patch, which then fails before it is allowed."""
+    patch = given.get("patch")
+    try:
+        files = parse_patch(patch) if isinstance(patch, str) else ()
+    except ToolError:
+        return []
+    return list(dict.fromkeys(path for file in files for path in (file.path, file.new_path)))
+
+
+@tool(
+    risk=ToolRisk.MEDIUM,
+    category=ToolCategory.FILESYSTEM,
+    kind="edit",
+    title="Patch {paths}",
+    plans_edit=True,
+    paths_of=paths_in_patch,
+)
+async def apply_patch(
+    context: ToolContext,
+    patch: Annotated[str, Field(min_length=1, description="A unified diff, as `git diff` writes it.")],
+) -> EditPlan:
+    """Apply a patch to one or more files: all of it, or nothing.
+
+    Each file begins with `--- a/PATH` and `+++ b/PATH`, relative to the workspace folder; /dev/null in place of the
+    old name creates a file, in place of the new one deletes it; `diff --git a/OLD b/NEW`, `rename from OLD` and
+    `rename to NEW` rename one. Hunks follow: `@@ -LINE,COUNT +LINE,COUNT @@`, then lines that begin with a space
+    (kept), `-` (removed) or `+` (added). Give three lines of context, exactly as in the file; line numbers and counts
+    may be off where the context says which place is meant.
+
+    Raises:
+        StaleDocumentError: a file is not as the model last read it.
+        ToolError: a hunk does not apply; the message names it, what it expects, and the nearest text in the file.
+    """
+    planner = _Planner(context)
+    for file in await asyncio.to_thread(parse_patch, patch):
+        await planner.take(file)
+    return await planner.plan()
+
+
+@dataclass(slots=True)
+class _Edited:
+    """A file whose text changes in place."""
+
+    name: str
+    before: Document | None
+    """None for a new file."""
+    text: str
+    mode: int | None = None
+    notes: list[str] = field(default_factory=list[str])
+
+
+class _Planner:
+    """Collects what the files of a patch come to."""
+
+    def __init__(self, context: ToolContext) -> None:
+        self._context = context
+        self._edited: dict[Path, _Edited] = {}
+        self._others: list[FileOperation] = []
+        self._claimed: set[Path] = set()
+        self._told: list[str] = []
+        self._failures: list[str] = []
+
+    async def take(self, file: FilePatch) -> None:
+        """Plan one file. Raises `ToolError`, but keeps hunks that do not apply to tell them all together."""
+        try:
+            match file.kind:
+                case "edit":
+                    await self._edit(file)
+                case "create":
+                    await self._create(file)
+                case "delete":
+                    await self._delete(file)
+                case "rename":
+                    await self._rename(file)
+        except HunkError as error:
+            self._failures.append(str(error))
+
+    async def plan(self) -> EditPlan:
+        """The whole plan. Raises `ToolError` where a part of the patch does not apply, or nothing would change."""
+        if self._failures:
+            raise ToolError("\n\n".join([*self._failures, "Nothing was changed, in no file. Repair the patch."]))
+        operations: list[FileOperation] = []
+        told: list[str] = []
+        for path, edited in self._edited.items():
+            if edited.before is None:
+                check_encodable(edited.text, TextEncoding(), edited.name)
+                operations.append(WriteText(path=path, before=None, text=edited.text, mode=edited.mode))
+                told.append(f"Created {edited.name}: {len(split_lines(edited.text))} lines.")
+                continue
+            if edited.text == edited.before.text:
+                raise ToolError(f"The patch leaves {edited.name} as it is. Nothing was changed.")
+            write = await asyncio.to_thread(rewrite, edited.before, edited.text, edited.name)
+            operations.append(write)
+            told.append("; ".join([f"Edited {edited.name}: {changed_lines(write)}", *edited.notes]) + ".")
+        operations += self._others
+        told += self._told
+        label = told[0].partition(":")[0].rstrip(".") if len(operations) == 1 else f"Patch {len(told)} files"
+        return EditPlan(label=label, operations=tuple(operations), result="\n".join(told))
+
+    async def _edit(self, file: FilePatch) -> None:
+        path = self._context.workspace.resolve(file.path)
+        name = self._context.workspace.shown(path)
+        edited = self._edited.get(path)
+        if edited is None:
+            self._claim(path)
+            document = await self._context.read_to_edit(file.path)
+            edited = self._edited[path] = _Edited(name=name, before=document, text=document.text)
+        patched = await self._patched(edited.text, file, name)
+        edited.text = patched.text
+        edited.notes += patched.notes
+
+    async def _create(self, file: FilePatch) -> None:
+        path = await self._free(file.path)
+        name = self._context.workspace.shown(path)
+        lines = [line for hunk in file.hunks for line in hunk.lines]
+        if any(line.side != "+" for line in lines):
+            raise ToolError(f"{name} is to be created, so its hunk can only add lines. Nothing was changed.")
+        self._claim(path)
+        text = "".join(line.text for line in lines)
+        self._edited[path] = _Edited(name=name, before=None, text=text, mode=file.mode)
+
+    async def _delete(self, file: FilePatch) -> None:
+        path = self._itself(file.path, "delete_file")
+        name = self._context.workspace.shown(path)
+        self._claim(path)
+        document = await self._context.read_to_edit(file.path)
+        left = await self._patched(document.text, file, name)
+        if left.text:
+            raise ToolError(
+                f"The patch deletes {name} but leaves {len(split_lines(left.text))} of its lines: its hunk must remove "
+                "them all. Or use delete_file. Nothing was changed."
+            )
+        self._others.append(DeleteFile(path=path, before=document))
+        self._told.append(f"Deleted {name} ({len(split_lines(document.text))} lines).")
+
+    async def _rename(self, file: FilePatch) -> None:
+        workspace = self._context.workspace
+        source = self._itself(file.path, "move_file")
+        if await workspace.stamp(source) == MISSING:
+            await workspace.read(source)  # raises, and names what was perhaps meant
+        await check_movable(self._context, file.path)
+        target = await self._free(file.new_path)
+        names = f"{workspace.shown(source)} to {workspace.shown(target)}"
+        self._claim(source)
+        self._claim(target)
+        if not file.hunks:
+            self._others.append(MoveFile(source=source, destination=target))
+            self._told.append(f"Renamed {names}.")
+            return
+        document = await self._context.read_to_edit(file.path)
+        patched = await self._patched(document.text, file, workspace.shown(source))
+        change = await asyncio.to_thread(rewrite, document, patched.text, workspace.shown(source))
+        mode = await mode_of(self._context, source)
+        self._others += (  # not a move and an edit: editors lose the edit of what they have just renamed
+            WriteText(path=target, before=None, text=patched.text, encoding=document.encoding, mode=mode),
+            DeleteFile(path=source, before=document),
+        )
+        self._told.append("; ".join([f"Renamed {names}: {changed_lines(change)}", *patched.notes]) + ".")
+
+    async def _patched(self, text: str, file: FilePatch, name: str) -> Patched:
+        return await asyncio.to_thread(apply_hunks, text, file.hunks, name)
+
+    def _claim(self, path: Path) -> None:
+        if path in self._claimed:
+            raise ToolError(
+                f"The patch names {self._context.workspace.shown(path)} in several places that do not go together. "
+                "Give each file one place. Nothing was changed."
+            )
+        self._claimed.add(path)
+
+    async def _free(self, path: str) -> Path:
+        resolved = self._context.workspace.resolve(path)
+        if await self._context.workspace.stamp(resolved) != MISSING:
+            raise ToolError(f"{self._context.workspace.shown(resolved)} already exists. Nothing was changed.")
+        return resolved
+
+    def _itself(self, path: str, better: str) -> Path:
+        """The file, which must not be a link: what it leads to is not meant."""
+        resolved = self._context.workspace.resolve(path, follow=False)
+        try:
+            is_link = self._context.workspace.resolve(path) != resolved
+        except OutsideWorkspaceError:
+            is_link = True
+        if is_link:
+            raise ToolError(f"{self._context.workspace.shown(resolved)} is a link; use {better}. Nothing was changed.")
+        return resolved

@@ -1,0 +1,181 @@
+"""Reading files and listing folders."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+from pydantic import Field
+
+from pygent_ls.agent.diffs import split_lines
+from pygent_ls.agent.outputs import READER, is_output
+from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.errors import ToolError
+from pygent_ls.tools.numbered import numbered
+from pygent_ls.tools.ripgrep import Place, list_place, places
+
+MAX_LINES = 2_000
+"""Most lines of one reading: more than most source files have."""
+
+MAX_CHARS = 38_000
+"""Most characters of one result: with its notes it stays below the 40,000 that the model is shown by default."""
+
+MAX_LINE_CHARS = 2_000
+"""Longer lines are data or minified code, of which the beginning tells enough."""
+
+MAX_ENTRIES = 1_000
+"""Most entries of one listing: about 10,000 tokens."""
+
+
+@tool(
+    risk=ToolRisk.LOW,
+    category=ToolCategory.FILESYSTEM,
+    kind="read",
+    title="Read {path}",
+    read_only=True,
+    ttl_s=30,
+)
+async def read_file(
+    context: ToolContext,
+    path: Annotated[
+        str,
+        Field(
+            description="The file, relative to the workspace folder or absolute; or output:ID, a result that was cut."
+        ),
+    ],
+    start_line: Annotated[int | None, Field(ge=1, description="First line, from 1. Left out: from the top.")] = None,
+    end_line: Annotated[int | None, Field(ge=1, description="Last line, included. Left out: to the end.")] = None,
+) -> str:
+    """Read a text file as the user sees it, unsaved changes included.
+
+    Each line stands after its number and a tab, which are not part of the file: leave them out of `old` in edit_file.
+    At most 2,000 lines come at a time; a note says how to get the rest. `output:ID` is the whole of a result that was
+    cut, where ID is its call's; lines longer than 2,000 characters are folded in it.
+
+    Raises:
+        ToolError: the range is empty, or as `Workspace.read` and `Outputs.text_of` say.
+    """
+    if start_line is not None and end_line is not None and end_line < start_line:
+        raise ToolError(f"end_line ({end_line}) is before start_line ({start_line}). Both count from 1, both included.")
+    if is_output(READER, path):
+        context.cacheable = False  # other sessions have other results
+        name, lines = path, await asyncio.to_thread(_folded_lines, context.outputs.text_of(path))
+    else:
+        document = await context.read(path)
+        name, lines = context.workspace.shown(document.path), await asyncio.to_thread(_bare_lines, document.text)
+    if not lines:
+        return f"{name} is empty."
+    first, last = start_line or 1, min(end_line or len(lines), len(lines))
+    if first > len(lines):
+        raise ToolError(f"{name} has {len(lines)} {_plural('line', len(lines))}; start_line is {first}.")
+    shown = _fitting(lines[first - 1 : last])
+    text = numbered(shown, first)
+    shown_last = first + len(shown) - 1
+    if (first, shown_last) == (1, len(lines)):
+        return text
+    note = f"Lines {first}–{shown_last} of {len(lines)} in {name}."
+    if shown_last < last:
+        note += f" Too many for one result: read on with start_line={shown_last + 1}."
+    return f"{text}\n[{note}]"
+
+
+def _bare_lines(text: str) -> list[str]:
+    return [line.rstrip("\r\n") for line in split_lines(text)]
+
+
+def _folded_lines(text: str) -> list[str]:
+    """The lines, long ones as several: of a result, all can be read."""
+    return [
+        line[start : start + MAX_LINE_CHARS]
+        for line in _bare_lines(text)
+        for start in range(0, max(len(line), 1), MAX_LINE_CHARS)
+    ]
+
+
+def _fitting(lines: list[str]) -> list[str]:
+    """The first of the lines, as many as one result may hold, long ones cut."""
+    shown: list[str] = []
+    room = MAX_CHARS
+    for line in lines[:MAX_LINES]:
+        hidden = len(line) - MAX_LINE_CHARS
+        cut = f"{line[:MAX_LINE_CHARS]} [… {hidden} more characters in this line]" if hidden > 0 else line
+        room -= len(cut) + len("     1\t\n")
+        if room < 0:
+            break
+        shown.append(cut)
+    return shown
+
+
+@tool(
+    risk=ToolRisk.LOW,
+    category=ToolCategory.FILESYSTEM,
+    kind="read",
+    title="List {path}",
+    read_only=True,
+    ttl_s=30,
+)
+async def list_files(
+    context: ToolContext,
+    path: Annotated[str, Field(description="The folder; left out: the workspace.")] = ".",
+    depth: Annotated[int, Field(ge=1, le=20, description="How many levels deep.")] = 2,
+) -> str:
+    """List a folder: one path a line, folders with a trailing `/`.
+
+    Hidden files are listed; `.git`, empty folders and what .gitignore excludes are not (name an excluded folder as
+    `path` to see into it).
+
+    Raises:
+        ToolError: there is no such folder.
+    """
+    listings = [await _list(context, place, depth) for place in await places(context, path)]
+    return "\n\n".join(listings)
+
+
+async def _list(context: ToolContext, place: Place, depth: int) -> str:
+    names = await list_place(context, place)
+    name = context.workspace.shown(place.path)
+    inside = place.name_of(place.path)
+    if names == [inside]:
+        raise ToolError(f"{name} is a file; read_file shows what is in it.")
+    if not names:
+        return f"{'The workspace folder' if name == '.' else name} is empty, but for what .gitignore excludes."
+    entries = await asyncio.to_thread(_entries, names, 0 if inside == "." else inside.count("/") + 1, depth)
+    within = sorted(entries, key=lambda entry: (entry.count("/"), entry))
+    shown = set(within[:MAX_ENTRIES])
+    opened = {entry.rpartition("/")[0] for entry in shown}
+    lines: list[str] = []
+    for entry in sorted(shown, key=_by_parts):
+        line, n_files = context.workspace.shown(place.folder / entry), entries[entry]
+        if n_files:
+            line += "/" if entry in opened else f"/ ({n_files} {_plural('file', n_files)})"
+        lines.append(line)
+    hidden = len(within) - len(shown)
+    if hidden:
+        lines.append(f"[{hidden} more {_plural('path', hidden)} left out, the deepest ones: list one of the folders.]")
+    return "\n".join(lines)
+
+
+def _entries(names: Sequence[str], n_above: int, depth: int) -> Mapping[str, int]:
+    """The files and folders down to a depth, with how many files are below each; none below a file.
+
+    The first `n_above` parts of every name are the folder that is listed.
+    """
+    entries: Counter[str] = Counter()
+    for name in names:
+        parts = name.split("/", n_above + depth)
+        for n_parts in range(n_above + 1, len(parts)):
+            entries["/".join(parts[:n_parts])] += 1
+        if len(parts) <= n_above + depth:
+            entries[name] = 0
+    return entries
+
+
+def _by_parts(entry: str) -> list[str]:
+    """A folder directly before what is in it."""
+    return entry.split("/")
+
+
+def _plural(word: str, count: int) -> str:
+    return word if count == 1 else f"{word}s"

@@ -1,0 +1,351 @@
+"""Running ripgrep: the files that .gitignore does not exclude, and the lines in them that match."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from pygent_ls.agent import globs
+from pygent_ls.agent.tool import ToolContext
+from pygent_ls.agent.workspace import MISSING, Document, ProcessResult, ProcessSpec
+from pygent_ls.errors import ToolError
+
+RG_TIMEOUT_S = 50.0
+"""Shorter than a tool's own limit, so that the model hears what took so long."""
+
+MAX_LIST_CHARS = 40_000_000
+"""A listing of half a million files."""
+
+MAX_MATCH_CHARS = 2_000_000
+"""About 5,000 matches in rg's JSON; then it is stopped. Nobody is shown more than a fifth of them."""
+
+IGNORE_FILES = (".gitignore", ".ignore")
+
+OWN_FILES = "--glob=!.pygent-[0-9a-f]*.tmp"
+"""What the daemon writes before it takes a file's place is nobody's file; one that was killed leaves it behind."""
+
+_ANSWERED = (0, 1)
+"""rg's exit codes when all went well: something was found, or nothing."""
+
+EVERYTHING = frozenset({"", "*", "**", "**/*", "*/**", "**/**"})
+"""Globs that leave nothing out. They are not handed to rg, for which a glob that matches a folder overrides
+.gitignore, so that it would walk through all of node_modules."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A folder or file to be searched, and the workspace folder that it lies in."""
+
+    path: Path
+    folder: Path
+
+    def name_of(self, path: Path) -> str:
+        """A path below the workspace folder, relative to it, with `/`."""
+        return path.relative_to(self.folder).as_posix()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A line that matches, or one beside it."""
+
+    number: int
+    """From 1."""
+    text: str
+    """Without its ending."""
+    match_start: int | None
+    """Where the first match begins, in characters; None for a line of context."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matches:
+    """What a search found."""
+
+    lines: Mapping[str, Sequence[Line]]
+    """By file, relative to the place's workspace folder, with `/`; in the order of the lines."""
+    is_cut: bool = False
+    """There was too much, and the search was stopped."""
+    has_failures: bool = False
+    """Some files could not be read."""
+    n_withheld: int = 0
+    """Files that would have been searched, but for the rules about reading, whatever is in them."""
+
+
+async def places(context: ToolContext, path: str) -> list[Place]:
+    """Where to search; `.` is every workspace folder. The results depend on all below from here on.
+
+    Raises `ToolError` where there is no such path.
+    """
+    workspace = context.workspace
+    if path in ("", ".", "./") and len(workspace.folders) > 1:
+        outermost = [each for each in workspace.folders if _folder_of(context, each) == each]
+        found = [Place(path=each, folder=each) for each in outermost]
+    else:
+        resolved = workspace.resolve(path or ".")
+        if await workspace.stamp(resolved) == MISSING:
+            raise ToolError(f"There is no file or folder {workspace.shown(resolved)}; list_files shows what there is.")
+        found = [place_of(context, resolved)]
+    for place in found:
+        await _depend(context, place)
+    return found
+
+
+def place_of(context: ToolContext, path: Path) -> Place:
+    """The place at a resolved path."""
+    return Place(path=path, folder=_folder_of(context, path))
+
+
+def _folder_of(context: ToolContext, path: Path) -> Path:
+    """The outermost workspace folder that holds the path; the path itself where none does."""
+    holding = [each for each in context.workspace.folders if path.is_relative_to(each)]
+    return min(holding, key=lambda each: len(each.parts), default=path)
+
+
+async def _depend(context: ToolContext, place: Place) -> None:
+    await context.depend_on_tree(place.path)
+    for above in place.path.parents:
+        if not above.is_relative_to(place.folder):
+            break
+        for name in IGNORE_FILES:
+            context.dependencies[above / name] = await context.workspace.stamp(above / name)
+
+
+async def kind_on_disk(context: ToolContext, path: Path) -> Literal["file", "folder", "missing"]:
+    """What there is at a resolved path. The workspace port does not tell; rg lists a file that it is given by name."""
+    args = ("--files", "--hidden", "--no-ignore", "--max-depth=0", "--", str(path))
+    result = await _run(context, _folder_of(context, path), args)
+    if result.exit_code not in _ANSWERED:
+        return "missing"
+    return "file" if result.stdout else "folder"
+
+
+async def list_place(context: ToolContext, place: Place, glob: str = "") -> list[str]:
+    """The files below a place that .gitignore does not exclude and whose path matches the glob, relative to the
+    place's workspace folder, sorted; with those that so far exist in the editor only.
+
+    A place that is a file is listed whatever excludes it. Raises `ToolError`, for an invalid glob too.
+    """
+    files = await _list(context, place)
+    new = {each.path for name, each in unsaved_below(context, place).items() if name not in files}
+    if glob not in EVERYTHING:
+        files &= await _list(context, place, f"--glob={_anchored(glob, place)}")
+        new = {path for path in new if _matches_glob(glob, path.relative_to(place.path).as_posix())}
+    never_saved = {place.name_of(path) for path in new if await kind_on_disk(context, path) == "missing"}
+    return await asyncio.to_thread(sorted, files | never_saved)
+
+
+async def every_file(context: ToolContext, place: Place) -> set[str]:
+    """All files below a place, those that .gitignore excludes too, relative to the place's workspace folder."""
+    inside = place.name_of(place.path)
+    args = ("--files", "--null", "--hidden", "--no-ignore", OWN_FILES, "--", "." if inside == "." else f"./{inside}")
+    result = await _run(context, place.folder, args, max_output_chars=MAX_LIST_CHARS)
+    return await asyncio.to_thread(_listed, result.stdout)
+
+
+def unsaved_below(context: ToolContext, place: Place) -> dict[str, Document]:
+    """The open buffers below a place that the disk does not have, by their paths relative to the workspace folder."""
+    unsaved = context.workspace.unsaved()
+    return {place.name_of(each.path): each for each in unsaved if each.path.is_relative_to(place.path)}
+
+
+async def _list(context: ToolContext, place: Place, *filters: str) -> set[str]:
+    args = ("--files", "--null", *await _scope(context, place, filters))
+    result = await _run(context, place.folder, args, max_output_chars=MAX_LIST_CHARS)
+    if result.exit_code not in _ANSWERED and not result.stdout:
+        if await kind_on_disk(context, place.path) == "missing":  # a new file that was never saved
+            return set()
+        raise ToolError(_words(result.stderr))
+    if result.omitted_chars:
+        raise ToolError("There are too many files to list. Name a smaller folder as `path`.")
+    return await asyncio.to_thread(_listed, result.stdout)
+
+
+def _listed(output: str) -> set[str]:
+    return {name.removeprefix("./") for name in output.split("\0") if name}
+
+
+def _matches_glob(glob: str, path: str) -> bool:
+    """Whether a file that rg cannot see would match; braces and classes are beyond this."""
+    body = glob.removeprefix("!").removeprefix("./")
+    pattern = body.lstrip("/") if "/" in body else f"**/{body}"
+    return (re.fullmatch(globs.glob_to_regex(pattern), path) is not None) != glob.startswith("!")
+
+
+async def search_place(context: ToolContext, place: Place, pattern: str, options: Sequence[str], glob: str) -> Matches:
+    """The lines that match in the files of a place; a glob may let ignored files in, which the caller drops.
+
+    Raises `ToolError`, for an invalid pattern too.
+    """
+    scope = await _scope(context, place, _filters(glob, place))
+    return await _search(context, place.folder, (*options, f"--regexp={pattern}", *scope), pattern)
+
+
+async def search_text(
+    context: ToolContext, place: Place, name: str, text: str, pattern: str, options: Sequence[str]
+) -> Matches:
+    """The lines that match in a text that stands for the file of this name. Raises `ToolError`."""
+    args = (*options, "--text", f"--regexp={pattern}", "--", "-")
+    found = await _search(context, place.folder, args, pattern, stdin=text.encode("utf-8", "surrogatepass"))
+    lines = next(iter(found.lines.values()), None)
+    return replace(found, lines={name: lines} if lines else {})
+
+
+class _EnoughError(Exception):
+    """So much was found that nobody will read it."""
+
+
+async def _search(
+    context: ToolContext, folder: Path, args: Sequence[str], pattern: str, *, stdin: bytes = b""
+) -> Matches:
+    """Search, and stop when there is more than enough: a pattern that matches everywhere would take minutes."""
+    pieces: list[str] = []
+
+    async def take(piece: str) -> None:
+        pieces.append(piece)
+        if sum(map(len, pieces)) > MAX_MATCH_CHARS:
+            raise _EnoughError
+
+    exit_code: int | None = None
+    try:
+        result = await _run(context, folder, (*_MATCHING, *args), stdin=stdin, on_output=take)
+        exit_code = result.exit_code
+    except _EnoughError:
+        pass
+    output = "".join(pieces)
+    if exit_code not in (*_ANSWERED, None) and not output.startswith("{"):
+        raise ToolError(
+            f"Invalid pattern {pattern!r}: {_words(output)}\nIt is a regular expression of Rust's syntax, and a match "
+            "lies within one line. To search for ( [ { . * + ? ^ $ | as they are, put a backslash before each."
+        )
+    lines = await asyncio.to_thread(_lines, output)
+    return Matches(lines=lines, is_cut=exit_code is None, has_failures=exit_code not in (*_ANSWERED, None))
+
+
+_MATCHING = ("--json", "--crlf", "--no-messages")
+"""With `--crlf`, `$` is before `\\r\\n` too. Messages on files that cannot be read would come amid the JSON."""
+
+
+def overrides_gitignore(glob: str) -> bool:
+    """Whether a search for files that match this glob also finds ignored ones."""
+    return not glob.startswith("!") and "/" in glob.removeprefix("**/") and glob not in EVERYTHING
+
+
+def _filters(glob: str, place: Place) -> tuple[str, ...]:
+    """Options for a search of the files that match. A file type knows names only, but lets no ignored files in."""
+    if glob in EVERYTHING:
+        return ()
+    if glob.startswith("!") or overrides_gitignore(glob):
+        return (f"--glob={_anchored(glob, place)}",)
+    return f"--type-add=wanted:{glob.removeprefix('**/')}", "--type=wanted"
+
+
+def _anchored(glob: str, place: Place) -> str:
+    """The glob as rg takes it, whose globs are relative to where it runs; ours are relative to the place."""
+    exclude = "!" if glob.startswith("!") else ""
+    body = glob.removeprefix("!").removeprefix(f"{place.path}/").removeprefix("./")
+    if body.endswith("/"):
+        body += "**"
+    if "/" not in body or body.startswith("**/"):
+        return exclude + body
+    inside = place.name_of(place.path)
+    escaped = "" if inside == "." else re.sub(r"([\\*?\[\]{}!])", r"\\\1", inside) + "/"
+    return f"{exclude}/{escaped}{body.lstrip('/')}"
+
+
+async def _scope(context: ToolContext, place: Place, filters: Sequence[str]) -> tuple[str, ...]:
+    """Which files are looked at, as arguments of rg; the path is the last.
+
+    Outside a repository .gitignore counts too, but none above the workspace folder: a home folder that is kept in
+    git often excludes everything. Inside one, git's own rule holds: all up to the repository's root.
+    """
+    outside: tuple[str, ...] = ()
+    if not await _in_repository(context, place.folder):
+        outside = ("--no-require-git", "--no-ignore-parent") if place.path == place.folder else ("--no-require-git",)
+    inside = place.name_of(place.path)
+    return ("--hidden", *outside, *filters, "--glob=!.git", OWN_FILES, "--", "." if inside == "." else f"./{inside}")
+
+
+async def _in_repository(context: ToolContext, folder: Path) -> bool:
+    for each in (folder, *folder.parents):
+        if await context.workspace.stamp(each / ".git") != MISSING:
+            return True
+    return False
+
+
+async def _run(
+    context: ToolContext,
+    cwd: Path,
+    args: Sequence[str],
+    *,
+    max_output_chars: int = 10_000,
+    stdin: bytes = b"",
+    on_output: Callable[[str], Awaitable[None]] | None = None,
+) -> ProcessResult:
+    program = context.processes.find("rg")
+    if program is None:
+        raise ToolError("ripgrep (rg) was not found, so files cannot be searched. Tell the user to install it.")
+    argv = (program, "--no-config", "--no-ignore-messages", "--color=never", "--path-separator=/", *args)
+    spec = ProcessSpec(argv=argv, cwd=cwd, timeout_s=RG_TIMEOUT_S, max_output_chars=max_output_chars, stdin_bytes=stdin)
+    result = await context.processes.run(spec, on_output)
+    if result.timed_out:
+        raise ToolError(f"The search took longer than {RG_TIMEOUT_S:g} s. Search a smaller folder.")
+    return result
+
+
+def _lines(output: str) -> dict[str, list[Line]]:
+    """The lines of rg's JSON by file, without binary files."""
+    lines: dict[str, list[Line]] = {}
+    for message in _messages(output):
+        data = message["data"]
+        match message["type"]:
+            case "match" | "context":
+                line = _line(data, is_match=message["type"] == "match")
+                lines.setdefault(_name(data["path"]), []).append(line)
+            case "end" if data["binary_offset"] is not None:
+                lines.pop(_name(data["path"]), None)
+            case _:
+                pass
+    return lines
+
+
+def _messages(output: str) -> Iterator[Mapping[str, Any]]:
+    """The messages of rg's JSON; the last one may have been cut, and is then left out."""
+    for line in output.split("\n"):
+        try:
+            message = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(message, dict) and "type" in message and "data" in message:
+            yield message  # pyright: ignore[reportUnknownVariableType]
+
+
+def _line(data: Mapping[str, Any], *, is_match: bool) -> Line:
+    raw, encoding = _bytes(data["lines"])
+    start: int | None = None
+    if is_match:
+        n_before = data["submatches"][0]["start"] if data["submatches"] else 0
+        start = len(raw[:n_before].decode(encoding, "replace"))
+    text = raw.decode(encoding, "replace").removesuffix("\n").removesuffix("\r")
+    return Line(number=data["line_number"], text=text, match_start=start)
+
+
+def _name(value: Mapping[str, str]) -> str:
+    """A path; bytes that are not UTF-8 as Python's file names have them."""
+    return _bytes(value)[0].decode("utf-8", "surrogateescape").removeprefix("./")
+
+
+def _bytes(value: Mapping[str, str]) -> tuple[bytes, str]:
+    """rg's text with its encoding; what is not UTF-8 is most likely Windows' encoding of the West."""
+    if "text" in value:
+        return value["text"].encode("utf-8", "surrogatepass"), "utf-8"
+    return base64.b64decode(value["bytes"]), "cp1252"
+
+
+def _words(stderr: str) -> str:
+    """rg's own words, without the advice on options that the model cannot give."""
+    return stderr.partition("\n\nConsider enabling")[0].strip().removeprefix("rg: ") or "ripgrep failed without a word."

@@ -1,0 +1,213 @@
+"""Finding files by name and text by pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Annotated
+
+from pydantic import Field
+
+from pygent_ls.agent.reading_rules import is_withheld, left_out
+from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.tools.ripgrep import (
+    EVERYTHING,
+    Line,
+    Matches,
+    Place,
+    list_place,
+    overrides_gitignore,
+    places,
+    search_place,
+    search_text,
+    unsaved_below,
+)
+
+MAX_FILES = 500
+"""Most paths that one search lists: about 5,000 tokens."""
+
+MAX_LINE_CHARS = 300
+"""Longer lines are cut around their first match."""
+
+HOW_TO_NARROW = "narrow the pattern, name a path or a glob, or raise max_results"
+
+MAX_CHARS = 36_000
+"""Most characters of the lines that are shown: with the notes it stays below the 40,000 that the model is shown."""
+
+
+@tool(
+    risk=ToolRisk.LOW,
+    category=ToolCategory.SEARCH,
+    kind="search",
+    title="Find {pattern} {path}",
+    read_only=True,
+    ttl_s=30,
+)
+async def find_files(
+    context: ToolContext,
+    pattern: Annotated[
+        str,
+        Field(
+            min_length=1,
+            description="A glob: `*.py` matches a name at any depth, `src/**/*.py` a path below `path`; {a,b} works.",
+        ),
+    ],
+    path: Annotated[str, Field(description="The folder to search; left out: the workspace.")] = ".",
+) -> str:
+    """Find files by name. Returns their paths, sorted.
+
+    Hidden files are found; `.git` and what .gitignore excludes are not.
+
+    Raises:
+        ToolError: there is no such folder, or the glob is invalid.
+    """
+    found = [
+        (place, name) for place in await places(context, path) for name in await list_place(context, place, pattern)
+    ]
+    if not found:
+        hint = "" if any(sign in pattern for sign in "*?[{") else f" It must be the whole name; try *{pattern}*."
+        return f"No files match {pattern} in {_where(context, path)}.{hint} What .gitignore excludes is not searched."
+    lines = [context.workspace.shown(place.folder / name) for place, name in found[:MAX_FILES]]
+    if len(found) > MAX_FILES:
+        lines.append(
+            f"[{MAX_FILES} of {len(found)} files shown, {len(found) - MAX_FILES} left out: name a folder as `path`.]"
+        )
+    return "\n".join(lines)
+
+
+@tool(
+    risk=ToolRisk.LOW,
+    category=ToolCategory.SEARCH,
+    kind="search",
+    title="Search for {pattern} {path}",
+    read_only=True,
+    ttl_s=30,
+)
+async def grep_search(  # noqa: PLR0913 - the arguments that the model is offered
+    context: ToolContext,
+    *,
+    pattern: Annotated[str, Field(min_length=1, description="A regular expression (Rust's syntax), within one line.")],
+    path: Annotated[str, Field(description="The folder or file to search; left out: the workspace.")] = ".",
+    glob: Annotated[str, Field(description="Only files whose name matches, such as *.py or src/**/*.{ts,tsx}.")] = "",
+    context_lines: Annotated[int, Field(ge=0, le=20, description="Lines to show around each match.")] = 0,
+    ignore_case: Annotated[bool, Field(description="Upper and lower case are the same.")] = False,
+    max_results: Annotated[int, Field(ge=1, le=1000, description="Most matching lines to show.")] = 100,
+) -> str:
+    """Search the text of files, with ripgrep. Unsaved changes in open files are searched as the user sees them.
+
+    Each match is `path:line: text`, lines around it are `path-line- text`. Hidden files are searched; `.git`, binary
+    files and what .gitignore excludes are not (name an excluded folder as `path` to search it).
+
+    Raises:
+        ToolError: there is no such path, or the pattern or the glob is invalid.
+    """
+    options = (f"--context={context_lines}", *(("--ignore-case",) if ignore_case else ()))
+    found: list[tuple[str, Sequence[Line]]] = []
+    is_cut = has_failures = False
+    n_withheld = 0
+    for place in await places(context, path):
+        matches = await search_all(context, place, pattern, options, glob)
+        names = sorted(matches.lines)
+        found += ((context.workspace.shown(place.folder / name), matches.lines[name]) for name in names)
+        is_cut |= matches.is_cut
+        has_failures |= matches.has_failures
+        n_withheld += matches.n_withheld
+    if found or is_cut:
+        text = _rendered(found, max_results, is_cut=is_cut)
+    else:
+        among = "" if glob in EVERYTHING else f" (files that match {glob})"
+        text = f"No matches for {pattern} in {_where(context, path)}{among}. What .gitignore excludes is not searched."
+    notes = ["[Some files could not be read, and were not searched.]"] if has_failures else []
+    return "\n".join([text, *notes, *left_out(n_withheld)])
+
+
+async def search_all(context: ToolContext, place: Place, pattern: str, options: Sequence[str], glob: str) -> Matches:
+    """What is found on the disk, and, in place of files that have unsaved changes, what is found in those; without the
+    files that a rule keeps from being read."""
+    found = await _search(context, place, pattern, options, glob)
+    if not context.reading.rules:
+        return found
+    visible = await list_place(context, place, glob)
+    return replace(
+        found,
+        lines={name: lines for name, lines in found.lines.items() if not is_withheld(context, place.folder / name)},
+        n_withheld=sum(is_withheld(context, place.folder / name) for name in visible),
+    )
+
+
+async def _search(context: ToolContext, place: Place, pattern: str, options: Sequence[str], glob: str) -> Matches:
+    unsaved = unsaved_below(context, place)
+    if not unsaved and not overrides_gitignore(glob):
+        return await search_place(context, place, pattern, options, glob)
+    visible = await list_place(context, place, glob)
+    found: list[Matches] = []
+    if place.name_of(place.path) not in unsaved:
+        on_disk = await search_place(context, place, pattern, options, glob)
+        kept = on_disk.lines.keys() & set(visible) - unsaved.keys()
+        found.append(replace(on_disk, lines={name: on_disk.lines[name] for name in kept}))
+    for name in visible:
+        if name in unsaved:
+            found.append(await search_text(context, place, name, unsaved[name].text, pattern, options))
+    return Matches(
+        lines={name: each.lines[name] for each in found for name in each.lines},
+        is_cut=any(each.is_cut for each in found),
+        has_failures=any(each.has_failures for each in found),
+    )
+
+
+def _rendered(found: Sequence[tuple[str, Sequence[Line]]], max_results: int, *, is_cut: bool) -> str:
+    """The matches by file; what is left out is counted."""
+    blocks: list[str] = []
+    n_shown, room = 0, MAX_CHARS
+    for name, lines in found:
+        block: list[str] = []
+        for text, is_match in _shown_lines(name, lines, max_results - n_shown):
+            room -= len(text) + 1
+            if room < 0:
+                break
+            block.append(text)
+            n_shown += is_match
+        if block:
+            blocks.append("\n".join(block))
+        if n_shown >= max_results or room < 0:
+            break
+    n_matches = sum(line.match_start is not None for _, lines in found for line in lines)
+    if is_cut:
+        blocks.append(f"[{n_shown} of more than {n_matches} matches shown, the search was stopped: {HOW_TO_NARROW}.]")
+    elif n_matches > n_shown:
+        blocks.append(f"[{n_shown} of {n_matches} matches shown, {n_matches - n_shown} hidden: {HOW_TO_NARROW}.]")
+    return "\n\n".join(blocks)
+
+
+def _shown_lines(name: str, lines: Sequence[Line], max_matches: int) -> Iterator[tuple[str, bool]]:
+    """Lines as they are shown, and whether each is a match; `--` where lines are left out between them."""
+    has_context = any(line.match_start is None for line in lines)
+    before: int | None = None
+    left = max_matches
+    for line in lines:
+        is_match = line.match_start is not None
+        if is_match and not left:
+            return
+        left -= is_match
+        if has_context and before is not None and line.number > before + 1:
+            yield "--", False
+        before = line.number
+        mark = ":" if is_match else "-"
+        yield f"{name}{mark}{line.number}{mark} {_cut(line)}", is_match
+
+
+def _cut(line: Line) -> str:
+    if len(line.text) <= MAX_LINE_CHARS:
+        return line.text
+    start = max(0, min((line.match_start or 0) - MAX_LINE_CHARS // 3, len(line.text) - MAX_LINE_CHARS))
+    end = start + MAX_LINE_CHARS
+    head = f"[… {start} characters] " if start else ""
+    tail = f" [… {len(line.text) - end} characters]" if end < len(line.text) else ""
+    return f"{head}{line.text[start:end]}{tail}"
+
+
+def _where(context: ToolContext, path: str) -> str:
+    if path in ("", ".", "./"):
+        return "the workspace"
+    name = context.workspace.shown(context.workspace.resolve(path))
+    return "the workspace" if name == "." else name

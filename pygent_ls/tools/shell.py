@@ -1,0 +1,114 @@
+"""Running commands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from pygent_ls.agent.tool import Tool, ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.workspace import ProcessResult, ProcessSpec
+from pygent_ls.errors import ToolError
+
+MAX_TIMEOUT_S = 3_600.0
+"""Longest time that a call may ask for: an hour."""
+
+MAX_OUTPUT_CHARS = 200_000
+"""What is kept of a command's output, head and tail. The model is shown a part of it; the rest can be read later."""
+
+LONG_S = 1.0
+"""A command that took longer has its duration told."""
+
+
+def shell_tool(default_timeout_s: float) -> Tool:
+    """The `shell` tool; commands that say nothing else are ended after `default_timeout_s`."""
+
+    @tool(
+        risk=ToolRisk.HIGH,
+        category=ToolCategory.SHELL,
+        kind="execute",
+        title="{cd}{command}",
+        timeout_s=None,
+        runs_programs=True,
+        sandboxed=True,
+    )
+    async def shell(
+        context: ToolContext,
+        command: Annotated[str, Field(min_length=1, description="The command line.")],
+        cwd: Annotated[str, Field(description="The folder to run it in; left out: the session's own.")] = "",
+        timeout_s: Annotated[
+            float | None,
+            Field(gt=0, le=MAX_TIMEOUT_S, description="Seconds until it is ended, where it needs more than usual."),
+        ] = None,
+        *,
+        background: Annotated[
+            bool, Field(description="Run it beside the conversation, and return a shell_id at once.")
+        ] = False,
+        description: Annotated[str, Field(description="What it is for, in five to ten words, for the user.")] = "",
+    ) -> str:
+        """Run a command in bash and return what it writes, and its exit code.
+
+        A server, a watcher, or what takes long: run it with background, read it with shell_output, write to it with
+        shell_input, end it with shell_kill; it has no time limit, and ends with the session.
+
+        There is no terminal and no standard input: pass flags that answer questions, such as --yes. Processes that it
+        leaves behind are ended with it. To read, search or change files, use the tools for that instead of cat, grep
+        or sed.
+
+        Raises:
+            ToolError: there is no shell, or no such folder.
+        """
+        limit_s = timeout_s or default_timeout_s
+        spec = ProcessSpec(
+            argv=(*_shell(context), command),
+            cwd=_folder(context, cwd),
+            timeout_s=limit_s,
+            max_output_chars=MAX_OUTPUT_CHARS,
+            sandboxed=context.sandboxed,
+        )
+        if background:
+            shell_id = await context.processes.background.start(context.session_id, spec)
+            return f"Started in the background as {shell_id}. Read what it writes with shell_output."
+        return _told(await context.processes.run(spec, context.report), limit_s)
+
+    limit = f"It is ended after {default_timeout_s:g} s, unless timeout_s says otherwise."
+    return replace(shell, description=f"{shell.description}\n\n{limit}")
+
+
+def _shell(context: ToolContext) -> tuple[str, ...]:
+    for name in ("bash", "sh"):
+        if program := context.processes.find(name):
+            return program, "-c"
+    raise ToolError("There is neither bash nor sh on this machine, so no command can be run.")
+
+
+def _folder(context: ToolContext, cwd: str) -> Path:
+    """Where to run; without a word of it, where the session is."""
+    return context.workspace.resolve(cwd) if cwd else context.working_directory
+
+
+def _told(result: ProcessResult, limit_s: float) -> str:
+    """The output, then how it ended: the end survives where the middle of a long result is cut."""
+    output = result.stdout.rstrip("\n") or "(no output)"
+    facts = [_ending(result, limit_s)]
+    if result.duration_s >= LONG_S and not result.timed_out:
+        facts.append(f"{result.duration_s:.1f} s")
+    if result.omitted_chars:
+        facts.append(
+            f"{result.omitted_chars} characters in the middle of the output were left out: write it to a file, or "
+            "filter it with head, tail or grep"
+        )
+    return f"{output}\n[{'; '.join(facts)}]"
+
+
+def _ending(result: ProcessResult, limit_s: float) -> str:
+    if result.timed_out:
+        return (
+            f"timed out: ended after {limit_s:g} s, before it was done; set timeout_s if it needs longer, "
+            "and do not start what never ends"
+        )
+    if result.exit_code < 0:
+        return f"ended by signal {-result.exit_code}"
+    return f"exit code {result.exit_code}"

@@ -1,0 +1,177 @@
+"""Running a project's tests."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.agent.workspace import ProcessResult, ProcessSpec
+from pygent_ls.errors import ToolError
+from pygent_ls.tools.ripgrep import Place, list_place
+from pygent_ls.tools.run_reports import Failure, Report
+from pygent_ls.tools.runners import Runner, Wanted, is_there, runner_for
+
+DEFAULT_TIMEOUT_S = 600.0
+"""Ten minutes: what a suite may take that is run while somebody waits."""
+
+MAX_TIMEOUT_S = 3_600.0
+
+MAX_OUTPUT_CHARS = 1_000_000
+"""Kept to be read for failures; the model is shown a part."""
+
+MAX_FAILURES_TOLD = 5
+"""Failures that are told with what they wrote; the others by name."""
+
+MAX_FAILURE_CHARS = 3_000
+
+MAX_NAMES = 50
+
+MAX_TAIL_CHARS = 6_000
+"""Of output that is not understood, its end is shown."""
+
+_PLAIN = {"CI": "1", "NO_COLOR": "1", "FORCE_COLOR": "0", "PY_COLORS": "0", "TERM": "dumb"}
+"""No colours, and no runner that waits for changes."""
+
+
+def _target_of(given: Mapping[str, Any]) -> list[str]:
+    target = given.get("target")
+    path = target.partition("::")[0] if isinstance(target, str) else ""
+    return [path] if path else []
+
+
+@tool(
+    risk=ToolRisk.MEDIUM,
+    category=ToolCategory.TESTING,
+    kind="execute",
+    title="Run tests {target} {filter}",
+    timeout_s=None,
+    runs_programs=True,
+    sandboxed=True,
+    paths_of=_target_of,
+)
+async def run_tests(
+    context: ToolContext,
+    target: Annotated[
+        str | None, Field(description="A test file or folder; for pytest also FILE::NAME. Left out: all tests.")
+    ] = None,
+    filter: Annotated[
+        str | None, Field(description="Only tests whose name matches, as the runner understands it.")
+    ] = None,
+    timeout_s: Annotated[
+        float, Field(gt=0, le=MAX_TIMEOUT_S, description="Seconds until the run is ended.")
+    ] = DEFAULT_TIMEOUT_S,
+) -> str:
+    """Run the project's tests and return how many passed and failed, and what the first failures said.
+
+    The runner is told from the project's files: pytest, unittest, npm, pnpm, yarn, bun, cargo, go, or make.
+
+    Raises:
+        ToolError: nothing tells how the tests are run, or the runner is not installed.
+    """
+    wanted, runner = await _chosen(context, target, filter or "")
+    spec = ProcessSpec(
+        argv=runner.argv,
+        cwd=wanted.folder,
+        timeout_s=timeout_s,
+        env=_PLAIN,
+        max_output_chars=MAX_OUTPUT_CHARS,
+        sandboxed=context.sandboxed,
+    )
+    result = await context.processes.run(spec, context.report)
+    return _told(runner, result, runner.read(result.stdout), timeout_s)
+
+
+async def _chosen(context: ToolContext, target: str | None, name_filter: str) -> tuple[Wanted, Runner]:
+    """What to test and with what: the innermost folder around the target whose files tell of a runner."""
+    if name_filter.startswith("-"):
+        raise ToolError(f"{name_filter!r} cannot be a filter: it begins with `-`.")
+    path, divider, inside = (target or "").partition("::")
+    resolved = context.workspace.resolve(path or ".")
+    if not await is_there(context, resolved):
+        raise ToolError(f"There is no {path} to test; find_files shows what there is.")
+    for folder in (resolved, *resolved.parents):
+        if folder.suffix in (".py", ".rs", ".go", ".js", ".ts", ".tsx", ".jsx", ".mjs") or not _is_inside(
+            context, folder
+        ):
+            continue
+        below = resolved if resolved != folder else None
+        wanted = Wanted(folder=folder, target=below, inside=divider + inside, filter=name_filter)
+        if not _may_be_the_root(context, folder) and not await _has_manifest(context, folder):
+            continue
+        if runner := await runner_for(context, wanted):
+            return wanted, runner
+    raise ToolError(await _nothing_found(context, resolved))
+
+
+def _is_inside(context: ToolContext, folder: Path) -> bool:
+    return any(folder.is_relative_to(each) for each in context.workspace.folders)
+
+
+def _may_be_the_root(context: ToolContext, folder: Path) -> bool:
+    return folder in context.workspace.folders
+
+
+MANIFESTS = ("pyproject.toml", "pytest.ini", "setup.cfg", "package.json", "Cargo.toml", "go.mod", "Makefile")
+
+
+async def _has_manifest(context: ToolContext, folder: Path) -> bool:
+    """Whether a folder below the workspace's is a project of its own."""
+    return any([await is_there(context, folder / name) for name in MANIFESTS])
+
+
+async def _nothing_found(context: ToolContext, path: Path) -> str:
+    folders = [each for each in context.workspace.folders if path.is_relative_to(each)]
+    place = Place(path=folders[0], folder=folders[0]) if folders else None
+    names = await list_place(context, place, "{pyproject.toml,package.json,Cargo.toml,go.mod}") if place else []
+    below = sorted({name.rpartition("/")[0] for name in names if "/" in name})[:10]
+    hint = f" Projects are in: {', '.join(below)}; name one as `target`." if below else ""
+    return (
+        "Nothing tells how the tests are run: there is no setting for pytest, no test*.py, no test script in "
+        f"package.json, no Cargo.toml, go.mod or Makefile with a `test` rule.{hint} Else use shell."
+    )
+
+
+def _told(runner: Runner, result: ProcessResult, report: Report, limit_s: float) -> str:
+    """The numbers first, then the failures, then how it was run: the ends survive where the middle is cut."""
+    command = shlex.join((runner.argv[0].rpartition("/")[2], *runner.argv[1:]))
+    how = f"[{command}; exit code {result.exit_code}; {result.duration_s:.1f} s]"
+    if result.timed_out:
+        return f"{runner.name} was ended after {limit_s:g} s, before it was done.\n{_tail(result.stdout)}\n{how}"
+    if not report.is_known:
+        said = "passed, by its exit code" if result.exit_code == 0 else "failed, by its exit code"
+        end = f"The end of its output:\n{_tail(result.stdout)}\n{how}"
+        return f"{runner.name}: {said}; its numbers were not understood. {end}"
+    counts = f"{report.passed} passed, {report.failed} failed" + (
+        f", {report.skipped} skipped" if report.skipped else ""
+    )
+    parts = [f"{runner.name}: {counts}.", *map(_failure, report.failures[:MAX_FAILURES_TOLD])]
+    others = [failure.name for failure in report.failures[MAX_FAILURES_TOLD:]]
+    if others:
+        more = f"\n[{len(others) - MAX_NAMES} more]" if len(others) > MAX_NAMES else ""
+        parts.append("Also failed:\n" + "\n".join(others[:MAX_NAMES]) + more)
+    unexplained = report.failures and not any(failure.message for failure in report.failures)
+    if result.exit_code and (not report.failures or unexplained):
+        parts.append(f"The end of its output:\n{_tail(result.stdout)}")
+    return "\n\n".join([*parts, how])
+
+
+def _failure(failure: Failure) -> str:
+    said = failure.message
+    if len(said) > MAX_FAILURE_CHARS:
+        half = MAX_FAILURE_CHARS // 2
+        said = f"{said[:half]}\n[… {len(said) - 2 * half} characters left out …]\n{said[-half:]}"
+    return f"Failed: {failure.name}" + (f"\n{said}" if said else "")
+
+
+def _tail(output: str) -> str:
+    text = output.strip() or "(no output)"
+    return (
+        text
+        if len(text) <= MAX_TAIL_CHARS
+        else f"[… {len(text) - MAX_TAIL_CHARS} characters left out]\n{text[-MAX_TAIL_CHARS:]}"
+    )

@@ -1,0 +1,1 @@
+"""Files and processes as they are: disk, paths, documents, child processes."""

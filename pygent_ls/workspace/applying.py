@@ -1,0 +1,265 @@
+"""An edit plan carried out on the disk: all of it, or nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import stat
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from pygent_ls.agent.tool import excerpt
+from pygent_ls.agent.workspace import (
+    MISSING,
+    CopyBytes,
+    DeleteFile,
+    Document,
+    EditPlan,
+    FileOperation,
+    MoveFile,
+    TextEncoding,
+    WriteText,
+)
+from pygent_ls.errors import StaleDocumentError, ToolError
+from pygent_ls.workspace.documents import document_from_bytes
+from pygent_ls.workspace.moving import move, place_new, stage_copy
+from pygent_ls.workspace.reading import MAX_DOCUMENT_BYTES, disk_stamp
+from pygent_ls.workspace.writing import stage, sync_folder, temporary_name, write_atomically, write_error
+
+
+async def apply_plan(plan: EditPlan, shown: Callable[[Path], str] = str) -> None:
+    """Carry out a plan on the disk, all or nothing. `shown` gives the names that errors use.
+
+    Every operation is verified first; a later one may build on an earlier one (edit what was moved). Where one
+    fails, or the caller is cancelled, what was done before it is undone. Missing folders are made; nothing is
+    overwritten but the text that a `WriteText` names as `before`.
+
+    Raises `StaleDocumentError` where a document is no longer what the plan was made from, `ToolError` for all else.
+    """
+    cancelled = threading.Event()
+    transaction = _Transaction(plan.operations, shown, cancelled.is_set)
+    future = asyncio.get_running_loop().run_in_executor(None, transaction.run)
+    cancel: asyncio.CancelledError | None = None
+    while not future.done():
+        try:
+            await asyncio.wait([future])
+        except asyncio.CancelledError as error:  # a thread cannot be left alone with half a plan
+            cancelled.set()
+            cancel = error
+    if cancel is not None:
+        future.exception()
+        raise cancel
+    future.result()
+
+
+class _Transaction:
+    """One plan being carried out, in a thread."""
+
+    def __init__(
+        self, operations: Sequence[FileOperation], shown: Callable[[Path], str], is_cancelled: Callable[[], bool]
+    ) -> None:
+        self._operations = operations
+        self._shown = shown
+        self._is_cancelled = is_cancelled
+        self._staged: dict[int, Path] = {}
+        """Files that are written and only need to be put in place, by the operation's number."""
+        self._trash: list[Path] = []
+        """Deleted files under another name, until nothing can fail any more."""
+        self._undo: list[tuple[Path, Callable[[], object]]] = []
+
+    def run(self) -> None:
+        """All of it. Raises `ToolError` with everything as it was."""
+        try:
+            for number in self._verify_all():
+                self._stage(number)
+            for number, operation in enumerate(self._operations):
+                self._go_on()
+                self._verify(operation)
+                self._explained(operation, lambda number=number: self._carry_out(number))
+            for folder in {path.parent for operation in self._operations for path in paths_of(operation)}:
+                sync_folder(folder)
+            self._go_on()
+        except BaseException as error:
+            if failed := self._undo_all():
+                done = ", ".join(failed)
+                raise ToolError(f"{error} What was done before that could not be undone: {done}.") from error
+            raise
+        else:
+            _remove(self._trash)
+        finally:
+            _remove(self._staged.values())
+
+    def _go_on(self) -> None:
+        if self._is_cancelled():
+            raise ToolError("The edit was cancelled. Nothing was changed.")
+
+    def _verify_all(self) -> list[int]:
+        """Verify what can be verified before anything is done; return the operations that no earlier one affects."""
+        independent: list[int] = []
+        touched: set[Path] = set()
+        above_touched: set[Path] = set()
+        for number, operation in enumerate(self._operations):
+            paths = paths_of(operation)
+            if not any(path in above_touched or not touched.isdisjoint((path, *path.parents)) for path in paths):
+                self._verify(operation)
+                independent.append(number)
+            touched.update(paths)
+            above_touched.update(parent for path in paths for parent in path.parents)
+        return independent
+
+    def _verify(self, operation: FileOperation) -> None:
+        """Raises `ToolError` where the operation may not, or no longer, be carried out."""
+        match operation:
+            case WriteText(path=path, before=before):
+                if before is None:
+                    self._must_be_free(path)
+                else:
+                    self._must_hold(path, before)
+            case CopyBytes(source=source, destination=destination):
+                self._must_exist(source, folders=False)
+                self._must_be_free(destination)
+            case MoveFile(source=source, destination=destination):
+                self._must_exist(source, folders=True)
+                if destination.is_relative_to(source) and destination != source:
+                    raise ToolError(f"{self._shown(source)} cannot be moved into itself.")
+                self._must_be_free(destination)
+            case DeleteFile(path=path, before=before):
+                self._must_exist(path, folders=False)
+                if before is not None and not path.is_symlink():
+                    self._must_hold(path, before)
+
+    def _must_be_free(self, path: Path) -> None:
+        if os.path.lexists(path):
+            raise ToolError(f"{self._shown(path)} already exists. Nothing was changed.")
+        above = _nearest_folder(path.parent)
+        if not above.is_dir():
+            raise ToolError(f"{self._shown(above)} is not a folder, so nothing can be made in it.")
+
+    def _must_exist(self, path: Path, *, folders: bool) -> None:
+        try:
+            status = path.lstat()
+        except OSError:
+            raise ToolError(f"There is no {self._shown(path)}. Nothing was changed.") from None
+        if stat.S_ISDIR(status.st_mode) and not folders:
+            raise ToolError(f"{self._shown(path)} is a folder, and only files can be copied or deleted.")
+
+    def _must_hold(self, path: Path, before: Document) -> None:
+        name = self._shown(path)
+        try:
+            now = _document_now(path)
+        except FileNotFoundError:
+            raise StaleDocumentError(f"{name} no longer exists. Nothing was changed.") from None
+        except OSError as error:
+            raise write_error(name, error) from None
+        if now is None:
+            raise StaleDocumentError(f"{name} has changed and is no longer text, or too large. Nothing was changed.")
+        if now.digest != before.digest:
+            raise StaleDocumentError(
+                f"{name} has changed since it was read (the user or a program edited it). Nothing was changed. "
+                f"It now reads:\n{excerpt(now.text)}\nMake the edit again from this text."
+            )
+
+    def _stage(self, number: int) -> None:
+        """Write what an operation will put in place; the disk is most likely to refuse here."""
+        operation = self._operations[number]
+        match operation:
+            case WriteText(path=path, text=text, mode=mode):
+                data = self._encoded(path, text, operation.written_as)
+                target = Path(os.path.realpath(path))
+                folder = _nearest_folder(target.parent)
+                self._explained(operation, lambda: self._keep_staged(number, stage(target, data, mode, folder=folder)))
+            case CopyBytes(source=source, destination=destination):
+                folder = _nearest_folder(destination.parent)
+                self._explained(operation, lambda: self._keep_staged(number, stage_copy(source, folder)))
+            case MoveFile() | DeleteFile():
+                pass
+
+    def _keep_staged(self, number: int, path: Path) -> None:
+        self._staged[number] = path
+
+    def _encoded(self, path: Path, text: str, encoding: TextEncoding) -> bytes:
+        try:
+            return encoding.encode(text)
+        except UnicodeEncodeError as error:
+            character = ascii(text[error.start])
+            raise ToolError(
+                f"{self._shown(path)} is encoded in {encoding.name}, which has no character {character}. "
+                "Nothing was changed."
+            ) from None
+
+    def _carry_out(self, number: int) -> None:
+        """Do one operation and remember how to undo it."""
+        operation = self._operations[number]
+        if number not in self._staged:
+            self._stage(number)
+        match operation:
+            case WriteText(before=None, path=path) | CopyBytes(destination=path):
+                self._make_folders(path.parent)
+                place_new(self._staged[number], path)
+                self._undo.append((path, path.unlink))
+            case WriteText(path=path):
+                target = Path(os.path.realpath(path))
+                old, mode = target.read_bytes(), stat.S_IMODE(target.stat().st_mode)
+                self._staged[number].replace(target)
+                self._undo.append((path, lambda: write_atomically(target, old, mode)))
+            case MoveFile(source=source, destination=destination):
+                self._make_folders(destination.parent)
+                move(source, destination)
+                self._undo.append((source, lambda: move(destination, source)))
+            case DeleteFile(path=path):
+                aside = path.with_name(temporary_name())
+                path.rename(aside)
+                self._trash.append(aside)
+                self._undo.append((path, lambda: move(aside, path)))
+
+    def _make_folders(self, folder: Path) -> None:
+        for missing in reversed([each for each in (folder, *folder.parents) if disk_stamp(each) == MISSING]):
+            missing.mkdir()
+            self._undo.append((missing, missing.rmdir))
+
+    def _explained(self, operation: FileOperation, action: Callable[[], object]) -> None:
+        """Do it, and speak to the model where the disk refuses."""
+        try:
+            action()
+        except OSError as error:
+            raise write_error(self._shown(paths_of(operation)[-1]), error) from None
+
+    def _undo_all(self) -> list[str]:
+        """Undo in reverse order; return the names of what could not be undone."""
+        failed: list[str] = []
+        for path, action in reversed(self._undo):
+            try:
+                action()
+            except (OSError, ToolError):
+                failed.append(self._shown(path))
+        return failed
+
+
+def paths_of(operation: FileOperation) -> tuple[Path, ...]:
+    """The paths that an operation changes or reads; what it makes is the last."""
+    match operation:
+        case WriteText(path=path) | DeleteFile(path=path):
+            return (path,)
+        case CopyBytes(source=source, destination=destination) | MoveFile(source=source, destination=destination):
+            return (source, destination)
+
+
+def _remove(files: Iterable[Path]) -> None:
+    for file in files:
+        with contextlib.suppress(OSError):
+            file.unlink(missing_ok=True)
+
+
+def _nearest_folder(folder: Path) -> Path:
+    """The folder, or the innermost one above it that exists."""
+    return next(each for each in (folder, *folder.parents) if os.path.lexists(each))
+
+
+def _document_now(path: Path) -> Document | None:
+    """The document on the disk; None where it is not text or too large. Raises OSError."""
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_DOCUMENT_BYTES:
+        return None
+    return document_from_bytes(path, path.read_bytes(), disk_stamp(path))

@@ -1,0 +1,178 @@
+"""Commands that run on while the conversation does: what they wrote since it was last read, their input, their end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import math
+import os
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from pygent_ls.agent.workspace import BackgroundState, ProcessResult, ProcessSpec
+from pygent_ls.errors import ToolError
+from pygent_ls.workspace.child import Child, OnOutput
+from pygent_ls.workspace.output import KeptOutput
+
+MAX_RUNNING = 16
+"""Of one session at once: servers and watchers; more than that is a mistake that repeats itself."""
+
+MAX_ENDED = 32
+"""That are remembered, so that their last words can be read."""
+
+MAX_UNREAD_CHARS = 200_000
+"""Kept of what a command wrote since it was last read, head and tail."""
+
+INPUT_S = 5.0
+"""For a program to take what is written to it; a pipe holds 64 KiB of what it does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A program that was started and must be finished."""
+
+    child: Child
+    spec: ProcessSpec
+    started: float
+    undo: contextlib.ExitStack
+
+
+class Runner(Protocol):
+    """What starts programs and follows them to their end."""
+
+    async def begin(self, spec: ProcessSpec, on_output: OnOutput | None, stdin: int | None = None) -> Running:
+        """Start a program."""
+        ...
+
+    async def finish(self, running: Running) -> ProcessResult:
+        """Follow it to its end, or end it."""
+        ...
+
+
+@dataclass(kw_only=True)
+class _Command:
+    """One command; its task follows it to its end."""
+
+    input: int
+    unread: KeptOutput = field(default_factory=lambda: KeptOutput(MAX_UNREAD_CHARS))
+    task: asyncio.Task[ProcessResult] | None = None
+
+    @property
+    def runs(self) -> bool:
+        return self.task is not None and not self.task.done()
+
+    async def keep(self, text: str) -> None:
+        self.unread.add(text)
+
+    def state(self) -> BackgroundState:
+        """What is new, which counts as read from now on."""
+        unread, self.unread = self.unread, KeptOutput(MAX_UNREAD_CHARS)
+        exit_code = None
+        if self.task is not None and not self.runs:
+            exit_code = -15 if self.task.cancelled() else self.task.result().exit_code
+        return BackgroundState(
+            output=unread.text(), omitted_chars=unread.omitted_chars, runs=self.runs, exit_code=exit_code
+        )
+
+
+class LocalBackground:
+    """The `Background` port. It owns the tasks that follow the commands, and awaits them in `end_all`."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self._commands: dict[str, dict[str, _Command]] = {}
+        self._numbers = itertools.count(1)
+
+    async def start(self, owner: str, spec: ProcessSpec) -> str:
+        """See the port."""
+        mine = self._commands.setdefault(owner, {})
+        if sum(each.runs for each in mine.values()) >= MAX_RUNNING:
+            raise ToolError(f"{MAX_RUNNING} background commands run already; end one with shell_kill first.")
+        reading, writing = os.pipe()
+        os.set_blocking(writing, False)
+        command = _Command(input=writing)
+        endless = replace(spec, timeout_s=math.inf, max_output_chars=0)
+        try:
+            running = await self._runner.begin(endless, command.keep, reading)
+        except BaseException:
+            os.close(writing)
+            raise
+        finally:
+            os.close(reading)
+        command.task = asyncio.create_task(self._follow(command, running))
+        name = f"shell_{next(self._numbers)}"
+        mine[name] = command
+        self._forget_some(mine)
+        return name
+
+    async def read(self, owner: str, name: str, wait_s: float) -> BackgroundState:
+        """See the port."""
+        command = self._find(owner, name)
+        if command.task is not None and wait_s > 0:
+            await asyncio.wait([command.task], timeout=wait_s)
+        return command.state()
+
+    async def write(self, owner: str, name: str, text: str) -> None:
+        """See the port."""
+        command = self._find(owner, name)
+        if not command.runs:
+            raise ToolError(f"{name} has ended and reads nothing any more; shell_output tells how it ended.")
+        left = memoryview(text.encode("utf-8", "replace"))
+        try:
+            async with asyncio.timeout(INPUT_S):
+                while left:
+                    left = left[await self._written(command.input, left) :]
+        except TimeoutError:
+            raise ToolError(f"{name} does not read its input: {len(left)} bytes were not taken.") from None
+        except OSError:
+            raise ToolError(f"{name} has closed its input.") from None
+
+    async def end(self, owner: str, name: str) -> BackgroundState:
+        """See the port."""
+        command = self._find(owner, name)
+        await self._end(command)
+        return command.state()
+
+    async def end_all(self, owner: str) -> None:
+        """See the port."""
+        mine = self._commands.pop(owner, {})
+        await asyncio.gather(*(self._end(command) for command in mine.values()))
+
+    async def _follow(self, command: _Command, running: Running) -> ProcessResult:
+        try:
+            return await self._runner.finish(running)
+        finally:
+            os.close(command.input)
+            command.input = -1
+
+    async def _end(self, command: _Command) -> None:
+        if command.task is not None:
+            await asyncio.sleep(0)  # it has begun, so that what it holds is let go of
+            command.task.cancel()
+            await asyncio.wait([command.task])
+
+    async def _written(self, fd: int, data: memoryview) -> int:
+        """How many bytes the pipe took, once it takes any. Raises OSError where nobody reads it."""
+        loop = asyncio.get_running_loop()
+        while True:
+            with contextlib.suppress(BlockingIOError):
+                return os.write(fd, data)
+            writable = asyncio.Event()
+            loop.add_writer(fd, writable.set)
+            try:
+                await writable.wait()
+            finally:
+                loop.remove_writer(fd)
+
+    def _find(self, owner: str, name: str) -> _Command:
+        mine = self._commands.get(owner, {})
+        if name not in mine:
+            known = ", ".join(mine) or "none"
+            raise ToolError(f"There is no background command {name!r}. There are: {known}.")
+        return mine[name]
+
+    def _forget_some(self, mine: dict[str, _Command]) -> None:
+        ended = [name for name, each in mine.items() if not each.runs]
+        for name in ended[:-MAX_ENDED]:
+            del mine[name]

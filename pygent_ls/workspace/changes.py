@@ -1,0 +1,44 @@
+"""One text made of another by as few and as small replacements as an editor can carry out."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pygent_ls.agent.differences import Block, common_head, common_tail, differing_stretches
+
+
+class Replacement(NamedTuple):
+    """The characters from `start` to `end` of the old text become `text`."""
+
+    start: int
+    end: int
+    text: str
+
+
+def minimal_edits(old: str, new: str) -> list[Replacement]:
+    """Replacements that make the new text of the old one, in ascending order, not touching each other.
+
+    Each is trimmed to the characters that differ, but never begins or ends between `\\r` and `\\n` or between two
+    surrogates, in the old text or in the new one: editors have no such places.
+    """
+    return [_trimmed(old, new, stretch) for stretch in differing_stretches(old, new)]
+
+
+def _trimmed(old: str, new: str, at: Block) -> Replacement:
+    """The replacement of a stretch of characters, without what is equal at its ends."""
+    old_part, new_part = old[at.old_start : at.old_end], new[at.new_start : at.new_end]
+    head = common_head(old_part, new_part)
+    while head and (_splits(old, at.old_start + head) or _splits(new, at.new_start + head)):
+        head -= 1
+    tail = common_tail(old_part, new_part, head)
+    while tail and (_splits(old, at.old_end - tail) or _splits(new, at.new_end - tail)):
+        tail -= 1
+    return Replacement(at.old_start + head, at.old_end - tail, new_part[head : len(new_part) - tail])
+
+
+def _splits(text: str, offset: int) -> bool:
+    """Whether the offset lies inside a line break or a surrogate pair."""
+    if not 0 < offset < len(text):
+        return False
+    before, after = text[offset - 1], text[offset]
+    return (before == "\r" and after == "\n") or ("\ud800" <= before <= "\udbff" and "\udc00" <= after <= "\udfff")

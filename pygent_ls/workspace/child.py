@@ -1,0 +1,303 @@
+"""One program that runs: how it is started, what it writes, and how its process group is ended."""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import contextlib
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+from pygent_ls.agent.workspace import ProcessResult, ProcessSpec
+from pygent_ls.errors import ToolError
+from pygent_ls.workspace.output import KeptOutput
+
+QUIET_ENVIRONMENT: Mapping[str, str] = {"PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
+"""Nobody is there to page through output, or to type a password."""
+
+OF_OUR_MAKE = frozenset({"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"})
+"""What a `make` that started the daemon told its own children: another `make` would take itself for a part of it."""
+
+TERMINATE_S = 2.0
+"""How long a group has between SIGTERM and SIGKILL."""
+
+LEFTOVER_S = 0.5
+"""How long other processes may hold the outputs open once the program itself has ended: long enough for a
+pipeline's last member, short enough not to be noticed after `server &`."""
+
+VANISH_S = 1.0
+"""How long killed processes may take to go away; one that the kernel does not let go is left to it."""
+
+POLL_S = 0.005
+"""A group's end sends no signal, so it is looked for: after this time, then after twice as long, and so on."""
+
+MAX_POLL_S = 0.1
+"""Longest time between two looks."""
+
+READ_BYTES = 65_536
+"""A pipe's capacity on Linux. At most this much of each pipe is held before it has been passed on."""
+
+MAX_PIPE_BYTES = 1_048_576
+"""The most that a pipe can be made to hold without privileges (`/proc/sys/fs/pipe-max-size`)."""
+
+OnOutput = Callable[[str], Awaitable[None]]
+
+
+def _inherited(without: Collection[str]) -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name not in OF_OUR_MAKE and name not in without}
+
+
+def start(
+    spec: ProcessSpec,
+    argv: Sequence[str],
+    *,
+    merged: bool,
+    stdin: int | None = None,
+    without: Collection[str] = (),
+) -> subprocess.Popen[bytes]:
+    """Start `argv`, which is the spec's or stands around it, with the daemon's environment `without` some variables.
+
+    Raises `ToolError` where that is not possible.
+    """
+    if not spec.argv:
+        raise ToolError("There is no program to run: the command is empty.")
+    try:
+        with _input(spec, stdin) as source:
+            return subprocess.Popen(
+                argv,
+                bufsize=0,
+                cwd=spec.cwd,
+                env={**_inherited(without), **QUIET_ENVIRONMENT, **spec.env},
+                stdin=source,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT if merged else subprocess.PIPE,
+                start_new_session=True,
+            )
+    except (OSError, ValueError) as error:
+        raise ToolError(_why_not_started(spec, error)) from None
+
+
+@contextlib.contextmanager
+def _input(spec: ProcessSpec, given: int | None) -> Generator[IO[bytes] | int]:
+    """The program's standard input: a file without a name, so that nobody has to stand by and write; or `given`."""
+    if given is not None:
+        yield given
+        return
+    if not spec.stdin_bytes:
+        yield subprocess.DEVNULL
+        return
+    with tempfile.TemporaryFile() as file:
+        file.write(spec.stdin_bytes)
+        file.seek(0)
+        yield file
+
+
+def _why_not_started(spec: ProcessSpec, error: OSError | ValueError) -> str:
+    program = spec.argv[0]
+    if not spec.cwd.is_dir():
+        return f"{program} cannot be started in {spec.cwd}: there is no such folder."
+    match error:
+        case FileNotFoundError():
+            return f"{program} cannot be started: there is no such program."
+        case PermissionError():
+            return f"{program} cannot be started: it is not executable, or {spec.cwd} may not be entered."
+        case OSError():
+            return f"{program} cannot be started: {error.strerror}."
+        case ValueError():  # a NUL, or half of a surrogate pair
+            return f"{program!r} cannot be started: its name, arguments or environment hold a character that none can."
+
+
+class _Pipe:
+    """One output of a child, read a piece at a time."""
+
+    def __init__(self, fd: int, kept: KeptOutput) -> None:
+        os.set_blocking(fd, False)
+        self.fd = fd
+        self.kept = kept
+        self.piece: bytes | None = None
+        """What was read and not yet passed on; empty at the end."""
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self.open = True
+
+    def read(self) -> None:
+        """Read a piece, without waiting."""
+        try:
+            self.piece = os.read(self.fd, READ_BYTES)
+        except BlockingIOError:
+            self.piece = None
+        except OSError:
+            self.piece = b""
+
+    def take(self) -> str:
+        """The piece as text; a character that is split over pieces comes with the later one."""
+        piece = self.piece or b""
+        self.open = self.piece != b""
+        self.piece = None
+        text = self.decoder.decode(piece, final=not self.open)
+        self.kept.add(text)
+        return text
+
+
+class Child:
+    """A program that runs, with what it has written so far. `end` must be called, whatever happens."""
+
+    def __init__(self, process: subprocess.Popen[bytes], max_chars: int, on_output: OnOutput | None) -> None:
+        self.pid = process.pid
+        self._process = process
+        self._on_output = on_output
+        self._loop = asyncio.get_running_loop()
+        self._changed = asyncio.Event()
+        self._exited_at: float | None = None
+        self._followed = False
+        self._is_gone = False
+        self._pipes = [
+            _Pipe(pipe.fileno(), KeptOutput(max_chars)) for pipe in (process.stdout, process.stderr) if pipe is not None
+        ]
+        threading.Thread(target=self._wait_in_thread, name=f"exit of {self.pid}", daemon=True).start()
+
+    async def follow(self) -> None:
+        """Pass on the output until the program has ended and its outputs are closed, or only held open by others."""
+        for pipe in self._pipes:
+            self._listen(pipe)
+        while True:
+            self._changed.clear()
+            for pipe in self._pipes:
+                if pipe.piece is not None:
+                    await self._pass_on(pipe)
+                    if pipe.open:
+                        self._listen(pipe)
+            if self._exited_at is None:
+                await self._changed.wait()
+                continue
+            left_s = self._exited_at + LEFTOVER_S - self._loop.time()
+            if left_s <= 0 or not any(pipe.open for pipe in self._pipes):
+                self._followed = True
+                return
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(left_s):
+                    await self._changed.wait()
+
+    async def end(self) -> None:
+        """End the group, politely first, and wait until it is gone.
+
+        Where `follow` was interrupted, what is still written is kept but not passed on: nobody may be listening,
+        and a program that cannot write cannot end itself.
+        """
+        if not self._followed:
+            self._on_output = None
+        try:
+            if not self._gone():
+                self.signal(signal.SIGTERM)
+                await self._wait_gone(TERMINATE_S)
+        finally:  # also when cancelled again
+            if not self._gone():
+                self.signal(signal.SIGKILL)
+                await self._wait_gone(VANISH_S)
+
+    async def drain(self) -> None:
+        """Pass on what the ended group left in its pipes."""
+        for pipe in self._pipes:
+            for _ in range(MAX_PIPE_BYTES // READ_BYTES):
+                if pipe.piece is None and pipe.open:
+                    pipe.read()
+                if pipe.piece is None:
+                    break
+                await self._pass_on(pipe)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to the whole group, where it still is."""
+        if not self._is_gone:
+            with contextlib.suppress(ProcessLookupError, PermissionError):  # gone, or another user's (sudo)
+                os.killpg(self.pid, number)
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the whole group has ended; looked at when `end` did, and its number may be another's since."""
+        return self._is_gone
+
+    def result(self, *, timed_out: bool, duration_s: float) -> ProcessResult:
+        """What is known of it now."""
+        kept = [pipe.kept for pipe in self._pipes]
+        code = self._process.poll()
+        return ProcessResult(
+            exit_code=-signal.SIGKILL if code is None else code,  # None: the kernel has not let go of it
+            stdout=kept[0].text(),
+            stderr=kept[1].text() if len(kept) > 1 else "",
+            omitted_chars=sum(each.omitted_chars for each in kept),
+            timed_out=timed_out,
+            duration_s=duration_s,
+        )
+
+    def close(self) -> None:
+        """Let go of the pipes."""
+        for pipe in self._pipes:
+            self._loop.remove_reader(pipe.fd)
+        for stream in (self._process.stdout, self._process.stderr):
+            if stream is not None:
+                stream.close()
+
+    async def _pass_on(self, pipe: _Pipe) -> None:
+        text = pipe.take()
+        if text and self._on_output is not None:
+            await self._on_output(text)
+
+    def _listen(self, pipe: _Pipe) -> None:
+        self._loop.add_reader(pipe.fd, self._readable, pipe)
+
+    def _readable(self, pipe: _Pipe) -> None:
+        pipe.read()
+        if pipe.piece is not None:
+            self._loop.remove_reader(pipe.fd)
+            self._changed.set()
+
+    async def _wait_gone(self, limit_s: float) -> None:
+        """Wait until the group is gone, at most so long, and meanwhile keep what it writes."""
+        until, poll_s = self._loop.time() + limit_s, POLL_S
+        while not self._gone() and self._loop.time() < until:
+            if not self._followed:
+                await self.drain()
+            await asyncio.sleep(poll_s)
+            poll_s = min(poll_s * 2, MAX_POLL_S)
+
+    def _gone(self) -> bool:
+        if not self._is_gone and self._exited_at is not None:
+            self._process.poll()  # lets go of its number, which stood for the group until now
+            self._is_gone = not _group_lives(self.pid)
+        return self._is_gone
+
+    def _wait_in_thread(self) -> None:
+        with contextlib.suppress(ChildProcessError):
+            if hasattr(os, "waitid"):  # not on macOS
+                os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)  # its number stays taken until it is polled
+            else:
+                self._process.wait()
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self._exited)
+
+    def _exited(self) -> None:
+        self._exited_at = self._loop.time()
+        self._changed.set()
+
+
+def _group_lives(group: int) -> bool:
+    """Whether a process of the group still runs; those that only wait to be reaped do not count."""
+    try:
+        os.killpg(group, 0)
+    except (ProcessLookupError, PermissionError):
+        return False
+    proc = Path("/proc")
+    if not (proc / "self" / "stat").exists():  # not Linux
+        return True
+    for entry in proc.iterdir():
+        if entry.name.isdecimal():
+            with contextlib.suppress(OSError):  # it has ended meanwhile
+                state, _, its_group = (entry / "stat").read_bytes().rpartition(b")")[2].split()[:3]
+                if int(its_group) == group and state not in {b"Z", b"X"}:
+                    return True
+    return False

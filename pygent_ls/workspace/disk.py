@@ -1,0 +1,92 @@
+"""The workspace without an editor: what is on the disk is what the user sees."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from pygent_ls.agent.review import Applied
+from pygent_ls.agent.workspace import DeleteFile, Document, EditPlan, MoveFile, Stamp
+from pygent_ls.errors import ToolError
+from pygent_ls.workspace.applying import apply_plan, paths_of
+from pygent_ls.workspace.paths import Folders
+from pygent_ls.workspace.reading import disk_stamp, read_bytes, read_document, tree_stamp
+from pygent_ls.workspace.writing import write_atomically
+
+__all__ = ["DiskWorkspace", "apply_plan", "check_plan", "disk_stamp", "read_document", "tree_stamp", "write_atomically"]
+
+
+class DiskWorkspace:
+    """The `Workspace` port on the disk alone."""
+
+    def __init__(self, folders: Iterable[str | Path]) -> None:
+        self._folders = Folders.of(folders)
+
+    @property
+    def folders(self) -> Sequence[Path]:
+        """See the port."""
+        return self._folders.resolved
+
+    def resolve(self, path: str, *, follow: bool = True) -> Path:
+        """See the port, and `Folders.resolve`."""
+        return self._folders.resolve(path, follow=follow)
+
+    def shown(self, path: Path) -> str:
+        """See the port."""
+        return self._folders.shown(path)
+
+    async def read(self, path: Path) -> Document:
+        """See the port."""
+        return await read_document(path, self.shown(path))
+
+    async def read_binary(self, path: Path) -> bytes:
+        """See the port."""
+        return await read_bytes(path, self.shown(path))
+
+    async def stamp(self, path: Path) -> Stamp:
+        """See the port."""
+        return await asyncio.to_thread(disk_stamp, path)
+
+    async def tree_stamp(self, folder: Path) -> Stamp | None:
+        """See the port."""
+        return await asyncio.to_thread(tree_stamp, folder)
+
+    def unsaved(self) -> Sequence[Document]:
+        """None: there are no buffers."""
+        return ()
+
+    def open_document(self, path: Path) -> Document | None:
+        """None: there are no buffers."""
+        return None
+
+    async def save_changes(self, reader: str) -> None:
+        """Nothing to do: there are no buffers."""
+
+    async def changed_on_disk(self) -> Sequence[Path]:
+        """None: there are no buffers."""
+        return ()
+
+    async def check(self, plan: EditPlan) -> None:
+        """See the port."""
+        await asyncio.to_thread(check_plan, plan, self._folders)
+
+    async def apply(self, plan: EditPlan) -> Applied:
+        """See the port. A plan that is cancelled half-way is undone."""
+        await self.check(plan)
+        await apply_plan(plan, self.shown)
+        return Applied(asked=plan, stands=plan)
+
+
+def check_plan(plan: EditPlan, folders: Folders) -> None:
+    """Raises `ToolError` where a plan's path is outside the folders by now, or would move a folder itself away.
+
+    The paths were resolved when the plan was made; while the user thought about it, a link may have taken the
+    place of a folder on the way.
+    """
+    for operation in plan.operations:
+        keeps_last = isinstance(operation, DeleteFile | MoveFile)
+        for path in paths_of(operation):
+            folders.check(path, follow=not keeps_last)
+            if keeps_last and path in folders.resolved:
+                raise ToolError(f"{folders.shown(path)} is a workspace folder itself and stays where it is.")

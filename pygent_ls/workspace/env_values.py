@@ -1,0 +1,118 @@
+"""The values of a file of environment variables: each counts as secret, unless it says nothing or is a small number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_SECRET_NAME = re.compile(
+    r"SECRET|TOKEN(?!S)|PASS|PWD|PIN$|CREDENTIAL|KEYS?(?![A-Z])|AUTH(?!OR)|DSN|SALT|PEPPER|PRIVATE|CERT|JWT|COOKIE"
+    r"|WEBHOOK|LICENSE|MNEMONIC|SEED|PHRASE|SIGNATURE|CONNECTION_?STRING",
+    re.IGNORECASE,
+)
+_NAME_OF_A_PROPERTY = re.compile(
+    r".*_(?:URLS?|URI|HOST|PORT|PATH|FILE|DIR|DOMAIN|TTL|NAME|ID|TYPE|ALG|ALGORITHM|ISSUER|AUDIENCE|ENABLED|EXPIR\w*"
+    r"|TIMEOUT\w*|LENGTH|ROUNDS|METHOD|PROVIDER|REGION)",
+    re.IGNORECASE,
+)
+"""`KEY_FILE`, `TOKEN_TTL`: something about a secret, not the secret."""
+
+_SHOWN_AS = r"(?:[ \t]*\d+\t|[+-]|[^\r\n:=]{0,256}(?:env|vars)[\w.-]{0,40}[:-]\d+[:-])?[ \t]*"
+"""What stands before a line that is shown: read_file's number, a diff's sign, grep's place."""
+
+_ASSIGNMENT = re.compile(
+    rf"^{_SHOWN_AS}(#[ \t]*)?(?:(?:export|declare|typeset|readonly|local)[ \t]+(?:-\w+[ \t]+)?)?"
+    r"([A-Za-z_][\w.-]{0,250}+)(?:[ \t]*(=)|:(?=[ \t]))[ \t]*([^\r\n]*)",
+    re.MULTILINE,
+)
+"""Also one that is commented out."""
+
+_LINE = re.compile(rf"{_SHOWN_AS}([^\r\n]*)")
+
+_QUOTED = {
+    '"': re.compile(r'"((?:[^"\\]|\\.)*)"'),
+    "'": re.compile(r"'([^']*)'"),
+    "`": re.compile(r"`([^`]*)`"),
+}
+_REST_OF_LINE = re.compile(r"[ \t]*(?:[ \t]#.*)?")
+_COMMENT = re.compile(r"[ \t]#")
+
+MAX_LINES_OF_A_VALUE = 200
+"""More than a certificate with its chain has."""
+
+_NOTHING = re.compile(r"(?i:true|false|yes|no|on|off|null|none|nil|undefined)?")
+_REFERENCE = re.compile(
+    r"\$\{?\w+\}?|\$\{\w+:?\?[^{}]*\}|\$\{\w+:?-(?:\$\{?\w+\}?)?\}|\$\(.*\)|\{\{.*\}\}"
+    r"|(?:op|vault|ssm|secretsmanager|keychain|env|file):\S*|<[^<>]*>"
+)
+"""What names the place of a value instead of holding it."""
+
+_SMALL_NUMBER = re.compile(r"\d{1,5}")
+
+
+class EnvValue(NamedTuple):
+    """The value of a variable, or one line of it, as a span of the text without its quotes."""
+
+    name: str
+    start: int
+    end: int
+    is_named_secret: bool
+    """It has a name such as DB_PASSWORD."""
+
+
+def secret_values(text: str) -> Iterator[EnvValue]:
+    """The values of a file of environment variables, or of lines that are shown of one."""
+    for match in _ASSIGNMENT.finditer(text):
+        name = match[2]
+        named = _SECRET_NAME.search(name) is not None and _NAME_OF_A_PROPERTY.fullmatch(name) is None
+        if match[3] is None and (match[1] or not (name.isupper() and (named or "_" in name))):
+            continue  # words with a colon after them, as in what a program prints
+        for start, end in _spans(text, *match.span(4)):
+            value = text[start:end]
+            if not (is_nothing(value) or (not named and _SMALL_NUMBER.fullmatch(value))):
+                yield EnvValue(name, start, end, named)
+
+
+def _spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The value that begins here, on a line that ends there; each of its lines where its quotes are closed later."""
+    rest = text[start:end]
+    quoted = _QUOTED.get(rest[:1])
+    if quoted is None:
+        comment = _COMMENT.search(text, start - 1, end)
+        yield start, start + len(text[start : comment.start() if comment else end].rstrip())
+        return
+    closed = quoted.match(rest)
+    if closed is None and (lines := list(_following(text, end, rest[0]))):
+        yield start + 1, start + len(rest.rstrip())
+        yield from lines
+    elif closed and _REST_OF_LINE.fullmatch(rest, closed.end()):
+        yield start + closed.start(1), start + closed.end(1)
+    else:
+        yield start, start + len(rest.rstrip())
+
+
+def _following(text: str, end: int, quote: str) -> Iterator[tuple[int, int]]:
+    """The further lines of a value, without what is shown before them; none where its quotes are never closed."""
+    spans: list[tuple[int, int]] = []
+    for _ in range(MAX_LINES_OF_A_VALUE):
+        begin = text.find("\n", end) + 1
+        line = _LINE.match(text, begin) if begin else None
+        if line is None:
+            return
+        end = line.end()
+        closing = line[1].find(quote)
+        spans.append((line.start(1), line.start(1) + closing if closing >= 0 else end))
+        if closing >= 0:
+            yield from spans
+            return
+
+
+def is_nothing(value: str) -> bool:
+    """Whether it holds no value of its own: empty, a yes or no, or the name of another place."""
+    return _NOTHING.fullmatch(value) is not None or _REFERENCE.fullmatch(value) is not None
+
+
+def is_mixed(run: str) -> bool:
+    """Whether letters and digits stand in it mixed, as in no word."""
+    return any(each.isdigit() for each in run) and any(each.isalpha() for each in run)

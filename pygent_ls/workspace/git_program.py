@@ -1,0 +1,166 @@
+"""The git program, run for the daemon's own stores: nothing of the user's configuration has a say, and no hook runs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pygent_ls.errors import SnapshotError
+
+REPOSITORY_VARIABLES = (
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+    "GIT_CEILING_DIRECTORIES",
+)
+"""What says which repository is meant; a daemon that was started from a git hook has inherited them."""
+
+QUIET: Mapping[str, str] = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "LC_ALL": "C",
+}
+"""No write that was not asked for, no question, no pattern where a name is meant, no network."""
+
+ALONE: Mapping[str, str] = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_SYSTEM": os.devnull,
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
+}
+"""For the daemon's own stores: what the user configured for theirs does not count."""
+
+
+def users_environment() -> dict[str, str]:
+    """For looking at the user's repository: with their configuration, since that says what is ignored."""
+    inherited = {name: value for name, value in os.environ.items() if name not in REPOSITORY_VARIABLES}
+    return {**inherited, **QUIET}
+
+
+def own_environment(own: Mapping[str, str]) -> dict[str, str]:
+    """For a store of the daemon; `own` says where it is."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return {**inherited, **QUIET, **ALONE, **own}
+
+
+class SnapshotAbortedError(SnapshotError):
+    """The job was cancelled, or took too long: trying again at once is no use."""
+
+
+class Git:
+    """Runs git for one job. Blocking; `abort` may be called from another thread, and ends the job at once.
+
+    Raises `SnapshotError` where a program fails, where the job takes longer than `timeout_s` in all, or was aborted.
+    """
+
+    def __init__(self, program: str, *, timeout_s: float) -> None:
+        self._program = program
+        self._deadline = time.monotonic() + timeout_s
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._lock = threading.Lock()
+        self._aborted = False
+
+    def abort(self) -> None:
+        """End what runs, and start nothing more."""
+        with self._lock:
+            self._aborted = True
+            for process in self._running:
+                process.kill()
+
+    def hurry(self, timeout_s: float) -> None:
+        """Take no longer than this from now on."""
+        self._deadline = min(self._deadline, time.monotonic() + timeout_s)
+
+    def close(self) -> None:
+        """End what still runs; the job is over."""
+        with self._lock:
+            left = tuple(self._running)
+        for process in left:
+            process.kill()
+            process.communicate()
+            self.ended(process)
+
+    def check(self) -> None:
+        """Raises `SnapshotError` where the job is over."""
+        if self._aborted:
+            raise SnapshotAbortedError("it was cancelled")
+        if time.monotonic() >= self._deadline:
+            raise SnapshotAbortedError("it took too long")
+
+    def run(
+        self,
+        arguments: Sequence[str],
+        *,
+        cwd: Path,
+        environment: Mapping[str, str],
+        stdin: bytes = b"",
+        good: tuple[int, ...] = (0,),
+    ) -> bytes:
+        """Standard output of `git ARGUMENTS`, once it has ended with one of the `good` exit codes."""
+        return self.start(arguments, cwd=cwd, environment=environment).end(stdin, good)
+
+    def start(self, arguments: Sequence[str], *, cwd: Path, environment: Mapping[str, str]) -> RunningGit:
+        """Start a program, to run beside others."""
+        self.check()
+        try:
+            process = subprocess.Popen(
+                [self._program, *arguments],
+                cwd=cwd,
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+        except (OSError, ValueError) as error:
+            raise SnapshotError(f"git cannot be started: {error}") from None
+        with self._lock:
+            self._running.add(process)
+            if self._aborted:
+                process.kill()
+        return RunningGit(self, process)
+
+    def left_s(self) -> float:
+        """Seconds until the job's time is over."""
+        return max(self._deadline - time.monotonic(), 0.0)
+
+    def ended(self, process: subprocess.Popen[bytes]) -> None:
+        """A program is over."""
+        with self._lock:
+            self._running.discard(process)
+
+
+class RunningGit:
+    """A program that runs."""
+
+    def __init__(self, job: Git, process: subprocess.Popen[bytes]) -> None:
+        self._job = job
+        self._process = process
+
+    def end(self, stdin: bytes = b"", good: tuple[int, ...] = (0,)) -> bytes:
+        """Feed it, wait for it, and return what it wrote."""
+        process = self._process
+        try:
+            output, errors = process.communicate(stdin, timeout=self._job.left_s())
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            raise SnapshotAbortedError("it took too long") from None
+        finally:
+            self._job.ended(process)
+        self._job.check()
+        if process.returncode not in good:
+            said = errors.decode("utf-8", "replace").strip().splitlines() or [f"exit code {process.returncode}"]
+            raise SnapshotError(f"git said: {said[-1]}")
+        return output

@@ -1,0 +1,211 @@
+"""A folder's state taken into its store, at the cost of what changed since the last time."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import stat
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from pygent_ls.errors import SnapshotError
+from pygent_ls.workspace.git_places import tracked_though_ignored
+from pygent_ls.workspace.git_program import SnapshotAbortedError
+from pygent_ls.workspace.git_store import GitStore, joined, put, split
+from pygent_ls.workspace.reading import MAX_DOCUMENT_BYTES, disk_stamp
+
+MAX_FILE_BYTES = MAX_DOCUMENT_BYTES
+"""Larger files are not kept: tools do not edit them, and they would make each snapshot slow."""
+
+MAX_NEW_FILES = 100_000
+"""Most files that one snapshot takes in anew: a home folder opened by mistake is not copied."""
+
+MAX_NEW_BYTES = 2 * 1024**3
+"""Most that one snapshot reads anew: some ten seconds on a usual disk, and a bound for what it may copy."""
+
+USUAL_MODES = {0o644, 0o755}
+"""Permission bits that git's own two modes stand for; others are remembered beside the tree."""
+
+
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+"""Git's name of a tree without entries."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeState:
+    """A folder as it was. Paths are relative to the folder, with `/`."""
+
+    tree: str
+    """Git's name of it, in the folder's store."""
+    modes: Mapping[str, int]
+    """Permission bits of files that have others than 644 and 755."""
+    left_out: frozenset[str]
+    """Files that were there and are not kept: too large, or not to be read."""
+    nested: tuple[str, ...]
+    """Folders that are repositories of their own; their files are not part of this tree."""
+
+
+GONE = TreeState(tree=EMPTY_TREE, modes={}, left_out=frozenset(), nested=())
+"""Of a folder that is no longer there."""
+
+
+def take(store: GitStore, overlays: Mapping[str, bytes], name: str) -> TreeState:
+    """Keep the folder as it is now, under a new name that sorts by time; `overlays` replace what files hold.
+
+    The store is locked. The index stays between snapshots, so that only files whose stat data changed are read.
+    """
+    try:
+        return _Taking(store).run(overlays, name)
+    except SnapshotAbortedError:
+        raise
+    except SnapshotError:  # the index is damaged, or what it names is gone from the user's objects
+        store.index.unlink(missing_ok=True)
+        return _Taking(store).run(overlays, name)
+
+
+class _Taking:
+    def __init__(self, store: GitStore) -> None:
+        self._store = store
+        self._top = store.place.top
+        self._prefix = store.place.prefix
+        self._seen_index = store.path / "seen-index"
+        """The stamp of the user's index when its ignored files were looked for."""
+
+    def run(self, overlays: Mapping[str, bytes], name: str) -> TreeState:
+        scope = ["--", self._prefix] if self._prefix else []
+        both = [
+            self._store.start("diff-files", "-z", "--name-status", "--no-renames", *scope),
+            self._store.start("ls-files", "-z", "-o", "--exclude-standard", *scope),
+        ]
+        changed, new = (each.end() for each in both)
+        fields = split(changed)
+        status = dict(zip(fields[1::2], fields[0::2], strict=True))
+        others = split(new)
+        nested = [path for path in others if path.endswith("/")]
+        users_index = disk_stamp(self._store.place.index) if self._store.place.index else ""
+        found = [*status, *(path for path in others if not path.endswith("/")), *self._forced()]
+        if len(found) > MAX_NEW_FILES:
+            raise SnapshotAbortedError(f"{self._store.place.folder} holds more than {MAX_NEW_FILES:,} files")
+        removed = [path for path, letter in status.items() if letter == "D"]
+        modes, left_out, wanted = self._sorted_out(dict.fromkeys(path for path in found if status.get(path) != "D"))
+        self._drop([*removed, *(path for path in left_out if path in status)])
+        left_out += self._add(wanted)
+        known = self._keep_modes(modes, removed)
+        tree = self._overlaid(overlays) if overlays else self._write_tree()
+        self._store.name_tree(tree, name)
+        self._seen_index.write_text(users_index, encoding="utf-8")
+        return TreeState(
+            tree=tree,
+            modes=known,
+            left_out=frozenset(self._inside(left_out)),
+            nested=tuple(path.rstrip("/") for path in self._inside(nested)),
+        )
+
+    def _forced(self) -> list[str]:
+        """What the user's index has though it is ignored, where it is not in ours yet."""
+        place = self._store.place
+        if place.index is None:
+            return []
+        with contextlib.suppress(OSError):
+            if self._store.index.exists() and self._seen_index.read_text(encoding="utf-8") == disk_stamp(place.index):
+                return []
+        return [path for path in tracked_though_ignored(place, self._store.git) if os.path.lexists(place.top / path)]
+
+    def _sorted_out(self, paths: Mapping[str, None]) -> tuple[dict[str, int], list[str], list[str]]:
+        """The permission bits of files, what cannot be kept, and what can."""
+        n_bytes = 0
+        modes: dict[str, int] = {}
+        left_out: list[str] = []
+        wanted: list[str] = []
+        for path in paths:
+            full = self._top / path
+            try:
+                status = full.lstat()
+            except OSError:  # gone since it was listed
+                continue
+            is_file = stat.S_ISREG(status.st_mode)
+            if is_file and status.st_size <= MAX_FILE_BYTES and os.access(full, os.R_OK):
+                n_bytes += status.st_size
+                if n_bytes > MAX_NEW_BYTES:
+                    raise SnapshotAbortedError(
+                        f"{self._store.place.folder} holds more than {MAX_NEW_BYTES // 1024**3} GiB"
+                    )
+                modes[path] = stat.S_IMODE(status.st_mode)
+                wanted.append(path)
+            elif stat.S_ISLNK(status.st_mode):
+                wanted.append(path)
+            else:
+                left_out.append(path)
+        return modes, left_out, wanted
+
+    def _drop(self, paths: Sequence[str]) -> None:
+        if paths:
+            self._store.run("update-index", "-z", "--force-remove", "--stdin", stdin=joined(paths))
+
+    def _add(self, paths: Sequence[str]) -> list[str]:
+        """Take files into the index; returns those that git does not take."""
+        if not paths:
+            return []
+        try:
+            self._store.run("update-index", "-z", "--add", "--remove", "--replace", "--stdin", stdin=joined(paths))
+        except SnapshotAbortedError:
+            raise
+        except SnapshotError:
+            if len(paths) == 1:
+                return list(paths)
+            half = len(paths) // 2
+            return self._add(paths[:half]) + self._add(paths[half:])
+        return []
+
+    def _keep_modes(self, seen: Mapping[str, int], removed: Sequence[str]) -> Mapping[str, int]:
+        """The unusual permission bits of all files, on the disk too."""
+        file = self._store.path / "modes.json"
+        known: dict[str, int] = {}
+        with contextlib.suppress(OSError, ValueError):
+            known = cast("dict[str, int]", json.loads(file.read_bytes()))
+        now = {path: mode for path, mode in known.items() if path not in seen and path not in removed}
+        now |= {path: mode for path, mode in seen.items() if mode not in USUAL_MODES}
+        if now != known:
+            put(file, json.dumps(now).encode())
+        prefix = self._prefix
+        return {path.removeprefix(prefix): mode for path, mode in now.items()}
+
+    def _write_tree(self, index: Path | None = None) -> str:
+        if not self._prefix:
+            return self._store.run("write-tree", index=index).decode().strip()
+        try:
+            return self._store.run("write-tree", f"--prefix={self._prefix}", index=index).decode().strip()
+        except SnapshotError as error:
+            if "prefix" not in str(error):
+                raise
+            return self._store.run("mktree").decode().strip()  # there is nothing below it
+
+    def _overlaid(self, overlays: Mapping[str, bytes]) -> str:
+        """The tree with other contents for some of its files; the index itself stays as the disk is."""
+        if not self._store.index.exists():
+            return self._write_tree()
+        scratch = self._store.path / "index.overlaid"
+        shutil.copyfile(self._store.index, scratch)
+        try:
+            listed = self._store.run("ls-files", "-s", "-z", "--", *(self._prefix + path for path in overlays))
+            lines = [line for each in split(listed) if (line := self._overlay(each, overlays))]
+            self._store.run("update-index", "-z", "--index-info", stdin=joined(lines), index=scratch)
+            return self._write_tree(scratch)
+        finally:
+            scratch.unlink(missing_ok=True)
+
+    def _overlay(self, listed: str, overlays: Mapping[str, bytes]) -> str | None:
+        """The index entry that replaces a listed one; None where that is a link."""
+        facts, _, path = listed.partition("\t")
+        if facts.startswith("120000"):
+            return None
+        data = overlays[path.removeprefix(self._prefix)]
+        blob = self._store.run("hash-object", "-w", "--no-filters", "--stdin", stdin=data).decode().strip()
+        return f"{facts[:6]} {blob} 0\t{path}"
+
+    def _inside(self, paths: Iterable[str]) -> list[str]:
+        return [path.removeprefix(self._prefix) for path in paths]

@@ -1,0 +1,177 @@
+"""Where a model's path text leads: below a workspace folder, links resolved, or nowhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pygent_ls.errors import OutsideWorkspaceError, ToolError
+
+MAX_NAME_BYTES = 255
+"""Longest name of a file on ext4, xfs, btrfs, APFS and NTFS (there in other units, but not more)."""
+
+MAX_PATH_BYTES = 4_095
+"""PATH_MAX of Linux without its final NUL; macOS takes 1,023 and says so itself."""
+
+NO_FOLDER = "No folder is open, so there are no files to read or change. Open a folder in the editor, or pass --cwd."
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """The workspace's folders, as given and as they resolved when this value was made.
+
+    Made with `Folders.of`. Later changes to a link that leads to a folder do not move the workspace.
+    """
+
+    given: tuple[Path, ...]
+    """Absolute; for paths that repeat what the editor said."""
+    resolved: tuple[Path, ...]
+    """Absolute, links resolved; pairs with `given`."""
+    names: tuple[str, ...]
+    """What stands before a path where there are several folders: the basename, with `-2` and so on for a second
+    folder of that basename. Empty for the root of the file system."""
+
+    @classmethod
+    def of(cls, folders: Iterable[str | Path]) -> Folders:
+        """The value for these folders, in this order; one that is given twice counts once."""
+        pairs: dict[Path, Path] = {}
+        for folder in folders:
+            pairs.setdefault(Path(os.path.realpath(folder)), Path(folder).absolute())
+        resolved = tuple(pairs)
+        return cls(given=tuple(pairs.values()), resolved=resolved, names=tuple(_names(resolved)))
+
+    def resolve(self, path: str, *, follow: bool = True) -> Path:
+        """The absolute path that the text means, links resolved as the operating system does it.
+
+        Relative to the first folder; `NAME/…` where there are several. With `follow` False the last part is
+        left as it is, for deleting or moving a link itself. The file need not exist.
+
+        Raises `OutsideWorkspaceError` for what is not below (or equal to) a folder, `ToolError` for text that
+        cannot be a path.
+        """
+        _check_text(path)
+        return self.check(self._anchored(path), follow=follow, said=path)
+
+    def check(self, path: Path, *, follow: bool = True, said: str | None = None) -> Path:
+        """Resolve an absolute path again and return it. Raises `OutsideWorkspaceError` as `resolve` does.
+
+        For a path that was resolved earlier: a link may have been put in its place since.
+        """
+        if not self.resolved:
+            raise ToolError(NO_FOLDER)
+        found = _real(path) if follow else _real_but_last(path)
+        if self.folder_of(found) is None:
+            raise OutsideWorkspaceError(self._outside(str(path) if said is None else said, found))
+        if len(os.fsencode(found)) > MAX_PATH_BYTES:
+            raise ToolError(f"The path is too long: {len(os.fsencode(found))} bytes, {MAX_PATH_BYTES} are possible.")
+        return found
+
+    def folder_of(self, path: Path) -> Path | None:
+        """The innermost folder that holds a resolved path, or is it."""
+        holding = [folder for folder in self.resolved if path.is_relative_to(folder)]
+        return max(holding, key=lambda folder: len(folder.parts), default=None)
+
+    def shown(self, path: Path) -> str:
+        """The path as people and models read it: relative, with `/`, the folder's name first where there are
+        several, and absolute where it is in no folder. `resolve` takes it back.
+
+        Bytes that are not UTF-8 are shown as `\\xNN`, so that the text can be sent anywhere.
+        """
+        folder = self.folder_of(path)
+        if folder is None:
+            return printable(path.as_posix())
+        inside = path.relative_to(folder).as_posix()
+        if len(self.resolved) == 1:
+            return printable(inside)
+        name = self.names[self.resolved.index(folder)]
+        if not name:
+            return printable(path.as_posix())
+        return printable(name if inside == "." else f"{name}/{inside}")
+
+    def _anchored(self, path: str) -> Path:
+        """The absolute path before links are resolved, `..` kept."""
+        if not self.resolved:
+            raise ToolError(NO_FOLDER)
+        asked = Path(path)
+        if asked.is_absolute():
+            for given, resolved in zip(self.given, self.resolved, strict=True):
+                if asked.is_relative_to(given):
+                    return resolved / asked.relative_to(given)
+            return asked
+        first, *others = self.resolved
+        if others:
+            for name, folder in zip(self.names, self.resolved, strict=True):
+                if name and asked.parts[:1] == (name,):
+                    return folder / asked.relative_to(name)
+        return first / asked
+
+    def _outside(self, said: str, found: Path) -> str:
+        leads = "" if os.path.normpath(said) == str(found) else f" (it leads to {printable(str(found))})"
+        folders = ", ".join(printable(str(folder)) for folder in self.resolved)
+        return f"{printable(said)} is outside the workspace{leads}. Only paths inside {folders} can be used."
+
+
+def printable(text: str) -> str:
+    """The text with lone surrogates (bytes of a name that are not UTF-8, or a model's slip) spelled out."""
+    try:
+        return os.fsencode(text).decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _check_text(path: str) -> None:
+    """Raises `ToolError` for text that can be no path."""
+    if not path.strip():
+        raise ToolError("The path is empty; `.` is the workspace folder.")
+    if "\0" in path:
+        raise ToolError(f"The path {path!r} contains a NUL character, which no file name can.")
+    if path == "~" or path.startswith("~/"):
+        raise ToolError(
+            f"{printable(path)}: `~` is not expanded. Use a path relative to the workspace folder "
+            "(or `./~` for a file of that name)."
+        )
+    try:
+        parts = [os.fsencode(part) for part in path.split("/")]
+    except UnicodeEncodeError:
+        raise ToolError(f"The path {printable(path)} contains characters that no file name can.") from None
+    longest = max(parts, key=len)
+    if len(longest) > MAX_NAME_BYTES:
+        start = longest[:40].decode("utf-8", "replace")
+        raise ToolError(f"The name {start}… is too long: {len(longest)} bytes, {MAX_NAME_BYTES} are possible.")
+
+
+def _real(path: Path) -> Path:
+    """The path with its links resolved.
+
+    Raises `OutsideWorkspaceError` where links run in a circle and hide where the rest leads: `realpath` gives up
+    there and removes what follows as text, links included. Likewise where a link may not be read.
+    """
+    try:
+        real = os.path.realpath(path)
+        is_circle = os.path.realpath(real) != real
+    except OSError as error:
+        raise OutsideWorkspaceError(f"Where {printable(str(path))} leads cannot be told: {error.strerror}.") from None
+    if is_circle:
+        raise OutsideWorkspaceError(f"{printable(str(path))} leads through links that run in a circle.")
+    return Path(real)
+
+
+def _real_but_last(path: Path) -> Path:
+    if path.name in {"", ".."}:
+        return _real(path)
+    return _real(path.parent) / path.name
+
+
+def _names(folders: Sequence[Path]) -> Iterable[str]:
+    """One word each, so that no name can be the beginning of a path in another folder."""
+    taken = {folder.name for folder in folders}
+    seen: set[str] = set()
+    for folder in folders:
+        name, number = folder.name, 1
+        while name in seen or (number > 1 and name in taken):
+            number += 1
+            name = f"{folder.name}-{number}"
+        seen.add(name)
+        yield name

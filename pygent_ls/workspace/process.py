@@ -1,0 +1,130 @@
+"""Child processes: each in a process group of its own, which is gone when its caller goes on, or when the daemon is.
+
+A process that leaves its group (`setsid`, a daemon) is not followed; it can hold up nothing and fill nothing, and the
+sandbox is what holds it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import sysconfig
+import time
+from collections.abc import Collection
+from pathlib import Path
+
+from pygent_ls.agent.workspace import ProcessResult, ProcessSpec, SandboxState
+from pygent_ls.errors import ToolError
+from pygent_ls.workspace.background import LocalBackground, Running
+from pygent_ls.workspace.child import Child, OnOutput, start
+from pygent_ls.workspace.sandbox import Sandbox
+from pygent_ls.workspace.sandbox_places import CREDENTIALS, OF_SERVICES
+from pygent_ls.workspace.watchdog import Watchdog
+
+TRUSTED_PROGRAMS = frozenset({"bash", "sh", "git", "rg", "bwrap"})
+"""Programs that run outside the sandbox, or set it up: one that lies in a workspace folder, where a command may have
+put it, is never meant."""
+
+
+class LocalProcesses:
+    """The `Processes` port on this machine."""
+
+    def __init__(self, sandbox: Sandbox | None = None, *, hidden_variables: Collection[str] = ()) -> None:
+        """No program is given `hidden_variables`: the keys that the daemon itself pays with."""
+        self._hidden = frozenset(hidden_variables)
+        self._running: set[Child] = set()
+        self._sandbox = sandbox
+        self._watchdog = Watchdog()
+        self.background = LocalBackground(self)
+
+    def find(self, program: str) -> str | None:
+        """The program's absolute path, or None. `rg` is the system's, else the one that pip installed with us."""
+        parts = [part for part in os.get_exec_path() if Path(part).is_absolute()]
+        if self._sandbox is not None and program in TRUSTED_PROGRAMS:
+            parts = [part for part in parts if not self._sandbox.may_write(Path(part))]
+        if found := shutil.which(program, path=os.pathsep.join(parts)):
+            return found if Path(found).is_absolute() else None
+        if program == "rg":
+            own = [Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))]
+            return shutil.which("rg", path=os.pathsep.join(map(str, own)))
+        return None
+
+    async def sandbox(self) -> SandboxState:
+        """See the port. Looked at anew until it works, so that what is mended counts at once."""
+        return await self._sandbox.state(self.find("bwrap")) if self._sandbox else SandboxState(kind="off")
+
+    async def run(self, spec: ProcessSpec, on_output: OnOutput | None = None) -> ProcessResult:
+        """Run to the end; see the port. A piece of output is read only once the one before was taken, so a slow
+        `on_output` slows the program, and what has not been passed on never fills the memory.
+
+        Where output is left out, a line in its place says how many characters were.
+        Processes that the program leaves behind in its group are ended with it.
+        """
+        return await self.finish(await self.begin(spec, on_output))
+
+    async def begin(self, spec: ProcessSpec, on_output: OnOutput | None, stdin: int | None = None) -> Running:
+        """Start a program, which reads `stdin` where it is given; `finish` must be called. Raises `ToolError`."""
+        with contextlib.ExitStack() as undo:
+            argv = await self._confined(spec, undo)
+            self._watchdog.start()
+            started = time.monotonic()
+            without = self._hidden if argv == spec.argv else self._hidden | CREDENTIALS | OF_SERVICES
+            process = start(spec, argv, merged=on_output is not None, stdin=stdin, without=without)
+            self._watchdog.watch(process.pid)
+            child = Child(process, spec.max_output_chars, on_output)
+            self._running.add(child)
+            return Running(child, spec, started, undo.pop_all())
+
+    async def finish(self, running: Running) -> ProcessResult:
+        """Follow a program to its end, or end it."""
+        child = running.child
+        try:
+            timed_out = await _follow(child, running.spec.timeout_s)
+            await child.drain()
+            return child.result(timed_out=timed_out, duration_s=time.monotonic() - running.started)
+        finally:
+            if child.is_gone:
+                self._running.remove(child)
+                self._watchdog.forget(child.pid)
+            else:  # a Ctrl-C can come in between anywhere: what is not gone stays known, and goes with the daemon
+                child.signal(signal.SIGKILL)
+            child.close()
+            running.undo.close()
+
+    def kill_all(self) -> None:
+        """SIGKILL every group that still runs, at once, and remove what they shared; for the daemon's exit."""
+        for child in tuple(self._running):
+            child.signal(signal.SIGKILL)
+        if self._sandbox is not None:
+            self._sandbox.remove_temporary()
+
+    async def _confined(self, spec: ProcessSpec, undo: contextlib.ExitStack) -> tuple[str, ...]:
+        """The command line, in the sandbox where it is to be. Raises `ToolError` where that cannot be."""
+        if not spec.sandboxed or self._sandbox is None or not spec.argv or not spec.cwd.is_dir():
+            return spec.argv
+        bwrap = self.find("bwrap")
+        state = await self._sandbox.state(bwrap)
+        if state.kind == "off":
+            return spec.argv
+        if bwrap is None or state.kind != "on":
+            raise ToolError(f"The command was not run: it would not be sandboxed. {state.reason}")
+        return (*undo.enter_context(self._sandbox.around(bwrap, spec.cwd)), *spec.argv)
+
+
+async def _follow(child: Child, timeout_s: float) -> bool:
+    """Follow the program to its end, or end it; true where it took too long."""
+    limit = asyncio.timeout(timeout_s)
+    try:
+        async with limit:
+            await child.follow()
+    except TimeoutError:
+        if not limit.expired():
+            raise  # on_output's own
+        return True
+    finally:
+        await child.end()
+    return False

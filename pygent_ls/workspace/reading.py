@@ -1,0 +1,185 @@
+"""Files on the disk as documents, and the stamps that tell whether they changed."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import errno
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from pygent_ls.agent.workspace import MISSING, Document, Stamp
+from pygent_ls.errors import ToolError
+from pygent_ls.workspace.documents import document_from_bytes
+from pygent_ls.workspace.paths import printable
+
+MAX_DOCUMENT_BYTES = 10_000_000
+"""Larger files are not read whole: some 2.5 million tokens, and editors refuse or cripple them too."""
+
+MAX_TREE_ENTRIES = 5_000
+"""Most entries that a tree's stamp is made of: about 20 ms of stat calls; more would cost more than a search."""
+
+MAX_NAMES = 2_000
+"""Most names of a folder that are compared with a name that is not there."""
+
+MAX_ATTEMPTS = 3
+"""How often a file that changes while it is read is read again."""
+
+
+async def read_document(path: Path, name: str | None = None) -> Document:
+    """Read a text file whole. `name` is what errors call it, the path by default.
+
+    Raises `ToolError`: no such file (with the nearest name there is), a folder, a device, not text, too large,
+    not readable.
+    """
+    name = printable(str(path)) if name is None else name
+    data, stamp = await _read_whole(path, name)
+    document = await asyncio.to_thread(document_from_bytes, path, data, stamp)
+    if document is None:
+        raise ToolError(
+            f"{name} is not text ({len(data):,} bytes, binary). It can be copied, moved or deleted, "
+            "but not read or edited as text."
+        )
+    return document
+
+
+async def read_bytes(path: Path, name: str) -> bytes:
+    """Read a file whole, text or not. Raises `ToolError` as `read_document` does."""
+    data, _ = await _read_whole(path, name)
+    return data
+
+
+async def _read_whole(path: Path, name: str) -> tuple[bytes, Stamp]:
+    try:
+        _check_status(await asyncio.to_thread(path.stat), name)
+        return await _read_bytes(path, name)
+    except OSError as error:
+        raise await asyncio.to_thread(_unreadable, path, name, error) from None
+
+
+def disk_stamp(path: Path) -> Stamp:
+    """The file's inode, size and times of change, or `MISSING`; links are followed.
+
+    The time of the inode's change is part of it, because programs may set the other one back.
+    """
+    try:
+        return _stamp(path.stat())
+    except (FileNotFoundError, NotADirectoryError):
+        return MISSING
+    except OSError as error:
+        return f"unreadable {errno.errorcode.get(error.errno or 0, '')}"
+
+
+def tree_stamp(folder: Path) -> Stamp | None:
+    """One digest over the name, inode, size and times of everything below a folder; None beyond
+    `MAX_TREE_ENTRIES`. `.git` counts by name only: git itself rewrites it when it is asked for the status.
+    Links are not followed. Blocking: call it in a thread.
+    """
+    if not folder.is_dir():
+        return disk_stamp(folder)
+    facts = list(islice(_tree_facts(folder), MAX_TREE_ENTRIES + 1))
+    if len(facts) > MAX_TREE_ENTRIES:
+        return None
+    sha = hashlib.sha256()
+    for fact in sorted(facts):
+        sha.update(fact + b"\0\0")
+    return sha.hexdigest()
+
+
+def _stamp(status: os.stat_result) -> Stamp:
+    return f"{status.st_ino}.{status.st_size}.{status.st_mtime_ns}.{status.st_ctime_ns}"
+
+
+def _tree_facts(folder: Path) -> Iterator[bytes]:
+    """A line for each entry, in no order; what cannot be read is an entry too, what vanishes meanwhile is not."""
+    waiting = [(os.fspath(folder), b"")]
+    while waiting:
+        current, above = waiting.pop()
+        try:
+            with os.scandir(current) as entries:
+                for entry in entries:
+                    fact = above + os.fsencode(entry.name)
+                    if entry.name == ".git":
+                        yield fact
+                        continue
+                    try:
+                        status = entry.stat(follow_symlinks=False)
+                    except FileNotFoundError:
+                        continue
+                    if stat.S_ISDIR(status.st_mode):
+                        waiting.append((entry.path, fact + b"/"))
+                        yield fact + b"/"
+                    else:
+                        yield fact + b"\0" + _stamp(status).encode()
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            yield above + b"\0" + str(error.errno).encode()
+
+
+async def _read_bytes(path: Path, name: str) -> tuple[bytes, Stamp]:
+    """The whole file and the stamp that belongs to exactly these bytes."""
+    import aiofiles
+
+    data, stamp = b"", MISSING
+    for _ in range(MAX_ATTEMPTS):
+        async with aiofiles.open(path, "rb", opener=_without_waiting) as file:
+            before = os.fstat(file.fileno())
+            _check_status(before, name)  # again: the file may have been replaced
+            data = await file.read(before.st_size + 1)
+            stamp = _stamp(before)
+            if len(data) == before.st_size and stamp == _stamp(os.fstat(file.fileno())):
+                return data, stamp
+    return data, stamp
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open without waiting for the other end of a named pipe."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def _check_status(status: os.stat_result, name: str) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "is a folder")
+    if not stat.S_ISREG(status.st_mode):
+        raise ToolError(f"{name} is not a regular file but a device, a socket or a named pipe.")
+    if status.st_size > MAX_DOCUMENT_BYTES:
+        raise _too_large(name, status.st_size)
+
+
+def _too_large(name: str, n_bytes: int) -> ToolError:
+    return ToolError(
+        f"{name} is too large: {n_bytes / 1e6:,.1f} MB, and only files up to {MAX_DOCUMENT_BYTES // 1_000_000} MB are "
+        "read or edited, not even in parts. Use grep_search to find lines in it, or shell with head, tail or sed -n."
+    )
+
+
+def _unreadable(path: Path, name: str, error: OSError) -> ToolError:
+    match error:
+        case FileNotFoundError():
+            return ToolError(f"There is no file {name}.{_nearest(path)}")
+        case IsADirectoryError():
+            return ToolError(f"{name} is a folder, not a file. Use list_files to see what is in it.")
+        case NotADirectoryError():
+            return ToolError(f"There is no file {name}: a part of the path before the last is a file, not a folder.")
+        case PermissionError():
+            return ToolError(f"{name} cannot be read: permission denied.")
+        case _:
+            return ToolError(f"{name} cannot be read: {error.strerror}.")
+
+
+def _nearest(path: Path) -> str:
+    """A sentence that names what was perhaps meant, or nothing."""
+    try:
+        with os.scandir(path.parent) as entries:
+            names = [entry.name for entry in islice(entries, MAX_NAMES)]
+    except OSError:
+        return " Its folder does not exist either."
+    lowered = {name.lower(): name for name in names}
+    for match in difflib.get_close_matches(path.name.lower(), lowered, n=1):
+        return f" Did you mean {printable(lowered[match])}, in the same folder?"
+    return " Use list_files or find_files to see what there is."

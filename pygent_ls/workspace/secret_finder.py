@@ -1,0 +1,326 @@
+"""Finds secrets in text: by their own form, by the name that they are assigned to, in addresses, in private keys.
+
+Hashes, UUIDs and the digests of lock files are not secrets, and a program that reads like one is left alone: a wrong
+mask costs the model more than a rare miss.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from pygent_ls.agent.secrets import Finding, is_env_file
+from pygent_ls.workspace.env_values import is_mixed, is_nothing, secret_values
+from pygent_ls.workspace.secret_detectors import detected
+
+
+def find_secrets(text: str, path: str | None = None) -> Sequence[Finding]:
+    """See `SecretFinder`."""
+    lowered = _lowered(text)
+    found = [*detected(text, lowered), *_of_known_forms(text), *_in_addresses(text), *_assigned(text, lowered)]
+    found += _in_private_keys(text)
+    for start, end in _env_parts(text, path):
+        found += _in_env_file(text, start, end)
+    return found
+
+
+# Values that tell by their form what they are, beyond what the library knows
+
+_FORMS: Mapping[str, tuple[str, re.Pattern[str]]] = {
+    "anthropic_key": ("sk-ant-", re.compile(r"sk-ant-[\w-]{20,}")),
+    "openai_key": ("sk-", re.compile(r"sk-(?=[\w-]{0,120}\d)[\w-]{20,}")),
+    "google_key": ("AIza", re.compile(r"AIza[\w-]{35}")),
+    "google_secret": ("GOCSPX-", re.compile(r"GOCSPX-[\w-]{20,}")),
+    "google_token": ("ya29.", re.compile(r"ya29\.[\w-]{20,}")),
+    "github_token": ("github_pat_", re.compile(r"github_pat_\w{22,}")),
+    "gitlab_token": ("gl", re.compile(r"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat)-[\w.-]{20,}")),
+    "huggingface_token": ("hf_", re.compile(r"hf_[A-Za-z0-9]{30,}")),
+    "groq_key": ("gsk_", re.compile(r"gsk_[A-Za-z0-9]{40,}")),
+    "xai_key": ("xai-", re.compile(r"xai-[A-Za-z0-9]{40,}")),
+    "perplexity_key": ("pplx-", re.compile(r"pplx-[A-Za-z0-9]{32,}")),
+    "nvidia_key": ("nvapi-", re.compile(r"nvapi-[\w-]{40,}")),
+    "replicate_key": ("r8_", re.compile(r"r8_[A-Za-z0-9]{30,}")),
+    "pypi_token": ("pypi-AgE", re.compile(r"pypi-AgE[\w-]{40,}")),
+    "stripe_key": ("k_", re.compile(r"[rs]k_(?:live|test)_[0-9A-Za-z]{16,}")),
+    "stripe_webhook_secret": ("whsec_", re.compile(r"whsec_[A-Za-z0-9+/=]{20,}")),
+    "slack_token": ("xapp-", re.compile(r"xapp-[\w-]{20,}")),
+    "slack_webhook": ("hooks.slack.com/", re.compile(r"hooks\.slack\.com/(?:services|workflows)/[\w/]{20,}")),
+    "discord_webhook": ("/api/webhooks/", re.compile(r"/api/webhooks/\d{15,}/[\w-]{40,}")),
+    "telegram_token": (":AA", re.compile(r"\d{8,10}:AA[\w-]{33}")),
+    "shopify_token": ("shp", re.compile(r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}")),
+    "digitalocean_token": ("do", re.compile(r"do[opr]_v1_[a-f0-9]{64}")),
+    "vault_token": ("hvs.", re.compile(r"hvs\.[\w-]{24,}")),
+    "databricks_token": ("dapi", re.compile(r"dapi[a-f0-9]{32}")),
+    "age_key": ("AGE-SECRET-KEY-1", re.compile(r"AGE-SECRET-KEY-1[0-9A-Z]{58}")),
+}
+"""The kind, what every such value holds, and its form, as the providers' own pages give it."""
+
+
+def _of_known_forms(text: str) -> Iterator[Finding]:
+    for kind, (hint, pattern) in _FORMS.items():
+        if hint not in text:
+            continue
+        for match in pattern.finditer(text):
+            before = text[match.start() - 1 : match.start()]
+            is_whole = not (before.isalnum() or before in ("_", "-")) or match[0].startswith("/")
+            if is_whole and not _WORDS.fullmatch(match[0]):
+                yield Finding(start=match.start(), end=match.end(), kind=kind)
+
+
+# Passwords in addresses, and what follows `Bearer`
+
+_IN_ADDRESS = re.compile(r"(?<=://)[^\s/:@\"'<>`{}]{0,128}:([^\s/@\"'<>`]{1,256})(?=@[\w.\[-])")
+_IN_HEADER = re.compile(r"(?:[Bb]earer|BEARER|[Bb]asic|[Tt]oken)[ \t]+([A-Za-z0-9._~+/-]{16,2048}={0,2})(?![\w(])")
+
+_EVERYBODYS = re.compile(
+    r"pass|passwd|password|pwd|secret|token|user|username|test|testing|postgres|mysql|root|admin|guest|change-?_?me"
+    r"|my-?_?password|your.*|.*example.*|foo|bar|baz",
+    re.IGNORECASE,
+)
+"""What stands in examples and in development set-ups for a password."""
+
+
+MIN_PASSWORD_CHARS = 4
+"""In an address; `https://a:b@host` stands in documentation."""
+
+
+def _in_addresses(text: str) -> Iterator[Finding]:
+    if "://" in text:
+        for match in _IN_ADDRESS.finditer(text):
+            if len(match[1]) >= MIN_PASSWORD_CHARS and _is_value(match[1]):
+                yield Finding(start=match.start(1), end=match.end(1), kind="password", everywhere=is_telling(match[1]))
+    for match in _IN_HEADER.finditer(text):
+        if is_mixed(match[1]) and _is_random(match[1]):
+            yield Finding(start=match.start(1), end=match.end(1), kind="token")
+
+
+# What is assigned to a name such as `api_key`
+
+_NAMES = (
+    r"(?:[Aa][Pp][Ii][_-]?[Kk][Ee][Yy]|[Ss]ecret|SECRET|[Tt]oken|TOKEN|[Pp]assword|PASSWORD|[Pp]asswd|PASSWD"
+    r"|[Pp]assphrase|PASSPHRASE|[Pp]wd|PWD|[Cc]redential|CREDENTIAL|[Pp]rivate_?[Kk]ey|PRIVATE_KEY|[Aa]ccess_?[Kk]ey"
+    r"|ACCESS_KEY|[Aa]uth_?[Kk]ey|AUTH_KEY|[Ee]ncryption_?[Kk]ey|ENCRYPTION_KEY|[Ss]igning_?[Kk]ey|SIGNING_KEY"
+    r"|[Aa]ccount_?[Kk]ey|ACCOUNT_KEY|_PASS\b|_pass\b|_authToken|_auth\b)"
+)
+_ASSIGNED = re.compile(
+    rf"({_NAMES}(?![a-z])[\w-]{{0,40}})[\"'\]]{{0,2}}(?:[ \t]{{0,8}}(?::=|=>|={{1,3}}|:)[ \t]{{0,8}}|[ \t]+(?=[\"']))"
+    r"(?:[a-zA-Z]{1,2}(?=[\"']))?(?:\"([^\"\s]{6,512})\"|'([^'\s]{6,512})'|`([^`\s]{6,512})`|([^\s\"'`,;(){}\[\]<>]{6,512}))"
+)
+_ASSIGNED_HINTS = (
+    *("apikey", "api_key", "api-key", "secret", "token", "passw", "passphrase", "pwd", "credential", "_pass", "_auth"),
+    *("privatekey", "private_key", "accesskey", "access_key", "authkey", "auth_key", "encryptionkey"),
+    *("encryption_key", "signingkey", "signing_key", "accountkey", "account_key"),
+)
+"""One of them is in every line, in small letters, of which a name matches."""
+_PASSWORDS = re.compile(r"(?i:passw|passphrase|pwd|_pass)")
+_PLAIN_ENV_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
+_WORDS = re.compile(
+    r"_*[A-Za-z]+\d{0,3}(?:[-_./:](?:[A-Za-z]+\d{0,3}|\d{1,4}[a-z]{0,3}))*|[\d._,:/-]+"
+    r"|(?:[A-Z]{0,6}+[a-z]{2,}+\d{0,5}+|[A-Z]{2,6}+\d{1,5}+|[vV]\d{1,2}+|Ed25519|Ed448|X509|X25519)++"
+)
+"""A name that a person made up, of words and small numbers; or a number. Every text is read in one way alone: where
+many are tried, a long word that is none in the end takes years."""
+_CODE = re.compile(r"[&*!]?\w*(?:\??\.|::|->)\w+.*")
+_TEMPLATE = re.compile(r"^[$%{<]\S|\{[^{}]*\}|%\(|%s|^[au]rn:|^\d{4}-\d\d-\d\d[T ]\d|^\(\?|^\[[^\]]+\][+*]")
+"""What is filled in later, names another place, is a time or a regular expression."""
+_NO_SECRET_OF = re.compile(
+    r"(?i:(?:next|page|prev|previous|continuation|change|lock|client_?request|idempotency|forward|backward|public_?key)"
+    r"[_-]?)$"
+)
+"""What stands before `token` where it is for turning pages, saying something only once, or naming a public key."""
+_MASK = re.compile(r"[*xX•.#_-]{3,}|.*\*{4,}.*|.*\.\.\.|.*…")
+
+
+def _assigned(text: str, lowered: str) -> Iterator[Finding]:
+    starts: set[int] = set()
+    for hint in _ASSIGNED_HINTS:
+        at = lowered.find(hint)
+        while at >= 0:
+            starts.add(text.rfind("\n", 0, at) + 1)
+            at = lowered.find(hint, _line_end(text, at))
+    for start in starts:
+        for match in _ASSIGNED.finditer(text, start, min(_line_end(text, start), start + MAX_LINE_CHARS)):
+            if found := _judged(text, match):
+                yield found
+
+
+MAX_LINE_CHARS = 100_000
+"""Of one line, what is searched for assignments; longer ones are data."""
+
+
+def _judged(text: str, match: re.Match[str]) -> Finding | None:
+    group = next(number for number in (2, 3, 4, 5) if match[number] is not None)
+    name, value, is_quoted = match[1], match[group], group != 5
+    if not _is_value(value) or "://" in value:  # credentials in an address are found by themselves
+        return None
+    if _is_within_a_path(text, match.start()) or (
+        name[:5].lower() == "token" and _NO_SECRET_OF.search(text, max(match.start() - 20, 0), match.start())
+    ):
+        return None
+    if is_quoted and _PASSWORDS.search(name):
+        is_secret = is_mixed(value) or any(not each.isalnum() and each not in "-_./:" for each in value)
+    elif is_quoted or (text[match.end(1) : match.start(group)] == "=" and _PLAIN_ENV_NAME.fullmatch(name)):
+        is_secret = _is_random(value) or (not is_quoted and bool(_PASSWORDS.search(name)) and is_mixed(value))
+    else:
+        is_secret = len(value) >= 12 and _CODE.fullmatch(value) is None and _is_random(value)
+    if not is_secret:
+        return None
+    return Finding(start=match.start(group), end=match.end(group), kind=_kind(name), everywhere=is_telling(value))
+
+
+_PATH_BEFORE = re.compile(r":[\w.-]{0,60}$")
+
+
+def _is_within_a_path(text: str, at: int) -> bool:
+    """Whether a name is a part of one such as `AWS::SecretsManager::Secret` or `arn:aws:secretsmanager:eu:1:secret`."""
+    return _PATH_BEFORE.search(text, max(at - 61, 0), at) is not None
+
+
+def _is_value(value: str) -> bool:
+    """Whether it can be a value at all: no example, no mask, nothing that names another place."""
+    return not (_EVERYBODYS.fullmatch(value) or is_nothing(value) or _MASK.fullmatch(value) or _TEMPLATE.search(value))
+
+
+def _is_random(value: str) -> bool:
+    """Whether no person would have made it up as a name: mixed, and with little that repeats."""
+    return len(value) >= 8 and is_mixed(value) and not _WORDS.fullmatch(value) and _bits(value) >= MIN_BITS
+
+
+MIN_BITS = 2.8
+"""A character, by Shannon. Eight different characters have 3.0; names of functions with a number in them about 3, but
+those are told apart by their words."""
+
+
+def _bits(value: str) -> float:
+    n = len(value)
+    return -sum(count / n * math.log2(count / n) for count in Counter(value).values())
+
+
+def is_telling(value: str) -> bool:
+    """Whether a value can be known for itself wherever it occurs; `postgres` and `4711` cannot."""
+    return (len(value) >= 6 and is_mixed(value)) or (len(value) >= 12 and any(not each.isalnum() for each in value))
+
+
+def _lowered(text: str) -> str:
+    """The text in small letters, each in its place: a few characters become two."""
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(small if len(small := each.lower()) == 1 else each for each in text)
+
+
+def _line_end(text: str, at: int) -> int:
+    found = text.find("\n", at)
+    return len(text) if found < 0 else found
+
+
+def _kind(name: str) -> str:
+    """The name in small letters and underscores, as a placeholder takes it."""
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
+    return re.sub(r"[^a-z]+", "_", spaced.lower()).strip("_")[:40].strip("_") or "value"
+
+
+_PATCHED = re.compile(r"^--- ([^\t\r\n]+)(?:\t[^\n]*)?\r?\n\+\+\+ ([^\t\r\n]+)(?:\t[^\n]*)?\r?\n", re.MULTILINE)
+_NEXT_PATCH = re.compile(r"^(?:diff |--- \S)", re.MULTILINE)
+_MATCHED_IN = re.compile(
+    r"^([^\r\n:]{0,256}\.(?:env|flaskenv|dev\.vars)[\w.-]{0,40}?)(?:[:-]\d+[:-]|:(?=[A-Za-z_]))", re.MULTILINE
+)
+
+
+def _env_parts(text: str, path: str | None) -> Iterator[tuple[int, int]]:
+    """Where lines of a file of environment variables stand: all of its own text, its part of a diff, grep's matches."""
+    if path is not None and is_env_file(path):
+        yield 0, len(text)
+    elif ".env" in text or ".flaskenv" in text or ".dev.vars" in text:
+        for match in _PATCHED.finditer(text):
+            if is_env_file(_unquoted(match[1])) or is_env_file(_unquoted(match[2])):
+                following = _NEXT_PATCH.search(text, match.end())
+                yield match.end(), following.start() if following else len(text)
+        for match in _MATCHED_IN.finditer(text):
+            if is_env_file(match[1]):
+                yield match.end(), _line_end(text, match.end())
+
+
+def _unquoted(name: str) -> str:
+    """Git puts a name into quotes that is not plain ASCII."""
+    return name.rstrip().strip('"')
+
+
+def _in_env_file(text: str, start: int, end: int) -> Iterator[Finding]:
+    for each in secret_values(text[start:end]):
+        value = text[start + each.start : start + each.end]
+        everywhere = is_telling(value) if each.is_named_secret else _holds_random_part(value)
+        yield Finding(start=start + each.start, end=start + each.end, kind=_kind(each.name), everywhere=everywhere)
+
+
+_WORD_OR_NUMBER = re.compile(r"[A-Za-z]+\d{0,3}|\d+[a-z]{0,3}")
+_PART = re.compile(r"[A-Za-z0-9]+")
+MIN_RANDOM_CHARS = 8
+"""Of a value whose name does not say secret, in parts that are neither words nor numbers: hosts, paths, dates, versions
+and names of models have fewer."""
+
+
+def _holds_random_part(value: str) -> bool:
+    """Whether a value can be known wherever it occurs, though nothing says that it is a secret."""
+    parts = (part for part in _PART.findall(value) if not _WORD_OR_NUMBER.fullmatch(part))
+    return len(value) >= 12 and sum(map(len, parts)) >= MIN_RANDOM_CHARS
+
+
+# Private keys, each of whose lines is a value of its own: so they are found in diffs and numbered listings, too
+
+_KEY_BEGINS = re.compile(r"BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_ENDS = re.compile(r"-----END [A-Z0-9 ]{0,30}PRIVATE KEY")
+_KEY_LINE = re.compile(r"(?<![A-Za-z0-9+/=])([A-Za-z0-9+/]{16,}={0,2})(?![A-Za-z0-9+/=])")
+_KEY_LAST_LINE = re.compile(
+    r"(?:[ \t]*\d+\t|[+-]|[^\s:=]{1,256}[:-]\d+[:-])?[ \t\"']*([A-Za-z0-9+/=]{2,15})(?:\\n)?[\"',;+ \t\r]*"
+)
+_KEY_HEADER = re.compile(
+    r"(?:[ \t]*\d+\t|[ +-]|[^\s:=]{1,256}[:-]\d+[:-])?[ \t\"']*(?:[A-Z][\w-]*: .*)?(?:\\n)?[\"',;+ \t\r]*"
+)
+MAX_KEY_LINES = 400
+"""More than the longest key has."""
+
+
+_BETWEEN = re.compile(r"(?:[\s\\\"'`+,;|]|(?:Proc-Type|DEK-Info|Version|Comment):[^\\\r\n]*|\\[nrt])*")
+"""What may stand before a key, and between its lines, where all of it is on the line of its mark."""
+
+
+def _in_private_keys(text: str) -> Iterator[Finding]:
+    done = 0
+    for begin in _KEY_BEGINS.finditer(text):
+        if begin.start() < done:
+            continue
+        at, is_first, has_body = begin.end(), True, False
+        for _ in range(MAX_KEY_LINES):
+            done = _line_end(text, at)
+            if end := _KEY_ENDS.search(text, at, done):
+                done = end.start()
+            parts = list(_beside_the_mark(text, at, done) if is_first else _key_parts(text, at, done))
+            if not parts and has_body and (last := _KEY_LAST_LINE.fullmatch(text, at, done)):
+                parts = [last.span(1)]
+            for start, stop in parts:
+                everywhere = stop - start >= 16 and is_mixed(text[start:stop])
+                yield Finding(start=start, end=stop, kind="private_key", everywhere=everywhere)
+            is_key = is_first or parts or _KEY_HEADER.fullmatch(text, at, done)
+            if end or not is_key or done == len(text):
+                break
+            at, is_first, has_body = done + 1, False, has_body or bool(parts)
+
+
+def _beside_the_mark(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The key on the line where it begins; not the words of a program or a sentence that speaks of one."""
+    for first, stop in _key_parts(text, start, end):
+        if not _BETWEEN.fullmatch(text, start, first):
+            return
+        yield first, stop
+        start = stop
+
+
+def _key_parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    for match in _KEY_LINE.finditer(text, start, end):
+        first, stop = match.span(1)
+        # A line of a key has an even number of characters: what makes it odd is the sign of a diff.
+        is_sign = text[first] == "+" and text[first - 1 : first] in ("", "\n") and (stop - first) % 2
+        yield first + is_sign, stop

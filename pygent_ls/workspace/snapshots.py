@@ -1,0 +1,268 @@
+"""The workspace's states, kept outside it so that they can be brought back; the user's repository is never written.
+
+What a snapshot has: every file of the workspace's folders that git would not ignore, tracked or not, also where there
+is no git, with the text of unsaved buffers in place of their files; links as links; permission bits. What it has not:
+files above `MAX_FILE_BYTES`, files that cannot be read, empty folders, what is ignored, and whatever lies in `.git`.
+A repository inside the workspace is kept in a store of its own.
+
+Content that the user's repository has is not copied. Where git there throws it away later (`git gc` after a rewritten
+history), those files of a snapshot cannot be brought back, and are named.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TypeVar
+
+from pygent_ls.errors import SnapshotError
+from pygent_ls.workspace.git_places import Place, git_stamp, place_of
+from pygent_ls.workspace.git_program import Git, SnapshotAbortedError
+from pygent_ls.workspace.git_store import Entry, GitStore, forget_unused
+from pygent_ls.workspace.git_taking import GONE, TreeState, take
+
+SNAPSHOT_TIMEOUT_S = 30.0
+"""Longest that a snapshot, or looking into one, may take: a first one of 100,000 files on a slow disk."""
+
+MAX_SNAPSHOTS = 500
+"""Most snapshots of a folder that are kept: at two around each shell command, more than a long day's work."""
+
+PRUNE_EACH = 100
+"""Snapshots of a folder after which old ones are looked for again."""
+
+PRUNE_EACH_S = 6 * 3600.0
+"""Time after which they are looked for again: a daemon may run for weeks."""
+
+MAX_REPOSITORIES = 50
+"""Most repositories of a workspace, those inside others included, that are looked into."""
+
+HOME_TIMEOUT_S = 8.0
+"""For a workspace that is the home folder itself: a small one is kept, and nobody waits long for a large one."""
+
+Value = TypeVar("Value")
+
+
+@dataclass(slots=True, kw_only=True)
+class _Pruned:
+    """When a store was last pruned, by the monotonic clock, and the snapshots since."""
+
+    at_s: float
+    n_since: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """The workspace as it was."""
+
+    states: Mapping[Path, tuple[Place, TreeState]]
+    """By folder, absolute; a repository inside another is a folder of its own."""
+
+    def __bool__(self) -> bool:
+        return bool(self.states)
+
+    def is_left_out(self, path: Path) -> bool:
+        """Whether the file was there and is not kept."""
+        for folder, (_, state) in self.states.items():
+            if path.is_relative_to(folder) and path.relative_to(folder).as_posix() in state.left_out:
+                return True
+        return False
+
+    def mode(self, path: Path) -> int | None:
+        """The permission bits of a file where they are unusual."""
+        for folder, (_, state) in self.states.items():
+            if path.is_relative_to(folder) and (mode := state.modes.get(path.relative_to(folder).as_posix())):
+                return mode
+        return None
+
+    @property
+    def trees(self) -> Mapping[Path, str]:
+        """What tells two snapshots apart."""
+        return {folder: state.tree for folder, (_, state) in self.states.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathChange:
+    """A path that differs between two snapshots."""
+
+    path: Path
+    folder: Path
+    old: Entry | None
+    new: Entry | None
+
+
+class Snapshots:
+    """Takes snapshots and reads them. Work is done in threads, and ends at once when its caller is cancelled.
+
+    Every method raises `SnapshotError` where git fails, or is not there.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        find_git: Callable[[], str | None],
+        *,
+        days: int,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._clock = clock
+        self._root = root
+        self._find_git = find_git
+        self.days = days
+        """How long a snapshot is kept."""
+        self._places: dict[Path, tuple[str, Place]] = {}
+        self._pruned: dict[str, _Pruned] = {}
+        self._looked_at_all = False
+
+    async def take(
+        self, folders: Sequence[Path], overlays: Mapping[Path, bytes], like: Snapshot | None = None
+    ) -> Snapshot:
+        """The workspace as it is now; `overlays` are the contents of unsaved buffers.
+
+        With `like`, its folders are looked at in the same stores, so that the two can be compared.
+        """
+        return await self._job(lambda git: self._take(git, folders, overlays, like))
+
+    async def changes(self, old: Snapshot, new: Snapshot) -> list[PathChange]:
+        """What differs, by path; a folder that only one of them has is left out."""
+        return await self._job(lambda git: self._changes(git, old, new))
+
+    async def contents(self, snapshot: Snapshot, wanted: Iterable[tuple[Path, Entry]]) -> dict[str, bytes]:
+        """The contents of entries (folder, entry) by their blob; what cannot be had any more is missing."""
+        pairs = list(wanted)
+        return await self._job(lambda git: self._contents(git, snapshot, pairs))
+
+    async def ignored(self, snapshot: Snapshot, paths: Iterable[PathChange]) -> set[Path]:
+        """Which of the paths the ignore patterns of that time left out."""
+        asked = list(paths)
+        return await self._job(lambda git: self._ignored(git, snapshot, asked))
+
+    # In a thread
+
+    def _take(
+        self, git: Git, folders: Sequence[Path], overlays: Mapping[Path, bytes], like: Snapshot | None
+    ) -> Snapshot:
+        name = f"{datetime.now(UTC):%Y%m%dT%H%M%S.%f}-{secrets.token_hex(4)}"
+        old_places = {folder: place for folder, (place, _) in like.states.items()} if like else {}
+        waiting = [*dict.fromkeys([*folders, *old_places])]
+        states: dict[Path, tuple[Place, TreeState]] = {}
+        while waiting and len(states) < MAX_REPOSITORIES:
+            folder = waiting.pop(0)
+            if folder in states:
+                continue
+            if not folder.is_dir() or folder.is_symlink():
+                if folder in old_places:
+                    states[folder] = old_places[folder], GONE
+                continue
+            _check_size(folder, git)
+            place = old_places.get(folder) or self._place(folder, git)
+            store = GitStore(self._root, place, git)
+            below = {path: data for path, data in overlays.items() if path.is_relative_to(folder)}
+            with store.locked():
+                self._prune(store)
+                named = {path.relative_to(folder).as_posix(): data for path, data in below.items()}
+                try:
+                    state = take(store, named, name)
+                except SnapshotAbortedError:
+                    store.forget_all()
+                    raise
+            states[folder] = place, state
+            waiting += [folder / nested for nested in state.nested]
+        return Snapshot(states=states)
+
+    def _place(self, folder: Path, git: Git) -> Place:
+        stamp = git_stamp(folder)
+        known = self._places.get(folder)
+        if known is None or known[0] != stamp:
+            known = self._places[folder] = stamp, place_of(folder, git)
+        return known[1]
+
+    def _prune(self, store: GitStore) -> None:
+        """Now and then; what fails is left for the next time. The stores of other folders are looked at once."""
+        oldest = f"{datetime.now(UTC) - timedelta(days=self.days):%Y%m%dT%H%M%S}"
+        if not self._looked_at_all:
+            self._looked_at_all = True
+            forget_unused(self._root, oldest)
+        known = self._pruned.get(store.place.key)
+        if known is not None and known.n_since < PRUNE_EACH and self._clock() < known.at_s + PRUNE_EACH_S:
+            known.n_since += 1
+            return
+        self._pruned[store.place.key] = _Pruned(at_s=self._clock())
+        with contextlib.suppress(SnapshotError):
+            store.prune(oldest, MAX_SNAPSHOTS)
+
+    def _changes(self, git: Git, old: Snapshot, new: Snapshot) -> list[PathChange]:
+        found: dict[Path, PathChange] = {}
+        for folder, (place, before) in old.states.items():
+            if folder not in new.states:
+                continue
+            after = new.states[folder][1]
+            for path, was, now in GitStore(self._root, place, git).differences(before.tree, after.tree):
+                change = PathChange(path=folder / path, folder=folder, old=was, new=now)
+                found.setdefault(change.path, change)
+            for path in before.modes.keys() | after.modes.keys():
+                if before.modes.get(path) != after.modes.get(path) and folder / path not in found:
+                    entry = GitStore(self._root, place, git).entry(after.tree, path)
+                    if entry is not None:
+                        found[folder / path] = PathChange(path=folder / path, folder=folder, old=entry, new=entry)
+        return sorted(found.values(), key=lambda change: change.path)
+
+    def _contents(self, git: Git, snapshot: Snapshot, wanted: Sequence[tuple[Path, Entry]]) -> dict[str, bytes]:
+        found: dict[str, bytes] = {}
+        for folder, (place, _) in snapshot.states.items():
+            blobs = list(dict.fromkeys(entry.blob for each, entry in wanted if each == folder))
+            found |= GitStore(self._root, place, git).read(blobs)
+        return found
+
+    def _ignored(self, git: Git, snapshot: Snapshot, asked: Sequence[PathChange]) -> set[Path]:
+        found: set[Path] = set()
+        for folder, (place, state) in snapshot.states.items():
+            inside = [os.fspath(each.path.relative_to(folder)) for each in asked if each.folder == folder]
+            store = GitStore(self._root, place, git)
+            with store.locked():
+                found |= {folder / path for path in store.ignored(state.tree, inside)}
+        return found
+
+    # Jobs
+
+    async def _job(self, work: Callable[[Git], Value]) -> Value:
+        program = self._find_git()
+        if program is None:
+            raise SnapshotError("there is no git program")
+        git = Git(program, timeout_s=SNAPSHOT_TIMEOUT_S)
+
+        def run() -> Value:
+            try:
+                return work(git)
+            except OSError as error:
+                raise SnapshotError(f"{error.strerror}: {error.filename}") from None
+            finally:
+                git.close()
+
+        future = asyncio.get_running_loop().run_in_executor(None, run)
+        cancel: asyncio.CancelledError | None = None
+        while not future.done():
+            try:
+                await asyncio.wait([future])
+            except asyncio.CancelledError as error:
+                git.abort()
+                cancel = error
+        if cancel is not None:
+            future.exception()
+            raise cancel
+        return future.result()
+
+
+def _check_size(folder: Path, git: Git) -> None:
+    """Raises `SnapshotAbortedError` for what lies above the home folder; the home itself is given less time."""
+    home = Path(os.path.realpath(Path.home()))
+    if folder == home:
+        git.hurry(HOME_TIMEOUT_S)
+    elif home.is_relative_to(folder):
+        raise SnapshotAbortedError(f"{folder} holds the home folder, and is too large to be kept")

@@ -1,0 +1,141 @@
+"""Bytes on the disk: a file holds the old ones or the new ones, whatever happens in between."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from pygent_ls.errors import ToolError
+from pygent_ls.workspace.paths import printable
+
+_NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+def write_atomically(path: Path, data: bytes, mode: int | None = None, *, name: str | None = None) -> None:
+    """Let the file hold these bytes, all of them or none; return when they are on the disk.
+
+    A link that stands at `path` stays, its target is written. `mode` are permission bits; None keeps those of the
+    file, with its owner and extended attributes as far as that is permitted, or gives a new file the usual ones.
+    Other names of the same file (hard links) keep the old content. The folder must exist. Blocking.
+
+    Raises `ToolError` (read-only, no space, a folder, no such folder), and then nothing is left behind.
+    `name` is what it calls the file, the path by default.
+    """
+    name = printable(str(path)) if name is None else name
+    try:
+        target = Path(os.path.realpath(path))
+        staged = stage(target, data, mode, folder=target.parent)
+        try:
+            staged.replace(target)
+        except OSError:
+            staged.unlink(missing_ok=True)
+            raise
+        sync_folder(target.parent)
+    except OSError as error:
+        raise write_error(name, error) from None
+
+
+def stage(path: Path, data: bytes, mode: int | None, *, folder: Path) -> Path:
+    """Write the bytes beside the file that they are for, ready to take its place; return where.
+
+    The file is looked at for its mode and owner only. Raises OSError, and then nothing is left behind.
+    """
+    old = _status(path)
+    if old is not None:
+        _check_replaceable(path, old)
+    staged = folder / temporary_name()
+    fd = os.open(
+        staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666 if old is None and mode is None else 0o600
+    )
+    try:
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(fd, view) :]
+            if old is not None:
+                _take_after(fd, path, old)
+            if mode is not None:
+                os.fchmod(fd, mode)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+    except BaseException:
+        staged.unlink(missing_ok=True)
+        raise
+    return staged
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring a folder's names to the disk, where the file system knows how."""
+    with contextlib.suppress(OSError):
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+def temporary_name() -> str:
+    """A name for a file that exists for a moment; hidden, short enough for any folder."""
+    return f".pygent-{secrets.token_hex(8)}.tmp"
+
+
+def write_error(name: str, error: OSError) -> ToolError:
+    """What a model reads where the disk refused."""
+    if error.errno == errno.EXDEV:
+        return ToolError(f"{name} is on another file system; files can be moved there, folders cannot.")
+    if error.errno in _NO_SPACE:
+        return ToolError(f"{name} was not written: there is no space left (or a limit is reached): {error.strerror}.")
+    match error:
+        case IsADirectoryError():
+            return ToolError(f"{name} is a folder; a file cannot take its place.")
+        case FileExistsError():
+            return ToolError(f"{name} already exists.")
+        case FileNotFoundError():
+            return ToolError(f"{name} was not changed: the file or its folder does not exist.")
+        case NotADirectoryError():
+            return ToolError(f"{name}: a part of the path before the last is a file, not a folder.")
+        case _ if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
+            return ToolError(f"{name} was not changed: it is read-only for this user: {error.strerror}.")
+        case _:
+            return ToolError(f"{name} was not changed: {error.strerror}.")
+
+
+def _status(path: Path) -> os.stat_result | None:
+    try:
+        return path.lstat()
+    except FileNotFoundError:
+        return None
+
+
+def _check_replaceable(path: Path, status: os.stat_result) -> None:
+    """Replacing a file needs no permission to write it, so that is looked at."""
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "is a folder")
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "not a regular file")
+    if not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, "it may not be written")
+
+
+def _take_after(fd: int, path: Path, old: os.stat_result) -> None:
+    """Give a new file the old one's owner, mode and extended attributes, as far as that is permitted."""
+    now = os.fstat(fd)
+    mode = stat.S_IMODE(old.st_mode)
+    if (now.st_uid, now.st_gid) != (old.st_uid, old.st_gid):
+        try:
+            os.fchown(fd, old.st_uid, old.st_gid)
+        except PermissionError:
+            mode &= ~(stat.S_ISUID | stat.S_ISGID)  # they would lend another user's rights
+            with contextlib.suppress(PermissionError):
+                os.fchown(fd, -1, old.st_gid)
+    os.fchmod(fd, mode)  # after the owner: a change of owner drops the setuid bit
+    if hasattr(os, "listxattr"):  # Linux
+        with contextlib.suppress(OSError):
+            for attribute in os.listxattr(path, follow_symlinks=False):
+                with contextlib.suppress(OSError):
+                    os.setxattr(fd, attribute, os.getxattr(path, attribute, follow_symlinks=False))

@@ -1,0 +1,20 @@
+"""What all tests share."""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Examples are the same in every run, and a slow machine fails none of them. To look for new ones:
+# `pytest --hypothesis-profile=default`.
+settings.register_profile(
+    "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.load_profile("steady")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """`-n auto`: half as many again as there are cores, since tests wait for processes as well as they compute."""
+    n_cores = os.cpu_count() or 1
+    return n_cores + n_cores // 2

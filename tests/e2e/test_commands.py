@@ -1,0 +1,70 @@
+"""An editor without a plugin, over real stdio: commands, code actions, progress, and answers where they can be read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from tests.e2e.lsp_client import EditorClient, editor_client
+
+CODE = "def area(r):\n    return 3.14 * r * r\n"
+
+
+def script(folder: Path, *lines: dict[str, Any]) -> dict[str, str]:
+    path = folder.parent / "script.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return {"PYGENT_MODEL": f"scripted:{path}"}
+
+
+async def command(editor: EditorClient, name: str, *arguments: object) -> Any:
+    params = {"command": name, "arguments": list(arguments)}
+    return await editor.ask_lsp("workspace/executeCommand", params)
+
+
+def text_at(uri: str) -> str:
+    return Path(unquote(urlsplit(uri).path)).read_text()
+
+
+async def test_a_diagnostic_is_fixed_without_a_plugin(folder: Path) -> None:
+    path = folder / "app.py"
+    path.write_text(CODE)
+    fix = {"name": "edit_file", "input": {"path": "app.py", "old": "3.14", "new": "math.pi"}}
+    environment = script(folder, {"tool_calls": [fix]}, {"text": "Fixed."}, {"text": "It computes an area."})
+    async with editor_client(folder, environment) as editor:
+        uri = editor.documents.open(path)
+        problem = {
+            "range": {"start": {"line": 1, "character": 11}, "end": {"line": 1, "character": 15}},
+            "message": "pi is not 3.14",
+            "source": "checker",
+        }
+        params = {"textDocument": {"uri": uri}, "range": problem["range"], "context": {"diagnostics": [problem]}}
+        actions = await editor.ask_lsp("textDocument/codeAction", params)
+        (action,) = [each for each in actions if each["kind"] == "quickfix"]
+
+        begun = await command(editor, action["command"]["command"], *action["command"]["arguments"])
+        await editor.until(lambda: len(editor.shown_documents) == 1)
+
+        assert begun["turnId"].startswith("turn-")
+        assert editor.documents.text(uri) == CODE.replace("3.14", "math.pi")
+        assert "## pygent\n\nFixed." in text_at(editor.shown_documents[0])
+        (token,) = editor.progress_tokens
+        assert [value["kind"] for value in (editor.progress(token)[0], editor.progress(token)[-1])] == ["begin", "end"]
+
+        await command(editor, "pygent.explain")
+        await editor.until(lambda: len(editor.shown_documents) == 2)
+        assert "It computes an area." in text_at(editor.shown_documents[1])
+        assert folder not in Path(unquote(urlsplit(editor.shown_documents[0]).path)).parents
+
+
+async def test_cancel_ends_what_a_command_began(folder: Path) -> None:
+    environment = script(folder, {"text": "never", "delay_s": 600})
+    async with editor_client(folder, environment) as editor:
+        await command(editor, "pygent.ask", "Wait")
+        await editor.until(lambda: editor.changed_sessions and editor.changed_sessions[-1]["what"] == "turn_started")
+
+        assert await command(editor, "pygent.cancel") == {"cancelled": True}
+        await editor.until(lambda: editor.shown_documents)
+
+        assert "*The turn ended: cancelled*" in text_at(editor.shown_documents[0])

@@ -1,0 +1,305 @@
+"""Open documents: what the editor tells of them, against a text that is edited one character at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lsprotocol import types
+from lsprotocol.converters import get_converter
+
+from pygent_ls.editors.lsp.buffers import Buffer, Buffers
+from pygent_ls.editors.lsp.features import Encoding
+from tests.editors.lsp.documents import edited
+from tests.fakes import bounded
+
+PATH = Path("/w/a.txt")
+URI = "file:///w/a.txt"
+
+CONVERTER = get_converter()
+
+
+class Open:
+    """Buffers with one document open, and the paths that changed."""
+
+    def __init__(self, text: str = "", *, encoding: Encoding = "utf-16", path: Path = PATH) -> None:
+        self.changed_paths: list[Path] = []
+        self.buffers = Buffers(self.changed_paths.append)
+        self.buffers.encoding = encoding
+        self.uri = path.as_uri()
+        self.path = path
+        self.open(text)
+
+    def open(self, text: str, version: int = 1) -> None:
+        self.buffers.opened(types.TextDocumentItem(uri=self.uri, language_id="x", version=version, text=text))
+
+    def change(self, *changes: Mapping[str, Any], version: int = 2) -> None:
+        params = {"textDocument": {"uri": self.uri, "version": version}, "contentChanges": list(changes)}
+        told = CONVERTER.structure(params, types.DidChangeTextDocumentParams)
+        self.buffers.changed(told.text_document, told.content_changes)
+
+    @property
+    def buffer(self) -> Buffer:
+        found = self.buffers.get(self.path)
+        assert found is not None
+        return found
+
+
+def ranged(line: int, start: int, end_line: int, end: int, text: str) -> dict[str, Any]:
+    places = {"start": {"line": line, "character": start}, "end": {"line": end_line, "character": end}}
+    return {"range": places, "text": text}
+
+
+# Changes
+
+pieces = st.lists(
+    st.sampled_from(["a", "bc", "é", "日", "\U0001f600", "\n", "\r\n", "\r", "\f", "\u2028", ""]), max_size=8
+)
+texts = pieces.map("".join)
+numbers = st.integers(0, 6)
+positions = st.tuples(numbers, numbers)
+
+
+@st.composite
+def incremental(draw: st.DrawFn) -> dict[str, Any]:
+    (line, start), (end_line, end) = sorted([draw(positions), draw(positions)])
+    return ranged(line, start, end_line, end, draw(texts))
+
+
+whole = texts.map(lambda text: {"text": text})
+changes_of_any_kind = st.lists(st.one_of(incremental(), whole), max_size=5)
+
+
+@given(text=texts, changes=changes_of_any_kind, encoding=st.sampled_from(["utf-8", "utf-16"]))
+def test_changes_make_the_text_that_the_editor_has(
+    text: str, changes: Sequence[Mapping[str, Any]], encoding: Encoding
+) -> None:
+    opened = Open(text, encoding=encoding)
+
+    opened.change(*changes)
+
+    for change in changes:
+        edits = [{"range": change["range"], "newText": change["text"]}] if "range" in change else None
+        text = change["text"] if edits is None else edited(text, edits, encoding)
+    assert opened.buffer.text == text
+
+
+def test_the_changes_of_one_message_apply_one_after_another() -> None:
+    opened = Open("ab\n")
+
+    opened.change(ranged(0, 0, 0, 1, "xyz"), ranged(0, 3, 0, 4, ""), version=9)
+
+    assert (opened.buffer.text, opened.buffer.version) == ("xyz\n", 9)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (ranged(0, 99, 0, 99, "!"), "ab!\ncd"),
+        (ranged(99, 0, 99, 0, "!"), "ab\ncd!"),
+        (ranged(0, 1, 99, 99, "!"), "a!"),
+        (ranged(1, 0, 0, 1, "!"), "a!cd"),
+        (ranged(2**31 - 1, 2**31 - 1, 2**31 - 1, 0, "!"), "ab\ncd!"),
+        ({"range": ranged(0, 0, 0, 1, "")["range"], "rangeLength": 7, "text": "!"}, "!b\ncd"),
+    ],
+    ids=str,
+)
+def test_places_beyond_the_text_are_its_end(change: Mapping[str, Any], text: str) -> None:
+    opened = Open("ab\ncd")
+
+    opened.change(change)
+
+    assert opened.buffer.text == text
+
+
+def test_form_feeds_and_the_like_end_no_line() -> None:
+    opened = Open("a\fb\u2028c\x85d\vx\ne")
+
+    opened.change(ranged(1, 0, 1, 1, "E"))
+
+    assert opened.buffer.text == "a\fb\u2028c\x85d\vx\nE"
+
+
+# Opening and closing
+
+
+def test_what_is_not_open_is_not_changed_and_what_is_no_file_is_not_opened() -> None:
+    opened = Open("a")
+    opened.uri = "untitled:Untitled-1"
+
+    opened.open("b")
+    opened.change({"text": "c"})
+    opened.buffers.saved(opened.uri)
+    opened.buffers.closed(opened.uri)
+
+    assert [buffer.text for buffer in opened.buffers] == ["a"]
+
+
+def test_opening_twice_counts_once_and_the_last_text_holds() -> None:
+    opened = Open("first")
+    opened.open("second", version=5)
+
+    assert [(buffer.text, buffer.version) for buffer in opened.buffers] == [("second", 5)]
+
+
+def test_a_closed_document_is_not_open() -> None:
+    opened = Open("a")
+
+    opened.buffers.closed(opened.uri)
+    opened.buffers.closed(opened.uri)
+
+    assert opened.buffers.get(PATH) is None
+    assert opened.changed_paths == [PATH, PATH]
+
+
+def test_each_state_of_a_document_has_a_stamp_of_its_own() -> None:
+    opened = Open("a")
+    stamps = [opened.buffer.stamp]
+    for text in ("b", "a", "a"):
+        opened.change({"text": text})
+        stamps.append(opened.buffer.stamp)
+    opened.open("a")
+    stamps.append(opened.buffer.stamp)
+
+    assert len(set(stamps)) == 5
+
+
+def test_a_document_has_the_text_version_and_digest_of_its_buffer() -> None:
+    opened = Open("a")
+    first = opened.buffer.document()
+    opened.change({"text": "b"})
+    opened.change({"text": "a"}, version=3)
+    again = opened.buffer.document()
+
+    assert (first.text, first.version, again.text, again.version) == ("a", 1, "a", 3)
+    assert first.digest == again.digest
+    assert first.stamp != again.stamp
+
+
+def test_every_change_is_told_of() -> None:
+    opened = Open("a")
+    opened.change({"text": "b"})
+    opened.buffers.saved(opened.uri)
+
+    assert opened.changed_paths == [PATH] * 3
+
+
+# Saved or not
+
+
+def test_a_document_is_unsaved_while_it_differs_from_the_disk(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("one")
+    opened = Open("one", path=path)
+    assert not opened.buffer.is_dirty
+
+    opened.change({"text": "two"})
+    assert opened.buffer.is_dirty
+    opened.change({"text": "one"})
+    assert not opened.buffer.is_dirty
+
+    opened.change({"text": "two"})
+    path.write_text("two")
+    opened.buffers.saved(opened.uri)
+    assert not opened.buffer.is_dirty
+
+
+def test_a_new_document_is_unsaved_and_so_is_one_whose_text_differs_from_the_beginning(tmp_path: Path) -> None:
+    assert Open("", path=tmp_path / "new.txt").buffer.is_dirty
+
+    path = tmp_path / "a.txt"
+    path.write_text("one")
+    assert Open("restored from a crash", path=path).buffer.is_dirty
+
+
+def test_a_document_that_was_loaded_again_is_not_unsaved(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("one")
+    opened = Open("one", path=path)
+
+    path.write_text("from outside")
+    opened.change({"text": "from outside"})
+    assert not opened.buffer.is_dirty
+
+    opened.change({"text": "typed"})
+    assert opened.buffer.is_dirty
+
+
+def test_an_odd_encoding_or_line_endings_make_a_document_no_less_saved(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes("é\r\n".encode("latin-1"))
+
+    assert not Open("é\r\n", path=path).buffer.is_dirty
+
+
+# The daemon wrote the file
+
+
+def test_a_file_that_the_daemon_wrote_counts_until_the_editor_speaks_of_the_document() -> None:
+    opened = Open("a")
+
+    opened.buffers.supersede(PATH)
+    assert opened.buffers.get(PATH) is None
+    assert list(opened.buffers) == []
+
+    opened.change({"text": "b"})
+    assert opened.buffer.text == "b"
+
+
+def test_superseding_what_is_not_open_does_nothing() -> None:
+    opened = Open("a")
+
+    opened.buffers.supersede(Path("/w/other.txt"))
+
+    assert opened.buffer.text == "a"
+
+
+# Waiting for a text
+
+
+async def test_a_watch_sees_the_text_at_the_moment_when_it_is_there() -> None:
+    opened = Open("one")
+    watch = opened.buffers.watch(PATH, "two")
+
+    opened.change({"text": "two"}, {"text": "two and typing"})
+
+    await bounded(watch)
+
+
+async def test_a_watch_sees_a_document_that_is_opened() -> None:
+    opened = Open("one")
+    opened.buffers.closed(opened.uri)
+    watch = opened.buffers.watch(PATH, "two")
+
+    opened.open("two")
+
+    await bounded(watch)
+
+
+async def test_a_watch_is_not_fooled_by_another_document_or_another_text() -> None:
+    opened = Open("one")
+    watch = opened.buffers.watch(Path("/w/other.txt"), "two")
+    other = opened.buffers.watch(PATH, "three")
+
+    opened.change({"text": "two"})
+
+    assert not watch.done()
+    assert not other.done()
+    watch.cancel()
+    other.cancel()
+    await asyncio.sleep(0)
+    opened.change({"text": "three"})
+
+
+async def test_two_watches_of_one_document_are_both_told() -> None:
+    opened = Open("one")
+    watches = [opened.buffers.watch(PATH, "two"), opened.buffers.watch(PATH, "two")]
+
+    opened.change({"text": "two"})
+
+    await bounded(asyncio.gather(*watches))

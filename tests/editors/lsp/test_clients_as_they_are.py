@@ -1,0 +1,152 @@
+"""What real clients send and the specification does not promise."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pygent_ls.agent.messages import ImageBlock
+from tests.editors.lsp.editor import Editor, Setup, connected, wired
+from tests.fakes import Call, say
+
+PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
+
+
+async def prompt_blocks(editor: Editor, prompt: object, **params: object) -> tuple[Any, ...]:
+    """The blocks of the user's message as the model was given it."""
+    await editor.turn(prompt, **params)
+    return editor.core.model.requests[-1].messages[-1].blocks
+
+
+# Lifecycle
+
+
+async def test_a_client_that_says_nothing_of_itself_is_initialized(folder: Path) -> None:
+    async with wired(folder) as editor:
+        result = await editor.request("initialize", {"processId": None, "capabilities": None})
+
+    assert result["capabilities"]["positionEncoding"] == "utf-16"
+
+
+async def test_initialized_without_parameters_is_heard(folder: Path) -> None:
+    async with wired(folder, Setup(problems=["the environment: no such setting"])) as editor:
+        await editor.request("initialize", {"rootUri": folder.as_uri()})
+        editor.send({"jsonrpc": "2.0", "method": "initialized"})
+        await editor.until(lambda: editor.notifications("window/showMessage"))
+
+    assert "no such setting" in editor.notifications("window/showMessage")[0]["message"]
+
+
+# Prompts
+
+
+async def test_a_context_that_is_no_file_is_left_out(folder: Path) -> None:
+    context = {
+        "activeUri": "untitled:Untitled-1",
+        "visibleUris": None,
+        "selection": {"uri": "output:log", "range": span(0, 1)},
+        "diagnostics": [{"uri": "untitled:Untitled-1", "items": [{"range": span(0, 1), "message": "odd"}]}],
+    }
+    async with connected(folder, Setup(script=[say("Hello")])) as editor:
+        blocks = await prompt_blocks(editor, "hi", context=context)
+
+    assert [block.text for block in blocks] == ["hi"]
+
+
+async def test_a_diagnostic_may_have_any_code(folder: Path) -> None:
+    (folder / "a.py").write_text("x\n")
+    item = {"range": span(0, 1), "message": "undefined name 'x'", "code": {"value": "F821", "target": "https://x.y"}}
+    block = {"type": "diagnostics", "uri": (folder / "a.py").as_uri(), "items": [item]}
+    async with connected(folder, Setup(script=[say("Hello")])) as editor:
+        blocks = await prompt_blocks(editor, [block, {"type": "text", "text": "fix it"}])
+
+    assert "undefined name 'x'" in blocks[0].text
+    assert "F821" in blocks[0].text
+
+
+async def test_a_picture_may_be_data_a_data_address_or_a_file(folder: Path) -> None:
+    (folder / "pixel.png").write_bytes(base64.b64decode(PIXEL))
+    pictures = [
+        {"type": "image", "mimeType": "image/png", "data": PIXEL},
+        {"type": "image", "mimeType": "image/png", "uri": f"data:image/png;base64,{PIXEL}"},
+        {"type": "image", "mimeType": "image/png", "uri": (folder / "pixel.png").as_uri()},
+    ]
+    async with connected(folder, Setup(script=[say("A pixel")])) as editor:
+        blocks = await prompt_blocks(editor, [*pictures, {"type": "text", "text": "what is it?"}])
+
+    assert list(blocks[:3]) == [ImageBlock(mime_type="image/png", data=PIXEL)] * 3
+
+
+async def test_a_picture_that_is_gone_is_said_in_its_place(folder: Path) -> None:
+    picture = {"type": "image", "mimeType": "image/png", "uri": (folder / "gone.png").as_uri()}
+    async with connected(folder, Setup(script=[say("A pity")])) as editor:
+        blocks = await prompt_blocks(editor, [picture, {"type": "text", "text": "what is it?"}])
+
+    assert "gone.png" in blocks[0].text
+    assert "Could not be read" in blocks[0].text
+
+
+@pytest.mark.parametrize("source", [{}, {"data": PIXEL, "uri": "file:///a.png"}])
+async def test_a_picture_has_one_source(folder: Path, source: dict[str, str]) -> None:
+    picture = {"type": "image", "mimeType": "image/png", **source}
+    async with connected(folder) as editor:
+        error = await editor.error("pygent/turn/start", {"prompt": [picture]})
+
+    assert error.code == -32602
+    assert "either `data` or `uri`" in error.message
+
+
+@pytest.mark.parametrize("prompt", [" \n", [{"type": "text", "text": ""}]])
+async def test_a_prompt_that_says_nothing_is_refused(folder: Path, prompt: object) -> None:
+    async with connected(folder) as editor:
+        error = await editor.error("pygent/turn/start", {"prompt": prompt})
+
+    assert (error.code, error.message) == (-32602, "prompt: it says nothing")
+
+
+async def test_whole_numbers_may_have_a_decimal_point(folder: Path) -> None:
+    async with connected(folder, Setup(script=[say("", Call(name="list_files", arguments={}))])) as editor:
+        result = await editor.turn("go", maxIterations=1.0)
+
+    assert result["stopReason"] == "max_iterations"
+
+
+# Order
+
+
+async def test_the_call_is_told_before_its_permission_is_asked(folder: Path) -> None:
+    create = Call(name="create_file", arguments={"path": "a.txt", "content": "a\n"})
+    async with connected(folder, Setup(script=[say("", create), say("Done")])) as editor:
+        told: list[list[str]] = []
+
+        def ask(_: object) -> dict[str, str]:
+            told.append(editor.types())
+            return {"title": "Reject"}
+
+        editor.handlers["window/showMessageRequest"] = ask
+        await editor.turn("make it")
+
+    assert told[0][-2:] == ["tool_call", "permission_requested"]
+
+
+# Code lenses
+
+
+async def test_a_comment_that_asks_for_something_has_a_lens_that_does_it(folder: Path) -> None:
+    (folder / "a.py").write_text("import math\n\n# pygent: make this async\ndef f(): ...\n")
+    document = {"textDocument": {"uri": (folder / "a.py").as_uri()}}
+    async with connected(folder, Setup(script=[say("It is async now.")])) as editor:
+        (lens,) = await editor.request("textDocument/codeLens", document)
+        await editor.request("workspace/executeCommand", lens["command"])
+        await editor.until(lambda: editor.requests("window/showDocument"))
+
+    assert lens["range"]["start"]["line"] == 2
+    assert "make this async" in editor.core.model.requests[0].messages[-1].text
+    assert editor.initialize_result["capabilities"]["codeLensProvider"] is not None
+
+
+def span(first: int, last: int) -> dict[str, Any]:
+    return {"start": {"line": first, "character": 0}, "end": {"line": last, "character": 0}}

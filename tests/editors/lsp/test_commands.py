@@ -1,0 +1,346 @@
+"""Commands and code actions: a working agent in an editor without a plugin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pygent_ls.editors.lsp import names
+from pygent_ls.editors.lsp.endpoint import Patience
+from pygent_ls.errors import ModelError
+from tests.editors.lsp.editor import CAPABILITIES, NO_ANSWER, Editor, Setup, WireError, connected
+from tests.fakes import Call, Gate, bounded, say
+
+WITH_PROGRESS: Mapping[str, Any] = {
+    **CAPABILITIES,
+    "window": {"workDoneProgress": True, "showDocument": {"support": True}},
+}
+ONLY_MESSAGES: Mapping[str, Any] = {**CAPABILITIES, "window": {}}
+
+CODE = "def area(r):\n    return 3.14 * r * r\n\n# pygent: make this exact\nx = 1\n"
+
+
+async def command(editor: Editor, name: str, *arguments: object) -> Any:
+    return await editor.request("workspace/executeCommand", {"command": name, "arguments": list(arguments)})
+
+
+async def refused(editor: Editor, name: str, *arguments: object) -> str:
+    with pytest.raises(WireError) as raised:
+        await command(editor, name, *arguments)
+    assert raised.value.code == -32602
+    return raised.value.message
+
+
+async def actions(
+    editor: Editor, uri: str, start: int, end: int, *diagnostics: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    where = {"start": {"line": start, "character": 0}, "end": {"line": end, "character": 0}}
+    params = {"textDocument": {"uri": uri}, "range": where, "context": {"diagnostics": list(diagnostics)}}
+    return await editor.request("textDocument/codeAction", params)
+
+
+def diagnostic(line: int, message: str) -> dict[str, Any]:
+    where = {"start": {"line": line, "character": 4}, "end": {"line": line, "character": 9}}
+    return {"range": where, "message": message, "severity": 1, "source": "checker", "code": "E1"}
+
+
+def asked_of_the_model(editor: Editor) -> str:
+    """The prompt with its attachments."""
+    return editor.core.model.requests[-1].messages[-1].text
+
+
+@pytest.fixture
+def source(folder: Path) -> Path:
+    path = folder / "app.py"
+    path.write_text(CODE)
+    return path
+
+
+# Asking
+
+
+async def test_a_command_is_answered_at_once_and_its_answer_is_shown(folder: Path) -> None:
+    gate = Gate()
+    async with connected(folder, Setup(script=[[gate, *say("The answer.")]]), capabilities=WITH_PROGRESS) as editor:
+        begun = await command(editor, "pygent.ask", "Why?")
+
+        assert begun["sessionId"] == editor.core.sessions.all()[0].id
+        assert begun["turnId"].startswith("turn-")
+        create = await editor.asks("window/workDoneProgress/create")
+        await editor.until(lambda: editor.progress(create.params["token"]))
+        gate.open()
+        shown = await editor.asks("window/showDocument")
+        assert asked_of_the_model(editor) == "Why?"
+        assert [value["kind"] for value in editor.progress(create.params["token"])] == ["begin", "end"]
+        chat = text_at(shown.params["uri"])
+        assert chat.index("## You\n\nWhy?") < chat.index("## pygent\n\nThe answer.")
+        assert folder not in Path(shown.params["uri"].removeprefix("file://")).parents
+
+
+def damage(uri: str) -> None:
+    Path(uri.removeprefix("file://")).write_bytes(b"\xff\xfe")
+
+
+def text_at(uri: str) -> str:
+    return Path(uri.removeprefix("file://")).read_text()
+
+
+async def test_the_answers_of_a_workspace_stand_one_below_the_other(folder: Path) -> None:
+    async with connected(folder, Setup(script=[say("one"), say("## You\nmine")])) as editor:
+        for number, prompt in enumerate(("first", "second"), start=1):
+            await command(editor, "pygent.ask", prompt)
+            await editor.asks("window/showDocument", number)
+
+        uri = editor.requests("window/showDocument")[0].params["uri"]
+        lines = [line for line in text_at(uri).splitlines() if line]
+        assert lines == [
+            *("## You", "first", "## pygent", "one"),
+            *("## You", "second", "## pygent", "\\## You", "mine"),
+            "## You",
+        ]
+        assert len(editor.core.sessions.all()) == 1
+
+
+def an_error(_: Mapping[str, Any]) -> object:
+    raise WireError(-32603, "no window")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [{"success": False}, None, {}, NO_ANSWER, an_error],
+    ids=lambda answer: getattr(answer, "__name__", str(answer)),
+)
+async def test_an_answer_that_cannot_be_shown_as_a_document_comes_as_a_message(folder: Path, answer: object) -> None:
+    long_answer = "\n".join(f"line {number}" for number in range(50))
+    async with connected(folder, Setup(script=[say(long_answer)])) as editor:
+        editor.server.endpoint.patience = Patience(answer_s=0.1)
+        editor.handlers["window/showDocument"] = an_error if answer is an_error else lambda _: answer
+        await command(editor, "pygent.ask", "Why?")
+        await editor.until(lambda: editor.notifications("window/showMessage"))
+
+        message = editor.notifications("window/showMessage")[0]["message"]
+        assert message.startswith("line 0\nline 1\n")
+        assert "line 49" not in message
+        path = message.rpartition("\n")[2].removeprefix("The whole answer: ")
+        assert "line 49" in text_at(path)
+
+
+async def test_an_editor_without_documents_to_show_is_told_in_a_message(folder: Path) -> None:
+    async with connected(folder, Setup(script=[say("The answer.")]), capabilities=ONLY_MESSAGES) as editor:
+        await command(editor, "pygent.ask", "Why?")
+        await editor.until(lambda: editor.notifications("window/showMessage"))
+
+        assert editor.requests("window/showDocument") == []
+        assert editor.notifications("window/showMessage")[0]["message"].startswith("The answer.")
+
+
+async def test_an_answer_that_cannot_be_written_down_is_told_all_the_same(folder: Path) -> None:
+    (folder.parent / "project-state").write_text("a file where the state folder should be")
+    async with connected(folder, Setup(script=[say("The answer.")])) as editor:
+        await command(editor, "pygent.ask", "Why?")
+        await editor.until(lambda: editor.notifications("window/showMessage"))
+
+        assert editor.notifications("window/showMessage")[0]["message"].startswith("The answer.")
+
+
+async def test_half_a_surrogate_pair_costs_no_answer(folder: Path) -> None:
+    async with connected(folder, Setup(script=[say("half \ud83d of it")])) as editor:
+        await command(editor, "pygent.ask", "What is \udc00?")
+        shown = await editor.asks("window/showDocument")
+
+        assert asked_of_the_model(editor) == "What is \ufffd?"
+        assert "half ? of it" in text_at(shown.params["uri"])
+
+
+async def test_a_chat_document_that_is_no_text_any_more_is_left_as_it_is(folder: Path) -> None:
+    async with connected(folder, Setup(script=[say("one"), say("two")])) as editor:
+        await command(editor, "pygent.ask", "Why?")
+        shown = await editor.asks("window/showDocument")
+        chat = shown.params["uri"]
+        damage(chat)
+
+        await command(editor, "pygent.ask", "Why?")
+        await editor.until(lambda: editor.notifications("window/showMessage"))
+
+        assert editor.notifications("window/showMessage")[0]["message"].startswith("two\n\nIt could not be written to")
+        with pytest.raises(UnicodeDecodeError):
+            text_at(chat)
+
+
+async def test_a_turn_that_failed_says_why_where_its_answer_would_stand(folder: Path) -> None:
+    script = [[ModelError("no credit left", type="auth")]]
+    async with connected(folder, Setup(script=script)) as editor:
+        await command(editor, "pygent.ask", "Why?")
+        shown = await editor.asks("window/showDocument")
+
+        assert "no credit left" in text_at(shown.params["uri"])
+
+
+async def test_a_turn_that_met_a_bug_says_so_where_its_answer_would_stand(folder: Path) -> None:
+    async with connected(folder, Setup(script=[[ZeroDivisionError()]])) as editor:
+        await command(editor, "pygent.ask", "Why?")
+        shown = await editor.asks("window/showDocument")
+
+        assert "*The turn failed: ZeroDivisionError*" in text_at(shown.params["uri"])
+
+
+async def test_a_question_may_come_with_a_place(folder: Path, source: Path) -> None:
+    async with connected(folder, Setup(script=[say("ok")])) as editor:
+        await command(editor, "pygent.ask", "Make it exact", source.as_uri(), 1, 1, "more", {"x": 1})
+        await editor.asks("window/showDocument")
+
+        assert "Make it exact" in asked_of_the_model(editor)
+        assert "3.14" in asked_of_the_model(editor)
+
+
+@pytest.mark.parametrize("arguments", [[], [""], ["  "], [7], [None], [["x"]]], ids=str)
+async def test_a_question_must_be_text(folder: Path, arguments: list[object]) -> None:
+    async with connected(folder) as editor:
+        assert "argument 1 must be the prompt" in await refused(editor, "pygent.ask", *arguments)
+        assert editor.core.sessions.all() == []
+
+
+# Code actions
+
+
+async def test_a_diagnostic_is_offered_a_fix_that_carries_it(folder: Path, source: Path) -> None:
+    async with connected(folder, Setup(script=[say("ok")])) as editor:
+        offered = await actions(editor, source.as_uri(), 1, 1, diagnostic(1, "pi is\n  not 3.14"))
+
+        (fix,) = offered
+        assert fix["title"] == "Fix with pygent: pi is not 3.14"
+        assert fix["kind"] == "quickfix"
+        assert fix["command"]["command"] == "pygent.fix"
+        await command(editor, "pygent.fix", *fix["command"]["arguments"])
+        await editor.asks("window/showDocument")
+        prompt = asked_of_the_model(editor)
+        assert "line 2: pi is\n  not 3.14 [checker E1]" in prompt
+        assert "return 3.14 * r * r" in prompt
+
+
+async def test_a_selection_is_offered_what_can_be_done_with_it(folder: Path, source: Path) -> None:
+    async with connected(folder, Setup(script=[say("ok")] * 4)) as editor:
+        offered = await actions(editor, source.as_uri(), 0, 2)
+
+        assert {action["command"]["command"] for action in offered} == {
+            *("pygent.explain", "pygent.test", "pygent.doc", "pygent.refactor")
+        }
+        assert {action["kind"] for action in offered} == {"refactor"}
+        for number, action in enumerate(offered, start=1):
+            await command(editor, action["command"]["command"], *action["command"]["arguments"])
+            await editor.asks("window/showDocument", number)
+            assert "def area(r):\n    return 3.14 * r * r\n" in asked_of_the_model(editor)
+            assert "x = 1" not in asked_of_the_model(editor)
+
+
+async def test_nothing_is_offered_where_there_is_nothing(folder: Path, source: Path) -> None:
+    async with connected(folder) as editor:
+        assert await actions(editor, source.as_uri(), 1, 1) == []
+        assert await actions(editor, "untitled:a", 0, 0) == []
+        assert await actions(editor, (folder / "gone.py").as_uri(), 9, 9) == []
+
+
+async def test_a_request_in_a_comment_can_be_done(folder: Path, source: Path) -> None:
+    async with connected(folder, Setup(script=[say("ok")])) as editor:
+        uri = editor.documents.open(source)
+        editor.documents.type_over(uri, CODE.replace("make this exact", "use math.pi"))
+
+        (offered,) = await actions(editor, uri, 3, 3)
+        assert offered["title"] == "Do it with pygent: use math.pi"
+        await command(editor, offered["command"]["command"], *offered["command"]["arguments"])
+        await editor.asks("window/showDocument")
+
+        assert asked_of_the_model(editor).count("use math.pi") >= 1
+        assert "return 3.14" in asked_of_the_model(editor)
+
+
+async def test_a_command_without_arguments_is_about_where_actions_were_asked_for_last(
+    folder: Path, source: Path
+) -> None:
+    async with connected(folder, Setup(script=[say("ok"), say("ok")])) as editor:
+        assert "which code?" in await refused(editor, "pygent.explain")
+        await actions(editor, source.as_uri(), 0, 2, diagnostic(1, "pi is not 3.14"))
+
+        for number, name in enumerate(("pygent.explain", "pygent.fix"), start=1):
+            await command(editor, name)
+            await editor.asks("window/showDocument", number)
+        assert "pi is not 3.14" in asked_of_the_model(editor)
+
+
+async def test_a_document_that_is_no_file_cannot_be_worked_on(folder: Path) -> None:
+    async with connected(folder) as editor:
+        assert "not a file" in await refused(editor, "pygent.explain", "untitled:a", 0, 1)
+
+
+# Sessions of commands
+
+
+async def test_cancel_ends_every_turn_that_a_command_began(folder: Path) -> None:
+    gate = Gate()
+    async with connected(folder, Setup(script=[[gate]])) as editor:
+        for prompt in ("one", "two"):
+            await command(editor, "pygent.ask", prompt)
+        await gate.reached()
+
+        assert await command(editor, "pygent.cancel") == {"cancelled": True}
+        await editor.asks("window/showDocument", 2)
+
+        assert editor.core.model.open_streams == 0
+        assert await command(editor, "pygent.cancel") == {"cancelled": False}
+
+
+async def test_cancel_leaves_the_turns_of_requests_alone(folder: Path) -> None:
+    gate = Gate()
+    async with connected(folder, Setup(script=[[gate, *say("done")]])) as editor:
+        turn = editor.begin_turn()
+        await gate.reached()
+
+        assert await command(editor, "pygent.cancel") == {"cancelled": False}
+        gate.open()
+
+        assert (await bounded(turn))["text"] == "done"
+
+
+async def test_a_new_session_forgets_what_was_said(folder: Path) -> None:
+    async with connected(folder, Setup(script=[say("one"), say("two")])) as editor:
+        first = await command(editor, "pygent.ask", "a")
+        await editor.asks("window/showDocument", 1)
+        session = await command(editor, "pygent.newSession")
+        second = await command(editor, "pygent.ask", "b")
+        await editor.asks("window/showDocument", 2)
+
+        assert first["sessionId"] != second["sessionId"] == session["sessionId"]
+        assert [message.text for message in editor.core.model.requests[1].messages] == ["b"]
+
+
+async def test_mode_and_model_are_set_for_the_session_of_commands(folder: Path) -> None:
+    (folder / "a.txt").write_text("one\n")
+    edit = Call(name="edit_file", arguments={"path": "a.txt", "old": "one", "new": "two"})
+    async with connected(folder, Setup(script=[say("", edit), say("ok")])) as editor:
+        mode = await command(editor, "pygent.setMode", "plan")
+        assert mode["mode"] == "plan"
+        model = await command(editor, "pygent.setModel", "fake/model")
+        assert (model["sessionId"], model["model"]) == (mode["sessionId"], "fake/model")
+
+        await command(editor, "pygent.ask", "edit it")
+        await editor.asks("window/showDocument")
+        assert text_at(str(folder / "a.txt")) == "one\n"
+
+
+async def test_modes_and_models_that_there_are_not_are_refused(folder: Path) -> None:
+    async with connected(folder) as editor:
+        assert "'yolo' is none of default" in await refused(editor, "pygent.setMode", "yolo")
+        assert "argument 1 must be the mode" in await refused(editor, "pygent.setMode")
+        assert "there is no model nonsense" in await refused(editor, "pygent.setModel", "nonsense")
+        assert "argument 1 must be the model" in await refused(editor, "pygent.setModel", 7)
+
+
+async def test_every_command_is_announced(folder: Path) -> None:
+    async with connected(folder) as editor:
+        capabilities = editor.initialize_result["capabilities"]
+
+        assert sorted(capabilities["executeCommandProvider"]["commands"]) == sorted(names.COMMANDS)
+        assert set(capabilities["codeActionProvider"]["codeActionKinds"]) >= {"quickfix", "refactor"}

@@ -1,0 +1,285 @@
+"""Core values on the wire: every event has a type there, and every value is what the schema says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from pygent_ls.agent import events as ev
+from pygent_ls.agent.loop import TurnResult
+from pygent_ls.agent.messages import Usage
+from pygent_ls.agent.tool import ToolRisk
+from pygent_ls.agent.workspace import FileChange
+from pygent_ls.editors.lsp import names, outgoing
+from pygent_ls.editors.lsp.convert import event_out, prompt_parts, timestamp, turn_result
+from pygent_ls.editors.lsp.incoming import EditorContext
+from pygent_ls.editors.lsp.protocol import CLIENT_NOTIFICATIONS, NOTIFICATIONS, REQUESTS, wire_schema
+from pygent_ls.errors import ModelError
+from pygent_ls.sessions.stream import SessionEvent
+from tests.editors.lsp.editor import Setup, connected
+from tests.fakes import Call, say
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC)
+CHANGE = FileChange(path=Path("/w/a b.py"), kind="edit", added=2, removed=1, patch="--- a\n+++ b\n")
+USAGE = Usage(input_tokens=5, output_tokens=3, cache_read_tokens=1, cost_usd=0.5, context_tokens=8, context_limit=100)
+
+SAMPLES: tuple[ev.AgentEvent, ...] = (
+    ev.TurnQueued(prompt="p", model="m", mode="default", agent="default"),
+    ev.TurnStarted(prompt="p", model="m", mode="plan", agent="default"),
+    ev.TextDelta(item_id="i", content="c"),
+    ev.ThinkingDelta(item_id="i", content="c"),
+    ev.Text(item_id="i", content="c"),
+    ev.Thinking(item_id="i", content="c"),
+    ev.ToolCall(
+        tool_id="t",
+        tool_name="read_file",
+        input={"path": "a b.py", "lines": [1, 2]},
+        title="Read a b.py",
+        kind="read",
+        risk=ToolRisk.LOW,
+        read_only=True,
+        locations=(
+            ev.Location(path=Path("/w/a b.py"), first_line=3, last_line=4),
+            ev.Location(path=Path("/w/c.py"), first_line=3),
+            ev.Location(path=Path("/w/d.py")),
+        ),
+    ),
+    ev.PermissionRequested(permission_id="p", tool_id="t"),
+    ev.PermissionResolved(permission_id="p", tool_id="t", outcome="allow_once", by="user"),
+    ev.PermissionDenied(tool_id="t", tool_name="shell", reason="no"),
+    ev.ToolProgress(tool_id="t", content="c"),
+    ev.ToolResult(
+        tool_id="t",
+        tool_name="edit_file",
+        content="c",
+        is_error=False,
+        cached=False,
+        truncated=True,
+        duration_s=1.2346,
+        changes=(CHANGE,),
+    ),
+    ev.UsageReported(usage=USAGE),
+    ev.LlmError(
+        error_type="rate_limit", error_message="slow", retryable=True, attempt=1, will_retry=False, withdrawn=("i",)
+    ),
+    ev.IterationLimitReached(limit=5, value=5),
+    ev.TokenLimitReached(limit=5, value=7),
+    ev.BudgetLimitReached(limit=0.5, value=0.75),
+    ev.Notice(content="c", level="warning"),
+    ev.Cancelled(),
+    ev.Finished(stop_reason="end_turn", usage=Usage(), files_changed=(CHANGE,)),
+)
+"""One of each."""
+
+
+def uri_of(path: Path) -> str:
+    return path.as_uri()
+
+
+def on_the_wire(event: ev.AgentEvent) -> Any:
+    session_event = SessionEvent(event=event, seq=7, turn_id="turn-1", iteration=2, total_tokens=9, timestamp=NOW)
+    return json.loads(json.dumps(event_out(session_event, uri_of)))
+
+
+def core_event_types() -> list[str]:
+    return [cast("str", get_args(get_type_hints(kind)["type"])[0]) for kind in get_args(ev.AgentEvent)]
+
+
+def wire_event_types() -> list[str]:
+    """The values of `type` of every wire event, in the order of the union."""
+    found: list[str] = []
+    for kind in get_args(outgoing.WireEvent):
+        annotation = get_type_hints(kind)["type"]
+        assert get_origin(annotation) is Literal
+        found += get_args(annotation)
+    return found
+
+
+@cache
+def schema() -> dict[str, Any]:
+    return wire_schema()
+
+
+def check(reference: Mapping[str, Any], value: object) -> None:
+    """Hold a value against a part of the generated schema, which names every member there is."""
+    definitions = {name: closed(part) for name, part in schema()["$defs"].items()}
+    validator: Any = Draft202012Validator({**reference, "$defs": definitions})
+
+    assert [error.message for error in validator.iter_errors(value)] == []
+
+
+def closed(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**part, "additionalProperties": False} if "properties" in part else part
+
+
+# Names
+
+
+def test_the_names_that_initialize_tells_are_the_types_of_the_wire() -> None:
+    assert sorted(names.EVENTS) == sorted(wire_event_types()) == sorted(core_event_types())
+    assert list(names.METHODS) == list(REQUESTS)
+    assert list(names.NOTIFICATIONS) == list(CLIENT_NOTIFICATIONS)
+
+
+def test_there_is_a_sample_of_every_event() -> None:
+    assert [sample.type for sample in SAMPLES] == core_event_types()
+
+
+def test_every_member_is_written_in_camel_case() -> None:
+    definitions = schema()["$defs"]
+    members = {member for part in definitions.values() for member in part.get("properties", {})}
+
+    assert len(members) > 50
+    assert [member for member in members if "_" in member or not member[0].islower()] == []
+
+
+# Values
+
+
+@pytest.mark.parametrize("event", SAMPLES, ids=lambda event: event.type)
+def test_an_event_is_what_the_schema_says(event: ev.AgentEvent) -> None:
+    reference = {"$ref": "#/$defs/" + NOTIFICATIONS["$/progress (partialResultToken)"].__name__}
+
+    check(reference, {"events": [on_the_wire(event)]})
+
+
+@pytest.mark.parametrize("event", SAMPLES, ids=lambda event: event.type)
+def test_an_event_says_where_it_stands(event: ev.AgentEvent) -> None:
+    sent = on_the_wire(event)
+
+    assert {key: sent[key] for key in ("seq", "turnId", "iteration", "totalTokens", "timestamp", "type")} == {
+        "seq": 7,
+        "turnId": "turn-1",
+        "iteration": 2,
+        "totalTokens": 9,
+        "timestamp": "2026-01-02T03:04:05.678000Z",
+        "type": event.type,
+    }
+
+
+def test_a_tool_call_tells_where_it_looks() -> None:
+    (call,) = (each for each in SAMPLES if isinstance(each, ev.ToolCall))
+
+    assert on_the_wire(call)["locations"] == [
+        {
+            "uri": "file:///w/a%20b.py",
+            "range": {"start": {"line": 2, "character": 0}, "end": {"line": 4, "character": 0}},
+        },
+        {"uri": "file:///w/c.py", "range": {"start": {"line": 2, "character": 0}, "end": {"line": 3, "character": 0}}},
+        {"uri": "file:///w/d.py"},
+    ]
+
+
+def test_a_tool_result_tells_its_changes_only_where_there_are_some() -> None:
+    (result,) = (each for each in SAMPLES if isinstance(each, ev.ToolResult))
+
+    changed = {"uri": "file:///w/a%20b.py", "kind": "edit", "added": 2, "removed": 1, "patch": "--- a\n+++ b\n"}
+    assert on_the_wire(result)["changes"] == [changed]
+    assert on_the_wire(result)["durationMs"] == 1235
+    assert "changes" not in on_the_wire(replace(result, changes=()))
+
+
+def test_costs_and_limits_that_are_not_known_are_null() -> None:
+    usage = on_the_wire(ev.UsageReported(usage=Usage()))["usage"]
+
+    assert (usage["costUsd"], usage["contextLimit"]) == (None, None)
+
+
+@pytest.mark.parametrize("error", [None, ModelError("no", type="auth")], ids=str)
+def test_a_turns_result_is_what_the_schema_says(error: ModelError | None) -> None:
+    result = TurnResult(
+        stop_reason="error" if error else "end_turn",
+        text="t",
+        usage=USAGE,
+        iterations=2,
+        files_changed=(CHANGE,),
+        error=error,
+    )
+    sent = turn_result("s", "t", result, uri_of)
+
+    check({"$ref": "#/$defs/TurnResultOut"}, sent)
+    assert ("error" in sent) == (error is not None)
+
+
+async def test_every_answer_is_what_the_schema_says(folder: Path) -> None:
+    (folder / "a.txt").write_text("one\n")
+    script = [
+        say("I look.", Call(name="read_file", arguments={"path": "a.txt"}), thinking="Hm."),
+        say("", Call(name="edit_file", arguments={"path": "a.txt", "old": "one", "new": "two"})),
+        say("", Call(name="shell", arguments={"command": "echo hi"}), Call(name="nonsense", arguments="{")),
+        say("Done."),
+    ]
+    async with connected(folder, Setup(script=script, checkpoints=True)) as editor:
+        editor.handlers["window/showMessageRequest"] = lambda _: {"title": "Always allow"}
+        results = {"pygent/turn/start": await editor.turn()}
+        session = {"sessionId": results["pygent/turn/start"]["sessionId"]}
+        listed = await editor.request("pygent/checkpoint/list", session)
+        point = {"checkpointId": listed["checkpoints"][0]["checkpointId"]}
+        parameters: dict[str, dict[str, Any]] = {
+            "pygent/checkpoint/diff": point,
+            "pygent/checkpoint/restore": {**point, "files": True, "conversation": True},
+            "pygent/turn/dequeue": {**session, "turnId": "none"},
+            "pygent/permission/setMode": {**session, "mode": "plan"},
+            "pygent/permission/forget": {"rule": "none"},
+        }
+        for method in names.METHODS:
+            if method not in results:
+                results[method] = await editor.request(method, parameters.get(method, session))
+
+        for method, result in results.items():
+            check(schema()["requests"][method]["result"], result)
+        for value in editor.progress("events"):
+            check({"$ref": "#/$defs/EventsOut"}, value)
+        for params in editor.notifications("pygent/session/changed"):
+            check({"$ref": "#/$defs/SessionChangedOut"}, params)
+        assert {"thinking", "tool_progress", "permission_resolved", "tool_result"} <= set(editor.types())
+
+
+@pytest.mark.parametrize(
+    ("moment", "text"),
+    [
+        (datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), "2026-01-02T03:04:05.000000Z"),
+        (datetime(2026, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC), "2026-12-31T23:59:59.999999Z"),
+    ],
+)
+def test_a_moment_is_written_in_utc(moment: datetime, text: str) -> None:
+    assert timestamp(moment) == text
+    assert datetime.fromisoformat(text) == moment
+
+
+# What comes in
+
+
+def test_a_prompt_keeps_its_order_and_its_context_comes_after_it() -> None:
+    context = EditorContext.model_validate({"activeUri": "file:///w/a.py", "visibleUris": ["untitled:b"]})
+    kinds = [type(part).__name__ for part in prompt_parts("hi", context)]
+
+    assert kinds == ["str", "EditorPart"]
+
+
+whole_numbers = st.integers(0, 50)
+
+
+@given(start=whole_numbers, n_lines=whole_numbers, character=whole_numbers)
+def test_the_lines_of_a_range_are_the_ones_that_it_touches(start: int, n_lines: int, character: int) -> None:
+    end = start + n_lines
+    selection = {
+        "uri": "file:///w/a.py",
+        "range": {"start": {"line": start, "character": 0}, "end": {"line": end, "character": character}},
+    }
+    (part,) = prompt_parts("", EditorContext.model_validate({"selection": selection}))[1:]
+
+    touched = end + 1 if character or n_lines == 0 else end
+    lines = getattr(part, "lines", None)
+    assert lines is not None
+    assert (lines.first, lines.last) == (start + 1, touched)

@@ -1,0 +1,521 @@
+"""A turn without an editor: what is written where, and how the person at the terminal is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import pty
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pygent_ls.agent import events as ev
+from pygent_ls.agent.approver import PermissionAnswer, PermissionRequest
+from pygent_ls.agent.messages import Usage
+from pygent_ls.agent.tool import ToolRisk
+from pygent_ls.agent.workspace import FileChange
+from pygent_ls.editors.headless import exit_code
+from pygent_ls.editors.terminal_approver import (
+    MAX_ATTEMPTS,
+    QUESTION,
+    AllowingApprover,
+    RefusingApprover,
+    Terminal,
+    TerminalApprover,
+    parse_answer,
+    prompt_text,
+    terminal_of,
+)
+from pygent_ls.editors.terminal_text import Palette, coloured_patch, harmless, palette_for
+from pygent_ls.editors.terminal_view import TerminalView
+from pygent_ls.sessions.stream import SessionEvent
+from tests.fakes import bounded
+
+PLAIN = Palette(on=False)
+COLOURED = Palette(on=True)
+
+PATCH = "--- a/cart.py\n+++ b/cart.py\n@@ -1,2 +1,2 @@\n-    return 1\n+    return 2\n --- no header\n"
+
+
+def request(
+    *, risk: ToolRisk = ToolRisk.MEDIUM, action: str = "Edit cart.py (+1 −1)", patch: str = PATCH, source: str = ""
+) -> PermissionRequest:
+    change = FileChange(path=Path("/w/cart.py"), kind="edit", added=1, removed=1, patch=patch)
+    return PermissionRequest(
+        permission_id="p1",
+        session_id="s1",
+        turn_id="t1",
+        tool_id="c1",
+        tool_name="edit_file",
+        input={"path": "cart.py"},
+        risk=risk,
+        action=action,
+        rules=("edit_file(cart.py)",),
+        source=source,
+        changes=(change,),
+    )
+
+
+# Text for a terminal
+
+
+@settings(deadline=None)  # the machine may be busy
+@given(st.text())
+def test_nothing_that_is_shown_can_command_the_terminal(text: str) -> None:
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", harmless(text))
+
+
+def test_a_programs_colours_are_dropped_and_its_progress_bars_become_lines() -> None:
+    assert harmless("\x1b[1;31mred\x1b[0m\r\n10%\r20%\r") == "red\n10%\n20%\n"
+
+
+def test_what_could_move_the_cursor_is_spelled_out() -> None:
+    assert harmless("a\x1b[2Jb\x07") == r"a\x1b[2Jb\x07"
+
+
+def test_a_patch_is_red_and_green_and_its_header_bold() -> None:
+    assert coloured_patch(PATCH, COLOURED).split("\n") == [
+        "\x1b[1m--- a/cart.py\x1b[0m",
+        "\x1b[1m+++ b/cart.py\x1b[0m",
+        "\x1b[36m@@ -1,2 +1,2 @@\x1b[0m",
+        "\x1b[31m-    return 1\x1b[0m",
+        "\x1b[32m+    return 2\x1b[0m",
+        " --- no header",
+    ]
+
+
+def test_a_patch_hides_nothing() -> None:
+    """A zero-width space and a change of direction are seen by whoever is asked to allow them."""
+    assert coloured_patch("@@ -1 +1 @@\n+a\u200bb\u202ec\x1b[8m\n", PLAIN) == "@@ -1 +1 @@\n+a\\u200bb\\u202ec\\x1b[8m"
+
+
+@pytest.mark.parametrize(
+    ("environment", "is_terminal", "on"),
+    [
+        ({"TERM": "xterm"}, True, True),
+        ({"TERM": "xterm"}, False, False),
+        ({"TERM": "dumb"}, True, False),
+        ({"NO_COLOR": "1"}, True, False),
+        ({"NO_COLOR": ""}, True, True),
+    ],
+)
+def test_colours_are_for_terminals_that_have_them_and_people_who_want_them(
+    environment: dict[str, str], is_terminal: bool, on: bool
+) -> None:
+    assert palette_for(environment, is_terminal=is_terminal).on is on
+
+
+# The view
+
+
+class Turn:
+    """Events as a session delivers them, and what the view wrote."""
+
+    def __init__(self, *, answer: io.StringIO | None = None, answer_is_terminal: bool = False) -> None:
+        self.answer = answer or io.StringIO()
+        self.status = io.StringIO()
+        self.n_lost = 0
+        self.view = TerminalView(
+            answer=self.answer,
+            status=self.status,
+            palette=PLAIN,
+            answer_is_terminal=answer_is_terminal,
+            on_answer_lost=self._lost,
+        )
+
+    def _lost(self) -> None:
+        self.n_lost += 1
+
+    def shows(self, *events: ev.AgentEvent) -> tuple[str, str]:
+        """Deliver the events in one batch; what is on both streams then."""
+        self.view.deliver([_placed(number, event) for number, event in enumerate(events, start=1)])
+        return self.answer.getvalue(), self.status.getvalue()
+
+
+def _placed(number: int, event: ev.AgentEvent) -> SessionEvent:
+    return SessionEvent(
+        event=event, seq=number, turn_id="t1", iteration=1, total_tokens=0, timestamp=datetime(2026, 1, 1, tzinfo=UTC)
+    )
+
+
+def tool_call(title: str, *, tool_id: str = "c1", kind: ev.ToolKind = "read", name: str = "read_file") -> ev.ToolCall:
+    return ev.ToolCall(
+        tool_id=tool_id,
+        tool_name=name,
+        input={},
+        title=title,
+        kind=kind,
+        risk=ToolRisk.LOW,
+        read_only=kind == "read",
+        locations=(),
+    )
+
+
+def tool_result(content: str, *, is_error: bool = False, changes: Sequence[FileChange] = ()) -> ev.ToolResult:
+    return ev.ToolResult(
+        tool_id="c1",
+        tool_name="read_file",
+        content=content,
+        is_error=is_error,
+        cached=False,
+        truncated=False,
+        duration_s=0.1,
+        changes=tuple(changes),
+    )
+
+
+def test_the_answer_goes_to_one_stream_and_everything_else_to_the_other() -> None:
+    finished = ev.Finished(stop_reason="end_turn", usage=Usage(input_tokens=100, cost_usd=0.01), files_changed=())
+
+    answer, status = Turn().shows(
+        ev.TurnStarted(prompt="hi", model="m/x", mode="default", agent="default"),
+        ev.TextDelta(item_id="1", content="I'll "),
+        ev.TextDelta(item_id="1", content="look."),
+        ev.Text(item_id="1", content="I'll look."),
+        tool_call("Read a.py"),
+        tool_result("1\tx\n2\ty"),
+        ev.TextDelta(item_id="2", content="Done.\n"),
+        ev.Text(item_id="2", content="Done.\n"),
+        finished,
+    )
+
+    assert answer == "I'll look.\nDone.\n"
+    assert status == "m/x · mode default\n● Read a.py\n  read_file: 2 lines\nend turn · 100 tokens · $0.0100\n"
+
+
+def test_text_that_was_not_streamed_is_shown_when_it_is_whole() -> None:
+    answer, _ = Turn().shows(ev.TextDelta(item_id="1", content="half"), ev.Text(item_id="1", content="half and half"))
+
+    assert answer == "half and half\n"
+
+
+def test_an_answer_that_is_piped_on_is_passed_on_as_it_is() -> None:
+    answer, _ = Turn().shows(ev.Text(item_id="1", content="a\x1b[31mb\r\n"))
+    shown, _ = Turn(answer_is_terminal=True).shows(ev.Text(item_id="1", content="a\x1b[31mb\r\n"))
+
+    assert (answer, shown) == ("a\x1b[31mb\r\n", "ab\n")
+
+
+def test_a_programs_output_stands_behind_a_bar_however_it_arrives() -> None:
+    _, status = Turn().shows(
+        tool_call("make", kind="execute", name="shell"),
+        ev.ToolProgress(tool_id="c1", content="one\ntw"),
+        ev.ToolProgress(tool_id="c1", content="o\nthree"),
+        tool_result("one\ntwo\nthree\n[exit code 2]"),
+    )
+
+    assert status == "● make\n  │ one\n  │ two\n  │ three\n  [exit code 2]\n"
+
+
+def test_a_tool_that_is_not_allowed_is_told_of_once() -> None:
+    _, status = Turn().shows(
+        tool_call("rm x", kind="execute", name="shell"),
+        ev.PermissionDenied(tool_id="c1", tool_name="shell", reason="the user rejected it."),
+        tool_result("Permission denied: the user rejected it.", is_error=True),
+    )
+
+    assert status == "● rm x\n  not run: the user rejected it.\n"
+
+
+def test_a_change_is_told_with_its_file_and_lines() -> None:
+    change = FileChange(path=Path("/w/pkg/a.py"), kind="edit", added=3, removed=1, patch="")
+
+    _, status = Turn().shows(tool_result("Edited pkg/a.py", changes=[change]))
+
+    assert status == "  edit a.py (+3 −1)\n"
+
+
+def test_a_failed_model_call_says_what_became_of_its_text() -> None:
+    answer, status = Turn().shows(
+        ev.TextDelta(item_id="1", content="The answer is"),
+        ev.LlmError(
+            error_type="network",
+            error_message="The connection broke.",
+            retryable=True,
+            attempt=1,
+            will_retry=False,
+            withdrawn=("1",),
+        ),
+    )
+
+    assert answer == "The answer is\n"
+    assert status.startswith("Error: The connection broke.\nWhat the model said last was cut off")
+
+
+@pytest.mark.parametrize(
+    ("event", "line"),
+    [
+        (ev.IterationLimitReached(limit=2, value=2), "The limit of 2 model calls a turn is reached.\n"),
+        (ev.TokenLimitReached(limit=5, value=7), "The limit of 5 tokens a turn is reached: 7 were used.\n"),
+        (ev.BudgetLimitReached(limit=0.5, value=0.51), "The limit of $0.5 a turn is reached: $0.5100 were spent.\n"),
+        (ev.Notice(content="Loading the model…"), "Loading the model…\n"),
+        (ev.Thinking(item_id="1", content="hm"), "hm\n"),
+        (ev.Cancelled(), "Cancelled.\n"),
+    ],
+)
+def test_what_happens_to_a_turn_is_a_line(event: ev.AgentEvent, line: str) -> None:
+    assert Turn().shows(event) == ("", line)
+
+
+class Gone(io.StringIO):
+    """A stream that cannot be written any more."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__()
+        self._error = error
+
+    def write(self, text: str, /) -> int:
+        raise self._error
+
+
+def test_a_reader_who_has_read_enough_ends_the_turn_quietly() -> None:
+    turn = Turn(answer=Gone(BrokenPipeError()))
+
+    turn.shows(ev.Text(item_id="1", content="one"), ev.Text(item_id="2", content="two"))
+
+    assert (turn.n_lost, turn.view.answer_lost, turn.status.getvalue()) == (1, True, "")
+
+
+def test_an_answer_that_cannot_be_written_is_told() -> None:
+    turn = Turn(answer=Gone(OSError(28, "No space left on device")))
+
+    _, status = turn.shows(ev.Text(item_id="1", content="one"))
+
+    assert (turn.n_lost, status) == (1, "Error: the answer could not be written: No space left on device\n")
+
+
+def test_only_a_turn_that_came_to_its_end_is_a_success() -> None:
+    codes = {reason: exit_code(reason) for reason in get_args(ev.StopReason)}
+
+    assert {reason for reason, code in codes.items() if code == 0} == {"end_turn"}
+    assert {reason for reason, code in codes.items() if code == 130} == {"cancelled", "interrupted"}
+    assert set(codes.values()) == {0, 1, 130}
+
+
+# The question
+
+
+def test_the_person_is_asked_about_the_whole_of_it() -> None:
+    text = prompt_text(request(source="subagent docs"), PLAIN)
+
+    assert text.splitlines() == [
+        "Permission for edit_file (medium risk, subagent docs)",
+        "    Edit cart.py (+1 −1)",
+        *PATCH.splitlines(),
+        "Always allow would store: edit_file(cart.py)",
+    ]
+
+
+def test_a_rule_cannot_command_the_terminal() -> None:
+    asked = request(patch="")
+    sly = PermissionRequest(
+        permission_id="p1",
+        session_id="s1",
+        turn_id="t1",
+        tool_id="c1",
+        tool_name="shell",
+        input={},
+        risk=ToolRisk.HIGH,
+        action=asked.action,
+        rules=("shell(echo \x1b[2A\u202e)",),
+    )
+
+    assert "Always allow would store: shell(echo \\x1b[2A\\u202e)\n" in prompt_text(sly, PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("line", "outcome", "feedback"),
+    [
+        ("o", "allow_once", ""),
+        (" O ", "allow_once", ""),
+        ("once", "allow_once", ""),
+        ("s", "allow_session", ""),
+        ("session", "allow_session", ""),
+        ("a", "allow_always", ""),
+        ("always", "allow_always", ""),
+        ("r", "reject_once", ""),
+        ("Reject", "reject_once", ""),
+        ("r use math.tau instead ", "reject_once", "use math.tau instead"),
+    ],
+)
+def test_a_choice_is_a_letter_or_its_word(line: str, outcome: str, feedback: str) -> None:
+    answer = parse_answer(line)
+
+    assert answer is not None
+    assert (answer.outcome, answer.feedback) == (outcome, feedback)
+
+
+ALLOWING = {"o", "s", "a", "once", "session", "always"}
+
+
+@settings(deadline=None)  # the machine may be busy
+@given(st.text() | st.sampled_from(sorted(ALLOWING)).flatmap(lambda word: st.text().map(lambda rest: word + rest)))
+def test_nothing_but_a_choice_allows_anything(line: str) -> None:
+    answer = parse_answer(line)
+
+    if answer is not None and answer.allowed:
+        assert line.strip().lower() in ALLOWING
+
+
+class Person:
+    """Sits at the other end of a real pseudo terminal."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self.seen = ""
+
+    def types(self, text: str) -> None:
+        """Press keys."""
+        os.write(self._fd, text.encode())
+
+    async def sees(self, text: str, times: int = 1) -> None:
+        """Wait until the screen has shown the text so often."""
+        while self.seen.count(text) < times:
+            readable = asyncio.Event()
+            asyncio.get_running_loop().add_reader(self._fd, readable.set)
+            try:
+                await bounded(readable.wait())
+            finally:
+                asyncio.get_running_loop().remove_reader(self._fd)
+            self.seen += os.read(self._fd, 65_536).decode()
+
+
+@contextmanager
+def pseudo_terminal() -> Generator[tuple[int, int]]:
+    """The person's end, and the program's."""
+    ends = pty.openpty()
+    try:
+        yield ends
+    finally:
+        for end in ends:
+            os.close(end)
+
+
+async def at_once(permission_id: str) -> None:
+    """Nothing has to be shown before."""
+
+
+@asynccontextmanager
+async def asked(
+    ready_to_ask: Callable[[str], Awaitable[None]] = at_once,
+) -> AsyncGenerator[tuple[Person, asyncio.Task[PermissionAnswer]]]:
+    """A person who is asked for permission, and the answer that the core will get."""
+    with pseudo_terminal() as (own_end, programs_end):
+        approver = TerminalApprover(terminal=Terminal(fd=programs_end), palette=PLAIN, ready_to_ask=ready_to_ask)
+        async with asyncio.TaskGroup() as group:
+            answer = group.create_task(approver.approve(request()))
+            yield Person(own_end), answer
+            answer.cancel()
+
+
+async def test_the_person_reads_the_question_and_allows_it() -> None:
+    async with asked() as (person, answer):
+        await person.sees(QUESTION)
+        person.types("o\n")
+
+        assert await bounded(answer) == PermissionAnswer(outcome="allow_once")
+        assert "-    return 1\r\n+    return 2\r\n" in person.seen
+
+
+async def test_words_after_a_reject_are_for_the_model() -> None:
+    async with asked() as (person, answer):
+        await person.sees(QUESTION)
+        person.types("r keep the old name, né\n")
+
+        assert await bounded(answer) == PermissionAnswer(outcome="reject_once", feedback="keep the old name, né")
+
+
+async def test_what_was_typed_before_the_question_is_no_answer_to_it() -> None:
+    shown = asyncio.Event()
+
+    async def wait_for_it(permission_id: str) -> None:
+        await shown.wait()
+
+    async with asked(wait_for_it) as (person, answer):
+        person.types("a\n")
+        await person.sees("a\r\n")
+        shown.set()
+        await person.sees(QUESTION)
+        person.types("r\n")
+
+        assert (await bounded(answer)).outcome == "reject_once"
+
+
+async def test_an_odd_answer_is_asked_again_and_in_the_end_a_reject() -> None:
+    async with asked() as (person, answer):
+        for attempt in range(1, MAX_ATTEMPTS + 1):
+            await person.sees(QUESTION, attempt)
+            person.types("yes please\n")
+
+        assert (await bounded(answer)).outcome == "reject_once"
+
+
+async def test_the_end_of_input_is_a_reject() -> None:
+    async with asked() as (person, answer):
+        await person.sees(QUESTION)
+        person.types("\x04")
+
+        assert (await bounded(answer)).outcome == "reject_once"
+
+
+async def test_a_question_of_a_cancelled_turn_takes_no_answer_any_more() -> None:
+    async with asked() as (person, answer):
+        await person.sees(QUESTION)
+        answer.cancel()
+
+        with pytest.raises(asyncio.CancelledError):
+            await bounded(answer)
+
+
+async def test_a_question_waits_until_what_led_to_it_is_shown() -> None:
+    turn = Turn()
+
+    async with asked(turn.view.ready_to_ask) as (person, answer):
+        await asyncio.sleep(0)
+        turn.shows(
+            ev.TextDelta(item_id="1", content="I'll edit it"), ev.PermissionRequested(permission_id="p1", tool_id="c1")
+        )
+        await person.sees(QUESTION)
+        assert turn.answer.getvalue() == "I'll edit it\n"
+        person.types("s\n")
+
+        assert (await bounded(answer)).outcome == "allow_session"
+
+
+def test_the_terminal_is_found_behind_any_of_the_standard_streams() -> None:
+    reading, writing = os.pipe()
+    try:
+        with pseudo_terminal() as (own_end, programs_end):
+            with terminal_of((reading, writing, programs_end)) as terminal:
+                assert terminal is not None
+                terminal.write("hello\n")
+                assert os.read(own_end, 100) == b"hello\r\n"
+            with terminal_of((reading, writing)) as terminal:
+                assert terminal is None
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+async def test_without_a_terminal_everything_that_would_ask_is_refused_and_kept() -> None:
+    approver = RefusingApprover()
+    first, second = request(), request(risk=ToolRisk.HIGH)
+
+    answers = [await approver.approve(first), await approver.approve(second)]
+
+    assert [(answer.outcome, answer.feedback) for answer in answers] == [
+        ("reject_once", "There is no terminal, so nobody could be asked.")
+    ] * 2
+    assert approver.refused == [first, second]
+
+
+async def test_yes_is_allow_once_and_never_more() -> None:
+    assert await AllowingApprover().approve(request()) == PermissionAnswer(outcome="allow_once")

@@ -1,0 +1,301 @@
+"""The house's rules that can be read off the source; docs/architecture.md says why each is one."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+MAX_LINES = 400
+
+FORBIDDEN_NAMES = {"manager", "utils", "helpers", "common", "base", "types"}
+
+OWNERS: Mapping[str, tuple[str, ...]] = {
+    "pygls": ("editors/lsp/",),
+    "lsprotocol": ("editors/lsp/",),
+    "litellm": ("llm/litellm_model.py",),
+    "acp": ("editors/acp/",),
+    "mcp": ("extensions/mcp.py",),
+    "detect_secrets": ("workspace/secret_detectors.py",),
+    "copier": ("workspace/copier_child.py",),
+    "yaml": ("workspace/questions.py",),
+    "pygent_ls.config": ("cli.py", "app.py", "doctor.py", "config"),
+    "pygent_ls.config_page": ("cli.py", "config"),
+    "pygent_ls.config_sources": ("cli.py", "app.py", "doctor.py", "config"),
+    "pygent_ls.log": ("cli.py", "app.py", "doctor.py", "config"),
+}
+"""Who alone may import what, as the beginnings of paths in the package."""
+
+CATCHES_ALL: Mapping[str, str] = {
+    "agent/guard.py": "the tool guard: whatever a tool raises becomes the model's error result",
+    "editors/lsp/stdio.py": "the read loop: no input ends the daemon",
+    "editors/lsp/endpoint.py": "the read loop: no request stays without an answer",
+}
+
+OWNED_TASKS: Mapping[str, str] = {
+    "agent/committing.py": "whoever begins an edit awaits it, also where they are cancelled",
+    "sessions/session.py": "the session owns its turn's task and awaits it",
+    "trusting.py": "the question stays open when a turn that waits for it is cancelled; `close` awaits it",
+    "workspace/background.py": "each command's task is awaited when its session ends its commands",
+}
+"""Files that start a task without a TaskGroup, and who awaits it."""
+
+PURE_OS = {"sep", "altsep", "linesep", "fspath", "PathLike"}
+PURE_OS_PATH = {"join", "normpath", "normcase", "basename", "dirname", "split", "splitext", "commonpath", "isabs"}
+IO_LIBRARIES = {
+    "subprocess",
+    "socket",
+    "shutil",
+    "tempfile",
+    "aiofiles",
+    "io",
+    "mmap",
+    "glob",
+    "httpx",
+    "urllib.request",
+}
+VALUES = ("agent/messages", "agent/events", "agent/model", "agent/approver", "agent/workspace", "agent/permissions")
+"""The core's modules of values; what others hold while a turn runs may grow."""
+
+IO_METHODS = {
+    *("read_text", "write_text", "read_bytes", "write_bytes", "open", "cwd", "home", "exists", "is_file", "is_dir"),
+    *("is_symlink", "iterdir", "rglob", "lstat", "unlink", "mkdir", "rmdir", "touch", "symlink_to", "hardlink_to"),
+}
+"""What a Path does with the disk, less what strings and the ports have too (replace, stat, resolve …)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A Python file and all nodes of its syntax tree; `path` is relative to the folder that was asked for."""
+
+    path: str
+    text: str
+    nodes: tuple[ast.AST, ...]
+
+    def finds(self, wanted: Callable[[ast.AST], bool]) -> list[str]:
+        """`path:line` of each node that is wanted."""
+        lines = (getattr(node, "lineno", 0) for node in self.nodes if wanted(node))
+        return [f"{self.path}:{line}" for line in lines]
+
+
+@cache
+def sources(folder: str) -> tuple[Source, ...]:
+    """Every Python file below a folder of the project, the sample project for the demo aside."""
+    top = ROOT / folder
+    files = [file for file in sorted(top.rglob("*.py")) if "sample" not in file.relative_to(top).parts]
+    assert files, f"nothing below {folder}"
+    texts = [(file.relative_to(top).as_posix(), file.read_text(encoding="utf-8")) for file in files]
+    return tuple(Source(path, text, tuple(ast.walk(ast.parse(text)))) for path, text in texts)
+
+
+def package(*rooms: str) -> list[Source]:
+    return [source for source in sources("pygent_ls") if not rooms or source.path.startswith(rooms)]
+
+
+def imported(node: ast.AST) -> Iterator[str]:
+    """The modules that an import statement names, `from a import b` as `a` and `a.b`."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    if isinstance(node, ast.ImportFrom) and node.module:
+        yield node.module
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def imports(node: ast.AST, library: str) -> bool:
+    return isinstance(node, ast.Import | ast.ImportFrom) and any(
+        name == library or name.startswith(library + ".") for name in imported(node)
+    )
+
+
+def dotted(node: ast.AST) -> str:
+    """`asyncio.create_task` for the function of a call; a call within it is `()`."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=value, attr=attribute):
+            return f"{dotted(value)}.{attribute}"
+        case ast.Call(func=function):
+            return f"{dotted(function)}()"
+        case _:
+            return ""
+
+
+def called(node: ast.AST) -> str:
+    return dotted(node.func) if isinstance(node, ast.Call) else ""
+
+
+# Who may import what
+
+
+@pytest.mark.parametrize("library", OWNERS)
+def test_a_library_is_imported_by_its_owner_alone(library: str) -> None:
+    others = [source for source in package() if not source.path.startswith(OWNERS[library])]
+
+    assert [place for source in others for place in source.finds(lambda node: imports(node, library))] == []
+
+
+# Files and processes
+
+
+def reaches_outside(node: ast.AST) -> bool:
+    name = called(node)
+    if name == "open" or (isinstance(node, ast.Call) and name.rpartition(".")[2] in IO_METHODS):
+        return True
+    if isinstance(node, ast.Attribute) and dotted(node).startswith("os."):
+        first, *rest = dotted(node).split(".")[1:]
+        return first not in PURE_OS and not (first == "path" and (not rest or rest[0] in PURE_OS_PATH))
+    return any(imports(node, library) for library in IO_LIBRARIES)
+
+
+@pytest.mark.parametrize("room", ["tools/", "agent/"])
+def test_files_and_processes_are_reached_through_the_context_alone(room: str) -> None:
+    assert [place for source in package(room) for place in source.finds(reaches_outside)] == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "open('x')",
+        "os.getcwd()",
+        "os.path.exists(p)",
+        "Path.cwd()",
+        "p.read_text()",
+        "import subprocess",
+        "os.environ['x']",
+    ],
+)
+def test_the_rule_about_files_sees_what_it_is_for(code: str) -> None:
+    assert any(reaches_outside(node) for node in ast.walk(ast.parse(code)))
+
+
+@pytest.mark.parametrize(
+    "code", ["os.path.join(a, b)", "a.replace(b, c)", "workspace.resolve(p)", "text.split(os.sep)"]
+)
+def test_the_rule_about_files_leaves_the_rest_alone(code: str) -> None:
+    assert not any(reaches_outside(node) for node in ast.walk(ast.parse(code)))
+
+
+# Errors and tasks
+
+
+def catches_all(node: ast.AST) -> bool:
+    if isinstance(node, ast.ExceptHandler):
+        kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
+        swallows = not (isinstance(node.body[-1], ast.Raise) and node.body[-1].exc is None)
+        return swallows and any(kind is None or dotted(kind) in {"Exception", "BaseException"} for kind in kinds)
+    return called(node).endswith("suppress") and any(
+        dotted(argument) in {"Exception", "BaseException"} for argument in getattr(node, "args", [])
+    )
+
+
+def test_whatever_is_raised_is_caught_in_the_guard_and_the_read_loop_alone() -> None:
+    found = {source.path: source.finds(catches_all) for source in package()}
+
+    assert [place for path, places in found.items() if path not in CATCHES_ALL for place in places] == []
+
+
+def starts_a_task_for_nobody(node: ast.AST) -> bool:
+    """A TaskGroup's own `create_task` is fine; asyncio's, and an event loop's, are not."""
+    owner, _, function = called(node).rpartition(".")
+    if function not in {"create_task", "ensure_future", "run_coroutine_threadsafe"}:
+        return False
+    return owner in {"", "asyncio"} or "loop" in owner.lower()
+
+
+def test_every_task_has_an_owner_that_awaits_it() -> None:
+    found = {source.path: source.finds(starts_a_task_for_nobody) for source in package()}
+
+    assert [place for path, places in found.items() if path not in OWNED_TASKS for place in places] == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "asyncio.create_task(f())",
+        "asyncio.get_running_loop().create_task(f())",
+        "self._loop.create_task(f())",
+        "create_task(f())",
+    ],
+)
+def test_the_rule_about_tasks_sees_what_it_is_for(code: str) -> None:
+    assert any(starts_a_task_for_nobody(node) for node in ast.walk(ast.parse(code)))
+
+
+@pytest.mark.parametrize("exceptions", [CATCHES_ALL, OWNED_TASKS])
+def test_an_exception_to_a_rule_names_a_file_that_is_there(exceptions: Mapping[str, str]) -> None:
+    assert set(exceptions) <= {source.path for source in package()}
+
+
+# Values
+
+
+def thaws(node: ast.AST) -> bool:
+    """A dataclass that can be changed."""
+    if not isinstance(node, ast.ClassDef):
+        return False
+    decorators = [each for each in node.decorator_list if dotted(each).startswith("dataclass")]
+    return any(
+        not isinstance(each, ast.Call) or not any(option.arg == "frozen" for option in each.keywords)
+        for each in decorators
+    )
+
+
+def test_the_cores_values_are_frozen() -> None:
+    assert [place for source in package(*VALUES) for place in source.finds(thaws)] == []
+
+
+# Files
+
+
+def test_no_file_is_longer_than_a_person_reads() -> None:
+    lengths = {source.path: len(source.text.splitlines()) for source in package()}
+
+    assert {path: length for path, length in lengths.items() if length > MAX_LINES} == {}
+
+
+@pytest.mark.parametrize("folder", ["pygent_ls", "tests", "benchmarks"])
+def test_no_file_or_folder_has_a_name_that_says_nothing(folder: str) -> None:
+    parts = {part for source in sources(folder) for part in source.path.removesuffix(".py").split("/")}
+
+    assert not parts & FORBIDDEN_NAMES
+
+
+def test_every_suppressed_warning_says_which() -> None:
+    bare = re.compile(r"#\s*noqa(?!: [A-Z]+[0-9]+)|#\s*type: ignore(?!\[)|#\s*pyright: ignore(?!\[)")
+    everything = [*sources("pygent_ls"), *sources("tests")]
+
+    found = [
+        source.path for source in everything if source.path != "house/test_invariants.py" and bare.search(source.text)
+    ]
+    assert found == []
+
+
+# Tests
+
+
+def sleeps_or_skips(node: ast.AST) -> bool:
+    name = called(node)
+    if name == "asyncio.sleep":
+        (argument,) = getattr(node, "args", [None])
+        return not (isinstance(argument, ast.Constant) and argument.value == 0)
+    marks = isinstance(node, ast.Attribute) and re.search(r"\bmark\.(skip|skipif|xfail)$", dotted(node))
+    return name == "time.sleep" or bool(re.fullmatch(r"pytest\.(skip|xfail|importorskip)", name) or marks)
+
+
+def test_no_test_sleeps_or_is_skipped() -> None:
+    assert [place for source in sources("tests") for place in source.finds(sleeps_or_skips)] == []
+
+
+def patches(node: ast.AST) -> bool:
+    return imports(node, "unittest.mock") or imports(node, "mock") or called(node) == "monkeypatch.setattr"
+
+
+def test_no_test_patches_what_it_tests() -> None:
+    assert [place for source in sources("tests") for place in source.finds(patches)] == []

@@ -1,0 +1,151 @@
+"""What is said when a provider fails; exceptions stand here in the shapes that litellm's were measured to have."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pygent_ls.errors import ModelError, ModelErrorType
+from pygent_ls.llm.provider_errors import MAX_MESSAGE_CHARS, Called, model_error
+
+KEY = "secret-0123456789"
+CALLED = Called(
+    name="anthropic/claude", provider="anthropic", address=None, key_variable="ANTHROPIC_API_KEY", keys=("", KEY)
+)
+
+
+class ProviderError(Exception):
+    """An exception with what libraries hang on theirs."""
+
+    def __init__(self, text: str, *, status: int | None = None, body: object = None) -> None:
+        super().__init__(text)
+        self.status_code = status
+        self.body = body
+        self.original_exception: BaseException | None = None
+
+
+def caused(error: BaseException, cause: BaseException) -> BaseException:
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "kind"),
+    [
+        ('AnthropicException - {"type":"error","error":{"type":"authentication_error","message":"bad"}}', 401, "auth"),
+        ('GeminiException - {"error": {"code": 400, "message": "API key not valid. Pass a valid one."}}', 400, "auth"),
+        ("prompt is too long: 210000 tokens > 200000 maximum", 400, "context_window"),
+        ("input length and `max_tokens` exceed context limit", 413, "invalid_request"),
+        ("The input token count (1200000) exceeds the maximum number of tokens allowed", 400, "context_window"),
+        ("Requested entity was not found.", 404, "invalid_request"),
+        ("Your credit balance is too low", 402, "invalid_request"),
+        ("upstream", 504, "server"),
+    ],
+)
+def test_other_providers_words_are_understood(text: str, status: int, kind: ModelErrorType) -> None:
+    error = model_error(ProviderError(text, status=status), CALLED)
+
+    assert (error.type, error.status) == (kind, status)
+
+
+def test_the_providers_own_sentence_is_quoted_and_no_more() -> None:
+    text = (
+        "litellm.BadRequestError: AnthropicException - "
+        '{"type":"error","error":{"type":"invalid_request_error","message":"messages: at least one is required"}}'
+    )
+
+    error = model_error(ProviderError(text, status=400), CALLED)
+
+    assert error.message == (
+        "anthropic (400) did not accept the request: messages: at least one is required. "
+        "Check the setting `model`, here anthropic/claude."
+    )
+
+
+@pytest.mark.parametrize(
+    ("cause", "kind"),
+    [
+        (ConnectionRefusedError(111, "refused"), "network"),
+        (TimeoutError("too slow"), "timeout"),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), "server"),
+    ],
+)
+def test_a_status_that_litellm_made_up_does_not_hide_the_cause(cause: Exception, kind: ModelErrorType) -> None:
+    inner = caused(ProviderError("Connection error.", status=500), cause)
+
+    error = model_error(caused(ProviderError("litellm.InternalServerError", status=500), inner), CALLED)
+
+    assert (error.type, error.status) == (kind, None)
+
+
+def test_an_earlier_failure_that_was_being_handled_does_not_count() -> None:
+    earlier = caused(ModelError("no connection", type="network"), ConnectionRefusedError())
+
+    error = model_error(caused(ProviderError("busy", status=529), earlier), CALLED)
+
+    assert error.type == "overloaded"
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ({"type": "overloaded_error", "message": "busy"}, "overloaded"),
+        ({"code": 429, "message": "slow"}, "rate_limit"),
+        ({"error": {"code": "503", "message": "slow"}}, "overloaded"),
+        ({"code": "context_length_exceeded", "message": "long", "status": 400}, "server"),
+        ({"message": "?"}, "server"),
+    ],
+)
+def test_an_error_inside_a_stream_is_read(body: object, kind: ModelErrorType) -> None:
+    broken = ProviderError("MidStreamFallbackError", status=500)
+    broken.original_exception = ProviderError("said in the stream", body=body)
+
+    assert model_error(broken, CALLED).type == kind
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Missing Gemini API key. Set the GEMINI_API_KEY or GOOGLE_API_KEY environment variable.",
+        "Missing credentials. Please pass an `api_key`",
+        "The api_key client option must be set",
+        "BedrockException Invalid Authentication - Unable to locate credentials",
+    ],
+)
+def test_a_key_that_a_library_misses_is_named(text: str) -> None:
+    error = model_error(ProviderError(text, status=500), CALLED)
+
+    assert (error.type, error.status) == ("auth", None)
+    assert error.message.startswith("No key for anthropic. Set the environment variable ANTHROPIC_API_KEY")
+
+
+def test_nothing_known_is_said_as_such() -> None:
+    assert model_error(ValueError("odd"), CALLED).type == "unknown"
+    assert model_error(ValueError(), CALLED).message == "The call of anthropic/claude failed."
+
+
+def test_a_chain_that_bites_its_tail_ends() -> None:
+    first, second = ProviderError("a"), ProviderError("b", status=418)
+    first.__cause__, second.__cause__ = second, first
+
+    assert model_error(first, CALLED).status == 418
+
+
+WORDS = st.sampled_from(
+    [KEY, "sk-abcdefgh", "AIzaSyA0123456789", "Bearer abcdefghij", "\n", "<b>", "{", '{"error"', "Traceback", "é", "%s"]
+)
+
+
+@given(
+    st.lists(WORDS | st.text(max_size=200), max_size=12).map(" ".join),
+    st.none() | st.integers(400, 599),
+    st.none() | st.dictionaries(st.sampled_from(["message", "code", "type", "error"]), WORDS | st.integers()),
+)
+def test_any_failure_is_short_and_holds_no_key(text: str, status: int | None, body: object) -> None:
+    error = model_error(ProviderError(text, status=status, body=body), CALLED)
+
+    assert 0 < len(error.message) < MAX_MESSAGE_CHARS
+    assert "\n" not in error.message
+    for secret in (KEY, "sk-abcdefgh", "AIzaSyA0123456789", "Bearer abcdefghij"):
+        assert secret not in error.message

@@ -1,0 +1,27 @@
+"""A fake user who is asked questions."""
+
+from __future__ import annotations
+
+from pygent_ls.agent.asker import NotAnswered, Question, QuestionAnswer
+from tests.fakes import Gate
+
+
+class FakeQuestioner:
+    """Records each question, and answers the next of `answers`; none after the last. `gate` keeps a question open."""
+
+    def __init__(self, *answers: QuestionAnswer) -> None:
+        self.questions: list[Question] = []
+        self.gate: Gate | None = None
+        self.n_open = 0
+        self._answers = list(answers)
+
+    async def ask(self, question: Question) -> QuestionAnswer:
+        """Answer."""
+        self.questions.append(question)
+        self.n_open += 1
+        try:
+            if self.gate:
+                await self.gate.pass_through()
+            return self._answers.pop(0) if self._answers else NotAnswered()
+        finally:
+            self.n_open -= 1

@@ -1,0 +1,115 @@
+"""A session on fakes, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pygent_ls.agent.limits import TurnLimits
+from pygent_ls.agent.loop import TurnResult
+from pygent_ls.agent.model import Model
+from pygent_ls.agent.permissions import Mode
+from pygent_ls.agent.secret_keeping import Secrets
+from pygent_ls.agent.secrets import Redactor
+from pygent_ls.agent.tool import Tool
+from pygent_ls.errors import ModelError
+from pygent_ls.sessions.checkpoints import Checkpoints
+from pygent_ls.sessions.session import RunningTurn, Session, SessionParts, TurnRequest
+from pygent_ls.sessions.turn_settings import Limits
+from pygent_ls.workspace.disk import DiskWorkspace
+from tests.fakes import FOLDER, FakeApprover, FakeModel, Rig, Step, bounded, make_rig
+from tests.sessions.subscribers import Reader
+from tests.workspace.repositories import find_git, snapshots_beside
+
+LIMITS = Limits(turn=TurnLimits(max_iterations=50), max_output_tokens=1000, temperature=1.0, stream_flush_s=0.001)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """A session, what surrounds it, and what it told of itself."""
+
+    session: Session
+    rig: Rig
+    models: Mapping[str, FakeModel]
+    changes: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+    @property
+    def model(self) -> FakeModel:
+        """The session's own model."""
+        return self.models[self.session.model]
+
+    def start(self, prompt: str = "go", *, mode: Mode | None = None, model: str | None = None) -> tuple[Turn, Reader]:
+        """Start a turn, and the reader of its events."""
+        reader = Reader()
+        running = self.session.start_turn(TurnRequest(parts=(prompt,), mode=mode, model=model), reader)
+        return Turn(running), reader
+
+    async def turn(self, prompt: str = "go", *, mode: Mode | None = None) -> TurnResult:
+        """One whole turn."""
+        turn, _ = self.start(prompt, mode=mode)
+        return await turn.result()
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A turn that was started."""
+
+    running: RunningTurn
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        return self.running.turn_id
+
+    async def result(self) -> TurnResult:
+        """Wait for its result."""
+        assert self.running.task is not None
+        return await bounded(self.running.task)
+
+
+def conversation(
+    script: Sequence[Sequence[Step]] | FakeModel,
+    *tools: Tool,
+    files: Mapping[str, str] | None = None,
+    approver: FakeApprover | None = None,
+    mode: Mode = "default",
+    make_system_prompt: Callable[[Mode], str] = lambda mode: f"You are in mode {mode}.",
+    folder: Path | None = None,
+    has_git: bool = True,
+    redactor: Redactor | None = None,
+) -> Conversation:
+    """A session whose model plays the script; `other/model` is one that says "other".
+
+    With `folder`, its files are real, and kept by checkpoints; `files` do not count then.
+    """
+    rig = make_rig(*tools, files=files, approver=approver, mode=mode)
+    around = replace(rig.around, secrets=Secrets(redactor, rig.workspace))
+    if folder is not None:
+        workspace = DiskWorkspace([folder])
+        checkpoints = Checkpoints(workspace, snapshots_beside(folder, find=find_git if has_git else lambda: None))
+        around = replace(around, workspace=workspace, checkpointer=checkpoints, working_directory=folder)
+    own = script if isinstance(script, FakeModel) else FakeModel(script)
+    models = {own.name: own, "other/model": FakeModel([], name="other/model")}
+    changes: list[tuple[str, str]] = []
+
+    def make_model(name: str) -> Model:
+        if name not in models:
+            raise ModelError(f"there is no model {name}", type="invalid_request")
+        return models[name]
+
+    session = Session(
+        SessionParts(
+            id="session-1",
+            name="Test",
+            working_directory=FOLDER,
+            agent="default",
+            model=own.name,
+            surroundings=around,
+            limits=LIMITS,
+            make_model=make_model,
+            make_system_prompt=make_system_prompt,
+            on_change=lambda session_id, what: changes.append((session_id, what)),
+        )
+    )
+    return Conversation(session=session, rig=rig, models=models, changes=changes)

@@ -1,0 +1,90 @@
+"""The sessions of one daemon."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pygent_ls.agent.guard import Surroundings
+from pygent_ls.agent.model import Model
+from pygent_ls.agent.permissions import Mode
+from pygent_ls.errors import ModelError, SessionError
+from pygent_ls.sessions.session import TurnRequest
+from pygent_ls.sessions.store import NewSession, SessionDefaults, Sessions
+from tests.fakes import FOLDER, FakeModel, Gate, bounded, make_rig
+from tests.sessions.conversation import LIMITS
+from tests.sessions.subscribers import Reader
+
+
+class Store:
+    """Sessions on fakes, and what they told."""
+
+    def __init__(self) -> None:
+        self.gate = Gate()
+        self.changes: list[tuple[str, str]] = []
+        self.sessions = Sessions(
+            lambda: SessionDefaults(
+                working_directory=FOLDER, agent="default", model="fake/model", mode="default", limits=LIMITS
+            ),
+            make_surroundings=self._surroundings,
+            make_model=self._model,
+            make_system_prompt=lambda mode: f"Mode {mode}",
+            on_change=lambda session_id, what: self.changes.append((session_id, what)),
+        )
+
+    def _surroundings(self, session_id: str, mode: Mode) -> Surroundings:
+        return make_rig(mode=mode).around
+
+    def _model(self, name: str) -> Model:
+        if name == "nonsense":
+            raise ModelError("no such model", type="invalid_request")
+        return FakeModel([[self.gate]], name=name)
+
+
+def test_a_new_session_begins_with_the_defaults_or_with_what_is_asked_for() -> None:
+    store = Store()
+
+    plain = store.sessions.new(NewSession())
+    asked = store.sessions.new(
+        NewSession(working_directory=Path("/elsewhere"), model="other/model", mode="plan", name="Mine")
+    )
+
+    assert (plain.working_directory, plain.model, plain.permissions.mode) == (FOLDER, "fake/model", "default")
+    assert (asked.working_directory, asked.model, asked.name) == (Path("/elsewhere"), "other/model", "Mine")
+    assert asked.permissions.mode == "plan"
+    assert store.changes == [(plain.id, "created"), (asked.id, "created")]
+    assert store.sessions.all() == [plain, asked]
+
+
+def test_a_session_is_found_by_its_id_alone() -> None:
+    store = Store()
+    session = store.sessions.new(NewSession())
+
+    assert store.sessions.get(session.id) is session
+    with pytest.raises(SessionError, match="There is no session 'gone'") as raised:
+        store.sessions.get("gone")
+    assert raised.value.kind == "unknown_session"
+
+
+def test_no_session_is_made_for_a_model_that_cannot_be_had() -> None:
+    store = Store()
+
+    with pytest.raises(ModelError):
+        store.sessions.new(NewSession(model="nonsense"))
+
+    assert store.sessions.all() == []
+    assert store.changes == []
+
+
+async def test_closing_ends_the_turns_of_every_session() -> None:
+    store = Store()
+    readers = [Reader(), Reader()]
+    for reader in readers:
+        store.sessions.new(NewSession()).start_turn(TurnRequest(parts=("go",)), reader)
+    await store.gate.reached()
+
+    await bounded(store.sessions.close())
+
+    assert [reader.types[-1] for reader in readers] == ["finished", "finished"]
+    assert [session.running for session in store.sessions.all()] == [None, None]

@@ -1,0 +1,374 @@
+"""The sandbox: what a command in it can do and what not, with the real bubblewrap; and what happens where it fails."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from pygent_ls.agent.workspace import ProcessSpec, SandboxState
+from pygent_ls.errors import ToolError
+from pygent_ls.workspace.process import LocalProcesses
+from pygent_ls.workspace.sandbox import Limits, Sandbox, SandboxMode, arguments
+from pygent_ls.workspace.sandbox_places import SECRETS
+from tests.workspace.programs import LIMIT_S, Listener, runs
+
+
+class Place:
+    """A home, a workspace with a repository in it, and a sandbox around both."""
+
+    def __init__(self, top: Path) -> None:
+        self.home = top / "home"
+        self.folder = top / "project"
+        self.outside = top / "outside"
+        self.own = self.home / ".config" / "pygent-ls"
+        for each in (self.folder / ".git" / "hooks", self.outside, self.own):
+            each.mkdir(parents=True)
+        (self.folder / ".git" / "config").write_text("[core]\n")
+        (self.own / "config.toml").write_text('model = "secret-model"\n')
+        self.network = False
+        self.mode: SandboxMode = "auto"
+
+    def secret(self, name: str, text: str = "PLUM\n") -> Path:
+        """A file in the home."""
+        file = self.home / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        return file
+
+    def processes(self, *folders: Path) -> LocalProcesses:
+        """With the sandbox around these folders, or the project's."""
+        known = [folder.resolve() for folder in folders or (self.folder,)]
+        sandbox = Sandbox(self.mode, lambda: known, network=self.network, own=[self.own])
+        return LocalProcesses(sandbox, hidden_variables=["ANTHROPIC_API_KEY"])
+
+    def spec(self, command: str, *, timeout_s: float = LIMIT_S) -> ProcessSpec:
+        return ProcessSpec(argv=("sh", "-c", command), cwd=self.folder, timeout_s=timeout_s, sandboxed=True)
+
+    async def run(self, command: str) -> str:
+        """What a command in the sandbox writes, on both outputs."""
+        return (await self.processes().run(self.spec(command), Listener())).stdout
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    made = Place(tmp_path.resolve())
+    monkeypatch.setenv("HOME", str(made.home))
+    return made
+
+
+async def test_bubblewrap_works_where_the_tests_run(place: Place) -> None:
+    assert await place.processes().sandbox() == SandboxState(kind="on")
+
+
+async def test_the_workspace_can_be_written_and_nothing_else(place: Place) -> None:
+    inside = "echo in > in.txt && echo in > /tmp/t && cat in.txt /tmp/t"
+    said = await place.run(f"{inside}; for f in {place.outside}/x {place.home}/x /etc/x /x; do echo out > $f; done")
+
+    assert said.startswith("in\nin\n")
+    assert (place.folder / "in.txt").read_text() == "in\n"
+    assert not any(path.exists() for path in (place.outside / "x", place.home / "x", Path("/etc/x"), Path("/x")))
+
+
+async def test_the_private_tmp_lasts_from_one_command_to_the_next_and_is_not_the_machines(place: Place) -> None:
+    processes = place.processes()
+    await processes.run(place.spec("echo kept > /tmp/pygent-note"))
+
+    assert (await processes.run(place.spec("cat /tmp/pygent-note"))).stdout == "kept\n"
+    assert (await place.processes().run(place.spec("cat /tmp/pygent-note"))).exit_code != 0
+
+
+async def test_programs_find_a_cache_that_they_can_write(place: Place) -> None:
+    script = (
+        'for each in "$XDG_CACHE_HOME/uv" "$npm_config_cache"; do mkdir -p $each && touch $each/a && echo $each; done'
+    )
+
+    assert await place.run(script) == "/tmp/caches/uv\n/tmp/caches/npm\n"
+
+
+@pytest.mark.parametrize("name", [*SECRETS[::9], ".ssh/id_test", ".aws/credentials", ".netrc"])
+async def test_secrets_of_the_home_cannot_be_read(place: Place, name: str) -> None:
+    file = place.secret(name)
+    place.secret("notes.txt", "to be read\n")
+
+    said = await place.run(f"cat {file}; cat {place.home}/notes.txt; cat {place.own}/config.toml")
+
+    assert "PLUM" not in said
+    assert "secret-model" not in said
+    assert "to be read" in said
+
+
+async def test_a_secret_behind_a_link_and_one_in_a_workspace_that_is_the_home_are_hidden_too(place: Place) -> None:
+    elsewhere = place.outside / "keys"
+    elsewhere.mkdir()
+    (elsewhere / "id").write_text("PLUM\n")
+    (place.home / ".ssh").symlink_to(elsewhere)
+    token = place.secret(".netrc")
+    spec = place.spec(f"cat {elsewhere}/id {place.home}/.ssh/id {token}; echo w > {place.home}/w; cat {place.home}/w")
+
+    result = await place.processes(place.folder, place.home).run(spec, Listener())
+
+    assert "PLUM" not in result.stdout
+    assert result.stdout.endswith("w\n")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo x > .git/hooks/pre-commit",
+        "rm -rf .git/hooks; mkdir .git/hooks; echo x > .git/hooks/pre-commit",
+        "mv .git old; mkdir -p .git/hooks; echo x > .git/hooks/pre-commit",
+        "printf '[core]\\nfsmonitor = evil\\n' > .git/config",
+        "printf 'fsmonitor' > c; mv c .git/config",
+        "mkdir .pygent; echo x > .pygent/config.toml",
+    ],
+)
+async def test_what_runs_outside_later_cannot_be_planted(place: Place, command: str) -> None:
+    await place.run(command)
+
+    assert list((place.folder / ".git" / "hooks").iterdir()) == []
+    assert (place.folder / ".git" / "config").read_text() == "[core]\n"
+    assert not (place.folder / ".pygent").exists()
+
+
+async def test_the_agents_configuration_in_the_workspace_can_be_read_only(place: Place) -> None:
+    (place.folder / ".pygent").mkdir()
+    (place.folder / ".pygent" / "config.toml").write_text("max_iterations = 3\n")
+
+    said = await place.run("cat .pygent/config.toml; echo x > .pygent/config.toml; rm -rf .pygent")
+
+    assert said.startswith("max_iterations = 3\n")
+    assert (place.folder / ".pygent" / "config.toml").read_text() == "max_iterations = 3\n"
+
+
+async def test_what_only_serves_to_be_mounted_on_stays_as_long_as_any_command_needs_it(place: Place) -> None:
+    (place.folder / ".git" / "hooks").rmdir()
+    os.mkfifo(place.folder / "go")
+    processes, listener = place.processes(), Listener()
+    async with asyncio.TaskGroup() as group:
+        command = "echo up; cat go; echo x > .git/hooks/pre-commit; echo x > .pygent/x"
+        group.create_task(processes.run(place.spec(command), listener))
+        await listener.until("up\n")
+        await processes.run(place.spec("true"))
+        await asyncio.to_thread((place.folder / "go").write_text, "go")
+
+    assert not (place.folder / ".git" / "hooks").exists()
+    assert not (place.folder / ".pygent").exists()
+
+
+@pytest.mark.parametrize(
+    "name", [".vscode/settings.json", ".mcp.json", ".git/modules/lib/config", ".git/config.worktree"]
+)
+async def test_what_makes_an_editor_or_git_run_something_can_be_read_only(place: Place, name: str) -> None:
+    file = place.folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("mine\n")
+
+    said = await place.run(f"cat {name}; echo x > {name}; rm -f {name}; mv {name} gone; echo x > gone; mv gone {name}")
+
+    assert said.startswith("mine\n")
+    assert file.read_text() == "mine\n"
+
+
+async def test_a_link_in_the_workspace_leads_no_write_out(place: Place) -> None:
+    (place.folder / "out").symlink_to(place.outside)
+    (place.folder / "file").symlink_to(place.outside / "x")
+
+    await place.run(f"echo x > out/x; echo x > file; ln -s {place.outside} deeper; echo x > deeper/y; rm -rf out/*")
+
+    assert list(place.outside.iterdir()) == []
+
+
+async def test_no_command_has_the_keys_that_the_daemon_pays_with(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "PLUM")
+    monkeypatch.setenv("GITHUB_TOKEN", "PEAR")
+    monkeypatch.setenv("DATABASE_URL", "kept")
+    place.mode = "off"
+
+    said = [await place.run("env")]
+    place.mode = "auto"
+    said.append(await place.run("env; cat /proc/*/environ"))
+
+    assert all("PLUM" not in each and "DATABASE_URL=kept" in each for each in said)
+    assert ["PEAR" in each for each in said] == [True, False], "the sandbox hides what lies in hidden files, too"
+
+
+async def test_what_acts_for_the_user_cannot_be_reached(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent that holds unlocked keys, with its socket in the home, and one with an abstract name."""
+    names = {"path": "agent.sock", "abstract": f"\0pygent-ls-{os.getpid()}"}
+    monkeypatch.chdir(place.home)  # a socket's path may have 107 bytes at most
+    monkeypatch.setenv("SSH_AUTH_SOCK", str(place.home / "agent.sock"))
+    with contextlib.ExitStack() as stack:
+        for name in names.values():
+            server = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+            server.bind(name)
+            server.listen()
+        script = "import os, socket\nos.chdir({home!r})\nfor name in {names!r}:\n"
+        script += "  try: socket.socket(socket.AF_UNIX).connect(name); print('reached')\n"
+        script += "  except OSError: print('no')\n"
+        (place.folder / "try.py").write_text(script.format(home=str(place.home), names=list(names.values())))
+
+        assert await place.run("python3 try.py; echo $SSH_AUTH_SOCK") == "no\nno\n\n"
+        place.mode = "off"
+        assert await place.run("python3 try.py") == "reached\nreached\n", "the test would see it"
+
+
+async def test_no_program_gains_privileges(place: Place) -> None:
+    assert await place.run("grep NoNewPrivs /proc/self/status; cat /etc/shadow | wc -c") in (
+        "NoNewPrivs:\t1\n0\n",
+        "NoNewPrivs:\t1\ncat: /etc/shadow: Permission denied\n0\n",
+    )
+
+
+async def test_there_is_a_network_only_where_the_settings_say_so(place: Place) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.2)
+        spec = place.spec(f'python3 -c "import socket; socket.create_connection({server.getsockname()}, 5)"')
+        assert (await place.processes().run(spec)).exit_code != 0
+        with pytest.raises(TimeoutError):
+            server.accept()
+
+        place.network = True
+        assert (await place.processes().run(spec)).exit_code == 0
+        server.accept()[0].close()
+
+
+async def test_no_service_of_the_machine_can_be_reached_through_run(place: Place) -> None:
+    assert await place.run("find /run -type s; ls /run/docker.sock /run/dbus 2>/dev/null") == ""
+
+
+async def test_other_processes_are_neither_seen_nor_signalled(place: Place) -> None:
+    said = await place.run(f"kill -0 {os.getpid()} && echo seen; ls /proc | grep -c '^[0-9]'")
+
+    assert "seen" not in said
+    assert int(said.splitlines()[-1]) < 10
+
+
+async def test_output_arrives_while_it_runs_and_exit_codes_are_the_commands(place: Place) -> None:
+    os.mkfifo(place.folder / "answer")
+    listener = Listener()
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(place.processes().run(place.spec("echo hm; cat answer; exit 7"), listener))
+        await listener.until("hm\n")
+        await asyncio.to_thread((place.folder / "answer").write_text, "42")
+
+    assert (running.result().stdout, running.result().exit_code) == ("hm\n42", 7)
+
+
+async def test_a_command_that_takes_too_long_is_asked_to_end_and_its_last_words_are_kept(place: Place) -> None:
+    spec = place.spec("trap 'echo bye; exit 7' TERM; echo hello; while :; do sleep 0.01; done", timeout_s=1)
+
+    result = await place.processes().run(spec)
+
+    assert (result.stdout, result.timed_out) == ("hello\nbye\n", True)
+    assert result.duration_s < 2.9
+
+
+async def test_not_even_a_process_that_left_its_group_outlives_the_command(place: Place) -> None:
+    os.mkfifo(place.folder / "alive")
+    reading_end = os.open(place.folder / "alive", os.O_RDONLY | os.O_NONBLOCK)
+
+    result = await place.processes().run(place.spec("setsid sh -c 'exec 9> alive; sleep 60' & sleep 0.2; echo done"))
+
+    assert result.stdout == "done\n"
+    assert os.read(reading_end, 1) == b"", "nobody holds the pipe open any more"
+    os.close(reading_end)
+
+
+async def test_a_cancel_ends_everything_in_it(place: Place) -> None:
+    listener, processes = Listener(), place.processes()
+    task = asyncio.create_task(processes.run(place.spec("sleep 61.25 & echo up; wait"), listener))
+    await listener.until("up\n")
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert not any_runs("sleep 61.25")
+
+
+def any_runs(command: str) -> bool:
+    """Whether a process of exactly this command line lives."""
+    wanted = "\0".join((*command.split(), "")).encode()
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (process / "cmdline").read_bytes() == wanted and runs(int(process.name)):
+                return True
+    return False
+
+
+# Where it does not work
+
+
+def fake_bwrap(folder: Path, script: str) -> str:
+    """A program of that name, and a PATH on which it is the first."""
+    folder.mkdir(exist_ok=True)
+    (folder / "bwrap").write_text(f"#!/bin/sh\n{script}\n")
+    (folder / "bwrap").chmod(0o755)
+    return f"{folder}:{os.environ['PATH']}"
+
+
+async def test_where_it_cannot_be_set_up_nothing_runs_and_the_reason_is_told(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", fake_bwrap(place.outside / "bin", "echo no namespaces here >&2; exit 1"))
+    processes = place.processes()
+
+    state = await processes.sandbox()
+    with pytest.raises(ToolError, match=r"would not be sandboxed.*no namespaces here"):
+        await processes.run(place.spec("touch ran"))
+
+    assert state.kind == "failed"
+    assert state.reason == f"{place.outside}/bin/bwrap cannot set it up: no namespaces here"
+    assert not (place.folder / "ran").exists()
+
+
+async def test_where_it_is_missing_that_is_told_and_nothing_that_must_be_in_it_runs(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(place.outside))
+    place.mode = "require"
+
+    state = await place.processes().sandbox()
+    with pytest.raises(ToolError, match="bubblewrap is not installed"):
+        await place.processes().run(place.spec("true"))
+
+    assert (state.kind, state.required) == ("missing", True)
+
+
+async def test_where_it_is_off_a_command_runs_as_any_other(place: Place) -> None:
+    place.mode = "off"
+
+    await place.run(f"echo out > {place.outside}/x")
+
+    assert (place.outside / "x").exists()
+    assert await place.processes().sandbox() == SandboxState(kind="off")
+
+
+async def test_a_program_that_a_command_could_have_put_there_is_not_the_sandbox(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = place.processes().find("bwrap")
+    monkeypatch.setenv("PATH", fake_bwrap(place.folder / "bin", 'shift; exec "$@"'))
+
+    assert place.processes().find("bwrap") == real
+
+
+def test_later_mounts_cover_earlier_ones(tmp_path: Path) -> None:
+    """The order is what protects: the folder inside the hidden one can be worked in, the rest of it not be seen."""
+    home = tmp_path.resolve()
+    folder = home / ".config" / "gh" / "project"
+    (folder / ".git" / "hooks").mkdir(parents=True)
+    limits = Limits(folders=(folder,), network=True, home=home, own=(), temporary=home / "t")
+
+    told = arguments(limits, folder)
+
+    mounts = [" ".join(told[at : at + 3]) for at, word in enumerate(told) if word in {"--tmpfs", "--bind", "--ro-bind"}]
+    hidden = next(at for at, mount in enumerate(mounts) if mount.startswith(f"--tmpfs {home}/.config/gh"))
+    order = [mounts.index("--ro-bind / /"), hidden, mounts.index(f"--bind {folder} {folder}")]
+    order += [mounts.index(f"--ro-bind {folder}/.git/hooks {folder}/.git/hooks")]
+    assert order == sorted(order)
+    assert "--unshare-net" not in told
