@@ -55,12 +55,18 @@ class ModelError(PygentError):
         type: ModelErrorType = "unknown",
         provider: str = "",
         status: int | None = None,
+        retry_after_s: float | None = None,
+        request_id: str = "",
     ) -> None:
         super().__init__(message)
         self.message = message
         self.type: ModelErrorType = type
         self.provider = provider
         self.status = status
+        self.retry_after_s = retry_after_s
+        """Seconds that the provider asks to be left alone; None where it says nothing."""
+        self.request_id = request_id
+        """The provider's own name for the call; empty where it gave none."""
 
     @property
     def retryable(self) -> bool:

@@ -23,7 +23,19 @@ from pygent_ls.agent.cache import ToolCache
 from pygent_ls.agent.events import AgentEvent, Stamped
 from pygent_ls.agent.guard import Surroundings
 from pygent_ls.agent.messages import Usage
-from pygent_ls.agent.model import Chunk, FinishChunk, ModelRequest, TextChunk, ThinkingChunk, ToolCallChunk, UsageChunk
+from pygent_ls.agent.model import (
+    Chunk,
+    Completion,
+    FinishChunk,
+    ModelFacts,
+    ModelRequest,
+    TextChunk,
+    ThinkingChunk,
+    ToolCallChunk,
+    ToolDefinition,
+    UsageChunk,
+    completed,
+)
 from pygent_ls.agent.permissions import Mode, Permissions, Rule
 from pygent_ls.agent.read_log import ReadLog
 from pygent_ls.agent.review import Applied
@@ -148,6 +160,7 @@ class FakeModel:
         self.requests: list[ModelRequest] = []
         self.open_streams = 0
         self.prepare_error: ModelError | None = None
+        self.facts = ModelFacts()
         self._script = list(script)
 
     async def prepare(self) -> None:
@@ -155,6 +168,14 @@ class FakeModel:
         if self.prepare_error:
             raise self.prepare_error
         self.ready = True
+
+    def convert_tools(self, tools: Sequence[ToolDefinition]) -> Sequence[Mapping[str, Any]]:
+        """Their names."""
+        return [{"name": tool.name} for tool in tools]
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        """The next answer as a whole."""
+        return await completed(self.stream(request))
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
         """Play the next answer."""

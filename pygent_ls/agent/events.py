@@ -182,7 +182,13 @@ class LlmError:
     error_message: str
     retryable: bool
     attempt: int
+    """From 1, of the model that failed."""
     will_retry: bool
+    """The same model is asked again."""
+    retry_in_s: float | None = None
+    """After so many seconds."""
+    fallback_model: str | None = None
+    """The model that is asked instead."""
     withdrawn: tuple[str, ...] = ()
     type: Literal["llm_error"] = "llm_error"
 
@@ -215,6 +221,74 @@ class BudgetLimitReached:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TimeLimitReached:
+    """The turn has taken as long as it may, in seconds."""
+
+    limit: float
+    value: float
+    type: Literal["time_limit_reached"] = "time_limit_reached"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopDetected:
+    """The model goes round in circles; `value` counts the equal calls, `limit` is how many are borne."""
+
+    limit: int
+    value: int
+    type: Literal["loop_detected"] = "loop_detected"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compacted:
+    """The conversation was shortened; the tokens are estimates of what a request holds."""
+
+    tokens_before: int
+    tokens_after: int
+    messages_summarised: int
+    type: Literal["compacted"] = "compacted"
+
+
+PlanStatus = Literal["pending", "in_progress", "completed"]
+PlanPriority = Literal["low", "medium", "high"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanEntry:
+    """One thing to do."""
+
+    content: str
+    status: PlanStatus
+    priority: PlanPriority = "medium"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanChanged:
+    """The whole plan as it is now."""
+
+    entries: tuple[PlanEntry, ...]
+    type: Literal["plan"] = "plan"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookRan:
+    """A command of the user's was run; `decision` is empty where it decided nothing."""
+
+    hook_event: str
+    command: str
+    decision: str
+    duration_s: float
+    type: Literal["hook"] = "hook"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steered:
+    """The user said something while the turn ran; it stands before the next model call."""
+
+    content: str
+    type: Literal["steered"] = "steered"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
     """Something the user should know that is nobody's message."""
 
@@ -228,6 +302,13 @@ class Cancelled:
     """The turn was cancelled."""
 
     type: Literal["cancelled"] = "cancelled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interrupted:
+    """The daemon died in the turn; told when the session is loaded again."""
+
+    type: Literal["interrupted"] = "interrupted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,8 +339,15 @@ AgentEvent = (
     | IterationLimitReached
     | TokenLimitReached
     | BudgetLimitReached
+    | TimeLimitReached
+    | LoopDetected
+    | Compacted
+    | PlanChanged
+    | HookRan
+    | Steered
     | Notice
     | Cancelled
+    | Interrupted
     | Finished
 )
 
@@ -272,6 +360,8 @@ class Stamped:
     iteration: int
     """The turn's model calls so far, from 1; 0 before the first."""
     total_tokens: int
+    parent_tool_id: str | None = None
+    """The `task` call whose subagent this happened in."""
 
 
 EventSink = Callable[[Stamped], Awaitable[None]]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from pygent_ls.agent.messages import Message, Usage
+from pygent_ls.errors import ModelError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +29,8 @@ class ModelRequest:
     tools: Sequence[ToolDefinition]
     max_output_tokens: int
     temperature: float
+    max_thinking_tokens: int = 0
+    """0 asks for no thinking."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,10 +92,34 @@ FINISH_REASONS: Mapping[str, FinishReason] = {
 """Finish reasons as providers spell them; anything else is `unknown`."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFacts:
+    """What is known of a model without calling it."""
+
+    context_limit: int | None = None
+    """Tokens that a request and its answer may have together; None where not known."""
+    max_output_tokens: int | None = None
+    has_price: bool = False
+    """Whether a call's usage will tell its cost."""
+    has_native_tools: bool = True
+    """False where tools have to be offered, and called, as text; a model that nobody knows has them."""
+    takes_images: bool = True
+    """False where it is known to take none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """A whole answer without tools."""
+
+    text: str
+    usage: Usage
+
+
 class Model(Protocol):
     """One configured model.
 
-    `name` is the string that chose it. `ready` is False while something heavy has yet to load.
+    `name` is the string that chose it. `ready` is False while something heavy has yet to load; `facts` may know more
+    after `prepare`.
     """
 
     @property
@@ -100,8 +128,19 @@ class Model(Protocol):
     @property
     def ready(self) -> bool: ...
 
+    @property
+    def facts(self) -> ModelFacts: ...
+
     async def prepare(self) -> None:
         """Return when the model can be called; raises `ModelError` where it never can."""
+        ...
+
+    def convert_tools(self, tools: Sequence[ToolDefinition]) -> Sequence[Mapping[str, Any]]:
+        """The tools in the form in which this model is offered them."""
+        ...
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        """The whole answer to a request without tools; raises as `stream` does."""
         ...
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
@@ -111,3 +150,25 @@ class Model(Protocol):
         `FinishChunk` was broken.
         """
         ...
+
+
+async def completed(chunks: AsyncGenerator[Chunk]) -> Completion:
+    """An answer as a whole, for adapters whose `complete` is their `stream` to its end. Raises `ModelError` as it
+    does, and where the stream ends without a finish."""
+    parts: list[str] = []
+    usage = Usage()
+    finish = ""
+    async with aclosing(chunks):
+        async for chunk in chunks:
+            match chunk:
+                case TextChunk(text=text):
+                    parts.append(text)
+                case UsageChunk(usage=told):
+                    usage = told
+                case FinishChunk(reason=reason):
+                    finish = reason
+                case ThinkingChunk() | ToolCallChunk():
+                    pass
+    if not finish:
+        raise ModelError("The answer broke off. Try again.", type="network")
+    return Completion(text="".join(parts), usage=usage)

@@ -20,8 +20,9 @@ NOTICE_COLOURS: Mapping[str, Colour] = {"info": "dim", "warning": "yellow", "err
 
 Said = ev.TextDelta | ev.ThinkingDelta | ev.Text | ev.Thinking
 Done = ev.ToolCall | ev.ToolProgress | ev.ToolResult | ev.PermissionDenied
-Limit = ev.IterationLimitReached | ev.TokenLimitReached | ev.BudgetLimitReached
-Trouble = ev.LlmError | Limit | ev.Notice | ev.Cancelled
+Limit = ev.IterationLimitReached | ev.TokenLimitReached | ev.BudgetLimitReached | ev.TimeLimitReached | ev.LoopDetected
+Trouble = ev.LlmError | Limit | ev.Notice | ev.Cancelled | ev.Interrupted
+News = ev.Compacted | ev.PlanChanged | ev.HookRan | ev.Steered
 
 
 @dataclass(kw_only=True)
@@ -94,10 +95,8 @@ class TerminalView:
                 self._show_said(event)
             case ev.ToolCall() | ev.ToolProgress() | ev.ToolResult() | ev.PermissionDenied():
                 self._show_done(event)
-            case ev.LlmError() | ev.Notice() | ev.Cancelled():
-                self._show_trouble(event)
-            case ev.IterationLimitReached() | ev.TokenLimitReached() | ev.BudgetLimitReached():
-                self._show_trouble(event)
+            case ev.Compacted() | ev.PlanChanged() | ev.HookRan() | ev.Steered():
+                self._show_news(event)
             case ev.TurnStarted(model=model, mode=mode):
                 self.tell(f"{model} · mode {mode}", "dim")
             case ev.Finished():
@@ -106,6 +105,8 @@ class TerminalView:
                 self._question(permission_id).set()
             case ev.TurnQueued() | ev.PermissionResolved() | ev.UsageReported():
                 pass  # one turn never waits, its answer was just typed, and the summary has the totals
+            case trouble:
+                self._show_trouble(trouble)
 
     def _show_said(self, event: Said) -> None:
         match event:
@@ -140,12 +141,28 @@ class TerminalView:
                 self.tell(f"Error: {message}", "red")
                 if withdrawn:
                     self.tell("What the model said last was cut off by this, and does not count.", "dim")
-            case ev.IterationLimitReached() | ev.TokenLimitReached() | ev.BudgetLimitReached():
-                self.tell(_limit_line(event), "yellow")
             case ev.Notice(content=content, level=level):
                 self.tell(content, NOTICE_COLOURS[level])
             case ev.Cancelled():
                 self.tell("Cancelled.", "yellow")
+            case ev.Interrupted():
+                self.tell("Interrupted.", "yellow")
+            case limit:
+                self.tell(_limit_line(limit), "yellow")
+
+    def _show_news(self, event: News) -> None:
+        match event:
+            case ev.Compacted(messages_summarised=n, tokens_before=before, tokens_after=after):
+                self.tell(f"Compacted: {n} messages, about {before} tokens, now {after}.", "dim")
+            case ev.PlanChanged(entries=entries):
+                for entry in entries:
+                    self.tell(f"  {PLAN_SIGNS[entry.status]} {one_line(entry.content, MAX_LINE_CHARS)}", "dim")
+            case ev.HookRan(command=command, decision=decision) if decision:
+                self.tell(f"  hook {one_line(command, MAX_LINE_CHARS)}: {decision}", "dim")
+            case ev.HookRan():
+                pass  # it had nothing to say
+            case ev.Steered(content=content):
+                self.tell(f"You: {one_line(content, MAX_LINE_CHARS)}", "dim")
 
     # Writing
 
@@ -212,6 +229,9 @@ def _outcome(result: ev.ToolResult, call: ev.ToolCall | None) -> str:
     return f"{result.tool_name}: {len(lines)} lines{cached}"
 
 
+PLAN_SIGNS: Mapping[ev.PlanStatus, str] = {"pending": "☐", "in_progress": "▶", "completed": "☑"}
+
+
 def _limit_line(event: Limit) -> str:
     match event:
         case ev.IterationLimitReached(limit=limit):
@@ -220,6 +240,10 @@ def _limit_line(event: Limit) -> str:
             return f"The limit of {limit} tokens a turn is reached: {value} were used."
         case ev.BudgetLimitReached(limit=limit, value=value):
             return f"The limit of ${limit:g} a turn is reached: ${value:.4f} were spent."
+        case ev.TimeLimitReached(limit=limit, value=value):
+            return f"The limit of {limit:g} s a turn is reached: {value:.0f} s have passed."
+        case ev.LoopDetected(value=value):
+            return f"The model goes round in circles: {value} equal calls."
 
 
 def _summary(finished: ev.Finished) -> str:

@@ -17,11 +17,11 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import AsyncGenerator, Generator, Sequence
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from pygent_ls.agent.model import Chunk, ModelRequest, ToolDefinition
+from pygent_ls.agent.model import Chunk, Completion, ModelFacts, ModelRequest, ToolDefinition, completed
 from pygent_ls.errors import ModelError
 from pygent_ls.llm.chat_format import chat_messages, chat_tools
 from pygent_ls.llm.litellm_chunks import ChunkTranslation
@@ -195,6 +195,17 @@ class LitellmModel:
         """False until litellm is loaded."""
         return self._loader.ready
 
+    @property
+    def facts(self) -> ModelFacts:
+        """From litellm's table; nothing is known before `prepare`."""
+        known: Mapping[str, Any] = self._target.facts if self._target else {}
+        window, most = known.get("max_input_tokens"), known.get("max_output_tokens")
+        return ModelFacts(
+            context_limit=window if isinstance(window, int) else None,
+            max_output_tokens=most if isinstance(most, int) else None,
+            has_price="input_cost_per_token" in known,
+        )
+
     async def prepare(self) -> None:
         """Load what there is to load. Raises `ModelError`: no such provider, no key, an address that is none."""
         await self._prepared()
@@ -204,6 +215,14 @@ class LitellmModel:
         if self._target is None:
             self._target = Choice(self._name.removeprefix(PREFIX), self._endpoint, self._loader.litellm).target()
         return self._target
+
+    def convert_tools(self, tools: Sequence[ToolDefinition]) -> Sequence[Mapping[str, Any]]:
+        """As chat completions have them; it reads none."""
+        return chat_tools(tools)
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        """The whole answer; `Model.complete` says the rest."""
+        return await completed(self.stream(request))
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         """Call the model; `Model.stream` says the rest."""

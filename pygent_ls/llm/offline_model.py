@@ -10,19 +10,25 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pygent_ls.agent.messages import ImageBlock, Message, TextBlock, ToolResultBlock, Usage
 from pygent_ls.agent.model import (
     Chunk,
+    Completion,
     FinishChunk,
+    ModelFacts,
     ModelRequest,
     TextChunk,
     ToolCallChunk,
+    ToolDefinition,
     UsageChunk,
+    completed,
 )
 from pygent_ls.agent.untrusted import unmarked
+from pygent_ls.llm.chat_format import chat_tools
 from pygent_ls.llm.offline_grammar import FORMS, Help, NotUnderstood, parse
 from pygent_ls.llm.offline_steps import Done, PlannedCall, Step
 from pygent_ls.llm.providers import OFFLINE, PROVIDERS
@@ -44,8 +50,21 @@ class OfflineModel:
         """Always: there is nothing to load."""
         return True
 
+    @property
+    def facts(self) -> ModelFacts:
+        """It costs nothing, and reads no pictures."""
+        return ModelFacts(has_price=True, takes_images=False)
+
     async def prepare(self) -> None:
         """Nothing is needed."""
+
+    def convert_tools(self, tools: Sequence[ToolDefinition]) -> Sequence[Mapping[str, Any]]:
+        """As chat completions have them; it reads none."""
+        return chat_tools(tools)
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        """The whole answer; `Model.complete` says the rest."""
+        return await completed(self.stream(request))
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         """The next call that the last prompt needs, or the report; word by word. Raises nothing."""

@@ -23,14 +23,19 @@ from typing import Any, cast, get_args
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.model import (
     Chunk,
+    Completion,
     FinishChunk,
+    ModelFacts,
     ModelRequest,
     TextChunk,
     ThinkingChunk,
     ToolCallChunk,
+    ToolDefinition,
     UsageChunk,
+    completed,
 )
 from pygent_ls.errors import ModelError, ModelErrorType
+from pygent_ls.llm.chat_format import chat_tools
 
 PREFIX = "scripted:"
 
@@ -97,9 +102,22 @@ class ScriptedModel:
         """Always: there is nothing heavy."""
         return True
 
+    @property
+    def facts(self) -> ModelFacts:
+        """It is nobody's, and has no price."""
+        return ModelFacts()
+
     async def prepare(self) -> None:
         """Read the script. Raises `ModelError` that names file, line and problem."""
         await self._read()
+
+    def convert_tools(self, tools: Sequence[ToolDefinition]) -> Sequence[Mapping[str, Any]]:
+        """As chat completions have them; it reads none."""
+        return chat_tools(tools)
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        """The whole answer; `Model.complete` says the rest."""
+        return await completed(self.stream(request))
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         """The next answer, whatever was asked. Raises `ModelError` where the script says so, or is over."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -35,6 +36,7 @@ class SessionEvent:
     iteration: int
     total_tokens: int
     timestamp: datetime
+    parent_tool_id: str | None = None
 
 
 class Subscriber(Protocol):
@@ -76,7 +78,7 @@ class EventStream:
         self._interval_s = flush_interval_s
         self._pending: list[_Pending] = []
         self._pending_chars = 0
-        self._last_flush = 0.0
+        self._last_flush = -math.inf  # the loop's clock may have begun a moment ago
         self._timer: asyncio.TimerHandle | None = None
 
     async def publish(self, stamped: Stamped, turn_id: str, subscriber: Subscriber) -> None:
@@ -119,7 +121,7 @@ class EventStream:
         event = new.stamped.event
         self._pending_chars += _chars(event)
         last = self._pending[-1] if self._pending else None
-        if last and last.turn_id == new.turn_id and _continues(last.stamped.event, event):
+        if last and _is_of_one(last, new) and _continues(last.stamped.event, event):
             last.stamped = replace(new.stamped, event=last.stamped.event)
         else:
             self._pending.append(last := new)
@@ -138,7 +140,13 @@ class EventStream:
             iteration=each.stamped.iteration,
             total_tokens=each.stamped.total_tokens,
             timestamp=each.timestamp,
+            parent_tool_id=each.stamped.parent_tool_id,
         )
+
+
+def _is_of_one(last: _Pending, new: _Pending) -> bool:
+    """Whether both come from one agent of one turn."""
+    return last.turn_id == new.turn_id and last.stamped.parent_tool_id == new.stamped.parent_tool_id
 
 
 def _continues(last: AgentEvent, new: AgentEvent) -> bool:

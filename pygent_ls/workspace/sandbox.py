@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -197,6 +198,9 @@ class Sandbox:
         self._removal: Callable[[], object] | None = None
         self._made: Counter[Path] = Counter()
         """Folders that stand in the workspace only to be mounted on, and how many commands need them."""
+        self._changing = threading.Lock()
+        """Held while what stands on the disk for commands is made or removed: the probe runs in a thread, and two
+        commands that begin together have one each."""
 
     def change(self, mode: SandboxMode, *, network: bool) -> None:
         """Set it up like this from the next command on."""
@@ -223,19 +227,21 @@ class Sandbox:
     @contextlib.contextmanager
     def around(self, bwrap: str, cwd: Path) -> Generator[tuple[str, ...]]:
         """The beginning of a command line that runs the rest in the sandbox, as long as that runs."""
-        limits = self._limits()
-        told = arguments(limits, cwd.absolute())
-        missing = {path for path in (*_missing_parts(limits.folders), *self._made) if path.parent.is_dir()}
-        self._made.update(missing)
+        with self._changing:
+            limits = self._limits()
+            told = arguments(limits, cwd.absolute())
+            missing = {path for path in (*_missing_parts(limits.folders), *self._made) if path.parent.is_dir()}
+            self._made.update(missing)
         try:
             yield (bwrap, *told)
         finally:
-            self._made.subtract(missing)
-            for path in missing:
-                if self._made[path] <= 0:
-                    del self._made[path]
-                    with contextlib.suppress(OSError):  # never made, or the user has put something there
-                        path.rmdir()
+            with self._changing:
+                self._made.subtract(missing)
+                for path in missing:
+                    if self._made[path] <= 0:
+                        del self._made[path]
+                        with contextlib.suppress(OSError):  # never made, or the user has put something there
+                            path.rmdir()
 
     def remove_temporary(self) -> None:
         """Remove what the commands shared under `/tmp`; the daemon leaves without the interpreter's own farewell."""

@@ -82,6 +82,15 @@ async def test_the_private_tmp_lasts_from_one_command_to_the_next_and_is_not_the
     assert (await place.processes().run(place.spec("cat /tmp/pygent-note"))).exit_code != 0
 
 
+async def test_commands_that_begin_together_in_a_new_sandbox_share_it(place: Place) -> None:
+    for _ in range(5):
+        processes = place.processes()
+
+        said = await asyncio.gather(*(processes.run(place.spec(f"echo {n}")) for n in range(6)))
+
+        assert [result.stdout for result in said] == [f"{n}\n" for n in range(6)]
+
+
 async def test_programs_find_a_cache_that_they_can_write(place: Place) -> None:
     script = (
         'for each in "$XDG_CACHE_HOME/uv" "$npm_config_cache"; do mkdir -p $each && touch $each/a && echo $each; done'

@@ -57,6 +57,8 @@ def event_out(session_event: SessionEvent, uri_of: UriOf) -> outgoing.WireEvent:
         "totalTokens": session_event.total_tokens,
         "timestamp": timestamp(session_event.timestamp),
     }
+    if session_event.parent_tool_id is not None:
+        common["parentToolId"] = session_event.parent_tool_id
     event = session_event.event
     match event:
         case ev.TextDelta() | ev.ThinkingDelta() | ev.Text() | ev.Thinking():
@@ -67,6 +69,8 @@ def event_out(session_event: SessionEvent, uri_of: UriOf) -> outgoing.WireEvent:
             return _tool_event(event, common, uri_of)
         case ev.PermissionRequested() | ev.PermissionResolved() | ev.PermissionDenied():
             return _permission_event(event, common)
+        case ev.LlmError() | ev.Compacted() | ev.PlanChanged() | ev.HookRan() | ev.Steered() | ev.Notice():
+            return _told_event(event, common)
         case _:
             return _turn_event(event, common, uri_of)
 
@@ -128,16 +132,70 @@ def _permission_event(
             }
 
 
+ToldEvent = ev.LlmError | ev.Compacted | ev.PlanChanged | ev.HookRan | ev.Steered | ev.Notice
+
+
+def _told_event(event: ToldEvent, common: outgoing.EventOut) -> outgoing.WireEvent:
+    match event:
+        case ev.LlmError():
+            return _llm_error(event, common)
+        case ev.Compacted():
+            return {
+                **common,
+                "type": event.type,
+                "tokensBefore": event.tokens_before,
+                "tokensAfter": event.tokens_after,
+                "messagesSummarised": event.messages_summarised,
+            }
+        case ev.PlanChanged():
+            entries: list[outgoing.PlanEntryOut] = [
+                {"content": each.content, "status": each.status, "priority": each.priority} for each in event.entries
+            ]
+            return {**common, "type": event.type, "entries": entries}
+        case ev.HookRan():
+            return {
+                **common,
+                "type": event.type,
+                "hookEvent": event.hook_event,
+                "command": event.command,
+                "decision": event.decision,
+                "durationMs": round(event.duration_s * 1000),
+            }
+        case ev.Steered():
+            return {**common, "type": event.type, "content": event.content}
+        case ev.Notice():
+            return {**common, "type": event.type, "content": event.content, "level": event.level}
+
+
+def _llm_error(event: ev.LlmError, common: outgoing.EventOut) -> outgoing.LlmErrorOut:
+    out: outgoing.LlmErrorOut = {
+        **common,
+        "type": event.type,
+        "errorType": event.error_type,
+        "errorMessage": event.error_message,
+        "retryable": event.retryable,
+        "attempt": event.attempt,
+        "willRetry": event.will_retry,
+        "withdrawn": list(event.withdrawn),
+    }
+    if event.retry_in_s is not None:
+        out["retryInSeconds"] = round(event.retry_in_s, 3)
+    if event.fallback_model is not None:
+        out["fallbackModel"] = event.fallback_model
+    return out
+
+
 TurnEvent = (
     ev.TurnQueued
     | ev.TurnStarted
     | ev.UsageReported
-    | ev.LlmError
     | ev.IterationLimitReached
     | ev.TokenLimitReached
     | ev.BudgetLimitReached
-    | ev.Notice
+    | ev.TimeLimitReached
+    | ev.LoopDetected
     | ev.Cancelled
+    | ev.Interrupted
     | ev.Finished
 )
 
@@ -155,22 +213,11 @@ def _turn_event(event: TurnEvent, common: outgoing.EventOut, uri_of: UriOf) -> o
             }
         case ev.UsageReported():
             return {**common, "type": event.type, "usage": usage_out(event.usage)}
-        case ev.LlmError():
-            return {
-                **common,
-                "type": event.type,
-                "errorType": event.error_type,
-                "errorMessage": event.error_message,
-                "retryable": event.retryable,
-                "attempt": event.attempt,
-                "willRetry": event.will_retry,
-                "withdrawn": list(event.withdrawn),
-            }
         case ev.IterationLimitReached() | ev.TokenLimitReached() | ev.BudgetLimitReached():
             return {**common, "type": event.type, "limit": event.limit, "value": event.value}
-        case ev.Notice():
-            return {**common, "type": event.type, "content": event.content, "level": event.level}
-        case ev.Cancelled():
+        case ev.TimeLimitReached() | ev.LoopDetected():
+            return {**common, "type": event.type, "limit": event.limit, "value": event.value}
+        case ev.Cancelled() | ev.Interrupted():
             return {**common, "type": event.type}
         case ev.Finished():
             return {

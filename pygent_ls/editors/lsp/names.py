@@ -45,8 +45,15 @@ EVENTS = (
     "iteration_limit_reached",
     "token_limit_reached",
     "budget_limit_reached",
+    "time_limit_reached",
+    "loop_detected",
+    "compacted",
+    "plan",
+    "hook",
+    "steered",
     "notice",
     "cancelled",
+    "interrupted",
     "finished",
 )
 

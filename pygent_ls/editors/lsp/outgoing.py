@@ -6,8 +6,7 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from pygent_ls.agent.events import StopReason
-from pygent_ls.agent.permissions import Mode
+from pygent_ls.agent.events import PlanPriority, PlanStatus, StopReason
 from pygent_ls.agent.workspace import ChangeKind
 from pygent_ls.errors import ModelErrorType
 
@@ -194,15 +193,64 @@ class LlmErrorOut(EventOut):
     retryable: bool
     attempt: int
     willRetry: bool
+    retryInSeconds: NotRequired[float]
+    fallbackModel: NotRequired[str]
     withdrawn: list[str]
 
 
 class LimitReachedOut(EventOut):
     """A limit of the turn is reached."""
 
-    type: Literal["iteration_limit_reached", "token_limit_reached", "budget_limit_reached"]
+    type: Literal[
+        "iteration_limit_reached",
+        "token_limit_reached",
+        "budget_limit_reached",
+        "time_limit_reached",
+        "loop_detected",
+    ]
     limit: float
     value: float
+
+
+class CompactedOut(EventOut):
+    """The conversation was shortened."""
+
+    type: Literal["compacted"]
+    tokensBefore: int
+    tokensAfter: int
+    messagesSummarised: int
+
+
+class PlanEntryOut(TypedDict):
+    """One thing to do."""
+
+    content: str
+    status: PlanStatus
+    priority: PlanPriority
+
+
+class PlanOut(EventOut):
+    """The whole plan as it is now."""
+
+    type: Literal["plan"]
+    entries: list[PlanEntryOut]
+
+
+class HookOut(EventOut):
+    """A command of the user's was run."""
+
+    type: Literal["hook"]
+    hookEvent: str
+    command: str
+    decision: str
+    durationMs: int
+
+
+class SteeredOut(EventOut):
+    """The user said something while the turn ran."""
+
+    type: Literal["steered"]
+    content: str
 
 
 class NoticeOut(EventOut):
@@ -214,9 +262,9 @@ class NoticeOut(EventOut):
 
 
 class CancelledOut(EventOut):
-    """The turn was cancelled."""
+    """The turn was cancelled, or the daemon died in it."""
 
-    type: Literal["cancelled"]
+    type: Literal["cancelled", "interrupted"]
 
 
 class FinishedOut(EventOut):
@@ -240,6 +288,10 @@ WireEvent = (
     | UsageEventOut
     | LlmErrorOut
     | LimitReachedOut
+    | CompactedOut
+    | PlanOut
+    | HookOut
+    | SteeredOut
     | NoticeOut
     | CancelledOut
     | FinishedOut
@@ -272,81 +324,6 @@ class CancelledTurnOut(TypedDict):
     """The result of `pygent/turn/cancel`."""
 
     cancelled: bool
-
-
-class QueuedTurnOut(TypedDict):
-    """A turn that waits."""
-
-    turnId: str
-    prompt: str
-
-
-class QueueOut(TypedDict):
-    """The result of `pygent/turn/queue`."""
-
-    items: list[QueuedTurnOut]
-
-
-class RemovedOut(TypedDict):
-    """The result of `pygent/turn/dequeue`."""
-
-    removed: bool
-
-
-class ModeOut(TypedDict):
-    """The result of `pygent/permission/setMode`."""
-
-    sessionId: str
-    mode: Mode
-
-
-class RuleOut(TypedDict):
-    """A permission rule."""
-
-    rule: str
-    decision: Literal["allow", "ask", "deny"]
-    origin: str
-    stored: bool
-
-
-class RulesOut(TypedDict):
-    """The result of `pygent/permission/rules`."""
-
-    rules: list[RuleOut]
-
-
-class ForgottenOut(TypedDict):
-    """The result of `pygent/permission/forget`."""
-
-    forgotten: bool
-
-
-class ToolOut(TypedDict):
-    """A tool that the model is offered."""
-
-    name: str
-    description: str
-    risk: Literal["low", "medium", "high"]
-    readOnly: bool
-    schema: dict[str, Any]
-
-
-class ToolsOut(TypedDict):
-    """The result of `pygent/tools/list`."""
-
-    tools: list[ToolOut]
-
-
-class StatusOut(TypedDict):
-    """The result of `pygent/status`."""
-
-    version: str
-    uptimeSeconds: float
-    rssBytes: int
-    sessions: int
-    runningTurns: int
-    model: str
-    modelReady: bool
 
 
 class SessionChangedOut(TypedDict):

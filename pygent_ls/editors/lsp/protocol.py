@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from pygent_ls.editors.lsp import incoming, outgoing, outgoing_checkpoints, outgoing_commands
+from pygent_ls.editors.lsp import incoming, outgoing, outgoing_checkpoints, outgoing_commands, outgoing_lists
 from pygent_ls.editors.lsp.incoming_prompts import PermissionResult, QuestionResult
 from pygent_ls.editors.lsp.incoming_reviews import ReviewResult
 from pygent_ls.editors.lsp.names import PROTOCOL_VERSION
@@ -24,18 +24,18 @@ from pygent_ls.editors.lsp.outgoing_reviews import ReviewCancelledOut, ReviewReq
 REQUESTS: dict[str, tuple[type[incoming.Params], Any]] = {
     "pygent/turn/start": (incoming.TurnStartParams, outgoing.TurnResultOut),
     "pygent/turn/cancel": (incoming.TurnParams, outgoing.CancelledTurnOut),
-    "pygent/turn/queue": (incoming.SessionParams, outgoing.QueueOut),
-    "pygent/turn/dequeue": (incoming.DequeueParams, outgoing.RemovedOut),
+    "pygent/turn/queue": (incoming.SessionParams, outgoing_lists.QueueOut),
+    "pygent/turn/dequeue": (incoming.DequeueParams, outgoing_lists.RemovedOut),
     "pygent/session/new": (incoming.SessionNewParams, outgoing.SessionOut),
-    "pygent/permission/setMode": (incoming.SetModeParams, outgoing.ModeOut),
-    "pygent/permission/rules": (incoming.RulesParams, outgoing.RulesOut),
-    "pygent/permission/forget": (incoming.ForgetParams, outgoing.ForgottenOut),
+    "pygent/permission/setMode": (incoming.SetModeParams, outgoing_lists.ModeOut),
+    "pygent/permission/rules": (incoming.RulesParams, outgoing_lists.RulesOut),
+    "pygent/permission/forget": (incoming.ForgetParams, outgoing_lists.ForgottenOut),
     "pygent/checkpoint/list": (incoming.SessionParams, outgoing_checkpoints.CheckpointsOut),
     "pygent/checkpoint/diff": (incoming.CheckpointParams, outgoing_checkpoints.CheckpointDiffOut),
     "pygent/checkpoint/restore": (incoming.CheckpointRestoreParams, outgoing_checkpoints.RestoredOut),
-    "pygent/tools/list": (incoming.NoParams, outgoing.ToolsOut),
+    "pygent/tools/list": (incoming.NoParams, outgoing_lists.ToolsOut),
     "pygent/commands/list": (incoming.NoParams, outgoing_commands.CommandsOut),
-    "pygent/status": (incoming.NoParams, outgoing.StatusOut),
+    "pygent/status": (incoming.NoParams, outgoing_lists.StatusOut),
 }
 """Each request with its parameters and its result."""
 

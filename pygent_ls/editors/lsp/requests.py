@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
 from pygent_ls import __version__
-from pygent_ls.editors.lsp import incoming, outgoing, outgoing_commands, protocol
+from pygent_ls.editors.lsp import incoming, outgoing, outgoing_commands, outgoing_lists, protocol
 from pygent_ls.editors.lsp.checkpoints import CheckpointRequests
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.convert import session_out
@@ -82,11 +82,11 @@ class Requests:
     def _cancel(self, params: incoming.TurnParams) -> outgoing.CancelledTurnOut:
         return {"cancelled": self._sessions.get(params.session_id).cancel(params.turn_id)}
 
-    def _queue(self, params: incoming.SessionParams) -> outgoing.QueueOut:
+    def _queue(self, params: incoming.SessionParams) -> outgoing_lists.QueueOut:
         waiting = self._sessions.get(params.session_id).waiting
         return {"items": [{"turnId": each.turn_id, "prompt": each.prompt} for each in waiting]}
 
-    def _dequeue(self, params: incoming.DequeueParams) -> outgoing.RemovedOut:
+    def _dequeue(self, params: incoming.DequeueParams) -> outgoing_lists.RemovedOut:
         waiting = self._sessions.get(params.session_id).waiting
         return {"removed": any(each.cancel() for each in waiting if each.turn_id == params.turn_id)}
 
@@ -100,12 +100,12 @@ class Requests:
         wanted = NewSession(working_directory=cwd, model=params.model, mode=params.mode, name=params.name)
         return session_out(self._sessions.new(wanted))
 
-    def _set_mode(self, params: incoming.SetModeParams) -> outgoing.ModeOut:
+    def _set_mode(self, params: incoming.SetModeParams) -> outgoing_lists.ModeOut:
         session = self._sessions.get(params.session_id)
         session.permissions.set_mode(params.mode)
         return {"sessionId": session.id, "mode": params.mode}
 
-    def _rules(self, params: incoming.RulesParams) -> outgoing.RulesOut:
+    def _rules(self, params: incoming.RulesParams) -> outgoing_lists.RulesOut:
         if params.session_id is not None:
             rules = self._sessions.get(params.session_id).permissions.rules()
         else:
@@ -122,13 +122,13 @@ class Requests:
             ]
         }
 
-    def _forget(self, params: incoming.ForgetParams) -> outgoing.ForgottenOut:
+    def _forget(self, params: incoming.ForgetParams) -> outgoing_lists.ForgottenOut:
         forgotten = self._core.forget_rule(params.rule)
         for session in self._sessions.all():
             forgotten = session.permissions.forget(params.rule) or forgotten
         return {"forgotten": forgotten}
 
-    def _tools(self, _: incoming.NoParams) -> outgoing.ToolsOut:
+    def _tools(self, _: incoming.NoParams) -> outgoing_lists.ToolsOut:
         return {
             "tools": [
                 {
@@ -150,7 +150,7 @@ class Requests:
             ]
         }
 
-    def _status(self, _: incoming.NoParams) -> outgoing.StatusOut:
+    def _status(self, _: incoming.NoParams) -> outgoing_lists.StatusOut:
         sessions = self._sessions.all()
         return {
             "version": __version__,

@@ -75,8 +75,15 @@ SAMPLES: tuple[ev.AgentEvent, ...] = (
     ev.IterationLimitReached(limit=5, value=5),
     ev.TokenLimitReached(limit=5, value=7),
     ev.BudgetLimitReached(limit=0.5, value=0.75),
+    ev.TimeLimitReached(limit=1.5, value=1.75),
+    ev.LoopDetected(limit=3, value=3),
+    ev.Compacted(tokens_before=100, tokens_after=10, messages_summarised=8),
+    ev.PlanChanged(entries=(ev.PlanEntry(content="c", status="in_progress", priority="high"),)),
+    ev.HookRan(hook_event="stop", command="./check.sh", decision="", duration_s=0.5),
+    ev.Steered(content="c"),
     ev.Notice(content="c", level="warning"),
     ev.Cancelled(),
+    ev.Interrupted(),
     ev.Finished(stop_reason="end_turn", usage=Usage(), files_changed=(CHANGE,)),
 )
 """One of each."""

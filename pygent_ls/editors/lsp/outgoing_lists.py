@@ -1,0 +1,84 @@
+"""What goes out: lists, and what the daemon says of itself."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from typing_extensions import TypedDict
+
+from pygent_ls.agent.permissions import Mode
+
+
+class QueuedTurnOut(TypedDict):
+    """A turn that waits."""
+
+    turnId: str
+    prompt: str
+
+
+class QueueOut(TypedDict):
+    """The result of `pygent/turn/queue`."""
+
+    items: list[QueuedTurnOut]
+
+
+class RemovedOut(TypedDict):
+    """The result of `pygent/turn/dequeue`."""
+
+    removed: bool
+
+
+class ModeOut(TypedDict):
+    """The result of `pygent/permission/setMode`."""
+
+    sessionId: str
+    mode: Mode
+
+
+class RuleOut(TypedDict):
+    """A permission rule."""
+
+    rule: str
+    decision: Literal["allow", "ask", "deny"]
+    origin: str
+    stored: bool
+
+
+class RulesOut(TypedDict):
+    """The result of `pygent/permission/rules`."""
+
+    rules: list[RuleOut]
+
+
+class ForgottenOut(TypedDict):
+    """The result of `pygent/permission/forget`."""
+
+    forgotten: bool
+
+
+class ToolOut(TypedDict):
+    """A tool that the model is offered."""
+
+    name: str
+    description: str
+    risk: Literal["low", "medium", "high"]
+    readOnly: bool
+    schema: dict[str, Any]
+
+
+class ToolsOut(TypedDict):
+    """The result of `pygent/tools/list`."""
+
+    tools: list[ToolOut]
+
+
+class StatusOut(TypedDict):
+    """The result of `pygent/status`."""
+
+    version: str
+    uptimeSeconds: float
+    rssBytes: int
+    sessions: int
+    runningTurns: int
+    model: str
+    modelReady: bool
