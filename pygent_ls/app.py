@@ -13,6 +13,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pygent_ls.app_values import endpoint_of, limits_of, policy_of
 from pygent_ls.config import Settings
 from pygent_ls.config_layers import Loaded
 from pygent_ls.config_live import NOT_WRONG, LiveSettings, Taken
@@ -23,15 +24,14 @@ from pygent_ls.errors import ModelError, SettingError
 if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.agent.guard import Surroundings
     from pygent_ls.agent.model import Model
-    from pygent_ls.agent.permissions import Mode, Policy
+    from pygent_ls.agent.permissions import Mode
     from pygent_ls.agent.rules import Rule
     from pygent_ls.agent.secret_keeping import Secrets
     from pygent_ls.agent.tool import ToolRegistry
     from pygent_ls.editors.ports import FrontEnd
-    from pygent_ls.llm.litellm_target import Endpoint
     from pygent_ls.sessions.rules import FileRuleStore
     from pygent_ls.sessions.store import SessionDefaults
-    from pygent_ls.sessions.turn_settings import Limits, TurnSettings
+    from pygent_ls.sessions.turn_settings import TurnSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,9 +153,9 @@ class Agent:
         return TurnSettings(
             model=_model_and_reason(taken.loaded)[0],
             mode=settings.mode,
-            limits=_limits(settings),
-            policy=_policy(settings, self.state_folder),
-            endpoint=_endpoint(settings),
+            limits=limits_of(settings),
+            policy=policy_of(settings, self.state_folder),
+            endpoint=endpoint_of(settings),
             make_model=partial(self._make_model, settings),
             make_system_prompt=partial(self._system_prompt, settings),
             renewed=partial(self._renewed, settings),
@@ -222,7 +222,7 @@ class Agent:
             agent="default",
             model=_model_and_reason(self._taken.loaded)[0],
             mode=self._settings.mode,
-            limits=_limits(self._settings),
+            limits=limits_of(self._settings),
         )
 
     def _first_folder(self) -> Path:
@@ -256,7 +256,7 @@ class Agent:
             questioner=self._front_end.questioner,
             editor=self._front_end.editor,
             reviewer=self._front_end.reviewer,
-            permissions=Permissions(mode, self._rules(), _policy(self._settings, self.state_folder)),
+            permissions=Permissions(mode, self._rules(), policy_of(self._settings, self.state_folder)),
             cache=self._cache,
             reads=ReadLog(),
             max_tool_result_chars=self._settings.max_tool_result_chars,
@@ -279,7 +279,7 @@ class Agent:
         from pygent_ls.llm.choose import make_model
 
         try:
-            return make_model(name, _endpoint(settings), self._loader)
+            return make_model(name, endpoint_of(settings), self._loader)
         except SettingError as error:
             raise ModelError(str(error), type="invalid_request") from error
 
@@ -292,44 +292,3 @@ class Agent:
             folders=[str(folder) for folder in self._front_end.workspace.folders],
         )
         return system_prompt(facts, mode=mode, added=settings.system_prompt)
-
-
-def _limits(settings: Settings) -> Limits:
-    from pygent_ls.agent.limits import TurnLimits
-    from pygent_ls.sessions.turn_settings import Limits
-
-    return Limits(
-        turn=TurnLimits(
-            max_iterations=settings.max_iterations,
-            max_tokens=settings.max_tokens,
-            max_budget_usd=settings.max_budget_usd,
-        ),
-        max_output_tokens=settings.max_output_tokens,
-        temperature=settings.temperature,
-        stream_flush_s=settings.stream_flush_ms / 1000,
-    )
-
-
-def _policy(settings: Settings, state: Path) -> Policy:
-    from pygent_ls.agent.permissions import Policy
-    from pygent_ls.agent.refusals import Protected
-
-    own = (state, user_file().parent)
-    folders = dict.fromkeys(path.as_posix() for each in own for path in (each, each.resolve()))
-    return Policy(
-        rules=settings.permissions,
-        may_bypass=settings.allow_bypass,
-        protected=Protected(home=Path.home().as_posix(), folders=tuple(folders)),
-    )
-
-
-def _endpoint(settings: Settings) -> Endpoint:
-    from pygent_ls.llm.litellm_target import Endpoint
-
-    return Endpoint(
-        api_base=settings.api_base or None,
-        api_key_env=settings.api_key_env or None,
-        extra_headers=dict(settings.extra_headers),
-        first_byte_timeout_s=settings.first_byte_timeout_s,
-        idle_timeout_s=settings.stream_idle_timeout_s,
-    )

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TypedDict
 from uuid import uuid4
 
-from pygent_ls.agent.attachments import EditorPart, PromptPart, render
+from pygent_ls.agent.attachments import render
 from pygent_ls.agent.events import AgentEvent, Cancelled, Finished, Stamped, StopReason, TurnQueued, TurnStarted
-from pygent_ls.agent.guard import Surroundings
 from pygent_ls.agent.limits import TurnLimits
 from pygent_ls.agent.loop import Turn, TurnResult, TurnSpec
 from pygent_ls.agent.messages import Message, Usage, now
@@ -23,54 +22,9 @@ from pygent_ls.sessions.checkpoints import Checkpoint, Checkpoints, FileDiff
 from pygent_ls.sessions.mentions import expanded
 from pygent_ls.sessions.past import checkpoint_failed
 from pygent_ls.sessions.rewind import Restored, Wanted, go_back, last_turn
-from pygent_ls.sessions.slash_commands import CommandTurn, SlashCommand, UnknownCommandError, command_in
+from pygent_ls.sessions.slash_commands import CommandTurn
 from pygent_ls.sessions.stream import EventStream, Subscriber
-from pygent_ls.sessions.turn_settings import Limits, TakeSettings
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnRequest:
-    """What a front end asks for; None means the session's own."""
-
-    parts: tuple[PromptPart, ...]
-    model: str | None = None
-    mode: Mode | None = None
-    max_iterations: int | None = None
-    max_tokens: int | None = None
-    max_budget_usd: float | None = None
-
-    @property
-    def prompt(self) -> str:
-        """The user's words, without attachments."""
-        return "".join(part for part in self.parts if isinstance(part, str))
-
-    @property
-    def command(self) -> SlashCommand | UnknownCommandError | None:
-        """The command that the prompt is; None where a model is to read it."""
-        said = [part for part in self.parts if not isinstance(part, EditorPart)]
-        return command_in(self.prompt) if all(isinstance(part, str) for part in said) else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionParts:
-    """What a session is made of."""
-
-    id: str
-    name: str
-    working_directory: Path
-    agent: str
-    model: str
-    surroundings: Surroundings
-    limits: Limits
-    make_model: Callable[[str], Model]
-    """Raises `ModelError` for a name that no provider takes."""
-    make_system_prompt: Callable[[Mode], str]
-    on_change: Callable[[str, str], None]
-    """Told (session id, what) when a turn starts or ends."""
-    take_settings: TakeSettings | None = None
-    """Called when a turn begins; None where the parts stay as they are."""
-    has_own_model: bool = True
-    """Whether `model` was chosen for this session, else it is the settings'."""
+from pygent_ls.sessions.turns import RunningTurn, SessionParts, TurnRequest
 
 
 class _Beginning(TypedDict):
@@ -80,37 +34,6 @@ class _Beginning(TypedDict):
     model: str
     mode: Mode
     agent: str
-
-
-class RunningTurn:
-    """A turn that waits or runs. Its session owns the task and awaits it when it closes."""
-
-    def __init__(self, turn_id: str, request: TurnRequest, subscriber: Subscriber) -> None:
-        self.turn_id = turn_id
-        self.request = request
-        self.subscriber = subscriber
-        self.cancel_requested = False
-        self.prompt = ""
-        """As it may be shown to anyone; empty until the turn runs, or waits."""
-        self.turn: Turn | CommandTurn | None = None
-        self.task: asyncio.Task[TurnResult] | None = None
-        self._interruptible = False
-
-    def cancel(self) -> bool:
-        """Stop the turn; it still returns its result. False when it is over, or too late."""
-        if self.task is None or self.task.done() or (self.turn and self.turn.closing):
-            return False
-        if not self.cancel_requested:
-            self.cancel_requested = True
-            if self._interruptible:
-                self.task.cancel()
-        return True
-
-    def begin(self) -> None:
-        """The task runs now: from here on a cancel reaches it as an exception. Raises one that came before."""
-        self._interruptible = True
-        if self.cancel_requested:
-            raise asyncio.CancelledError
 
 
 class Session:

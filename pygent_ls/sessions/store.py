@@ -14,8 +14,9 @@ from pygent_ls.agent.permissions import Mode
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.checkpoints import Checkpoint
 from pygent_ls.sessions.past import PastSession, PastSessions
-from pygent_ls.sessions.session import Session, SessionParts
+from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.turn_settings import Limits, TakeSettings
+from pygent_ls.sessions.turns import SessionParts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

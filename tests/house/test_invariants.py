@@ -26,10 +26,10 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
     "detect_secrets": ("workspace/secret_detectors.py",),
     "copier": ("workspace/copier_child.py",),
     "yaml": ("workspace/questions.py",),
-    "pygent_ls.config": ("cli.py", "app.py", "doctor.py", "config"),
+    "pygent_ls.config": ("cli.py", "app", "doctor.py", "config"),
     "pygent_ls.config_page": ("cli.py", "config"),
-    "pygent_ls.config_sources": ("cli.py", "app.py", "doctor.py", "config"),
-    "pygent_ls.log": ("cli.py", "app.py", "doctor.py", "config"),
+    "pygent_ls.config_sources": ("cli.py", "app", "doctor.py", "config"),
+    "pygent_ls.log": ("cli.py", "app", "doctor.py", "config"),
 }
 """Who alone may import what, as the beginnings of paths in the package."""
 

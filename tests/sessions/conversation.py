@@ -15,8 +15,9 @@ from pygent_ls.agent.secrets import Redactor
 from pygent_ls.agent.tool import Tool
 from pygent_ls.errors import ModelError
 from pygent_ls.sessions.checkpoints import Checkpoints
-from pygent_ls.sessions.session import RunningTurn, Session, SessionParts, TurnRequest
+from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.turn_settings import Limits
+from pygent_ls.sessions.turns import RunningTurn, SessionParts, TurnRequest
 from pygent_ls.workspace.disk import DiskWorkspace
 from tests.fakes import FOLDER, FakeApprover, FakeModel, Rig, Step, bounded, make_rig
 from tests.sessions.subscribers import Reader

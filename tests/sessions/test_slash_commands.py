@@ -8,8 +8,8 @@ import pytest
 
 from pygent_ls.agent.attachments import FilePart
 from pygent_ls.agent.events import Finished, Text, TurnStarted
-from pygent_ls.sessions.session import TurnRequest
 from pygent_ls.sessions.slash_commands import COMMANDS, SlashCommand, UnknownCommandError, command_in
+from pygent_ls.sessions.turns import TurnRequest
 from tests.agent.abilities import edit_file
 from tests.fakes import Call, Gate, Step, say
 from tests.sessions.conversation import Conversation, conversation

@@ -10,8 +10,8 @@ from pygent_ls.agent.guard import Surroundings
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.errors import ModelError, SessionError
-from pygent_ls.sessions.session import TurnRequest
 from pygent_ls.sessions.store import NewSession, SessionDefaults, Sessions
+from pygent_ls.sessions.turns import TurnRequest
 from tests.fakes import FOLDER, FakeModel, Gate, bounded, make_rig
 from tests.sessions.conversation import LIMITS
 from tests.sessions.subscribers import Reader

@@ -11,9 +11,9 @@ from pygent_ls.agent.limits import TurnLimits
 from pygent_ls.agent.permissions import Mode, Policy
 from pygent_ls.agent.rules import Rule
 from pygent_ls.errors import ModelError
-from pygent_ls.sessions.session import TurnRequest
 from pygent_ls.sessions.store import NewSession, SessionDefaults, Sessions
 from pygent_ls.sessions.turn_settings import Limits, TurnSettings
+from pygent_ls.sessions.turns import TurnRequest
 from tests.fakes import FOLDER, FakeModel, Gate, bounded, make_rig, say
 from tests.sessions.conversation import LIMITS
 from tests.sessions.subscribers import Reader

@@ -33,8 +33,9 @@ from pygent_ls.editors.lsp.turns import Turns
 from pygent_ls.editors.lsp.uris import path_of
 from pygent_ls.editors.ports import Core
 from pygent_ls.errors import ModelError, SessionError
-from pygent_ls.sessions.session import RunningTurn, Session, TurnRequest
+from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.store import NewSession
+from pygent_ls.sessions.turns import RunningTurn, TurnRequest
 
 SHOWN_LINES = 8
 """Of an answer, in a message box: what fits without scrolling."""

@@ -12,8 +12,9 @@ from pygent_ls.editors.lsp import incoming, outgoing
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.convert import BadUriError, prompt_parts, turn_result
 from pygent_ls.editors.lsp.progress import Token, TurnProgress
-from pygent_ls.sessions.session import RunningTurn, Session, TurnRequest
+from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.store import NewSession, Sessions
+from pygent_ls.sessions.turns import RunningTurn, TurnRequest
 
 REQUEST_CANCELLED = -32800
 

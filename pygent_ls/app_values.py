@@ -1,0 +1,58 @@
+"""What the settings mean to the rooms: each function makes one room's values of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pygent_ls.config import Settings
+from pygent_ls.config_sources import user_file
+
+if TYPE_CHECKING:
+    from pygent_ls.agent.permissions import Policy
+    from pygent_ls.llm.litellm_target import Endpoint
+    from pygent_ls.sessions.turn_settings import Limits
+
+
+def limits_of(settings: Settings) -> Limits:
+    """What bounds a turn."""
+    from pygent_ls.agent.limits import TurnLimits
+    from pygent_ls.sessions.turn_settings import Limits
+
+    return Limits(
+        turn=TurnLimits(
+            max_iterations=settings.max_iterations,
+            max_tokens=settings.max_tokens,
+            max_budget_usd=settings.max_budget_usd,
+        ),
+        max_output_tokens=settings.max_output_tokens,
+        temperature=settings.temperature,
+        stream_flush_s=settings.stream_flush_ms / 1000,
+    )
+
+
+def policy_of(settings: Settings, state: Path) -> Policy:
+    """What the user and the workspace say about permissions; `state` is the daemon's own folder."""
+    from pygent_ls.agent.permissions import Policy
+    from pygent_ls.agent.refusals import Protected
+
+    own = (state, user_file().parent)
+    folders = dict.fromkeys(path.as_posix() for each in own for path in (each, each.resolve()))
+    return Policy(
+        rules=settings.permissions,
+        may_bypass=settings.allow_bypass,
+        protected=Protected(home=Path.home().as_posix(), folders=tuple(folders)),
+    )
+
+
+def endpoint_of(settings: Settings) -> Endpoint:
+    """How the provider is reached."""
+    from pygent_ls.llm.litellm_target import Endpoint
+
+    return Endpoint(
+        api_base=settings.api_base or None,
+        api_key_env=settings.api_key_env or None,
+        extra_headers=dict(settings.extra_headers),
+        first_byte_timeout_s=settings.first_byte_timeout_s,
+        idle_timeout_s=settings.stream_idle_timeout_s,
+    )

@@ -1,0 +1,1 @@
+"""What users add: hooks, instructions, commands of their own. Knows no editor and no provider."""
