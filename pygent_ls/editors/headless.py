@@ -16,8 +16,8 @@ from typing import TextIO
 from pygent_ls.agent.approver import PermissionRequest
 from pygent_ls.agent.asker import NobodyToAsk, Questioner
 from pygent_ls.agent.events import StopReason
-from pygent_ls.agent.loop import TurnResult
 from pygent_ls.agent.tool import visible
+from pygent_ls.agent.turn import TurnResult
 from pygent_ls.editors.ports import Blueprint, Core, FrontEnd, TrustQuestion
 from pygent_ls.editors.terminal_approver import (
     AllowingApprover,

@@ -13,10 +13,11 @@ from uuid import uuid4
 from pygent_ls.agent.attachments import render
 from pygent_ls.agent.events import AgentEvent, Cancelled, Finished, Stamped, StopReason, TurnQueued, TurnStarted
 from pygent_ls.agent.limits import TurnLimits
-from pygent_ls.agent.loop import Turn, TurnResult, TurnSpec
+from pygent_ls.agent.loop import Turn
 from pygent_ls.agent.messages import Message, Usage, now
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode
+from pygent_ls.agent.turn import TurnResult, TurnSpec
 from pygent_ls.errors import SessionError, SnapshotError
 from pygent_ls.sessions.checkpoints import Checkpoint, Checkpoints, FileDiff
 from pygent_ls.sessions.mentions import expanded

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from pygent_ls.agent.events import AgentEvent, Finished, StopReason, Text, TextDelta, TurnStarted
-from pygent_ls.agent.loop import TurnResult
 from pygent_ls.agent.messages import Usage
+from pygent_ls.agent.turn import TurnResult
 from pygent_ls.errors import ModelError, SessionError
 from pygent_ls.sessions.checkpoints import Checkpoint, FileDiff
 from pygent_ls.sessions.rewind import Restored

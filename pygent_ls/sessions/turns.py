@@ -9,9 +9,10 @@ from pathlib import Path
 
 from pygent_ls.agent.attachments import EditorPart, PromptPart
 from pygent_ls.agent.guard import Surroundings
-from pygent_ls.agent.loop import Turn, TurnResult
+from pygent_ls.agent.loop import Turn
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode
+from pygent_ls.agent.turn import TurnResult
 from pygent_ls.sessions.slash_commands import CommandTurn, SlashCommand, UnknownCommandError, command_in
 from pygent_ls.sessions.stream import Subscriber
 from pygent_ls.sessions.turn_settings import Limits, TakeSettings

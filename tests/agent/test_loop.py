@@ -27,9 +27,10 @@ from pygent_ls.agent.events import (
     UsageReported,
 )
 from pygent_ls.agent.limits import TurnLimits
-from pygent_ls.agent.loop import CANCELLED_RESULT, LIMIT_RESULT, TurnResult
 from pygent_ls.agent.messages import Message, TextBlock, ThinkingBlock, ToolResultBlock, Usage, user_message
 from pygent_ls.agent.model import FinishChunk, TextChunk, ThinkingChunk, ToolCallChunk, UsageChunk
+from pygent_ls.agent.tool_calls import CANCELLED_RESULT, LIMIT_RESULT
+from pygent_ls.agent.turn import TurnResult
 from pygent_ls.errors import ModelError
 from tests.agent.abilities import FILE_TOOLS, place, raising, saying, waiting
 from tests.agent.turns import cancel_turn, check_history, new_turn, run_turn

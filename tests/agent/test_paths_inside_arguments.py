@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pygent_ls.agent.batches import split_into_batches
+from pygent_ls.agent.batches import PlannedCall, split_into_batches
 from pygent_ls.agent.events import ToolCall, ToolResult
 from pygent_ls.agent.guard import ToolGuard
-from pygent_ls.agent.loop import PlannedCall
 from pygent_ls.agent.messages import ToolUseBlock
 from pygent_ls.agent.permissions import Rule
 from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, tool

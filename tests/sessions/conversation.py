@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pygent_ls.agent.limits import TurnLimits
-from pygent_ls.agent.loop import TurnResult
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.secret_keeping import Secrets
 from pygent_ls.agent.secrets import Redactor
 from pygent_ls.agent.tool import Tool
+from pygent_ls.agent.turn import TurnResult
 from pygent_ls.errors import ModelError
 from pygent_ls.sessions.checkpoints import Checkpoints
 from pygent_ls.sessions.session import Session

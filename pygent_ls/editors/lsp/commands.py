@@ -10,8 +10,8 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
 from pygent_ls.agent.attachments import PromptPart
-from pygent_ls.agent.loop import TurnResult
 from pygent_ls.agent.permissions import Mode
+from pygent_ls.agent.turn import TurnResult
 from pygent_ls.editors.lsp import outgoing, outgoing_checkpoints
 from pygent_ls.editors.lsp.actions import (
     SELECTION_PROMPTS,

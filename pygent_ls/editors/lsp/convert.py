@@ -18,8 +18,8 @@ from pygent_ls.agent.attachments import (
     SelectionPart,
 )
 from pygent_ls.agent.editor_state import Severity
-from pygent_ls.agent.loop import TurnResult
 from pygent_ls.agent.messages import ImageBlock, Usage
+from pygent_ls.agent.turn import TurnResult
 from pygent_ls.agent.workspace import FileChange
 from pygent_ls.editors.lsp import incoming, outgoing
 from pygent_ls.editors.lsp.uris import path_of

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from pygent_ls.agent import events as ev
-from pygent_ls.agent.loop import TurnResult
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.tool import ToolRisk
+from pygent_ls.agent.turn import TurnResult
 from pygent_ls.agent.workspace import FileChange
 from pygent_ls.editors.lsp import names, outgoing
 from pygent_ls.editors.lsp.convert import event_out, prompt_parts, timestamp, turn_result

@@ -1,0 +1,125 @@
+"""The tool calls of one answer: described, run in batches, and each answered once in the history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pygent_ls.agent.batches import PlannedCall, run_batches
+from pygent_ls.agent.events import Location, ToolCall, ToolResult
+from pygent_ls.agent.guard import Surroundings, ToolGuard
+from pygent_ls.agent.messages import ToolResultBlock, ToolUseBlock, user_message
+from pygent_ls.agent.tool import Tool, ToolRisk, path_arguments
+from pygent_ls.agent.turn import TurnState
+from pygent_ls.agent.workspace import FileChange
+from pygent_ls.errors import ToolError
+
+CANCELLED_RESULT = (
+    "Cancelled: the turn was stopped before this call was finished. What it had done by then stands, so look before "
+    "you rely on it."
+)
+
+LIMIT_RESULT = "Not run: the turn reached its limit before this call."
+
+
+@dataclass(kw_only=True)
+class ToolCalls:
+    """The tool calls of one turn. Whatever happens, each call has exactly one result in the history afterwards."""
+
+    state: TurnState
+    _announced: set[str] = field(default_factory=set[str])
+
+    def __post_init__(self) -> None:
+        state = self.state
+        self._guard = ToolGuard(around=state.around, turn_id=state.spec.turn_id, emit=state.emit)
+
+    @property
+    def files_changed(self) -> tuple[FileChange, ...]:
+        """What the calls so far changed."""
+        return tuple(self._guard.files_changed.values())
+
+    async def run(self, calls: Sequence[ToolUseBlock]) -> None:
+        """Run all calls of an answer, and append their results to the history."""
+        try:
+            await self._announce(calls)
+            await run_batches([planned(call, self.state.around) for call in calls], self._guard.run)
+        finally:  # providers reject a history with an unanswered call
+            await self._answer_all(calls, CANCELLED_RESULT)
+
+    async def refuse(self, calls: Sequence[ToolUseBlock]) -> None:
+        """Run none of the calls, and say so in the history."""
+        try:
+            await self._announce(calls)
+        finally:
+            await self._answer_all(calls, LIMIT_RESULT)
+
+    async def _announce(self, calls: Sequence[ToolUseBlock]) -> None:
+        for call in calls:
+            self._announced.add(call.id)
+            await self.state.emit(tool_call(call, self.state.around))
+
+    async def _answer_all(self, calls: Sequence[ToolUseBlock], otherwise: str) -> None:
+        """Append every call's result to the history; `otherwise` for a call that has none."""
+        results = self._guard.results
+        missing = {
+            call.id: ToolResultBlock(tool_use_id=call.id, content=otherwise, is_error=True, from_outside=False)
+            for call in calls
+            if call.id not in results
+        }
+        answered = tuple(results.get(call.id) or missing[call.id] for call in calls)
+        remarks = tuple(self._guard.remarks_on(calls))
+        self.state.keep(user_message((*answered, *remarks), turn_id=self.state.spec.turn_id))
+        for call in calls:
+            if call.id in missing and call.id in self._announced:
+                await self.state.emit(not_run(call, otherwise))
+
+
+def tool_call(call: ToolUseBlock, around: Surroundings) -> ToolCall:
+    """The event that tells of a call, before permission is asked for."""
+    tool = around.tools.get(call.name)
+    return ToolCall(
+        tool_id=call.id,
+        tool_name=call.name,
+        input=call.input,
+        title=tool.title_for(call.input) if tool else call.name,
+        kind=tool.kind if tool else "other",
+        risk=tool.risk if tool else ToolRisk.LOW,
+        read_only=tool.read_only if tool else False,
+        locations=tuple(Location(path=path) for path in _paths(call, tool, around)),
+    )
+
+
+def planned(call: ToolUseBlock, around: Surroundings) -> PlannedCall:
+    """The call with what decides whether it may run beside others; a tool that nobody knows does nothing."""
+    tool = around.tools.get(call.name)
+    return PlannedCall(
+        call=call,
+        read_only=tool.read_only if tool else True,
+        paths=tuple(path.as_posix() for path in _paths(call, tool, around)),
+    )
+
+
+def not_run(call: ToolUseBlock, content: str) -> ToolResult:
+    """The event that ends a call which was told of and has no result of its own."""
+    return ToolResult(
+        tool_id=call.id,
+        tool_name=call.name,
+        content=content,
+        is_error=True,
+        cached=False,
+        truncated=False,
+        duration_s=0.0,
+    )
+
+
+def _paths(call: ToolUseBlock, tool: Tool | None, around: Surroundings) -> list[Path]:
+    """The places that the arguments name; what leads outside is left out here, and refused when it runs."""
+    follow = tool is None or tool.kind not in ("delete", "move")
+    found: list[Path] = []
+    for path in tool.paths_in(call.input) if tool else path_arguments(call.input):
+        try:
+            found.append(around.workspace.resolve(path, follow=follow))
+        except ToolError:
+            continue
+    return found
