@@ -17,14 +17,9 @@ from pydantic import AfterValidator, BaseModel, Field
 from pydantic.fields import FieldInfo
 
 from pygent_ls.agent.rules import Rule
-from pygent_ls.config_tables import STRICT, Edits
+from pygent_ls.config_entries import AgentTable, CliModel, Hook, Mode, ModelTable, Words, dumped
+from pygent_ls.config_tables import MOST, STRICT, Compaction, Context, Edits, Retry
 from pygent_ls.log import MASK, redacted
-
-Mode = Literal["default", "accept_edits", "plan", "trust", "bypass"]
-"""The core's permission modes, spelled again (a test compares them): its module costs the start too much."""
-
-MOST = 1_000_000_000
-"""No count is set higher than that: beyond it nothing differs, and the number could not be written out."""
 
 MAX_SHOWN_CHARS = 80
 """A value longer than a line of a terminal is cut where it is shown."""
@@ -61,10 +56,15 @@ class Settings(BaseModel):
     model: str = Field(
         default="",
         description=(
-            "The model: any litellm string (`anthropic/…`, `openai/…`, `ollama_chat/…`), `scripted:FILE` or "
-            "`offline/rules`. Empty: by the first provider key found in the environment, else `offline/rules`; "
-            "`pygent-ls doctor` says which."
+            "The model: any litellm string (`anthropic/…`, `openai/…`, `ollama_chat/…`), `cli:NAME` for a program, "
+            "`scripted:FILE` or `offline/rules`. Empty: by the first provider key found in the environment, else "
+            "`offline/rules`; `pygent-ls doctor` says which."
         ),
+    )
+    fallback_models: Words = Field(
+        default=(),
+        description="Models that are tried in this order when the model fails and trying again did not help.",
+        json_schema_extra={"expected": "a list of models"},
     )
     api_base: Annotated[str, AfterValidator(_address)] = Field(
         default="",
@@ -83,13 +83,23 @@ class Settings(BaseModel):
     max_budget_usd: float = Field(
         default=0.0, ge=0, le=MOST, description="Dollars that a turn may cost; 0 is no limit."
     )
+    max_turn_seconds: float = Field(
+        default=0.0, ge=0, le=MOST, description="Seconds that a turn may take; 0 is no limit."
+    )
     max_output_tokens: int = Field(
         default=16384, ge=1, le=MOST, description="Tokens that the answer of one model call may have."
+    )
+    max_thinking_tokens: int = Field(
+        default=0, ge=0, le=MOST, description="Tokens that a model may think before it answers; 0 asks for no thinking."
     )
     temperature: float = Field(
         default=1.0, ge=0, le=2, description="How freely the model chooses its words; 0 is the least."
     )
     system_prompt: str = Field(default="", description="Added to the system prompt that every model call begins with.")
+    system_prompt_file: str = Field(
+        default="", description="A file whose text replaces the system prompt that is put together otherwise."
+    )
+    agent: str = Field(default="default", min_length=1, description="The agent that a new session begins with.")
     mode: Mode = Field(
         default="default",
         description=(
@@ -150,6 +160,23 @@ class Settings(BaseModel):
             "the model writes gets the values back."
         ),
     )
+    text_tool_calls: Literal["auto", "on", "off"] = Field(
+        default="auto",
+        description=(
+            "Whether tools are offered and called as text: `auto` where the model is known to have no calls of its "
+            "own, `on` always, `off` never."
+        ),
+    )
+    additional_dirs: Words = Field(
+        default=(),
+        description="Folders beside the workspace's that tools may use.",
+        json_schema_extra={"expected": "a list of folders"},
+    )
+    disallowed_tools: Words = Field(
+        default=(),
+        description="Tools that no model is offered, names or globs; the lists of all layers count together.",
+        json_schema_extra={"expected": "a list of tools"},
+    )
     max_tool_result_chars: int = Field(
         default=40_000, ge=1, le=MOST, description="Characters of one tool's result that the model reads at most."
     )
@@ -166,7 +193,40 @@ class Settings(BaseModel):
         description="HTTP headers sent to the provider with every model call. They are never shown.",
         json_schema_extra={"expected": "a table of header names and their text"},
     )
+    betas: Words = Field(
+        default=(),
+        description="Names of a provider's features in trial, sent with every call of its models.",
+        json_schema_extra={"expected": "a list of names"},
+    )
+    hooks: tuple[Hook, ...] = Field(
+        default_factory=tuple[Hook, ...],
+        description="Commands of your own that are run when something happens; `docs/hooks.md` has them all.",
+        json_schema_extra={"expected": "a list of tables: [[hooks]]"},
+    )
+    agents: dict[str, AgentTable] = Field(
+        default_factory=dict[str, AgentTable],
+        description="Variants of the agent by name: `[agents.NAME]`.",
+        json_schema_extra={"expected": "a table of tables: [agents.NAME]"},
+    )
+    cli_models: dict[str, CliModel] = Field(
+        default_factory=dict[str, CliModel],
+        description="Programs that are models: `[cli_models.NAME]` for the model `cli:NAME`.",
+        json_schema_extra={"expected": "a table of tables: [cli_models.NAME]"},
+    )
+    models: dict[str, ModelTable] = Field(
+        default_factory=dict[str, ModelTable],
+        description='Prices and windows of models that are not known, or known wrongly: `[models."openai/my-model"]`.',
+        json_schema_extra={"expected": 'a table of tables: [models."NAME"]'},
+    )
+    aliases: dict[str, str] = Field(
+        default_factory=dict[str, str],
+        description='Names of your own for commands: `fix = "/agent review"`.',
+        json_schema_extra={"expected": "a table of names and commands"},
+    )
     edits: Edits = Edits()
+    context: Context = Context()
+    compaction: Compaction = Compaction()
+    retry: Retry = Retry()
 
 
 def _groups() -> Iterator[tuple[str, type[BaseModel]]]:
@@ -199,24 +259,8 @@ SECRET: frozenset[str] = frozenset({"extra_headers"})
 
 NOT_YET = frozenset(
     {
-        "fallback_models",
-        "max_turn_seconds",
-        "max_thinking_tokens",
-        "system_prompt_file",
-        "agent",
-        "text_tool_calls",
-        "additional_dirs",
         "persist_sessions",
-        "betas",
-        "context",
-        "compaction",
-        "retry",
-        "hooks",
         "mcp_servers",
-        "agents",
-        "cli_models",
-        "models",
-        "aliases",
     }
 )
 """Settings that have their names already and that nothing reads in this version: they are said, and harm nothing."""
@@ -257,10 +301,14 @@ def shown(key: str, value: object) -> str:
     if key == "permissions" and isinstance(value, tuple):
         return one_line(", ".join(f"{rule.decision} {rule.text}" for rule in cast("tuple[Rule, ...]", value)))
     try:
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=_as_json)
     except (ValueError, RecursionError):  # a number of 5,000 digits; lists a thousand deep
         return "(too long to show)"
     return one_line(text)
+
+
+def _as_json(value: object) -> object:
+    return dumped(value) if isinstance(value, BaseModel) else str(value)
 
 
 def one_line(text: str, most_chars: int = MAX_SHOWN_CHARS) -> str:

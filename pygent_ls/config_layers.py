@@ -75,9 +75,8 @@ class Loaded:
 
 def load(layers: Sequence[Layer]) -> Loaded:
     """Lay the layers over the defaults, weakest first; each key of each is judged alone, so nothing is raised."""
-    from pygent_ls.config_rules import rules_of
+    from pygent_ls.config_gathering import GATHERED
 
-    gathered = {"permissions": rules_of}  # what counts from all layers together
     defaults = Settings()
     values: dict[str, Any] = {key: value_of(defaults, key) for key in NAMES}
     origins = dict.fromkeys(NAMES, "default")
@@ -86,11 +85,11 @@ def load(layers: Sequence[Layer]) -> Loaded:
         problems += layer.problems
         problems += [_unknown(layer, key, raw) for key, raw in layer.unknown.items()]
         for key, raw in layer.values.items():
-            if key in gathered:
-                found, wrong = gathered[key](layer, raw)
-                values[key] = (*values[key], *found)
+            if key in GATHERED:
+                found, wrong = GATHERED[key](layer, raw, values[key])
                 problems += wrong
-                origins[key] = layer.origin(key) if found else origins[key]
+                origins[key] = layer.origin(key) if found != values[key] else origins[key]
+                values[key] = found
                 continue
             judged = _bypassing(layer, key, raw, layers) or _judged(layer, key, raw, values[key])
             if isinstance(judged, SettingProblem):
@@ -133,8 +132,8 @@ def _bypassing(layer: Layer, key: str, raw: object, layers: Sequence[Layer]) -> 
 
 
 _MAY_ONLY = (
-    "lower a limit of turns (max_iterations, max_tokens, max_budget_usd), add permissions.ask and permissions.deny, "
-    'set mode to "plan", sandbox to "require", or redact_secrets to true'
+    "lower a limit of turns (max_iterations, max_tokens, max_budget_usd, max_turn_seconds), add permissions.ask, "
+    'permissions.deny and disallowed_tools, set mode to "plan", sandbox to "require", or redact_secrets to true'
 )
 
 
@@ -142,7 +141,7 @@ def _tightens(key: str, value: object, weaker: object) -> bool:
     match key, value, weaker:
         case ("mode", "plan", _) | ("sandbox", "require", _) | ("redact_secrets", True, _):
             return True
-        case "max_iterations" | "max_tokens" | "max_budget_usd", int() | float(), int() | float():
+        case "max_iterations" | "max_tokens" | "max_budget_usd" | "max_turn_seconds", int() | float(), int() | float():
             return value != 0 and (weaker == 0 or value <= weaker)
         case _:
             return False

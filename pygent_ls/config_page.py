@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
 from pygent_ls.config import FIELDS, NAMES, expected
+from pygent_ls.config_entries import TABLES, Hook
 from pygent_ls.config_sources import as_variable, camel_case
 
 _HEAD = """\
@@ -23,15 +27,18 @@ Each layer overrides those above it:
 2. your file: `config.toml` in the `pygent-ls` folder of your configuration folder; on Linux
    `$XDG_CONFIG_HOME/pygent-ls/config.toml`, else `~/.config/pygent-ls/config.toml`
 3. the workspace's file: `.pygent/config.toml` in the (first) workspace folder. It came with the code, so at once it
-   may only tighten: lower `max_iterations`, `max_tokens` and `max_budget_usd`, set `mode = "plan"`,
-   `sandbox = "require"` or `redact_secrets = true`, or add to `permissions.ask` and `permissions.deny`. Anything else
-   in it counts once you trust it; see below.
+   may only tighten: lower `max_iterations`, `max_tokens`, `max_budget_usd` and `max_turn_seconds`, set
+   `mode = "plan"`, `sandbox = "require"` or `redact_secrets = true`, or add to `permissions.ask`, `permissions.deny`
+   and `disallowed_tools`. Anything else in it counts once you trust it; see below.
 4. the environment: `PYGENT_` and the name in capitals. An empty variable counts as not set; a table is written as a
    JSON object.
 5. the editor: `initializationOptions.pygent`, then the section `pygent` of its configuration
    (`workspace/configuration`, `workspace/didChangeConfiguration`); names in camelCase
 6. the command line
 7. the session's own
+
+What there may be many of adds up: rules, hooks, agents, `cli_models`, `models`, `aliases` and `disallowed_tools` of all
+layers count together, and of two with one name the stronger layer's stands, whole.
 
 A value that is wrong does not count, and nor does a name that is no setting. Nothing else is lost by either: the rest
 of the layer does count, and the daemon starts. Files are read again when a turn begins, and a change of the editor's
@@ -98,6 +105,7 @@ def configuration_page() -> str:
 def _section(name: str) -> str:
     info = FIELDS[name]
     default: object = info.get_default(call_default_factory=True, validated_data={})
+    table = Hook if name == "hooks" else TABLES.get(name)
     return f"""\
 ### `{name}`
 
@@ -106,4 +114,15 @@ def _section(name: str) -> str:
 - takes {expected(name)}
 - default: `{json.dumps(default)}`
 - environment: `{as_variable(name)}`; editor: `{camel_case(name)}`
-"""
+{_entries(table) if table else ""}"""
+
+
+def _entries(table: type[BaseModel]) -> str:
+    lines = [f"  - `{name}`: {info.description}{_default(info)}" for name, info in table.model_fields.items()]
+    return "\n".join(["- each has:", *lines, ""])
+
+
+def _default(info: FieldInfo) -> str:
+    if info.is_required():
+        return " It must be given."
+    return f" Default: `{json.dumps(info.default)}`." if info.default not in (None, "", ()) else ""

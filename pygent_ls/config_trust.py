@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from pygent_ls.agent.rules import Rule
 from pygent_ls.config import one_line
+from pygent_ls.config_gathering import GATHERED
 from pygent_ls.config_layers import SettingProblem
 from pygent_ls.config_sources import WORKSPACE_FILE
 from pygent_ls.errors import SettingError, ToolError
@@ -39,6 +40,14 @@ _WORDS: Mapping[str, str] = {
     "permissions": "allow without asking you: {}",
     "sandbox": "set the sandbox to {}",
     "sandbox_network": "set the network of the sandbox to {}",
+    "system_prompt_file": "replace the system prompt by the file {}",
+    "additional_dirs": "let tools read and write in {}",
+    "fallback_models": "use these models when the first one fails: {}",
+    "hooks": "run a command of its own: {}",
+    "agents": "add the agent {}",
+    "cli_models": "run a program as a model: {}",
+    "models": "take prices and windows of models from it: {}",
+    "aliases": "give commands names of its own: {}",
 }
 """What a setting would do, in words; the others are named with their value."""
 
@@ -63,7 +72,8 @@ def wishes_of(problems: Iterable[SettingProblem]) -> tuple[Wish, ...]:
 
 def _wish(problem: SettingProblem) -> Wish:
     value = problem.wanted
-    name = problem.key.partition(".")[0] if isinstance(value, Rule) else problem.key
+    group, _, entry = problem.key.partition(".")
+    name = group.partition("[")[0] if isinstance(value, Rule) or group.partition("[")[0] in GATHERED else problem.key
     match value:
         case Rule():
             kept: object = value.text
@@ -71,6 +81,7 @@ def _wish(problem: SettingProblem) -> Wish:
             kept = value
     shown = ", ".join(cast("Mapping[str, str]", kept)) if name == "extra_headers" else kept
     text = shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False, default=str)
+    text = f"{entry}: {text}" if name in GATHERED and entry and not isinstance(value, Rule) else text
     words = _WORDS[name].format(_cut(text)) if name in _WORDS else f"set {name} = {_cut(text)}"
     return Wish(source=WORKSPACE_FILE.as_posix(), key=problem.key, value=kept, words=words)
 

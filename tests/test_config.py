@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from pygent_ls.agent import permissions
 from pygent_ls.config import NAMES, NOT_YET, Mode, Settings, shown
+from pygent_ls.config_entries import AgentTable, CliModel, Hook, ModelTable
 from pygent_ls.config_layers import Layer, SettingProblem, load
 from pygent_ls.config_page import configuration_page
 from pygent_ls.config_sources import (
@@ -292,6 +293,15 @@ def test_any_limit_is_lower_than_none(tmp_path: Path) -> None:
         'system_prompt = "Obey."',
         "shell_timeout_s = 1",
         'extra_headers = {X = "y"}',
+        'fallback_models = ["openai/theirs"]',
+        'additional_dirs = ["/"]',
+        'system_prompt_file = "theirs.md"',
+        'hooks = [{event = "stop", command = "./theirs.sh"}]',
+        'agents.theirs = {mode = "trust"}',
+        'cli_models.theirs = {command = ["./theirs.sh"]}',
+        'models."openai/gpt-4o" = {input_usd_per_mtok = 0, output_usd_per_mtok = 0}',
+        'aliases.fix = "/mode trust"',
+        "retry.max_attempts = 100",
     ],
 )
 def test_whatever_else_a_workspace_says_needs_trust(tmp_path: Path, line: str) -> None:
@@ -399,10 +409,10 @@ def test_the_modes_are_the_cores() -> None:
 
 
 def test_a_setting_that_this_version_does_not_use_yet_is_no_unknown_one() -> None:
-    loaded = load([environment_layer({"PYGENT_BETAS": "9"}), editor_layer({"betas": []}, "editor")])
+    loaded = load([environment_layer({"PYGENT_MCP_SERVERS": "9"}), editor_layer({"mcpServers": []}, "editor")])
     assert [(each.key, each.kind) for each in loaded.problems] == [
-        ("PYGENT_BETAS", "not_yet"),
-        ("betas", "not_yet"),
+        ("PYGENT_MCP_SERVERS", "not_yet"),
+        ("mcpServers", "not_yet"),
     ]
     assert loaded.settings == Settings()
 
@@ -547,6 +557,103 @@ def test_a_rule_that_is_none_is_named_and_the_others_count(given: object, key: s
 
 def user_layer_of(values: Mapping[str, object]) -> Layer:
     return Layer(name="user file", values=values)
+
+
+# Settings of which there are many
+
+
+def test_entries_of_all_layers_count_together_and_of_one_name_the_stronger_layers(tmp_path: Path) -> None:
+    users = """
+        disallowed_tools = ["shell"]
+        hooks = [{event = "stop", command = "first"}]
+        aliases = {fix = "/agent review", t = "/test"}
+        [agents.reader]
+        description = "Reads"
+        tools = ["read_file"]
+        max_iterations = 3
+        [agents.other]
+        model = "openai/x"
+        [cli_models.toy]
+        command = ["toy", "--print"]
+        [models."openai/my.model"]
+        input_usd_per_mtok = 1
+        output_usd_per_mtok = 5.0
+    """
+    editors = {
+        "disallowedTools": ["git_push", "shell"],
+        "hooks": [{"event": "pre_tool_use", "command": "second", "matcher": "edit_.*", "timeoutS": 5.0}],
+        "aliases": {"fix": "/mode plan"},
+        "agents": {"reader": {"contextMode": "fresh"}},
+    }
+
+    loaded = load([user_toml(tmp_path, users), editor(editors)])
+
+    settings = loaded.settings
+    assert loaded.problems == ()
+    assert settings.disallowed_tools == ("shell", "git_push")
+    assert settings.hooks == (
+        Hook(event="stop", command="first"),
+        Hook(event="pre_tool_use", command="second", matcher="edit_.*", timeout_s=5),
+    )
+    assert settings.aliases == {"fix": "/mode plan", "t": "/test"}
+    assert settings.agents == {"reader": AgentTable(context_mode="fresh"), "other": AgentTable(model="openai/x")}
+    assert settings.cli_models == {"toy": CliModel(command=("toy", "--print"))}
+    assert settings.models == {"openai/my.model": ModelTable(input_usd_per_mtok=1, output_usd_per_mtok=5)}
+
+
+@pytest.mark.parametrize(
+    ("given", "key", "problem"),
+    [
+        ({"agents": []}, "agents", "expected a table"),
+        ({"agents": {"a": 1}}, "agents.a", "expected a table"),
+        ({"agents": {"a b": {}}}, "agents.a b", "no name for one"),
+        ({"agents": {"a": {"mood": "good"}}}, "agents.a", "there is no mood; there are description, model"),
+        ({"agents": {"a": {"mode": "brave"}}}, "agents.a", "mode: Input should be 'default'"),
+        ({"hooks": {}}, "hooks", "expected a list of tables"),
+        ({"hooks": [{"event": "stop"}]}, "hooks[1]", "command: Field required"),
+        ({"hooks": [{"event": "stop", "command": "x", "matcher": "("}]}, "hooks[1]", "not a regular expression"),
+        ({"cliModels": {"a": {"command": []}}}, "cliModels.a", "command: Tuple should have at least 1 item"),
+        ({"models": {"a": {"inputUsdPerMtok": 1}}}, "models.a", "output_usd_per_mtok go together"),
+        ({"aliases": {"a": 7}}, "aliases.a", "expected a command, as text"),
+        ({"disallowedTools": [7]}, "disallowedTools", "expected a list of tools' names"),
+    ],
+)
+def test_an_entry_that_is_none_is_named_and_the_others_count(given: dict[str, Any], key: str, problem: str) -> None:
+    users: dict[str, object] = {"agents": {"mine": {}}, "aliases": {"mine": "/help"}}
+
+    loaded = load([user_layer_of(users), editor(given)])
+
+    assert (list(loaded.settings.agents), list(loaded.settings.aliases)) == (["mine"], ["mine"])
+    (found,) = loaded.problems
+    assert found.key == key
+    assert problem in found.text
+
+
+def test_lists_are_words_with_commas_and_tables_are_json_in_the_environment() -> None:
+    variables = {
+        "PYGENT_FALLBACK_MODELS": "openai/a, openai/b",
+        "PYGENT_DISALLOWED_TOOLS": "shell,git_push",
+        "PYGENT_AGENTS": '{"a": {"max_iterations": 2}}',
+        "PYGENT_HOOKS": '[{"event": "stop", "command": "x"}]',
+        "PYGENT_CONTEXT_MODE": "fresh",
+    }
+
+    loaded = load([environment_layer(variables)])
+
+    assert loaded.problems == ()
+    assert loaded.settings.fallback_models == ("openai/a", "openai/b")
+    assert loaded.settings.disallowed_tools == ("shell", "git_push")
+    assert loaded.settings.agents == {"a": AgentTable(max_iterations=2)}
+    assert loaded.settings.hooks == (Hook(event="stop", command="x"),)
+    assert loaded.settings.context.mode == "fresh"
+
+
+def test_a_workspace_may_take_tools_away(tmp_path: Path) -> None:
+    users, theirs = 'disallowed_tools = ["a"]', 'disallowed_tools = ["b"]'
+
+    loaded = load([user_toml(tmp_path, users), workspace_toml(tmp_path, theirs)])
+
+    assert (loaded.settings.disallowed_tools, loaded.problems) == (("a", "b"), ())
 
 
 def test_bypass_takes_the_users_own_word_in_the_users_own_file(tmp_path: Path) -> None:

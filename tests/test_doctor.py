@@ -247,8 +247,8 @@ assert not {{"litellm", "mcp", "openai", "aiohttp", "httpx"}} & set(sys.modules)
 
 
 def test_a_setting_of_another_version_is_told_and_no_failure(examine: Examine) -> None:
-    report, code = examine({"PYGENT_TEXT_TOOL_CALLS": "off"})
-    assert "PYGENT_TEXT_TOOL_CALLS = off: this version does not use it" in report
+    report, code = examine({"PYGENT_PERSIST_SESSIONS": "off"})
+    assert "PYGENT_PERSIST_SESSIONS = off: this version does not use it" in report
     assert code == 0
 
 

@@ -1,0 +1,131 @@
+"""The settings of which there are many, each under a name or in a list: `[agents.NAME]`, `[[hooks]]` and their like.
+
+Those of all layers count together; of two with one name the stronger layer's stands, whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
+
+from pygent_ls.config_tables import MOST, STRICT, ContextMode
+
+Mode = Literal["default", "accept_edits", "plan", "trust", "bypass"]
+"""The core's permission modes, spelled again (a test compares them): its module costs the start too much."""
+
+HookEvent = Literal[
+    "session_start",
+    "user_prompt_submit",
+    "pre_tool_use",
+    "post_tool_use",
+    "post_tool_use_failure",
+    "permission_request",
+    "pre_compact",
+    "stop",
+    "subagent_stop",
+    "session_end",
+]
+"""The core's hook events, likewise."""
+
+
+def words(given: object) -> object:
+    """A list from files and editors, or text with commas from the environment and the command line."""
+    if isinstance(given, str):
+        return tuple(part for each in given.split(",") if (part := each.strip()))
+    return tuple(cast("Sequence[object]", given)) if isinstance(given, list) else given
+
+
+Words = Annotated[tuple[str, ...], BeforeValidator(words)]
+
+
+def _pattern(given: str) -> str:
+    try:
+        re.compile(given)
+    except (re.error, RecursionError):
+        raise ValueError("not a regular expression") from None
+    return given
+
+
+class Hook(BaseModel):
+    """One of `[[hooks]]`."""
+
+    model_config = STRICT
+
+    event: HookEvent = Field(description="When it runs.")
+    command: str = Field(min_length=1, description="What is run, by the shell, in the workspace's folder.")
+    matcher: Annotated[str, AfterValidator(_pattern)] = Field(
+        default="", description="A regular expression that the whole name of the tool must match; empty: any tool."
+    )
+    timeout_s: float = Field(default=60.0, gt=0, le=MOST, description="Seconds after which it is ended.")
+
+
+class AgentTable(BaseModel):
+    """One of `[agents.NAME]`."""
+
+    model_config = STRICT
+
+    description: str = Field(default="", description="What it is for, for people and for the model that may call it.")
+    model: str = Field(default="", description="Its model; empty: the usual one.")
+    prompt: str = Field(default="", description="Added to the system prompt.")
+    prompt_file: str = Field(default="", description="A file that holds it instead.")
+    tools: Words | None = Field(default=None, description="The tools that it is offered, by name or glob; else all.")
+    disallowed_tools: Words = Field(default=(), description="Tools that it is not offered.")
+    mode: Mode | None = Field(default=None, description="Its permission mode.")
+    max_iterations: int | None = Field(default=None, ge=0, le=MOST, description="Model calls a turn; 0 is no limit.")
+    max_tokens: int | None = Field(default=None, ge=0, le=MOST, description="Tokens a turn; 0 is no limit.")
+    max_budget_usd: float | None = Field(default=None, ge=0, le=MOST, description="Dollars a turn; 0 is no limit.")
+    context_mode: ContextMode | None = Field(default=None, description="As `context.mode`.")
+    stream: bool = Field(default=True, description="Whether its answers are shown as they come.")
+    api_base: str = Field(default="", description="As `api_base`, for its model.")
+    temperature: float | None = Field(default=None, ge=0, le=2, description="As `temperature`.")
+
+
+class CliModel(BaseModel):
+    """One of `[cli_models.NAME]`."""
+
+    model_config = STRICT
+
+    command: Words = Field(min_length=1, description="The program and its arguments.")
+    format: Literal["plain", "markdown", "json", "xml"] = Field(
+        default="markdown", description="How it reads the conversation, on its standard input."
+    )
+    stream: bool = Field(default=True, description="Whether what it writes is shown as it comes.")
+
+
+class ModelTable(BaseModel):
+    """One of `[models.NAME]`."""
+
+    model_config = STRICT
+
+    input_usd_per_mtok: float | None = Field(default=None, ge=0, le=MOST, description="Dollars for a million in.")
+    output_usd_per_mtok: float | None = Field(default=None, ge=0, le=MOST, description="Dollars for a million out.")
+    cache_read_usd_per_mtok: float | None = Field(
+        default=None, ge=0, le=MOST, description="Dollars for a million that the provider had cached."
+    )
+    cache_write_usd_per_mtok: float | None = Field(
+        default=None, ge=0, le=MOST, description="Dollars for a million that it caches."
+    )
+    context_limit: int | None = Field(default=None, ge=1, le=MOST, description="Tokens that its window holds.")
+    max_output_tokens: int | None = Field(default=None, ge=1, le=MOST, description="Tokens that one answer may have.")
+
+    @model_validator(mode="after")
+    def _both_prices(self) -> ModelTable:
+        if (self.input_usd_per_mtok is None) != (self.output_usd_per_mtok is None):
+            raise ValueError("input_usd_per_mtok and output_usd_per_mtok go together")
+        return self
+
+
+TABLES: Mapping[str, type[BaseModel]] = {
+    "agents": AgentTable,
+    "cli_models": CliModel,
+    "models": ModelTable,
+}
+"""The settings that are tables by name, and what one of them is."""
+
+
+def dumped(entry: BaseModel | str) -> Any:
+    """What is set in an entry, as JSON holds it."""
+    return entry if isinstance(entry, str) else entry.model_dump(mode="json", exclude_unset=True)
