@@ -22,11 +22,11 @@ from pygent_ls.config_trust import TrustStore
 from pygent_ls.errors import ModelError, SettingError
 
 if TYPE_CHECKING:  # what is built from here on is imported when it is built
-    from pygent_ls.agent.guard import Surroundings
     from pygent_ls.agent.model import Model
     from pygent_ls.agent.permissions import Mode
     from pygent_ls.agent.rules import Rule
     from pygent_ls.agent.secret_keeping import Secrets
+    from pygent_ls.agent.surroundings import Surroundings
     from pygent_ls.agent.tool import ToolRegistry
     from pygent_ls.editors.ports import FrontEnd
     from pygent_ls.sessions.rules import FileRuleStore
@@ -236,9 +236,9 @@ class Agent:
         return FileRuleStore(self.state_folder, self._first_folder())
 
     def _surroundings(self, session_id: str, mode: Mode) -> Surroundings:
-        from pygent_ls.agent.guard import Surroundings
         from pygent_ls.agent.permissions import Permissions
         from pygent_ls.agent.read_log import ReadLog
+        from pygent_ls.agent.surroundings import Surroundings
         from pygent_ls.sessions.checkpoints import Checkpoints
         from pygent_ls.workspace.http_client import HttpWeb
         from pygent_ls.workspace.templates import TemplateFolders

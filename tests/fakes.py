@@ -21,7 +21,6 @@ from typing import Any, TypeVar
 from pygent_ls.agent.approver import PermissionAnswer, PermissionOutcome, PermissionRequest
 from pygent_ls.agent.cache import ToolCache
 from pygent_ls.agent.events import AgentEvent, Stamped
-from pygent_ls.agent.guard import Surroundings
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.model import (
     Chunk,
@@ -39,6 +38,7 @@ from pygent_ls.agent.model import (
 from pygent_ls.agent.permissions import Mode, Permissions, Rule
 from pygent_ls.agent.read_log import ReadLog
 from pygent_ls.agent.review import Applied
+from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.tool import Tool, ToolContext, ToolRegistry
 from pygent_ls.agent.workspace import (
     MISSING,

@@ -3,93 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from pygent_ls.agent.approver import Approver
-from pygent_ls.agent.asker import NobodyToAsk, Questioner
 from pygent_ls.agent.asking import Asking, DeniedError
 from pygent_ls.agent.batches import MyTurn, at_once
-from pygent_ls.agent.cache import CachedResult, ToolCache
+from pygent_ls.agent.cache import CachedResult
 from pygent_ls.agent.changing import Changing
-from pygent_ls.agent.checkpointer import Checkpointer, NoCheckpoints, TurnKeeper
-from pygent_ls.agent.committing import is_being_cancelled, to_its_end
-from pygent_ls.agent.cutting import cut
+from pygent_ls.agent.checkpointer import TurnKeeper
+from pygent_ls.agent.committing import is_being_cancelled
 from pygent_ls.agent.diffs import changes_of
-from pygent_ls.agent.editor_state import EditorState, NoEditor
-from pygent_ls.agent.events import (
-    AgentEvent,
-    Notice,
-    ToolProgress,
-    ToolResult,
-)
+from pygent_ls.agent.events import Notice
+from pygent_ls.agent.finishing import Emit, Finishing, Outcome
 from pygent_ls.agent.learning import learn_quoted
 from pygent_ls.agent.messages import TextBlock, ToolResultBlock, ToolUseBlock
-from pygent_ls.agent.outputs import READER, Outputs
-from pygent_ls.agent.permissions import Permissions, Verdict
-from pygent_ls.agent.read_log import ReadLog
-from pygent_ls.agent.review import NoReviewer, ReviewedCall, Reviewer, told
-from pygent_ls.agent.sandboxing import SandboxConsent, note_on, sandbox_for
-from pygent_ls.agent.scaffolding import Templates
-from pygent_ls.agent.secret_keeping import Secrets
-from pygent_ls.agent.secrets import LiveRedactor
-from pygent_ls.agent.tool import Tool, ToolContext, ToolRegistry
-from pygent_ls.agent.untrusted import OWN_WORDS, Marks
-from pygent_ls.agent.web import Web, judge_url
-from pygent_ls.agent.workspace import (
-    EditPlan,
-    FileChange,
-    Processes,
-    Workspace,
-)
+from pygent_ls.agent.permissions import Verdict
+from pygent_ls.agent.review import ReviewedCall, told
+from pygent_ls.agent.sandboxing import note_on, sandbox_for
+from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.agent.tool import Tool, ToolContext
+from pygent_ls.agent.web import judge_url
+from pygent_ls.agent.workspace import EditPlan, FileChange
 from pygent_ls.errors import ToolError
-
-Emit = Callable[[AgentEvent], Awaitable[None]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """What a session gives its turns: the ports, and the session's own memory."""
-
-    session_id: str
-    tools: ToolRegistry
-    workspace: Workspace
-    processes: Processes
-    approver: Approver
-    permissions: Permissions
-    cache: ToolCache
-    reads: ReadLog
-    max_tool_result_chars: int
-    web: Web | None = None
-    templates: Templates | None = None
-    questioner: Questioner = field(default_factory=NobodyToAsk)
-    editor: EditorState = field(default_factory=NoEditor)
-    consent: SandboxConsent = field(default_factory=SandboxConsent)
-    checkpointer: Checkpointer = field(default_factory=NoCheckpoints)
-    reviewer: Reviewer = field(default_factory=NoReviewer)
-    working_directory: Path = Path()
-    """Where commands run that name no folder; the daemon's own where the session names none."""
-    outputs: Outputs = field(default_factory=Outputs)
-    marks: Marks = field(default_factory=Marks)
-    """What stands around text from outside in the session's requests."""
-    secrets: Secrets = field(default_factory=Secrets)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """How a call ended."""
-
-    content: str
-    is_error: bool = False
-    cached: bool = False
-    changes: tuple[FileChange, ...] = ()
-    from_outside: bool = True
-    """As of `ToolResultBlock`."""
 
 
 @dataclass(kw_only=True)
@@ -126,7 +66,7 @@ class ToolGuard:
             reads=self.around.reads,
             files_changed=self.files_changed,
         )
-        self._live: dict[str, LiveRedactor] = {}
+        self._finishing = Finishing(around=self.around, emit=self.emit, results=self.results)
         self._kept = TurnKeeper(checkpointer=self.around.checkpointer, turn_id=self.turn_id, warn=warn)
 
     def remarks_on(self, calls: Sequence[ToolUseBlock]) -> Iterator[TextBlock]:
@@ -136,46 +76,25 @@ class ToolGuard:
     async def run(self, call: ToolUseBlock, my_turn: MyTurn = at_once) -> None:
         """Run the call, keep its result in `results`, and tell of it in its turn. Raises nothing but a cancel."""
         started = perf_counter()
+        outcome = await self._ended(call)
+        result = await self._finishing.keep(call, outcome, perf_counter() - started)
+        await self._finishing.tell(result, my_turn)
+
+    async def _ended(self, call: ToolUseBlock) -> Outcome:
+        """How the call ended, whatever its tool does."""
         try:
-            outcome = await self._outcome(call)
+            return await self._outcome(call)
         except ToolError as error:
-            outcome = Outcome(content=f"Error: {error}", is_error=True)
+            return Outcome(content=f"Error: {error}", is_error=True)
         except DeniedError as denied:
-            outcome = Outcome(content=str(denied), is_error=True, from_outside=False)
+            return Outcome(content=str(denied), is_error=True, from_outside=False)
         except asyncio.CancelledError:
             if is_being_cancelled():
                 raise
             why = "something that it waited for was cancelled."
-            outcome = Outcome(content=f"Error: {call.name} failed: {why}", is_error=True)
+            return Outcome(content=f"Error: {call.name} failed: {why}", is_error=True)
         except (Exception, SystemExit) as error:  # a tool's bug is the model's to read, not the turn's end
-            outcome = Outcome(content=f"Error: {call.name} failed: {type(error).__name__}: {error}", is_error=True)
-        outcome = await to_its_end(self._without_secrets(call, outcome))
-        content, truncated = cut(outcome.content, call.name, self.around.max_tool_result_chars)
-        if truncated and self.around.tools.get(READER):
-            content += "\n" + self.around.outputs.keep(call.id, call.name, outcome.content)
-        self.results[call.id] = ToolResultBlock(
-            tool_use_id=call.id,
-            content=content,
-            is_error=outcome.is_error,
-            from_outside=outcome.from_outside and call.name not in OWN_WORDS,
-        )
-        duration_s = perf_counter() - started
-        with suppress(asyncio.CancelledError):  # what is over is told of, also when the turn is cancelled
-            await my_turn()
-        await self.emit(
-            ToolResult(
-                tool_id=call.id,
-                tool_name=call.name,
-                content=content,
-                is_error=outcome.is_error,
-                cached=outcome.cached,
-                truncated=truncated,
-                duration_s=duration_s,
-                changes=outcome.changes,
-            )
-        )
-        if is_being_cancelled():  # the call was not cut off where it changed a file, or only waited to be told of
-            raise asyncio.CancelledError
+            return Outcome(content=f"Error: {call.name} failed: {type(error).__name__}: {error}", is_error=True)
 
     async def _outcome(self, call: ToolUseBlock) -> Outcome:
         try:
@@ -205,15 +124,6 @@ class ToolGuard:
         if call.problem is not None:
             raise ToolError(call.problem)
         return tool, tool.validate(await self.around.secrets.restored(call, tool))
-
-    async def _without_secrets(self, call: ToolUseBlock, outcome: Outcome) -> Outcome:
-        """The outcome as the model and the front ends see it; before it, what was held back of its live output."""
-        live = self._live.pop(call.id, None)
-        if live and (rest := await live.close()):
-            await self.emit(ToolProgress(tool_id=call.id, content=rest))
-        secrets = self.around.secrets
-        content = await secrets.masked_result(call, self.around.tools.get(call.name), outcome.content)
-        return replace(outcome, content=content, changes=await secrets.masked_changes(outcome.changes))
 
     # Reading and running
 
@@ -288,12 +198,6 @@ class ToolGuard:
 
     def _context(self, call: ToolUseBlock, tool: Tool) -> ToolContext:
         reading = self.around.permissions.reading()
-        live = self._live[call.id] = self.around.secrets.live(call, tool)
-
-        async def report(content: str) -> None:
-            if shown := await live.feed(content):
-                await self.emit(ToolProgress(tool_id=call.id, content=shown))
-
         return ToolContext(
             tool_id=call.id,
             session_id=self.around.session_id,
@@ -301,7 +205,7 @@ class ToolGuard:
             processes=self.around.processes,
             working_directory=self.around.working_directory,
             reads=self.around.reads,
-            report=report,
+            report=self._finishing.live(call, tool),
             outputs=self.around.outputs,
             reading=reading,
             cacheable=not reading.rules,  # results are shared with sessions that have other rules

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from pygent_ls.agent.calling import ModelCalls
 from pygent_ls.agent.events import Cancelled, EventSink, Finished, Notice, StopReason, TurnStarted
-from pygent_ls.agent.guard import Surroundings
 from pygent_ls.agent.limits import Stop, after_answer, before_call
 from pygent_ls.agent.messages import Message, Usage, user_message
+from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.tool_calls import ToolCalls
 from pygent_ls.agent.turn import TurnResult, TurnSpec, TurnState
 from pygent_ls.errors import ModelError

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from pygent_ls.agent.batches import PlannedCall, run_batches
-from pygent_ls.agent.events import Location, ToolCall, ToolResult
-from pygent_ls.agent.guard import Surroundings, ToolGuard
+from pygent_ls.agent.announcing import not_run, planned, tool_call
+from pygent_ls.agent.batches import run_batches
+from pygent_ls.agent.guard import ToolGuard
 from pygent_ls.agent.messages import ToolResultBlock, ToolUseBlock, user_message
-from pygent_ls.agent.tool import Tool, ToolRisk, path_arguments
 from pygent_ls.agent.turn import TurnState
 from pygent_ls.agent.workspace import FileChange
-from pygent_ls.errors import ToolError
 
 CANCELLED_RESULT = (
     "Cancelled: the turn was stopped before this call was finished. What it had done by then stands, so look before "
@@ -73,53 +70,3 @@ class ToolCalls:
         for call in calls:
             if call.id in missing and call.id in self._announced:
                 await self.state.emit(not_run(call, otherwise))
-
-
-def tool_call(call: ToolUseBlock, around: Surroundings) -> ToolCall:
-    """The event that tells of a call, before permission is asked for."""
-    tool = around.tools.get(call.name)
-    return ToolCall(
-        tool_id=call.id,
-        tool_name=call.name,
-        input=call.input,
-        title=tool.title_for(call.input) if tool else call.name,
-        kind=tool.kind if tool else "other",
-        risk=tool.risk if tool else ToolRisk.LOW,
-        read_only=tool.read_only if tool else False,
-        locations=tuple(Location(path=path) for path in _paths(call, tool, around)),
-    )
-
-
-def planned(call: ToolUseBlock, around: Surroundings) -> PlannedCall:
-    """The call with what decides whether it may run beside others; a tool that nobody knows does nothing."""
-    tool = around.tools.get(call.name)
-    return PlannedCall(
-        call=call,
-        read_only=tool.read_only if tool else True,
-        paths=tuple(path.as_posix() for path in _paths(call, tool, around)),
-    )
-
-
-def not_run(call: ToolUseBlock, content: str) -> ToolResult:
-    """The event that ends a call which was told of and has no result of its own."""
-    return ToolResult(
-        tool_id=call.id,
-        tool_name=call.name,
-        content=content,
-        is_error=True,
-        cached=False,
-        truncated=False,
-        duration_s=0.0,
-    )
-
-
-def _paths(call: ToolUseBlock, tool: Tool | None, around: Surroundings) -> list[Path]:
-    """The places that the arguments name; what leads outside is left out here, and refused when it runs."""
-    follow = tool is None or tool.kind not in ("delete", "move")
-    found: list[Path] = []
-    for path in tool.paths_in(call.input) if tool else path_arguments(call.input):
-        try:
-            found.append(around.workspace.resolve(path, follow=follow))
-        except ToolError:
-            continue
-    return found

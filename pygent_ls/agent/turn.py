@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pygent_ls.agent.events import AgentEvent, EventSink, Stamped, StopReason
-from pygent_ls.agent.guard import Surroundings
 from pygent_ls.agent.limits import TurnLimits
 from pygent_ls.agent.messages import Block, Message, Usage
 from pygent_ls.agent.model import Model
+from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.workspace import FileChange
 from pygent_ls.errors import ModelError
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pygent_ls.agent.attachments import FilePart, ImagePart, LineRange, NotePart, PromptPart
 from pygent_ls.agent.editor_text import problems_text
-from pygent_ls.agent.guard import Surroundings
+from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.tool import ToolContext
 from pygent_ls.agent.workspace import MISSING
 from pygent_ls.errors import ToolError

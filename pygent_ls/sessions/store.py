@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
-from pygent_ls.agent.guard import Surroundings
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode
+from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.checkpoints import Checkpoint
 from pygent_ls.sessions.past import PastSession, PastSessions

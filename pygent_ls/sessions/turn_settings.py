@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from pygent_ls.agent.guard import Surroundings
 from pygent_ls.agent.limits import TurnLimits
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode, Policy
+from pygent_ls.agent.surroundings import Surroundings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

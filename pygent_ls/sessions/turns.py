@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pygent_ls.agent.attachments import EditorPart, PromptPart
-from pygent_ls.agent.guard import Surroundings
 from pygent_ls.agent.loop import Turn
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode
+from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.turn import TurnResult
 from pygent_ls.sessions.slash_commands import CommandTurn, SlashCommand, UnknownCommandError, command_in
 from pygent_ls.sessions.stream import Subscriber

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pygent_ls.agent.guard import Surroundings
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode
+from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.errors import ModelError, SessionError
 from pygent_ls.sessions.store import NewSession, SessionDefaults, Sessions
 from pygent_ls.sessions.turns import TurnRequest

@@ -19,10 +19,10 @@ from typing import Any
 from pygent_ls.agent import globs
 from pygent_ls.agent.cache import ToolCache
 from pygent_ls.agent.checkpointer import Checkpointer, NoCheckpoints
-from pygent_ls.agent.guard import Surroundings
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode, Permissions, Rule
 from pygent_ls.agent.read_log import ReadLog
+from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.tool import Tool, ToolRegistry
 from pygent_ls.editors.lsp.server import PygentServer
 from pygent_ls.editors.lsp.stdio import BrokenFrame, FrameReader, FrameWriter

@@ -1,0 +1,94 @@
+"""A call that is over: without secrets, cut where it is too long, kept for the history, and told of in its turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from pygent_ls.agent.batches import MyTurn
+from pygent_ls.agent.committing import is_being_cancelled, to_its_end
+from pygent_ls.agent.cutting import cut
+from pygent_ls.agent.events import AgentEvent, ToolProgress, ToolResult
+from pygent_ls.agent.messages import ToolResultBlock, ToolUseBlock
+from pygent_ls.agent.outputs import READER
+from pygent_ls.agent.secrets import LiveRedactor
+from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.agent.tool import Tool
+from pygent_ls.agent.untrusted import OWN_WORDS
+from pygent_ls.agent.workspace import FileChange
+
+Emit = Callable[[AgentEvent], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a call ended."""
+
+    content: str
+    is_error: bool = False
+    cached: bool = False
+    changes: tuple[FileChange, ...] = ()
+    from_outside: bool = True
+    """As of `ToolResultBlock`."""
+
+
+@dataclass(kw_only=True)
+class Finishing:
+    """The ends of one turn's calls. Each has one result in `results` afterwards, and one event that tells of it."""
+
+    around: Surroundings
+    emit: Emit
+    results: dict[str, ToolResultBlock]
+    _live: dict[str, LiveRedactor] = field(default_factory=dict[str, LiveRedactor])
+
+    def live(self, call: ToolUseBlock, tool: Tool) -> Callable[[str], Awaitable[None]]:
+        """Takes the call's output as it comes, and passes it on without secrets."""
+        live = self._live[call.id] = self.around.secrets.live(call, tool)
+
+        async def report(content: str) -> None:
+            if shown := await live.feed(content):
+                await self.emit(ToolProgress(tool_id=call.id, content=shown))
+
+        return report
+
+    async def keep(self, call: ToolUseBlock, outcome: Outcome, duration_s: float) -> ToolResult:
+        """Keep what the model will read, also where the turn is cancelled meanwhile; returns what is to be told."""
+        outcome = await to_its_end(self._without_secrets(call, outcome))
+        content, truncated = cut(outcome.content, call.name, self.around.max_tool_result_chars)
+        if truncated and self.around.tools.get(READER):
+            content += "\n" + self.around.outputs.keep(call.id, call.name, outcome.content)
+        self.results[call.id] = ToolResultBlock(
+            tool_use_id=call.id,
+            content=content,
+            is_error=outcome.is_error,
+            from_outside=outcome.from_outside and call.name not in OWN_WORDS,
+        )
+        return ToolResult(
+            tool_id=call.id,
+            tool_name=call.name,
+            content=content,
+            is_error=outcome.is_error,
+            cached=outcome.cached,
+            truncated=truncated,
+            duration_s=duration_s,
+            changes=outcome.changes,
+        )
+
+    async def tell(self, result: ToolResult, my_turn: MyTurn) -> None:
+        """Tell of a call in its turn. Raises the cancel that came while it was finished."""
+        with suppress(asyncio.CancelledError):  # what is over is told of, also when the turn is cancelled
+            await my_turn()
+        await self.emit(result)
+        if is_being_cancelled():  # the call was not cut off where it changed a file, or only waited to be told of
+            raise asyncio.CancelledError
+
+    async def _without_secrets(self, call: ToolUseBlock, outcome: Outcome) -> Outcome:
+        """The outcome as the model and the front ends see it; before it, what was held back of its live output."""
+        live = self._live.pop(call.id, None)
+        if live and (rest := await live.close()):
+            await self.emit(ToolProgress(tool_id=call.id, content=rest))
+        secrets = self.around.secrets
+        content = await secrets.masked_result(call, self.around.tools.get(call.name), outcome.content)
+        return replace(outcome, content=content, changes=await secrets.masked_changes(outcome.changes))

@@ -1,0 +1,51 @@
+"""What a session gives its turns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pygent_ls.agent.approver import Approver
+from pygent_ls.agent.asker import NobodyToAsk, Questioner
+from pygent_ls.agent.cache import ToolCache
+from pygent_ls.agent.checkpointer import Checkpointer, NoCheckpoints
+from pygent_ls.agent.editor_state import EditorState, NoEditor
+from pygent_ls.agent.outputs import Outputs
+from pygent_ls.agent.permissions import Permissions
+from pygent_ls.agent.read_log import ReadLog
+from pygent_ls.agent.review import NoReviewer, Reviewer
+from pygent_ls.agent.sandboxing import SandboxConsent
+from pygent_ls.agent.scaffolding import Templates
+from pygent_ls.agent.secret_keeping import Secrets
+from pygent_ls.agent.tool import ToolRegistry
+from pygent_ls.agent.untrusted import Marks
+from pygent_ls.agent.web import Web
+from pygent_ls.agent.workspace import Processes, Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a session gives its turns: the ports, and the session's own memory."""
+
+    session_id: str
+    tools: ToolRegistry
+    workspace: Workspace
+    processes: Processes
+    approver: Approver
+    permissions: Permissions
+    cache: ToolCache
+    reads: ReadLog
+    max_tool_result_chars: int
+    web: Web | None = None
+    templates: Templates | None = None
+    questioner: Questioner = field(default_factory=NobodyToAsk)
+    editor: EditorState = field(default_factory=NoEditor)
+    consent: SandboxConsent = field(default_factory=SandboxConsent)
+    checkpointer: Checkpointer = field(default_factory=NoCheckpoints)
+    reviewer: Reviewer = field(default_factory=NoReviewer)
+    working_directory: Path = Path()
+    """Where commands run that name no folder; the daemon's own where the session names none."""
+    outputs: Outputs = field(default_factory=Outputs)
+    marks: Marks = field(default_factory=Marks)
+    """What stands around text from outside in the session's requests."""
+    secrets: Secrets = field(default_factory=Secrets)
