@@ -114,10 +114,10 @@ def cancels(folder: Path, home: Path, model: str) -> dict[str, float]:
         daemon.request("pygent/turn/start", {"prompt": "Load what loads late."})
         hanging = [cancelled(daemon, {"prompt": "HANG"}, "turn_started") for _ in range(9)]
     script = folder.parent / "script.jsonl"
-    call = {"tool_calls": [{"name": "shell", "input": {"command": "trap '' TERM; sleep 60; true"}}]}
+    call = {"tool_calls": [{"name": "shell", "input": {"command": "trap '' TERM; echo up; sleep 60; true"}}]}
     script.write_text('{"loop": true}\n' + json.dumps(call) + "\n")
     with Daemon(folder, home, PYGENT_MODEL=f"scripted:{script}") as daemon:
-        running = [cancelled(daemon, {"prompt": "Run it."}, "permission_resolved") for _ in range(3)]
+        running = [cancelled(daemon, {"prompt": "Run it."}, "tool_progress") for _ in range(3)]
     return {
         "model_does_not_answer": round(statistics.median(hanging), 1),
         "command_ignores_sigterm": round(statistics.median(running), 1),

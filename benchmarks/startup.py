@@ -3,6 +3,9 @@
 The two are started in turn, A B A B …, so that a machine that grows slower does so for both. The ratio is taken pair by
 pair. The aim is a median ratio of at most 1.5.
 
+In the same pairs, from the spawn to the first byte of the first request to a model's provider, the prompt being sent at
+once: at most twice the bare server's spawn to `initialize`. And the memory after 50 tool calls: at most 100 MB.
+
 usage: python benchmarks/startup.py [PAIRS]
 """
 
@@ -15,12 +18,14 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from daemon import Daemon, resident_mb
 from machine import write_result
+from provider import provider, told_by
 
 PAIRS = 15
 """Odd, so that the median is one of them."""
@@ -29,6 +34,8 @@ BARE = 'from pygls.lsp.server import LanguageServer; LanguageServer("bare", "1")
 
 OURS = ["-m", "pygent_ls"]
 
+N_CALLS = 50
+
 
 def main() -> None:
     """Measure and write."""
@@ -36,9 +43,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as home:
         started("-c", BARE, home=home)
         started(*OURS, home=home)  # both warm: the bytecode is written, the files are in the cache
-        pairs = [(started(*OURS, home=home), started("-c", BARE, home=home)) for _ in range(n_pairs)]
-    ours, bare = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    ratios = [one["seconds"] / other["seconds"] for one, other in pairs]
+        asked(Path(home), n_calls=0)
+        triples = [
+            (started(*OURS, home=home), started("-c", BARE, home=home), asked(Path(home), n_calls=0))
+            for _ in range(n_pairs)
+        ]
+        after_tools = asked(Path(home), n_calls=N_CALLS)
+    ours, bare, first = ([each[n] for each in triples] for n in range(3))
     write_result(
         "startup",
         {
@@ -46,11 +57,10 @@ def main() -> None:
             "pairs": n_pairs,
             "pygent_ls": summary(ours),
             "bare_pygls": summary(bare),
-            "ratio": {
-                "median": round(statistics.median(ratios), 2),
-                "min": round(min(ratios), 2),
-                "max": round(max(ratios), 2),
-            },
+            "ratio": ratio(ours, bare),
+            "first_model_request": summary(first),
+            "first_model_request_to_bare_pygls": ratio(first, bare),
+            f"resident_mb_after_{N_CALLS}_tool_calls": round(after_tools["resident_mb"], 1),
         },
     )
 
@@ -86,13 +96,25 @@ def started(*arguments: str, home: str) -> dict[str, float]:
     return {"seconds": seconds, "resident_mb": resident}
 
 
-def resident_mb(pid: int) -> float:
-    """Memory that a process holds; 0 where the system does not tell it this way."""
-    try:
-        pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
-    except OSError:
-        return 0.0
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+def asked(home: Path, *, n_calls: int) -> dict[str, float]:
+    """Start the daemon with a prompt for a model of the native adapter, and wait for the turn's end."""
+    folder = home / "work"
+    folder.mkdir(exist_ok=True)
+    for number in range(n_calls):
+        (folder / f"f{number}.txt").write_text(f"This is file {number}.\n" * 10)
+    with provider(n_calls) as url:
+        environment = {"OPENAI_API_KEY": "sk-benchmark", "OPENAI_BASE_URL": url, "PYGENT_MODEL": "openai/mock"}
+        begin = monotonic()
+        with Daemon(folder, home, **environment, PYGENT_MAX_ITERATIONS="0") as daemon:
+            result = daemon.request("pygent/turn/start", {"prompt": "Read all files."})
+            assert result["stopReason"] == "end_turn", result
+            return {"seconds": told_by(url)["began_s"][0] - begin, "resident_mb": daemon.resident_mb}
+
+
+def ratio(some: list[dict[str, float]], others: list[dict[str, float]]) -> dict[str, float]:
+    """Of the seconds, pair by pair."""
+    found = [one["seconds"] / other["seconds"] for one, other in zip(some, others, strict=True)]
+    return {"median": round(statistics.median(found), 2), "min": round(min(found), 2), "max": round(max(found), 2)}
 
 
 def summary(runs: list[dict[str, float]]) -> dict[str, float]:
