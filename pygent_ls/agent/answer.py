@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Container, Iterable
+from collections.abc import Container
 from dataclasses import dataclass, field
-from typing import Any
 
+from pygent_ls.agent.arguments import parse_arguments
 from pygent_ls.agent.messages import Block, Message, TextBlock, ThinkingBlock, ToolUseBlock, Usage
 from pygent_ls.agent.model import (
     FINISH_REASONS,
@@ -34,6 +33,8 @@ class _CallParts:
 class Answer:
     """One model call's answer, growing chunk by chunk."""
 
+    model: str = ""
+    """The name of the model that gives it."""
     text: str = ""
     thinking: str = ""
     signature: str | None = None
@@ -85,9 +86,10 @@ class Answer:
         """Neither text nor a tool call."""
         return not self.text.strip() and not self._calls
 
-    def message(self, turn_id: str, taken_ids: Container[str]) -> Message:
-        """The whole answer. Ids that are empty, or taken already, are made unique."""
-        return self._message(turn_id, self._tool_calls(turn_id, taken_ids), self.text)
+    def message(self, turn_id: str, taken_ids: Container[str], readers: Container[str] = ()) -> Message:
+        """The whole answer. Ids that are empty, or taken already, are made unique; broken arguments are mended, those
+        of the `readers`, tools that only read, with more liberty."""
+        return self._message(turn_id, self._tool_calls(turn_id, taken_ids, readers), self.text)
 
     def message_without_calls(self, turn_id: str, *, cut_off: bool) -> Message | None:
         """The answer less its tool calls, which must not run; None where nothing is left."""
@@ -98,12 +100,12 @@ class Answer:
     def _message(self, turn_id: str, calls: tuple[ToolUseBlock, ...], text: str) -> Message:
         blocks: list[Block] = []
         if self.thinking:
-            blocks.append(ThinkingBlock(thinking=self.thinking, signature=self.signature))
+            blocks.append(ThinkingBlock(thinking=self.thinking, signature=self.signature, model=self.model))
         if text.strip():  # providers reject a block of white space
             blocks.append(TextBlock(text=text))
         return Message(role="assistant", content=(*blocks, *calls), turn_id=turn_id)
 
-    def _tool_calls(self, turn_id: str, taken_ids: Container[str]) -> tuple[ToolUseBlock, ...]:
+    def _tool_calls(self, turn_id: str, taken_ids: Container[str], readers: Container[str]) -> tuple[ToolUseBlock, ...]:
         calls: list[ToolUseBlock] = []
         seen: set[str] = set()
         for index, parts in sorted(self._calls.items()):
@@ -113,48 +115,6 @@ class Answer:
                 call_id = f"call_{turn_id}_{n}"
                 n += 1
             seen.add(call_id)
-            given, problem = parse_arguments("".join(parts.arguments))
+            given, problem = parse_arguments("".join(parts.arguments), may_close=parts.name in readers)
             calls.append(ToolUseBlock(id=call_id, name=parts.name, input=given, problem=problem))
         return tuple(calls)
-
-
-MAX_NESTING = 64
-"""Of lists and objects in arguments: far more than a tool has, far less than what exhausts the interpreter's stack
-in whatever walks through them later."""
-
-MAX_QUOTED_CHARS = 300
-"""Of broken arguments, what an error quotes: enough to see the mistake."""
-
-
-def parse_arguments(text: str) -> tuple[dict[str, Any], str | None]:
-    """The arguments object; where the text is none, an empty one and what is wrong with it."""
-    if not text.strip():
-        return {}, None
-    quoted = text if len(text) <= MAX_QUOTED_CHARS else text[:MAX_QUOTED_CHARS] + "…"
-    try:
-        value: Any = json.loads(text)
-        if _depth_exceeds(value, MAX_NESTING):
-            raise ValueError(f"nested deeper than {MAX_NESTING}")
-        # the history goes back to the provider: no NaN, no half of a surrogate pair
-        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-    except (ValueError, RecursionError) as error:
-        return {}, f"The arguments are not valid JSON ({error}): {quoted}\nCall the tool again with one JSON object."
-    if not isinstance(value, dict):
-        return {}, f"The arguments must be one JSON object, not {type(value).__name__}: {quoted}"
-    return value, None  # pyright: ignore[reportUnknownVariableType] - JSON keys are text
-
-
-def _depth_exceeds(value: Any, limit: int) -> bool:
-    """Whether lists and objects lie deeper than that in each other; level by level, as recursion may not reach."""
-    level: list[Any] = [value]
-    for _ in range(limit + 1):
-        level = [inner for outer in level for inner in _members(outer)]
-        if not level:
-            return False
-    return True
-
-
-def _members(value: Any) -> Iterable[Any]:
-    if isinstance(value, dict):
-        return value.values()  # pyright: ignore[reportUnknownVariableType]
-    return value if isinstance(value, list) else ()  # pyright: ignore[reportUnknownVariableType]

@@ -11,6 +11,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from pygent_ls.agent.arguments import with_schema
 from pygent_ls.agent.asking import Asking, DeniedError
 from pygent_ls.agent.batches import MyTurn, at_once
 from pygent_ls.agent.cache import CachedResult
@@ -122,7 +123,7 @@ class ToolGuard:
             known = ", ".join(each.name for each in self.around.tools.list_all())
             raise ToolError(f"There is no tool named {call.name!r}. The tools are: {known}.")
         if call.problem is not None:
-            raise ToolError(call.problem)
+            raise ToolError(with_schema(call.problem, tool.definition.schema))
         return tool, tool.validate(await self.around.secrets.restored(call, tool))
 
     # Reading and running

@@ -102,7 +102,7 @@ class Turn:
                     raise await self._model_calls.failed(_empty_answer(spec.model.name))
                 continue
             empty_answers = 0
-            message = answer.message(spec.turn_id, state.taken_ids())
+            message = answer.message(spec.turn_id, state.taken_ids(), state.around.tools.readers)
             state.keep(message if message.text or message.tool_calls else None)
             if not message.tool_calls:
                 return "end_turn"

@@ -1,0 +1,111 @@
+"""A call's arguments, from the JSON text that the model sent. What is slightly broken is mended; nothing is guessed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+MAX_NESTING = 64
+"""Of lists and objects in arguments: far more than a tool has, far less than what exhausts the interpreter's stack
+in whatever walks through them later."""
+
+MAX_QUOTED_CHARS = 300
+"""Of broken arguments, what an error quotes: enough to see the mistake."""
+
+
+def parse_arguments(text: str, *, may_close: bool = False) -> tuple[dict[str, Any], str | None]:
+    """The arguments object; where the text is none, an empty one and what is wrong with it.
+
+    Valid JSON is taken as it is. Else a fence around it, commas before a closing bracket, and line breaks in strings
+    are mended; where it `may_close`, brackets that are open at the end too. A string that is open stays an error.
+    """
+    if not text.strip():
+        return {}, None
+    try:
+        value: Any = _loaded(text, may_close=may_close)
+        if _depth_exceeds(value, MAX_NESTING):
+            raise ValueError(f"nested deeper than {MAX_NESTING}")
+        # the history goes back to the provider: no NaN, no half of a surrogate pair
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError) as error:
+        why = f"The arguments are not valid JSON ({error}): {_quoted(text)}"
+        return {}, f"{why}\nCall the tool again with one whole JSON object."
+    if not isinstance(value, dict):
+        return {}, f"The arguments must be one JSON object, not {type(value).__name__}: {_quoted(text)}"
+    return value, None  # pyright: ignore[reportUnknownVariableType] - JSON keys are text
+
+
+def with_schema(problem: str, schema: Mapping[str, Any]) -> str:
+    """What is wrong with the arguments, and what they should be."""
+    return f"{problem}\nThe schema of the arguments: {json.dumps(schema, ensure_ascii=False)}"
+
+
+def _quoted(text: str) -> str:
+    return text if len(text) <= MAX_QUOTED_CHARS else text[:MAX_QUOTED_CHARS] + "…"
+
+
+def _loaded(text: str, *, may_close: bool) -> Any:
+    """Raises ValueError, or RecursionError, as for the text that was given."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        mended = _mended(text, may_close=may_close)
+        if mended is None:
+            raise ValueError(f"{error}; they end inside it") from None
+        try:
+            return json.loads(mended, strict=False)
+        except ValueError:
+            raise error from None
+
+
+_FENCE = re.compile(r"\A\s*(`{3,})[ \t]*[\w-]*[ \t]*\n(.*?)(?:\n[ \t]*\1`*\s*)?\Z", re.DOTALL)
+
+
+def _mended(text: str, *, may_close: bool) -> str | None:
+    """The text without a fence and trailing commas, and closed where it may be; None where it is open and may not."""
+    if fenced := _FENCE.match(text):
+        text = fenced[2]
+    kept: list[str] = []
+    open_brackets: list[str] = []
+    in_string = escaped = False
+    for at, character in enumerate(text):
+        if in_string:
+            in_string = escaped or character != '"'
+            escaped = character == "\\" and not escaped
+        elif character == '"':
+            in_string = True
+        elif character in "{[":
+            open_brackets.append("}" if character == "{" else "]")
+        elif character in "}]" and open_brackets:
+            open_brackets.pop()
+        elif character == "," and _ends_a_list(text, at + 1):
+            continue
+        kept.append(character)
+    if not open_brackets:
+        return "".join(kept)
+    return None if in_string or not may_close else "".join((*kept, *reversed(open_brackets)))
+
+
+_AFTER_LAST = re.compile(r"\s*(?:[}\]]|\Z)")
+
+
+def _ends_a_list(text: str, at: int) -> bool:
+    return _AFTER_LAST.match(text, at) is not None
+
+
+def _depth_exceeds(value: Any, limit: int) -> bool:
+    """Whether lists and objects lie deeper than that in each other; level by level, as recursion may not reach."""
+    level: list[Any] = [value]
+    for _ in range(limit + 1):
+        level = [inner for outer in level for inner in _members(outer)]
+        if not level:
+            return False
+    return True
+
+
+def _members(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()  # pyright: ignore[reportUnknownVariableType]
+    return value if isinstance(value, list) else ()  # pyright: ignore[reportUnknownVariableType]
