@@ -31,6 +31,8 @@ class ThinkingBlock:
 
     thinking: str
     signature: str | None = None
+    model: str = ""
+    """The name of the model that thought so: no other one is sent it. Empty where it is not known."""
     type: Literal["thinking"] = "thinking"
 
 
