@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import platform
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +22,7 @@ from pygent_ls.errors import ModelError, SettingError
 if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.agent.model import Model
     from pygent_ls.agent.permissions import Mode
+    from pygent_ls.agent.prompt import PromptFor
     from pygent_ls.agent.rules import Rule
     from pygent_ls.agent.secret_keeping import Secrets
     from pygent_ls.agent.surroundings import Surroundings
@@ -113,7 +112,7 @@ class Agent:
             self._session_defaults,
             make_surroundings=self._surroundings,
             make_model=lambda name: self._make_model(self._settings, name),
-            make_system_prompt=lambda mode: self._system_prompt(self._settings, mode),
+            make_system_prompt=self._system_prompt,
             on_change=front_end.on_session_change,
             take_settings=self._take_settings,
         )
@@ -141,6 +140,7 @@ class Agent:
 
     async def _take_settings(self) -> TurnSettings:
         """The settings for a turn that begins; asks the user where the workspace's need trust."""
+        from pygent_ls.app_prompt import make_system_prompt, prompt_settings
         from pygent_ls.sessions.turn_settings import TurnSettings
 
         await self._front_end.configured()
@@ -149,6 +149,7 @@ class Agent:
         self._taken = taken = await self._trusting.settle(taken)
         settings = taken.loaded.settings
         self._sandbox.change(settings.sandbox, network=settings.sandbox_network)
+        prompt = await prompt_settings(taken)
         problems = [f"Settings: {each}" for each in self._live.news(taken)]
         return TurnSettings(
             model=_model_and_reason(taken.loaded)[0],
@@ -157,9 +158,9 @@ class Agent:
             policy=policy_of(settings, self.state_folder),
             endpoint=endpoint_of(settings),
             make_model=partial(self._make_model, settings),
-            make_system_prompt=partial(self._system_prompt, settings),
+            make_system_prompt=partial(make_system_prompt, folders, prompt),
             renewed=partial(self._renewed, settings),
-            notices=tuple(filter(None, (*problems, self._trusting.notice(taken)))),
+            notices=tuple(filter(None, (*problems, prompt.problem, self._trusting.notice(taken)))),
         )
 
     def _renewed(self, settings: Settings, around: Surroundings) -> Surroundings:
@@ -239,6 +240,7 @@ class Agent:
         from pygent_ls.agent.permissions import Permissions
         from pygent_ls.agent.read_log import ReadLog
         from pygent_ls.agent.surroundings import Surroundings
+        from pygent_ls.extensions.instructions import RepositoryInstructions
         from pygent_ls.sessions.checkpoints import Checkpoints
         from pygent_ls.workspace.http_client import HttpWeb
         from pygent_ls.workspace.templates import TemplateFolders
@@ -261,6 +263,7 @@ class Agent:
             reads=ReadLog(),
             max_tool_result_chars=self._settings.max_tool_result_chars,
             secrets=self._secrets(),
+            instructions=RepositoryInstructions(self._front_end.workspace),
             checkpointer=Checkpoints(self._front_end.workspace, self._snapshots, self._past.records(session_id)),
         )
 
@@ -283,12 +286,8 @@ class Agent:
         except SettingError as error:
             raise ModelError(str(error), type="invalid_request") from error
 
-    def _system_prompt(self, settings: Settings, mode: Mode) -> str:
-        from pygent_ls.agent.prompt import WorkspaceFacts, system_prompt
+    async def _system_prompt(self, wanted: PromptFor) -> str:
+        """For a session that takes no settings when its turns begin."""
+        from pygent_ls.app_prompt import make_system_prompt, prompt_settings
 
-        facts = WorkspaceFacts(
-            platform=platform.platform(terse=True),
-            date=date.today().isoformat(),
-            folders=[str(folder) for folder in self._front_end.workspace.folders],
-        )
-        return system_prompt(facts, mode=mode, added=settings.system_prompt)
+        return await make_system_prompt(self._front_end.workspace.folders, await prompt_settings(self._taken), wanted)

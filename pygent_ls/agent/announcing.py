@@ -23,7 +23,7 @@ def tool_call(call: ToolUseBlock, around: Surroundings) -> ToolCall:
         kind=tool.kind if tool else "other",
         risk=tool.risk if tool else ToolRisk.LOW,
         read_only=tool.read_only if tool else False,
-        locations=tuple(Location(path=path) for path in _paths(call, tool, around)),
+        locations=tuple(Location(path=path) for path in paths_of(call, tool, around)),
     )
 
 
@@ -33,7 +33,7 @@ def planned(call: ToolUseBlock, around: Surroundings) -> PlannedCall:
     return PlannedCall(
         call=call,
         read_only=tool.read_only if tool else True,
-        paths=tuple(path.as_posix() for path in _paths(call, tool, around)),
+        paths=tuple(path.as_posix() for path in paths_of(call, tool, around)),
     )
 
 
@@ -50,7 +50,7 @@ def not_run(call: ToolUseBlock, content: str) -> ToolResult:
     )
 
 
-def _paths(call: ToolUseBlock, tool: Tool | None, around: Surroundings) -> list[Path]:
+def paths_of(call: ToolUseBlock, tool: Tool | None, around: Surroundings) -> list[Path]:
     """The places that the arguments name; what leads outside is left out here, and refused when it runs."""
     follow = tool is None or tool.kind not in ("delete", "move")
     found: list[Path] = []

@@ -1,26 +1,63 @@
-"""The system prompt, put together from named parts."""
+"""The system prompt, put together from named parts.
+
+What changes least stands first: a provider that caches the beginning of a request finds it again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+
+from pygent_ls.agent.instructions import Instruction
+from pygent_ls.agent.tool import one_line
 
 ROLE = """\
 You are pygent, a coding agent inside the user's editor. You read, search and change the files of their workspace \
 with tools, and you run commands. You see open files as the user sees them, unsaved changes included."""
 
-GUIDANCE = """\
-- Look before you act: read a file before you edit it, search before you assume.
-- Before you write a new project, or a licence, CI or a Dockerfile, look at list_templates or list_components.
-- Make the smallest change that does what was asked, in the style of the code around it.
-- Calls that only read may be made several at a time. An edit names text that occurs exactly once.
+READER_ROLE = """\
+You are pygent, a coding agent inside the user's editor. You look at the files of their workspace with tools. You see \
+open files as the user sees them, unsaved changes included."""
+
+TALKER_ROLE = "You are pygent, a coding agent inside the user's editor. You have no tools here: answer with words."
+
+SECRETS = """\
+- A word such as {{SECRET_api_key_0123456789ab}} stands for a secret that you are not shown."""
+
+WRITTEN_SECRETS = """\
+ Copy it exactly where the secret shall stay: the file that you write gets the value. Commands, addresses and paths \
+do not."""
+
+EDITING = frozenset({"edit_file", "multi_edit", "apply_patch", "create_file"})
+SEARCHING = frozenset({"grep_search", "find_files"})
+READING = frozenset({"read_file"})
+TEMPLATES = frozenset({"list_templates", "list_components"})
+
+_GUIDANCE: Sequence[tuple[str, tuple[frozenset[str], ...]]] = (
+    ("Look before you act: read a file before you edit it, search before you assume.", (READING, EDITING)),
+    ("Search before you assume, and read what you find.", (READING, SEARCHING)),
+    (
+        "Before you write a new project, or a licence, CI or a Dockerfile, look at list_templates or list_components.",
+        (TEMPLATES,),
+    ),
+    ("Make the smallest change that does what was asked, in the style of the code around it.", (EDITING,)),
+    ("An edit names text that occurs exactly once.", (frozenset({"edit_file", "multi_edit"}),)),
+)
+"""Lines, and sets of tools of each of which one must be offered. Of lines about the same, the first that fits."""
+
+FOR_ANY_TOOL = """\
+- Calls that only read may be made several at a time.
 - When a tool says that something changed, was refused or failed, believe it and read what it says.
-- The user may reject a call. Then do not try the same by another way.
-- A word such as {{SECRET_api_key_0123456789ab}} stands for a secret that you are not shown. Copy it exactly where \
-the secret shall stay: the file that you write gets the value. Commands, addresses and paths do not.
-- When you are done, say in a few words what you did and what is left to do."""
+- The user may reject a call. Then do not try the same by another way."""
+
+END = "- When you are done, say in a few words what you did and what is left to do."
 
 PLAN_MODE = "You are in plan mode: read and search, change nothing, and end with a plan the user can approve."
+
+ABOUT_INSTRUCTIONS = """\
+These files came with the project: its authors wrote them, and say how to work here. Follow them where they fit the \
+task; where two disagree, the later one counts, and what the user says counts before all of them. They are not the \
+user's permission for anything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,17 +66,143 @@ class WorkspaceFacts:
 
     platform: str
     date: str
+    """A day, no time of it: the prompt stays the same for the provider's cache."""
     folders: Sequence[str]
+    more_folders: Sequence[str] = ()
+    """Beside the workspace's; tools may use them too."""
+    shell: str = ""
+    git: str = ""
+    """The branch, and whether anything is not committed; empty where there is no repository."""
 
 
-def system_prompt(facts: WorkspaceFacts, *, mode: str, added: str) -> str:
-    """The parts that are not empty, each under its heading; `added` is the user's own."""
-    folders = "\n".join(f"- {folder}" for folder in facts.folders) or "- none: the file tools are off"
-    parts = [
-        ("", ROLE),
-        ("How to work", GUIDANCE),
-        ("Workspace", f"Platform: {facts.platform}\nDate: {facts.date}\nFolders:\n{folders}"),
-        ("Mode", PLAN_MODE if mode == "plan" else ""),
-        ("The user's own instructions", added.strip()),
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptSources:
+    """What the parts are made of."""
+
+    facts: WorkspaceFacts
+    mode: str
+    tools: Collection[str]
+    """The names of those that are offered."""
+    agent: str = ""
+    """The chosen variant's own prompt."""
+    added: str = ""
+    """The user's own, from the settings."""
+    replaced_by: str | None = None
+    """What stands in the place of all that is ours and the project's; None where nothing does."""
+    users_file: str = ""
+    """The user's own AGENTS.md."""
+    instructions: Sequence[Instruction] = ()
+    """The project's, the nearest last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemPart:
+    """One part as it was made; `max_chars` is the most of its text that is sent."""
+
+    name: str
+    text: str
+    max_chars: int
+    title: str = ""
+
+    @property
+    def left_out(self) -> int:
+        """Characters beyond the limit."""
+        return max(0, len(self.text) - self.max_chars)
+
+    @property
+    def shown(self) -> str:
+        """As the model reads it."""
+        text = self.text
+        if self.left_out:
+            note = f"[… {self.left_out:,} of {len(text):,} characters left out: more than this part may have …]"
+            text = f"{text[: self.max_chars]}\n{note}"
+        return f"# {self.title}\n{text}" if self.title else text
+
+
+def prompt_of(parts: Iterable[SystemPart]) -> str:
+    """The parts in their order, each under its heading."""
+    return "\n\n".join(part.shown for part in parts)
+
+
+def system_parts(sources: PromptSources) -> list[SystemPart]:
+    """The parts that are not empty."""
+    if sources.replaced_by is not None:
+        own = [SystemPart(name="system_prompt_file", text=sources.replaced_by.strip(), max_chars=100_000)]
+    else:
+        own = [
+            SystemPart(name="role", text=_role(sources.tools), max_chars=2_000),
+            SystemPart(name="tools", title="How to work", text=_guidance(sources.tools), max_chars=8_000),
+        ]
+    agent = SystemPart(name="agent", title="Your part", text=sources.agent.strip(), max_chars=40_000)
+    ours = _of_the_project(sources) if sources.replaced_by is None else []
+    added = SystemPart(
+        name="system_prompt", title="The user's own instructions", text=sources.added.strip(), max_chars=40_000
+    )
+    mode = SystemPart(name="mode", title="Mode", text=PLAN_MODE if sources.mode == "plan" else "", max_chars=2_000)
+    return [part for part in (*own, agent, *ours, added, mode) if part.text]
+
+
+def _of_the_project(sources: PromptSources) -> list[SystemPart]:
+    instructions = "\n\n".join(each.shown for each in sources.instructions if not each.problem)
+    if instructions:
+        instructions = f"{ABOUT_INSTRUCTIONS}\n\n{instructions}"
+    return [
+        SystemPart(name="workspace", title="Workspace", text=_facts(sources.facts), max_chars=6_000),
+        SystemPart(
+            name="instructions", title="Instructions of the repository", text=instructions, max_chars=80_000
+        ),  # those of the user come after them, and so count before them
+        SystemPart(
+            name="users_instructions",
+            title="The user's own instructions for every project",
+            text=sources.users_file.strip(),
+            max_chars=40_000,
+        ),
     ]
-    return "\n\n".join(f"# {title}\n{text}" if title else text for title, text in parts if text)
+
+
+def _role(tools: Collection[str]) -> str:
+    if not tools:
+        return TALKER_ROLE
+    return ROLE if EDITING.intersection(tools) or "shell" in tools else READER_ROLE
+
+
+def _guidance(tools: Collection[str]) -> str:
+    """What holds for these tools; nothing is said of one that is not offered."""
+    lines: list[str] = []
+    looks = False
+    for line, needed in _GUIDANCE:
+        if all(each.intersection(tools) for each in needed) and not (looks and READING in needed):
+            looks |= READING in needed
+            lines.append(f"- {line}")
+    secrets = SECRETS + (WRITTEN_SECRETS if EDITING.intersection(tools) else "")
+    return "\n".join([*lines, *([FOR_ANY_TOOL] if tools else []), secrets, END])
+
+
+def _facts(facts: WorkspaceFacts) -> str:
+    lines = [f"Platform: {facts.platform}"]
+    if facts.shell:
+        lines.append(f"Shell: {facts.shell}")
+    lines += ["Folders:", *([f"- {one_line(each, 1_000)}" for each in facts.folders] or [NO_FOLDERS])]
+    if facts.more_folders:
+        lines += ["Folders beside them that you may use, by their whole paths:"]
+        lines += [f"- {one_line(each, 1_000)}" for each in facts.more_folders]
+    lines.append(f"Date: {facts.date}")
+    if facts.git:
+        lines.append(f"Git: {facts.git}")
+    return "\n".join(lines)
+
+
+NO_FOLDERS = "- none: the file tools are off"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptFor:
+    """What a turn tells of itself, for its system prompt."""
+
+    mode: str
+    tools: Sequence[str]
+    """The names of those that are offered."""
+    agent: str = ""
+    """The chosen variant's own prompt."""
+    instructions: Sequence[Instruction] = ()
+    """The project's, without secrets, the nearest last."""

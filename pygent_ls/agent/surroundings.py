@@ -10,6 +10,7 @@ from pygent_ls.agent.asker import NobodyToAsk, Questioner
 from pygent_ls.agent.cache import ToolCache
 from pygent_ls.agent.checkpointer import Checkpointer, NoCheckpoints
 from pygent_ls.agent.editor_state import EditorState, NoEditor
+from pygent_ls.agent.instructions import Instructions, NoInstructions
 from pygent_ls.agent.outputs import Outputs
 from pygent_ls.agent.permissions import Permissions
 from pygent_ls.agent.read_log import ReadLog
@@ -39,6 +40,8 @@ class Surroundings:
     web: Web | None = None
     templates: Templates | None = None
     questioner: Questioner = field(default_factory=NobodyToAsk)
+    pauser: Questioner = field(default_factory=NobodyToAsk)
+    """Asked whether a turn that has reached a limit may go on."""
     editor: EditorState = field(default_factory=NoEditor)
     consent: SandboxConsent = field(default_factory=SandboxConsent)
     checkpointer: Checkpointer = field(default_factory=NoCheckpoints)
@@ -49,3 +52,4 @@ class Surroundings:
     marks: Marks = field(default_factory=Marks)
     """What stands around text from outside in the session's requests."""
     secrets: Secrets = field(default_factory=Secrets)
+    instructions: Instructions = field(default_factory=NoInstructions)

@@ -10,21 +10,21 @@ from pathlib import Path
 from typing import TypedDict
 from uuid import uuid4
 
-from pygent_ls.agent.attachments import render
 from pygent_ls.agent.events import AgentEvent, Cancelled, Finished, Stamped, StopReason, TurnQueued, TurnStarted
 from pygent_ls.agent.limits import TurnLimits
 from pygent_ls.agent.loop import Turn
 from pygent_ls.agent.messages import Message, Usage, now
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode
+from pygent_ls.agent.prompt import PromptFor
 from pygent_ls.agent.turn import TurnResult, TurnSpec
 from pygent_ls.errors import SessionError, SnapshotError
 from pygent_ls.sessions.checkpoints import Checkpoint, Checkpoints, FileDiff
-from pygent_ls.sessions.mentions import expanded
 from pygent_ls.sessions.past import checkpoint_failed
 from pygent_ls.sessions.rewind import Restored, Wanted, go_back, last_turn
 from pygent_ls.sessions.slash_commands import CommandTurn
 from pygent_ls.sessions.stream import EventStream, Subscriber
+from pygent_ls.sessions.turn_prompt import opening
 from pygent_ls.sessions.turns import RunningTurn, SessionParts, TurnRequest
 
 
@@ -279,17 +279,21 @@ class Session:
     async def _spec(self, turn: RunningTurn, model: Model, notices: tuple[str, ...] | None) -> TurnSpec:
         request, limits, around = turn.request, self._parts.limits, self._parts.surroundings
         mode = request.mode or self.permissions.mode
-        parts = await expanded(request.parts, around)
+        opened = await opening(
+            request.parts,
+            around,
+            self._parts.make_system_prompt,
+            told=self.messages,
+            wanted=PromptFor(mode=mode, tools=[each.name for each in around.tools.list_all()]),
+        )
         return TurnSpec(
             turn_id=turn.turn_id,
             prompt=await self._shown_prompt(turn),
-            content=await render(
-                parts, around.workspace, around.reads, around.secrets.masked, self.permissions.reading()
-            ),
+            content=opened.content,
             model=model if notices is None else self._model(request.model or self.model),
             mode=mode,
             agent=self.agent,
-            system=await around.secrets.masked(self._parts.make_system_prompt(mode)),
+            system=opened.system,
             limits=_limits_of(request, limits.turn),
             max_output_tokens=limits.max_output_tokens,
             temperature=limits.temperature,

@@ -15,7 +15,7 @@ from pygent_ls.errors import SessionError
 from pygent_ls.sessions.checkpoints import Checkpoint
 from pygent_ls.sessions.past import PastSession, PastSessions
 from pygent_ls.sessions.session import Session
-from pygent_ls.sessions.turn_settings import Limits, TakeSettings
+from pygent_ls.sessions.turn_settings import Limits, MakeSystemPrompt, TakeSettings
 from pygent_ls.sessions.turns import SessionParts
 
 
@@ -49,7 +49,7 @@ class Sessions:
         *,
         make_surroundings: Callable[[str, Mode], Surroundings],
         make_model: Callable[[str], Model],
-        make_system_prompt: Callable[[Mode], str],
+        make_system_prompt: MakeSystemPrompt,
         on_change: Callable[[str, str], None],
         take_settings: TakeSettings | None = None,
     ) -> None:

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from pygent_ls.agent.limits import TurnLimits
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode, Policy
+from pygent_ls.agent.prompt import PromptFor
 from pygent_ls.agent.surroundings import Surroundings
+
+MakeSystemPrompt = Callable[[PromptFor], Awaitable[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +38,7 @@ class TurnSettings:
     """What a model is made with beside its name: where it changes, models are made anew."""
     make_model: Callable[[str], Model]
     """Raises `ModelError` for a name that no provider takes."""
-    make_system_prompt: Callable[[Mode], str]
+    make_system_prompt: MakeSystemPrompt
     renewed: Callable[[Surroundings], Surroundings]
     """A session's surroundings with what the settings say of them; its own memory stays."""
     notices: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.turn import TurnResult
 from pygent_ls.sessions.slash_commands import CommandTurn, SlashCommand, UnknownCommandError, command_in
 from pygent_ls.sessions.stream import Subscriber
-from pygent_ls.sessions.turn_settings import Limits, TakeSettings
+from pygent_ls.sessions.turn_settings import Limits, MakeSystemPrompt, TakeSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class SessionParts:
     limits: Limits
     make_model: Callable[[str], Model]
     """Raises `ModelError` for a name that no provider takes."""
-    make_system_prompt: Callable[[Mode], str]
+    make_system_prompt: MakeSystemPrompt
     on_change: Callable[[str, str], None]
     """Told (session id, what) when a turn starts or ends."""
     take_settings: TakeSettings | None = None

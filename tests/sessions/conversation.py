@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pygent_ls.agent.limits import TurnLimits
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode
+from pygent_ls.agent.prompt import PromptFor
 from pygent_ls.agent.secret_keeping import Secrets
 from pygent_ls.agent.secrets import Redactor
 from pygent_ls.agent.tool import Tool
@@ -16,7 +17,7 @@ from pygent_ls.agent.turn import TurnResult
 from pygent_ls.errors import ModelError
 from pygent_ls.sessions.checkpoints import Checkpoints
 from pygent_ls.sessions.session import Session
-from pygent_ls.sessions.turn_settings import Limits
+from pygent_ls.sessions.turn_settings import Limits, MakeSystemPrompt
 from pygent_ls.sessions.turns import RunningTurn, SessionParts, TurnRequest
 from pygent_ls.workspace.disk import DiskWorkspace
 from tests.fakes import FOLDER, FakeApprover, FakeModel, Rig, Step, bounded, make_rig
@@ -24,6 +25,11 @@ from tests.sessions.subscribers import Reader
 from tests.workspace.repositories import find_git, snapshots_beside
 
 LIMITS = Limits(turn=TurnLimits(max_iterations=50), max_output_tokens=1000, temperature=1.0, stream_flush_s=0.001)
+
+
+async def say_mode(wanted: PromptFor) -> str:
+    """A system prompt in so many words."""
+    return f"You are in mode {wanted.mode}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +81,7 @@ def conversation(
     files: Mapping[str, str] | None = None,
     approver: FakeApprover | None = None,
     mode: Mode = "default",
-    make_system_prompt: Callable[[Mode], str] = lambda mode: f"You are in mode {mode}.",
+    make_system_prompt: MakeSystemPrompt | None = None,
     folder: Path | None = None,
     has_git: bool = True,
     redactor: Redactor | None = None,
@@ -109,7 +115,7 @@ def conversation(
             surroundings=around,
             limits=LIMITS,
             make_model=make_model,
-            make_system_prompt=make_system_prompt,
+            make_system_prompt=make_system_prompt or say_mode,
             on_change=lambda session_id, what: changes.append((session_id, what)),
         )
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pygent_ls.agent.attachments import FilePart
+from pygent_ls.agent.prompt import PromptFor
 from pygent_ls.agent.secrets import PLACEHOLDER, Redactor
 from pygent_ls.sessions.turns import TurnRequest
 from pygent_ls.workspace.secret_finder import find_secrets
@@ -21,6 +22,9 @@ def redactor() -> Redactor:
 
 
 async def test_a_key_in_the_users_own_words_reaches_neither_the_model_nor_an_event_and_can_be_written() -> None:
+    async def use_the_key(_: PromptFor) -> str:
+        return f"The user's instructions: use {KEY}."
+
     mark = await redactor().redact(KEY)
     write = Call(name="create_file", arguments={"path": "key.txt", "content": f"key: {mark}\n"})
     talk = conversation(
@@ -28,7 +32,7 @@ async def test_a_key_in_the_users_own_words_reaches_neither_the_model_nor_an_eve
         *FILE_TOOLS,
         approver=FakeApprover(otherwise="allow_once"),
         redactor=redactor(),
-        make_system_prompt=lambda _: f"The user's instructions: use {KEY}.",
+        make_system_prompt=use_the_key,
     )
 
     turn, reader = talk.start(f"put {KEY} into key.txt")

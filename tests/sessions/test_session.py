@@ -7,7 +7,7 @@ import pytest
 from pygent_ls.agent.events import Finished, PermissionResolved, TurnQueued, TurnStarted
 from pygent_ls.agent.messages import ToolResultBlock
 from pygent_ls.agent.model import TextChunk
-from pygent_ls.agent.permissions import Mode
+from pygent_ls.agent.prompt import PromptFor
 from pygent_ls.errors import ModelError
 from tests.agent.abilities import edit_file, read_file
 from tests.fakes import Call, FakeApprover, FakeModel, Gate, bounded, say
@@ -134,8 +134,8 @@ async def test_another_model_counts_from_the_next_turn_on() -> None:
 
 
 async def test_a_bug_before_the_turn_begins_ends_it_all_the_same() -> None:
-    def broken(mode: Mode) -> str:
-        raise ZeroDivisionError(mode)
+    async def broken(wanted: PromptFor) -> str:
+        raise ZeroDivisionError(wanted)
 
     talk = conversation([say("never")], make_system_prompt=broken)
 

@@ -13,7 +13,7 @@ from pygent_ls.errors import ModelError, SessionError
 from pygent_ls.sessions.store import NewSession, SessionDefaults, Sessions
 from pygent_ls.sessions.turns import TurnRequest
 from tests.fakes import FOLDER, FakeModel, Gate, bounded, make_rig
-from tests.sessions.conversation import LIMITS
+from tests.sessions.conversation import LIMITS, say_mode
 from tests.sessions.subscribers import Reader
 
 
@@ -29,7 +29,7 @@ class Store:
             ),
             make_surroundings=self._surroundings,
             make_model=self._model,
-            make_system_prompt=lambda mode: f"Mode {mode}",
+            make_system_prompt=say_mode,
             on_change=lambda session_id, what: self.changes.append((session_id, what)),
         )
 

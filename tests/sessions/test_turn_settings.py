@@ -9,13 +9,14 @@ import pytest
 
 from pygent_ls.agent.limits import TurnLimits
 from pygent_ls.agent.permissions import Mode, Policy
+from pygent_ls.agent.prompt import PromptFor
 from pygent_ls.agent.rules import Rule
 from pygent_ls.errors import ModelError
 from pygent_ls.sessions.store import NewSession, SessionDefaults, Sessions
 from pygent_ls.sessions.turn_settings import Limits, TurnSettings
 from pygent_ls.sessions.turns import TurnRequest
 from tests.fakes import FOLDER, FakeModel, Gate, bounded, make_rig, say
-from tests.sessions.conversation import LIMITS
+from tests.sessions.conversation import LIMITS, say_mode
 from tests.sessions.subscribers import Reader
 
 
@@ -47,7 +48,7 @@ class Desk:
             ),
             make_surroundings=lambda _, mode: make_rig(mode=mode).around,
             make_model=self._make(now.endpoint),
-            make_system_prompt=lambda mode: f"Mode {mode}",
+            make_system_prompt=say_mode,
             on_change=lambda _session, _what: None,
             take_settings=self._take,
         )
@@ -56,6 +57,10 @@ class Desk:
         now = replace(self.now)
         if now.gate is not None:
             await now.gate.pass_through()
+
+        async def say_endpoint(wanted: PromptFor) -> str:
+            return f"Mode {wanted.mode} by {now.endpoint}"
+
         return TurnSettings(
             model=now.model,
             mode=now.mode,
@@ -63,7 +68,7 @@ class Desk:
             policy=now.policy,
             endpoint=now.endpoint,
             make_model=self._make(now.endpoint),
-            make_system_prompt=lambda mode: f"Mode {mode} by {now.endpoint}",
+            make_system_prompt=say_endpoint,
             renewed=lambda around: replace(around, max_tool_result_chars=now.max_chars),
             notices=now.notices,
         )

@@ -37,7 +37,7 @@ from pygent_ls.workspace.process import LocalProcesses
 from pygent_ls.workspace.snapshots import Snapshots
 from tests.editors.lsp.documents import Documents
 from tests.fakes import WAIT_S, FakeClock, FakeModel, Step, bounded
-from tests.sessions.conversation import LIMITS
+from tests.sessions.conversation import LIMITS, say_mode
 
 
 class _NoAnswer:
@@ -115,7 +115,7 @@ class FakeCore:
             ),
             make_surroundings=self._surroundings,
             make_model=self._make_model,
-            make_system_prompt=lambda mode: f"Mode {mode}",
+            make_system_prompt=say_mode,
             on_change=front_end.on_session_change,
         )
 

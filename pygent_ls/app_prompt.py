@@ -1,0 +1,164 @@
+"""What the system prompt says of the machine, the workspace and the user's own files, read when a turn begins."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+
+from pygent_ls.agent.instructions import Instruction, Instructions, without_secrets
+from pygent_ls.agent.prompt import PromptFor, PromptSources, SystemPart, WorkspaceFacts, prompt_of, system_parts
+from pygent_ls.agent.reading_rules import Reading
+from pygent_ls.agent.secret_keeping import Secrets
+from pygent_ls.config_live import Taken
+from pygent_ls.config_sources import WORKSPACE_FILE, user_file
+from pygent_ls.errors import ToolError
+from pygent_ls.workspace.reading import read_document
+
+USERS_FILE = "AGENTS.md"
+"""Beside the user's own settings: instructions for every project."""
+
+MAX_HEAD_CHARS = 300
+"""Of a repository's HEAD; a branch's name has at most 255 bytes where it is a file's name."""
+
+_BRANCH = re.compile(r"ref: refs/heads/([^\x00-\x20\x7f~^:?*\[\\]+)")
+_COMMIT = re.compile(r"[0-9a-f]{40,64}")
+
+_UNDER_WAY: Mapping[str, str] = {
+    "MERGE_HEAD": "a merge",
+    "rebase-merge": "a rebase",
+    "rebase-apply": "a rebase",
+    "CHERRY_PICK_HEAD": "a cherry-pick",
+    "REVERT_HEAD": "a revert",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptSettings:
+    """What the settings say of the prompt."""
+
+    added: str
+    replaced_by: str | None
+    """The text of `system_prompt_file`; None where none is set, or it cannot be read."""
+    more_folders: tuple[str, ...] = ()
+    problem: str = ""
+    """Why the file cannot be read, for the user."""
+
+
+async def prompt_settings(taken: Taken) -> PromptSettings:
+    """Reads `system_prompt_file`, which is relative to the folder of the settings' file that names it; elsewhere (the
+    environment, the editor, the command line) to the workspace."""
+    settings = taken.loaded.settings
+    usual = PromptSettings(
+        added=settings.system_prompt, replaced_by=None, more_folders=tuple(map(str, settings.additional_dirs))
+    )
+    if not settings.system_prompt_file:
+        return usual
+    file = place_named(taken, "system_prompt_file", settings.system_prompt_file)
+    try:
+        return replace(usual, replaced_by=(await read_document(file)).text)
+    except ToolError as error:
+        why = f"system_prompt_file: {error} The usual system prompt is used until the file can be read."
+        return replace(usual, problem=why)
+
+
+def place_named(taken: Taken, key: str, named: str) -> Path:
+    """Where a path in a setting leads: `~` is the home, and a relative one begins where the setting was written."""
+    origin = taken.loaded.origins[key]
+    folder = taken.folder or Path.cwd()
+    if origin == f"user file {user_file()}":
+        folder = user_file().parent
+    elif taken.folder is not None and origin == f"workspace file {taken.folder / WORKSPACE_FILE}":
+        folder = (taken.folder / WORKSPACE_FILE).parent
+    return folder / Path(named).expanduser()
+
+
+async def make_system_prompt(folders: Sequence[Path], settings: PromptSettings, wanted: PromptFor) -> str:
+    """The whole system prompt of a turn."""
+    return prompt_of(await make_parts(folders, settings, wanted))
+
+
+async def make_parts(folders: Sequence[Path], settings: PromptSettings, wanted: PromptFor) -> list[SystemPart]:
+    """Its parts."""
+    git, users_file = await asyncio.gather(_git(folders[0] if folders else None), _users_file())
+    facts = WorkspaceFacts(
+        platform=platform.platform(terse=True),
+        date=date.today().isoformat(),
+        folders=[str(folder) for folder in folders],
+        more_folders=settings.more_folders,
+        shell=Path(os.environ.get("SHELL", "/bin/sh")).name,
+        git=git,
+    )
+    return system_parts(
+        PromptSources(
+            facts=facts,
+            mode=wanted.mode,
+            tools=wanted.tools,
+            agent=wanted.agent,
+            added=settings.added,
+            replaced_by=settings.replaced_by,
+            users_file=users_file,
+            instructions=wanted.instructions,
+        )
+    )
+
+
+async def instructions_for(
+    instructions: Instructions, reading: Reading, secrets: Secrets
+) -> tuple[Sequence[Instruction], Sequence[Instruction]]:
+    """Those of the workspace without their secrets, and those that were not taken, which say why."""
+    found = await instructions.of_workspace(reading)
+    taken = [each for each in found if not each.problem]
+    return [await without_secrets(each, secrets) for each in taken], [each for each in found if each.problem]
+
+
+async def _users_file() -> str:
+    try:
+        return (await read_document(user_file().parent / USERS_FILE)).text
+    except ToolError:
+        return ""
+
+
+async def _git(folder: Path | None) -> str:
+    """The branch, and what was begun and not finished; no program runs for it, which would take longer than all the
+    rest of the prompt."""
+    if folder is None:
+        return ""
+    for each in (folder, *folder.parents):
+        own = await _git_folder(each / ".git")
+        if own is not None:
+            return await _state_of(own)
+    return ""
+
+
+async def _git_folder(found: Path) -> Path | None:
+    """What a `.git` leads to: itself, or where the file of a linked work tree says."""
+    if await asyncio.to_thread(found.is_dir):
+        return found
+    if not await asyncio.to_thread(found.is_file):
+        return None
+    try:
+        said = (await read_document(found)).text.strip()
+    except ToolError:
+        return None
+    return found.parent / said.removeprefix("gitdir:").strip() if said.startswith("gitdir:") else None
+
+
+async def _state_of(own: Path) -> str:
+    try:
+        head = (await read_document(own / "HEAD")).text.strip()[:MAX_HEAD_CHARS]
+    except ToolError:
+        return ""
+    if branch := _BRANCH.fullmatch(head):
+        said = f"on branch {branch[1]}"
+    elif _COMMIT.fullmatch(head):
+        said = f"on no branch, at commit {head[:12]}"
+    else:
+        return ""
+    begun = await asyncio.to_thread(lambda: [what for name, what in _UNDER_WAY.items() if (own / name).exists()])
+    return "; ".join([said, *(f"{what} is under way" for what in dict.fromkeys(begun))])

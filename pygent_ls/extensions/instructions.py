@@ -1,0 +1,159 @@
+"""AGENTS.md and CLAUDE.md, read through the workspace: unsaved changes count, and nothing outside it is read."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pygent_ls.agent.instructions import Instruction, lost
+from pygent_ls.agent.messages import Message
+from pygent_ls.agent.reading_rules import Reading
+from pygent_ls.agent.workspace import MISSING, Workspace
+from pygent_ls.errors import ToolError
+
+NAMES = ("AGENTS.md", "CLAUDE.md")
+"""In one folder in this order; the first is what most agents read, the second what Claude Code reads."""
+
+IMPORTING = "CLAUDE.md"
+"""Its lines may name files with `@path`, which are taken too."""
+
+MAX_FILE_CHARS = 40_000
+"""Of one file: some 10,000 tokens, where Claude Code warns that a file is too long."""
+
+MAX_IMPORT_DEPTH = 5
+"""Files that an import goes through, as in Claude Code."""
+
+MAX_IMPORTS = 20
+"""Of one file and of all that it imports."""
+
+MAX_NESTED = 50
+"""Files below the roots that a session is given."""
+
+_CODE = re.compile(r"^```.*?^```[ \t]*$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+
+_IMPORT = re.compile(r"(?<!\S)@([^\s@`]+)")
+
+
+class RepositoryInstructions:
+    """The `Instructions` port on a workspace's files; remembers for one session what was given."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._given: dict[Path, Instruction] = {}
+        self._looked_at: set[Path] = set()
+        """Folders that were looked into since the turn began: what comes to be there counts from the next one on."""
+
+    async def of_workspace(self, reading: Reading) -> Sequence[Instruction]:
+        """See the port."""
+        self._looked_at.clear()
+        found = [await self._in_folder(folder, reading) for folder in self._workspace.folders]
+        return _each_once(each for group in found for each in group)
+
+    async def near(self, paths: Iterable[Path], reading: Reading) -> Sequence[Instruction]:
+        """See the port."""
+        on_the_way = {folder for path in paths for folder in self._on_the_way(path)} - self._looked_at
+        folders = sorted(on_the_way, key=lambda folder: (len(folder.parts), folder))
+        roots = {each.path for folder in self._workspace.folders for each in self._candidates(folder)}
+        new: list[Instruction] = []
+        for folder in folders:
+            self._looked_at.add(folder)
+            for found in await self._in_folder(folder, reading):
+                if found.path not in roots and found.path not in self._given and len(self._given) < MAX_NESTED:
+                    self._given[found.path] = replace(found, below=self._workspace.shown(folder))
+                    new.append(self._given[found.path])
+        return [each for each in new if not each.problem]
+
+    async def again(self, messages: Sequence[Message], reading: Reading) -> Sequence[Instruction]:
+        """See the port."""
+        gone = lost((each for each in self._given.values() if not each.problem), messages)
+        texts = [replace(await self._read(each.path, reading), below=each.below) for each in gone]
+        return sorted((each for each in texts if not each.problem), key=lambda each: len(each.path.parts))
+
+    # Finding
+
+    def _on_the_way(self, path: Path) -> Iterator[Path]:
+        """The folders between a root and the file, the root aside."""
+        holding = [folder for folder in self._workspace.folders if path.is_relative_to(folder)]
+        innermost = max(holding, key=lambda folder: len(folder.parts), default=None)
+        for folder in path.parents if innermost else ():
+            if folder == innermost:
+                return
+            yield folder
+
+    def _candidates(self, folder: Path) -> Iterator[Instruction]:
+        """Empty instructions for the files of a folder that lie in the workspace, there or not."""
+        for name in NAMES:
+            try:
+                path = self._workspace.resolve(str(folder / name))
+            except ToolError as error:
+                shown = self._workspace.shown(folder / name)
+                yield Instruction(path=folder / name, name=shown, text="", n_chars=0, problem=str(error))
+            else:
+                yield Instruction(path=path, name=self._workspace.shown(folder / name), text="", n_chars=0)
+
+    async def _in_folder(self, folder: Path, reading: Reading) -> list[Instruction]:
+        """The instructions of one folder, with what they import."""
+        candidates = list(self._candidates(folder))
+        stamps = await asyncio.gather(*(self._workspace.stamp(each.path) for each in candidates))
+        found: dict[Path, Instruction] = {}
+        for each, stamp in zip(candidates, stamps, strict=True):
+            if stamp == MISSING or each.path in found:
+                continue
+            taken = each if each.problem else await self._read(each.path, reading)
+            found[each.path] = taken
+            if each.name.endswith(IMPORTING):
+                await self._import(taken, found, reading, depth=1)
+        return _each_once(found.values())
+
+    async def _import(
+        self, importing: Instruction, found: dict[Path, Instruction], reading: Reading, *, depth: int
+    ) -> None:
+        """Add what a file imports, each file once, so that no circle goes on."""
+        for word in _imports_in(importing.text) if depth <= MAX_IMPORT_DEPTH else ():
+            try:
+                path = self._workspace.resolve(str(importing.path.parent / word))
+            except ToolError:
+                continue  # outside the workspace, or no path
+            if path in found or len(found) >= MAX_IMPORTS or await self._workspace.stamp(path) == MISSING:
+                continue
+            imported = await self._read(path, reading)
+            if imported.problem:
+                continue  # a folder, or a word that was no import
+            found[path] = imported
+            await self._import(imported, found, reading, depth=depth + 1)
+
+    async def _read(self, path: Path, reading: Reading) -> Instruction:
+        name = self._workspace.shown(path)
+        if rule := reading.withholds(name):
+            why = f"The rule {rule.text} keeps it from being read."
+            return Instruction(path=path, name=name, text="", n_chars=0, problem=why)
+        try:
+            text = (await self._workspace.read(path)).text
+        except ToolError as error:
+            return Instruction(path=path, name=name, text="", n_chars=0, problem=str(error))
+        return Instruction(path=path, name=name, text=cut(text, name), n_chars=len(text))
+
+
+def cut(text: str, name: str) -> str:
+    """The text, or its beginning and how much is left out."""
+    if len(text) <= MAX_FILE_CHARS:
+        return text
+    left_out = len(text) - MAX_FILE_CHARS
+    return f"{text[:MAX_FILE_CHARS]}\n[… {left_out:,} of {len(text):,} characters of {name} left out …]"
+
+
+def _imports_in(text: str) -> list[str]:
+    return [word.rstrip(".,:;!?)") for word in dict.fromkeys(_IMPORT.findall(_CODE.sub("", text)))][:MAX_IMPORTS]
+
+
+def _each_once(found: Iterable[Instruction]) -> list[Instruction]:
+    """Without those that say what another said before."""
+    by_text: dict[str, Instruction] = {}
+    for each in found:
+        key = f"\0{each.path}" if each.problem else each.text.strip()
+        if key:
+            by_text.setdefault(key, each)
+    return list(by_text.values())

@@ -1,0 +1,76 @@
+"""What the model is given when a turn begins: the system prompt, and the user's words with what they carry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pygent_ls.agent.attachments import (
+    DiagnosticsPart,
+    EditorPart,
+    FilePart,
+    ImagePart,
+    NotePart,
+    PromptPart,
+    SelectionPart,
+    render,
+)
+from pygent_ls.agent.instructions import block_of, without_secrets
+from pygent_ls.agent.messages import Block, ImageBlock, Message, TextBlock
+from pygent_ls.agent.prompt import PromptFor
+from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.sessions.mentions import expanded
+from pygent_ls.sessions.turn_settings import MakeSystemPrompt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """What a turn begins with, as the model reads it, without secrets."""
+
+    system: str
+    content: str | tuple[Block, ...]
+
+
+async def opening(
+    parts: Sequence[PromptPart],
+    around: Surroundings,
+    make_system_prompt: MakeSystemPrompt,
+    *,
+    told: Sequence[Message],
+    wanted: PromptFor,
+) -> Opening:
+    """The beginning of a turn; `told` are the messages that the model will read before it.
+
+    `wanted` needs no instructions: they are found here. What the project says of the files that the user named comes
+    with their words, and stays there; what of it is in no message any more stands in the system prompt.
+    """
+    reading = around.permissions.reading()
+    parts = await expanded(parts, around)
+    shared = [*await around.instructions.of_workspace(reading), *await around.instructions.again(told, reading)]
+    near = await around.instructions.near([*_paths_in(parts), *_active(around)], reading)
+    content = await render(parts, around.workspace, around.reads, around.secrets.masked, reading)
+    blocks = tuple([block_of(await without_secrets(each, around.secrets)) for each in near])
+    if blocks:
+        content = (*blocks, *(content if isinstance(content, tuple) else (TextBlock(text=content),)))
+    found = [await without_secrets(each, around.secrets) for each in shared if not each.problem]
+    prompt = await make_system_prompt(
+        PromptFor(mode=wanted.mode, tools=wanted.tools, agent=wanted.agent, instructions=found)
+    )
+    return Opening(system=await around.secrets.masked(prompt), content=content)
+
+
+def _active(around: Surroundings) -> Iterator[Path]:
+    if around.editor.view.active:
+        yield around.editor.view.active
+
+
+def _paths_in(parts: Sequence[PromptPart]) -> Iterator[Path]:
+    for part in parts:
+        match part:
+            case FilePart(path=path) | SelectionPart(path=path) | DiagnosticsPart(path=path) | ImagePart(path=path):
+                yield path
+            case EditorPart(active=Path() as path):
+                yield path
+            case EditorPart() | NotePart() | ImageBlock() | str():
+                pass
