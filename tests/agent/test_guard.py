@@ -63,12 +63,17 @@ async def test_invalid_arguments_are_an_error_that_names_the_field_and_nobody_is
     assert rig.approver.requests == []
 
 
-async def test_arguments_that_were_not_json_are_an_error_that_quotes_them() -> None:
+async def test_arguments_that_were_not_json_are_an_error_that_quotes_them_and_the_schema() -> None:
     rig = rig_with_files()
     call = ToolUseBlock(id="c", name="read_file", input={}, problem="The arguments are not valid JSON: {oops")
     await guard_of(rig).run(call)
     told = rig.events.of(ToolResult)[0]
-    assert (told.is_error, told.content) == (True, "Error: The arguments are not valid JSON: {oops")
+    assert told.is_error
+    assert told.content == (
+        "Error: The arguments are not valid JSON: {oops\n"
+        'The schema of the arguments: {"additionalProperties": false, "properties": {"path": {"type": "string"}}, '
+        '"required": ["path"], "type": "object"}'
+    )
 
 
 async def test_a_path_outside_the_workspace_is_an_error_before_anybody_is_asked() -> None:
