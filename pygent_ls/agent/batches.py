@@ -13,6 +13,10 @@ MAX_PARALLEL_CALLS = 8
 """Reads that run at once: enough to hide the disk's latency, few enough for its queue."""
 
 
+SIDE_BY_SIDE = "task"
+"""The tool whose calls run beside each other although they may write: subagents keep out of each other's way."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedCall:
     """A call with what decides whether it may run beside others."""
@@ -24,8 +28,8 @@ class PlannedCall:
 
 
 def split_into_batches(calls: Sequence[PlannedCall]) -> list[list[PlannedCall]]:
-    """Adjacent reading calls run together, in the order of the calls. A call that writes runs alone, and calls whose
-    paths are equal, or parent and child, are in different batches.
+    """Adjacent reading calls run together, in the order of the calls, and so do subagents. A call that writes runs
+    alone, and calls whose paths are equal, or parent and child, are in different batches.
     """
     batches: list[list[PlannedCall]] = []
     for planned in calls:
@@ -38,6 +42,8 @@ def split_into_batches(calls: Sequence[PlannedCall]) -> list[list[PlannedCall]]:
 
 
 def _may_join(one: PlannedCall, other: PlannedCall) -> bool:
+    if one.call.name == other.call.name == SIDE_BY_SIDE:
+        return True
     return one.read_only and other.read_only and not conflict(one.paths, other.paths)
 
 

@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, get_type_hints
 
 from pygent_ls.agent.asker import AskUser, nobody_answers
+from pygent_ls.agent.delegating import RunSubagent, no_subagents
 from pygent_ls.agent.editor_state import EditorState, NoEditor
 from pygent_ls.agent.model import ToolDefinition
 from pygent_ls.agent.outputs import Outputs, is_output
+from pygent_ls.agent.plan import SetPlan, no_plan
 from pygent_ls.agent.read_log import ReadLog
 from pygent_ls.agent.reading_rules import Reading, check_readable
 from pygent_ls.agent.showing import in_full, visible
@@ -104,6 +106,8 @@ class ToolContext:
     web: Web | None = None
     templates: Templates | None = None
     ask_user: AskUser = nobody_answers
+    run_subagent: RunSubagent = no_subagents
+    set_plan: SetPlan = no_plan
     editor: EditorState = field(default_factory=NoEditor)
     judge_url: Callable[[str], UrlVerdict] = lambda _: "ask"
     """What the permission rules say about an address."""
@@ -349,8 +353,10 @@ def _description(function: ToolFunction) -> str:
 class ToolRegistry:
     """The tools that a model is offered, by name, in the order they were registered."""
 
-    def __init__(self, tools: Sequence[Tool] = ()) -> None:
+    def __init__(self, tools: Sequence[Tool] = (), withheld: Mapping[str, str] | None = None) -> None:
         self._tools: dict[str, Tool] = {}
+        self.withheld = withheld or {}
+        """Tools that are not offered, each with why: `is not offered to …`."""
         for each in tools:
             self.register(each)
 

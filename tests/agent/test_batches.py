@@ -39,6 +39,21 @@ def test_equal_paths_and_parent_and_child_never_run_together() -> None:
     assert names(split_into_batches(calls)) == [["a"], ["b"], ["c", "d"]]
 
 
+def test_adjacent_subagents_run_together_and_beside_nothing_else() -> None:
+    def call(name: str, tool: str, *, read_only: bool = False) -> PlannedCall:
+        return PlannedCall(call=ToolUseBlock(id=name, name=tool, input={}), read_only=read_only, paths=())
+
+    calls = [
+        call("a", "read_file", read_only=True),
+        call("b", "task"),
+        call("c", "task"),
+        call("d", "read_file", read_only=True),
+        call("e", "task"),
+        call("f", "edit_file"),
+    ]
+    assert names(split_into_batches(calls)) == [["a"], ["b", "c"], ["d"], ["e"], ["f"]]
+
+
 def test_no_calls_are_no_batches() -> None:
     assert split_into_batches([]) == []
 

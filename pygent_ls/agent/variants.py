@@ -1,0 +1,184 @@
+"""Variants of the agent: each has a name, and what differs when a turn, a session or a subagent uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Literal
+
+from pygent_ls.agent.permissions import Mode
+from pygent_ls.agent.tool import ToolRegistry
+from pygent_ls.errors import SessionError
+
+DEFAULT = "default"
+
+PLANNER = "plan"
+"""The variant of a subagent in plan mode for which none was named."""
+
+ContextMode = Literal["continue", "fresh", "sliding"]
+
+READING_TOOLS = (
+    "read_file",
+    "list_files",
+    "find_files",
+    "grep_search",
+    "find_definition",
+    "diagnostics",
+    "git_status",
+    "git_diff",
+    "git_branch",
+    "git_log",
+    "shell_output",
+    "web_fetch",
+    "web_search",
+    "list_templates",
+    "list_components",
+    "plan",
+    "task",
+    "ask_user",
+    "mcp__*",
+)
+"""What plan mode lets through; of MCP servers' tools, only those that say that they read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentProfile:
+    """One variant. None, and empty text, leave what the settings say."""
+
+    name: str
+    description: str = ""
+    """One line, for people and for the model that may start it."""
+    model: str = ""
+    api_base: str = ""
+    """Where its model is reached."""
+    prompt: str = ""
+    """Added to the system prompt."""
+    tools: tuple[str, ...] | None = None
+    """Names and globs of the tools that it is offered; None: all."""
+    disallowed_tools: tuple[str, ...] = ()
+    """Names and globs of those that it is not."""
+    mode: Mode | None = None
+    max_iterations: int | None = None
+    max_tokens: int | None = None
+    max_budget_usd: float | None = None
+    context_mode: ContextMode | None = None
+    stream: bool = True
+    """Whether its answers are shown as they come, else each when it is whole."""
+    temperature: float | None = None
+    notices: tuple[str, ...] = ()
+    """What the user is told when a turn with it begins."""
+
+    def offers(self, tool_name: str) -> bool:
+        """Whether a tool of that name is offered to it."""
+        is_listed = self.tools is None or matches(tool_name, self.tools)
+        return is_listed and not matches(tool_name, self.disallowed_tools)
+
+    def offered(self, tools: ToolRegistry) -> ToolRegistry:
+        """Those of the tools that it is offered; of the others it is known why they are not."""
+        missing = [each.name for each in tools.list_all() if not self.offers(each.name)]
+        return without(tools, dict.fromkeys(missing, f"is not offered to the agent {self.name}"))
+
+
+def without(tools: ToolRegistry, withheld: Mapping[str, str]) -> ToolRegistry:
+    """The same less those of these names; why they are not offered is said where one is called."""
+    kept = [each for each in tools.list_all() if each.name not in withheld]
+    return ToolRegistry(kept, {**tools.withheld, **withheld})
+
+
+def matches(tool_name: str, patterns: Iterable[str]) -> bool:
+    """Whether one of these names and globs (`mcp__*`) is the tool's."""
+    return any(fnmatchcase(tool_name, pattern) for pattern in patterns)
+
+
+_PLANNING = """\
+Your task is to find out and to plan; others will carry it out. Read what matters, follow it to where it is used, and \
+end with a plan: what to change in which file and why, in order, how to verify it, and what is still open. Ask the \
+user where only they can decide."""
+
+_REVIEWING = """\
+Your task is to review; you change nothing. Look at what was changed (git_diff, git_log) or what you were pointed to, \
+and read the code around it. Report what is wrong, the worst first, each with its file and line, what happens and \
+when, and how to mend it. Say only what you have verified in the code; say so where nothing is wrong. Style is worth a \
+word only where it misleads."""
+
+SHIPPED: Mapping[str, AgentProfile] = {
+    each.name: each
+    for each in (
+        AgentProfile(name=DEFAULT, description="Everything, as the settings say."),
+        AgentProfile(
+            name=PLANNER,
+            description="Reads and searches, changes nothing, and ends with a plan.",
+            prompt=_PLANNING,
+            tools=READING_TOOLS,
+            mode="plan",
+        ),
+        AgentProfile(
+            name="review",
+            description="Reads changes or code and reports what is wrong with them; changes nothing.",
+            prompt=_REVIEWING,
+            tools=READING_TOOLS,
+            mode="plan",
+        ),
+        AgentProfile(
+            name="yolo",
+            description="Goes on without asking, as far as the settings allow, and without a limit of model calls.",
+            mode="bypass",
+            max_iterations=0,
+        ),
+        AgentProfile(name="opus", description="The strongest model.", model="anthropic/claude-opus-5-5", stream=True),
+        AgentProfile(
+            name="local",
+            description="A model of Ollama on this machine.",
+            model="ollama_chat/qwen3-coder",
+            api_base="http://127.0.0.1:11434",
+        ),
+    )
+}
+"""Those that are always there; a table of the settings with such a name changes what it sets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variants:
+    """All variants, by name, in the order in which they are listed."""
+
+    profiles: Mapping[str, AgentProfile]
+
+    def get(self, name: str) -> AgentProfile:
+        """The variant of that name. Raises `SessionError` (`unknown_agent`) with the list."""
+        found = self.profiles.get(name)
+        if found is None:
+            known = ", ".join(self.profiles)
+            raise SessionError(f"agent: there is no agent {name!r}. The agents are: {known}.", kind="unknown_agent")
+        return found
+
+    def usual(self, name: str) -> AgentProfile:
+        """The variant that the settings name; where there is none of that name the default one, which says so."""
+        try:
+            return self.get(name)
+        except SessionError as error:
+            return AgentProfile(name=DEFAULT, notices=(f"The setting `agent` is not used: {error}",))
+
+    @property
+    def planners(self) -> frozenset[str]:
+        """The names of those that only plan."""
+        return frozenset(each.name for each in self.profiles.values() if each.mode == "plan")
+
+
+def variants(own: Iterable[AgentProfile] = (), *, may_bypass: bool = False) -> Variants:
+    """The shipped variants, and the user's own before whom they give way.
+
+    Where the user's own settings do not allow the mode `bypass`, whoever has it gets `trust`, and says so.
+    """
+    found = {**SHIPPED, **{each.name: each for each in own}}
+    return Variants({name: each if may_bypass else _without_bypass(each) for name, each in found.items()})
+
+
+def _without_bypass(profile: AgentProfile) -> AgentProfile:
+    if profile.mode != "bypass":
+        return profile
+    said = (
+        f"The agent {profile.name} works in the mode trust: bypass needs `allow_bypass = true` in your own "
+        "configuration file. What is of high risk is still asked."
+    )
+    return replace(profile, mode="trust", notices=(*profile.notices, said))
