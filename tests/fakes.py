@@ -37,6 +37,7 @@ from pygent_ls.agent.model import (
 )
 from pygent_ls.agent.permissions import Mode, Permissions, Rule
 from pygent_ls.agent.read_log import ReadLog
+from pygent_ls.agent.retrying import RetryAction
 from pygent_ls.agent.review import Applied
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.tool import Tool, ToolContext, ToolRegistry
@@ -515,6 +516,30 @@ class MemoryRules:
         return found
 
 
+class FakeRetries:
+    """A `RetryController`: turns the clock on instead of waiting, and records each delay. `actions` is what the user
+    decides, wait by wait; `gate` keeps a wait open."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self.delays: list[float] = []
+        self.actions: list[RetryAction] = []
+        self.gate: Gate | None = None
+        self._clock = clock
+
+    async def wait(self, delay_s: float) -> RetryAction:
+        """Wait."""
+        self.delays.append(delay_s)
+        if self.gate:
+            await self.gate.pass_through()
+        self._clock.advance(delay_s)
+        return self.actions.pop(0) if self.actions else "now"
+
+    def decide(self, action: RetryAction) -> bool:
+        """For the next wait."""
+        self.actions.append(action)
+        return True
+
+
 # Events
 
 Event = TypeVar("Event", bound=AgentEvent)
@@ -573,6 +598,7 @@ class Rig:
     approver: FakeApprover
     rules: MemoryRules
     clock: FakeClock
+    retries: FakeRetries
     events: EventCollector
     around: Surroundings
 
@@ -620,6 +646,7 @@ def make_rig(
         approver=approver,
         rules=store,
         clock=clock,
+        retries=FakeRetries(clock),
         events=EventCollector(),
         around=around,
     )

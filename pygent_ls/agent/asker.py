@@ -24,6 +24,8 @@ class Question:
     tool_id: str
     text: str
     choices: tuple[Choice, ...] = ()
+    from_model: bool = True
+    """A tool call asks. Else the turn itself does, and only one of the choices is an answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

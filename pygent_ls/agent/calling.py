@@ -1,115 +1,191 @@
-"""Calls of the model: the request goes out, the answer is told as it comes, and what fails is told too."""
+"""Calls of the model until one comes to an answer: retries, fallbacks, and more room where an answer did not fit."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
-from contextlib import aclosing
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 from pygent_ls.agent.answer import Answer
+from pygent_ls.agent.attempt import Attempt
 from pygent_ls.agent.editor_text import background
-from pygent_ls.agent.events import LlmError, Notice, Text, TextDelta, Thinking, ThinkingDelta, UsageReported
-from pygent_ls.agent.messages import Message
-from pygent_ls.agent.model import (
-    Chunk,
-    FinishChunk,
-    ModelRequest,
-    TextChunk,
-    ThinkingChunk,
-    ToolCallChunk,
-    UsageChunk,
-)
+from pygent_ls.agent.events import LlmError, Notice
+from pygent_ls.agent.messages import Message, ThinkingBlock
+from pygent_ls.agent.model import Model, ModelRequest
+from pygent_ls.agent.retrying import Failed, RetryController, Retrying, WaitingRetries
 from pygent_ls.agent.turn import TurnState
-from pygent_ls.errors import ModelError
+from pygent_ls.errors import ModelError, ModelErrorType
+
+NO_OTHER_MODEL_HELPS: frozenset[ModelErrorType] = frozenset({"invalid_request", "content_filter", "context_window"})
+"""What is wrong with the request itself: it is not taken to a fallback."""
 
 
 @dataclass(kw_only=True)
 class ModelCalls:
-    """The model calls of one turn."""
+    """The model calls of one turn.
+
+    A call, which is an iteration, may take several requests: the same model is asked again after a failure that may
+    pass, or with more room for an answer that did not fit; after that its fallbacks are asked.
+    """
 
     state: TurnState
+    retries: RetryController = field(default_factory=WaitingRetries)
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        self._fallbacks = list(self.state.spec.fallback_models)
+        self._n_requests = 0
+        self._names_no_finish: set[str] = set()
+        """The models of whose answers two in a row ended without a finish: they seem to know none."""
 
     async def ask(self) -> Answer:
         """One iteration: the whole answer, which is told, and counted in the turn's usage; not in its history.
 
         Raises `ModelError` once the failure has been told. When cancelled, the text so far stands in the history.
         """
-        state, model = self.state, self.state.spec.model
-        state.iterations += 1
-        if not model.ready:
-            await state.emit(Notice(content=f"Loading the model {model.name}…"))
-        answer = Answer()
-        text_id, thinking_id = (f"{state.spec.turn_id}-{state.iterations}-{kind}" for kind in ("text", "thinking"))
-        try:
-            try:
-                await self._receive(answer, text_id, thinking_id)
-            finally:  # what is known of a call that was cancelled or failed has been spent too
-                answer.close()
-                state.usage = state.usage.plus(answer.usage)
-            await self._report(answer, text_id, thinking_id)
-        except asyncio.CancelledError:
-            state.text = answer.text
-            cut_off = answer.finish is None or answer.has_calls
-            state.keep(answer.message_without_calls(state.spec.turn_id, cut_off=cut_off))
-            raise
-        except ModelError as error:
-            withdrawn = [item for item, said in ((text_id, answer.text), (thinking_id, answer.thinking)) if said]
-            raise await self.failed(error, withdrawn) from None
-        return answer
+        self.state.iterations += 1
+        self._n_requests = 0
+        while True:
+            came = await self._asked_until_settled(self.state.model)
+            if isinstance(came, Answer):
+                return came
+            fallback = await self._fallback_for(came.error)
+            await self._tell(came, fallback=fallback)
+            if fallback is None:
+                raise came.error
+            self.state.model = fallback
 
-    async def failed(self, error: ModelError, withdrawn: Sequence[str] = ()) -> ModelError:
+    async def has_price(self) -> bool:
+        """Whether a call of the model that is asked now will tell its cost."""
+        model = self.state.model
+        try:
+            await self._prepare(model)
+        except ModelError:
+            return True  # the call itself will say what is wrong
+        return model.facts.has_price
+
+    async def failed(self, error: ModelError) -> ModelError:
         """Tell of a failure that ends the turn; returns it, to be raised."""
+        await self._tell(Failed(error=error))
+        return error
+
+    async def _asked_until_settled(self, model: Model) -> Answer | Failed:
+        """Ask one model, again and again where that may help."""
+
+        async def attempt() -> Answer | Failed:
+            return await self._attempted(model)
+
+        async def tell(failed: Failed, delay_s: float) -> None:
+            await self._tell(failed, retry_in_s=delay_s)
+
+        retrying = Retrying(policy=self.state.spec.retry, controller=self.retries, clock=self.clock, tell=tell)
+        return await retrying.run(attempt)
+
+    async def _attempted(self, model: Model) -> Answer | Failed:
+        """One request; once more, at once, where what stood in its way could be cleared."""
+        while True:
+            attempt = self._next_attempt(model)
+            try:
+                await self._prepare(model)
+            except ModelError as error:
+                return Failed(error=error)
+            came = await attempt.run(self._request(model))
+            if isinstance(came, Answer):
+                came = self._checked(attempt, came)
+            if isinstance(came, Failed):
+                return came
+            what_helps = self._given_room(came)
+            if what_helps is None:
+                await attempt.report()
+                return came
+            await self._tell(attempt.failed(ModelError(what_helps)), retry_in_s=0.0)
+
+    def _next_attempt(self, model: Model) -> Attempt:
+        self._n_requests += 1
+        again = f".{self._n_requests}" if self._n_requests > 1 else ""
+        prefix = f"{self.state.spec.turn_id}-{self.state.iterations}{again}"
+        return Attempt(state=self.state, model=model, item_prefix=prefix)
+
+    async def _prepare(self, model: Model) -> None:
+        if not model.ready:
+            await self.state.emit(Notice(content=f"Loading the model {model.name}…"))
+        await model.prepare()
+
+    def _checked(self, attempt: Attempt, answer: Answer) -> Answer | Failed:
+        """A stream that ends without a finish is a broken one, and of a call arguments may be missing. But where a
+        model does so twice in a row, it seems to have no word for it, and its text is taken for whole."""
+        name = attempt.model.name
+        if answer.finish is not None:
+            self._names_no_finish.discard(name)
+            return answer
+        if name in self._names_no_finish and not answer.has_calls and not answer.is_empty:
+            return answer
+        self._names_no_finish.add(name)
+        where = "in a tool call" if answer.has_calls else "without an end"
+        return attempt.failed(
+            ModelError(f"The answer of {name} broke off {where}. Try again.", type="network", provider=name)
+        )
+
+    def _given_room(self, answer: Answer) -> str | None:
+        """What was done for an answer that was cut off where it cannot be gone on with, for a person; None where it
+        was not, or where nothing is left to do."""
+        if answer.finish_reason != "length" or (answer.text.strip() and not answer.has_calls):
+            return None
+        state = self.state
+        before, most = state.max_output_tokens, state.model.facts.max_output_tokens
+        if before > state.spec.max_output_tokens or (most is not None and most <= before):
+            return None
+        state.max_output_tokens = most or 2 * before
+        where = "in a tool call" if answer.has_calls else "before its first word"
+        return (
+            f"The answer was cut off {where}, at {before} tokens. The model is asked again, with room for "
+            f"{state.max_output_tokens}."
+        )
+
+    # Fallbacks
+
+    async def _fallback_for(self, error: ModelError) -> Model | None:
+        """The next model that can be had, where another one may help."""
+        while self._fallbacks and error.type not in NO_OTHER_MODEL_HELPS:
+            name = self._fallbacks.pop(0)
+            try:
+                model = self.state.spec.make_model(name)
+                await self._prepare(model)
+            except ModelError as problem:
+                await self.state.emit(
+                    Notice(content=f"The fallback {name} is left out: {problem.message}", level="warning")
+                )
+                continue
+            return model
+        return None
+
+    async def _tell(self, failed: Failed, *, retry_in_s: float | None = None, fallback: Model | None = None) -> None:
+        error = failed.error
         await self.state.emit(
             LlmError(
                 error_type=error.type,
                 error_message=error.message,
-                retryable=error.retryable,
-                attempt=1,
-                will_retry=False,
-                withdrawn=tuple(withdrawn),
+                retryable=error.retryable or retry_in_s is not None,
+                attempt=failed.attempt,
+                will_retry=retry_in_s is not None,
+                retry_in_s=retry_in_s,
+                fallback_model=fallback.name if fallback else None,
+                withdrawn=failed.withdrawn,
             )
         )
-        return error
-
-    async def _receive(self, answer: Answer, text_id: str, thinking_id: str) -> None:
-        model = self.state.spec.model
-        await model.prepare()
-        async with aclosing(model.stream(self._request())) as chunks:
-            async for chunk in chunks:
-                answer.add(chunk)
-                await self._emit_delta(chunk, text_id, thinking_id)
-        if answer.finish is None and answer.has_calls:  # of the last one, arguments may be missing
-            raise ModelError(
-                f"The answer of {model.name} broke off in a tool call. Try again.", type="network", provider=model.name
-            )
-
-    async def _report(self, answer: Answer, text_id: str, thinking_id: str) -> None:
-        if answer.thinking:
-            await self.state.emit(Thinking(item_id=thinking_id, content=answer.thinking))
-        if answer.text:
-            await self.state.emit(Text(item_id=text_id, content=answer.text))
-        await self.state.emit(UsageReported(usage=self.state.usage))
-
-    async def _emit_delta(self, chunk: Chunk, text_id: str, thinking_id: str) -> None:
-        match chunk:
-            case TextChunk(text=text) if text:
-                await self.state.emit(TextDelta(item_id=text_id, content=text))
-            case ThinkingChunk(thinking=thinking) if thinking:
-                await self.state.emit(ThinkingDelta(item_id=thinking_id, content=thinking))
-            case TextChunk() | ThinkingChunk() | ToolCallChunk() | UsageChunk() | FinishChunk():
-                pass  # nothing to show, or not before it is whole
 
     # What the model is sent
 
-    def _request(self) -> ModelRequest:
-        spec, around = self.state.spec, self.state.around
+    def _request(self, model: Model) -> ModelRequest:
+        state = self.state
+        spec, around = state.spec, state.around
         return ModelRequest(
             system=around.marks.explained(spec.system),
-            messages=tuple(map(around.marks.marked, self._conversation())),
+            messages=tuple(around.marks.marked(_readable(each, model)) for each in self._conversation()),
             tools=around.tools.list_definitions(),
-            max_output_tokens=spec.max_output_tokens,
+            max_output_tokens=state.max_output_tokens,
             temperature=spec.temperature,
+            max_thinking_tokens=spec.max_thinking_tokens,
         )
 
     def _conversation(self) -> list[Message]:
@@ -121,3 +197,14 @@ class ModelCalls:
             return history
         last = history[-1]
         return [*history[:-1], replace(last, content=(*last.blocks, now))]
+
+
+def _readable(message: Message, model: Model) -> Message:
+    """The message less the thoughts of other models, whose seals only their own providers take."""
+    if not any(_is_strange(block, model) for block in message.blocks):
+        return message
+    return replace(message, content=tuple(block for block in message.blocks if not _is_strange(block, model)))
+
+
+def _is_strange(block: object, model: Model) -> bool:
+    return isinstance(block, ThinkingBlock) and block.model not in ("", model.name)

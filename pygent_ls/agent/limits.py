@@ -1,8 +1,8 @@
-"""What bounds a turn, and when each bound is looked at."""
+"""What bounds a turn, when each bound is looked at, and what the user is asked where one is reached."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pygent_ls.agent.events import (
     AgentEvent,
@@ -10,6 +10,7 @@ from pygent_ls.agent.events import (
     IterationLimitReached,
     Notice,
     StopReason,
+    TimeLimitReached,
     TokenLimitReached,
 )
 from pygent_ls.agent.messages import Usage
@@ -24,38 +25,112 @@ class TurnLimits:
     max_tokens: int = 0
     """Input and output of all calls together."""
     max_budget_usd: float = 0.0
+    max_seconds: float = 0.0
+    """Less the time in which the turn was paused."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """What a turn has taken so far."""
+
+    iterations: int
+    usage: Usage
+    seconds: float = 0.0
+
+    def after(self, reason: StopReason) -> str:
+        """`50 iterations (12.4k tokens, $0.31)`: what the turn was stopped for comes first."""
+        parts: dict[StopReason, str] = {
+            "max_iterations": f"{self.iterations} iteration{'s' if self.iterations != 1 else ''}",
+            "token_limit": f"{_short(self.usage.total_tokens)} tokens",
+            "budget_limit": "cost unknown" if self.usage.cost_usd is None else f"${self.usage.cost_usd:.2f}",
+        }
+        if reason == "time_limit":
+            parts = {"time_limit": f"{self.seconds:.0f} s", **parts}
+        first = parts.pop(reason, parts["max_iterations"])
+        return f"{first} ({', '.join(each for each in parts.values() if each != first)})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stop:
-    """A limit is reached: the events that say so, and how the turn ends."""
+    """A limit is reached."""
 
     reason: StopReason
+    """How the turn ends, where the user does not let it go on."""
     events: tuple[AgentEvent, ...]
+    """What is told before the user is asked."""
+    question: str
+    """What the user is asked."""
 
 
-def before_call(limits: TurnLimits, iterations: int) -> Stop | None:
-    """Looked at before each model call, so exactly `max_iterations` calls are made."""
-    if not limits.max_iterations or iterations < limits.max_iterations:
+class Allowance:
+    """What a turn may take: its limits, and what the user granted it beyond them."""
+
+    def __init__(self, limits: TurnLimits) -> None:
+        self._each = limits
+        self._bounds: TurnLimits = limits
+
+    @property
+    def needs_price(self) -> bool:
+        """Whether the cost counts."""
+        return bool(self._bounds.max_budget_usd)
+
+    def before_call(self, spent: Spent) -> Stop | None:
+        """Looked at before each model call, so exactly `max_iterations` calls are made."""
+        bounds = self._bounds
+        if bounds.max_iterations and spent.iterations >= bounds.max_iterations:
+            return _stop(
+                "max_iterations", spent, IterationLimitReached(limit=bounds.max_iterations, value=spent.iterations)
+            )
+        if bounds.max_seconds and spent.seconds >= bounds.max_seconds:
+            return _stop("time_limit", spent, TimeLimitReached(limit=bounds.max_seconds, value=spent.seconds))
         return None
-    return Stop(reason="max_iterations", events=(IterationLimitReached(limit=limits.max_iterations, value=iterations),))
 
-
-def after_answer(limits: TurnLimits, usage: Usage) -> Stop | None:
-    """Looked at after each answer, before its tools run: the tokens are spent, but nothing was done with them."""
-    if limits.max_tokens and usage.total_tokens >= limits.max_tokens:
-        reached = TokenLimitReached(limit=limits.max_tokens, value=usage.total_tokens)
-        return Stop(reason="token_limit", events=(reached,))
-    if not limits.max_budget_usd:
+    def after_answer(self, spent: Spent, model: str) -> Stop | None:
+        """Looked at after each answer, before its tools run: the tokens are spent, but nothing was done with them."""
+        bounds, usage = self._bounds, spent.usage
+        if bounds.max_tokens and usage.total_tokens >= bounds.max_tokens:
+            return _stop("token_limit", spent, TokenLimitReached(limit=bounds.max_tokens, value=usage.total_tokens))
+        if not bounds.max_budget_usd:
+            return None
+        if usage.cost_usd is None:
+            return self.price_unknown(model)
+        if usage.cost_usd >= bounds.max_budget_usd:
+            return _stop("budget_limit", spent, BudgetLimitReached(limit=bounds.max_budget_usd, value=usage.cost_usd))
         return None
-    if usage.cost_usd is None:
-        unknown = Notice(
-            content="The price of this model is not known, so a limit in dollars cannot be kept. Limit tokens.",
-            level="warning",
+
+    def price_unknown(self, model: str) -> Stop:
+        """A limit in dollars that cannot be kept."""
+        problem = (
+            f"The price of {model} is not known, so the limit of ${self._bounds.max_budget_usd:g} a turn cannot be kept"
         )
-        return Stop(reason="budget_limit", events=(unknown,))
-    if usage.cost_usd >= limits.max_budget_usd:
-        return Stop(
-            reason="budget_limit", events=(BudgetLimitReached(limit=limits.max_budget_usd, value=usage.cost_usd),)
-        )
-    return None
+        notice = Notice(content=f"{problem}. Limit tokens instead (max_tokens).", level="warning")
+        return Stop(reason="budget_limit", events=(notice,), question=f"{problem}. Continue without it?")
+
+    def grant(self, stop: Stop, spent: Spent) -> None:
+        """The user lets the turn go on: by as much again, from here; without a limit that cannot be kept."""
+        bounds, each = self._bounds, self._each
+        match stop.reason:
+            case "max_iterations":
+                self._bounds = replace(bounds, max_iterations=spent.iterations + each.max_iterations)
+            case "time_limit":
+                self._bounds = replace(bounds, max_seconds=spent.seconds + each.max_seconds)
+            case "token_limit":
+                self._bounds = replace(bounds, max_tokens=spent.usage.total_tokens + each.max_tokens)
+            case "budget_limit":
+                reached = any(isinstance(event, BudgetLimitReached) for event in stop.events)
+                cost = spent.usage.cost_usd or 0.0
+                self._bounds = replace(bounds, max_budget_usd=cost + each.max_budget_usd if reached else 0.0)
+            case "end_turn" | "max_output_tokens" | "refusal" | "loop_detected" | "cancelled" | "interrupted" | "error":
+                pass  # no limit of these
+
+
+def _stop(reason: StopReason, spent: Spent, event: AgentEvent) -> Stop:
+    return Stop(reason=reason, events=(event,), question=f"Paused after {spent.after(reason)}. Continue?")
+
+
+def _short(n: int) -> str:
+    """`950`, `12.4k`, `1.2M`."""
+    for size, unit in ((1_000_000, "M"), (1_000, "k")):
+        if n >= size:
+            return f"{n / size:.1f}{unit}"
+    return str(n)

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from pygent_ls.agent.answer import Answer
 from pygent_ls.agent.calling import ModelCalls
-from pygent_ls.agent.events import Cancelled, EventSink, Finished, Notice, StopReason, TurnStarted
-from pygent_ls.agent.limits import Stop, after_answer, before_call
-from pygent_ls.agent.messages import Message, Usage, user_message
+from pygent_ls.agent.events import Cancelled, EventSink, Finished, Notice, Steered, StopReason, TurnStarted
+from pygent_ls.agent.messages import Message, ToolUseBlock, Usage, user_message
+from pygent_ls.agent.pausing import Pauses
+from pygent_ls.agent.retrying import RetryController, WaitingRetries
 from pygent_ls.agent.surroundings import Surroundings
-from pygent_ls.agent.tool_calls import ToolCalls
-from pygent_ls.agent.turn import TurnResult, TurnSpec, TurnState
+from pygent_ls.agent.tool_calls import CANCELLED_RESULT, LIMIT_RESULT, ToolCalls
+from pygent_ls.agent.turn import Steering, TurnResult, TurnSpec, TurnState
 from pygent_ls.errors import ModelError
+
+GO_ON = "Your answer reached the output limit and was cut off. Go on exactly where it ended, and repeat nothing."
+"""What the model is asked where its text did not fit."""
 
 
 @dataclass(kw_only=True)
@@ -28,25 +35,39 @@ class Turn:
     around: Surroundings
     history: list[Message]
     sink: EventSink
+    retries: RetryController = field(default_factory=WaitingRetries)
+    """Waits between two attempts of a model call, and is told where the user will not."""
+    clock: Callable[[], float] = time.monotonic
     closing: bool = False
-    """The outcome is settled; a cancel comes too late."""
+    """The outcome is settled; a cancel, or a word of the user's, comes too late."""
     _stop: StopReason = "error"
     _error: ModelError | None = None
+    _empty_answers: int = 0
 
     def __post_init__(self) -> None:
         self._state = TurnState(spec=self.spec, around=self.around, history=self.history, sink=self.sink)
-        self._model_calls = ModelCalls(state=self._state)
+        self._model_calls = ModelCalls(state=self._state, retries=self.retries, clock=self.clock)
         self._tool_calls = ToolCalls(state=self._state)
+        self._pauses = Pauses(state=self._state, clock=self.clock)
 
     @property
     def usage(self) -> Usage:
         """What the model calls so far took."""
         return self._state.usage
 
+    def steer(self, steering: Steering) -> bool:
+        """Let this join the conversation before the next model call, of which there will be one more where there would
+        have been none; False where it comes too late."""
+        if self.closing:
+            return False
+        self._state.steering.append(steering)
+        return True
+
     async def run(self) -> TurnResult:
         """Run to the end. A cancel of the task is an outcome, not an exception, but for a subagent."""
         spec, state = self.spec, self._state
         try:
+            self._pauses.begin()
             self.history.append(user_message(spec.content, turn_id=spec.turn_id))
             await self._begin()
             self._stop = await self._iterate()
@@ -56,8 +77,9 @@ class Turn:
             if spec.parent_tool_id is not None:
                 raise
             _take_cancel()
-            with suppress(asyncio.CancelledError):  # one that comes now changes nothing
-                await state.emit(Cancelled())
+            for last_words in (self._take_steering(), state.emit(Cancelled())):
+                with suppress(asyncio.CancelledError):  # one that comes now changes nothing
+                    await last_words
         except ModelError as error:
             self._error = error
         finally:
@@ -81,40 +103,95 @@ class Turn:
             await self._state.emit(Notice(content=notice, level="warning"))
 
     async def _end(self) -> None:
+        await self._take_steering()  # what could not be answered any more is there for the next turn
         if self.spec.parent_tool_id is None:
             changed = self._tool_calls.files_changed
             await self._state.emit(Finished(stop_reason=self._stop, usage=self._state.usage, files_changed=changed))
 
     async def _iterate(self) -> StopReason:
-        state, spec = self._state, self.spec
-        empty_answers = 0
         while True:
-            if stop := before_call(spec.limits, state.iterations):
-                return await self._stopped(stop)
-            answer = await self._model_calls.ask()
-            state.text = answer.text
-            if answer.finish_reason in ("length", "refusal"):
-                state.keep(answer.message_without_calls(spec.turn_id, cut_off=False))
-                return "refusal" if answer.finish_reason == "refusal" else "max_output_tokens"
-            if answer.is_empty and answer.finish_reason != "tools":
-                empty_answers += 1
-                if empty_answers > 1:
-                    raise await self._model_calls.failed(_empty_answer(spec.model.name))
-                continue
-            empty_answers = 0
-            message = answer.message(spec.turn_id, state.taken_ids(), state.around.tools.readers)
-            state.keep(message if message.text or message.tool_calls else None)
-            if not message.tool_calls:
-                return "end_turn"
-            if stop := after_answer(spec.limits, state.usage):
-                await self._tool_calls.refuse(message.tool_calls)
-                return await self._stopped(stop)
-            await self._tool_calls.run(message.tool_calls)
+            if stopped := await self._stopped_before_call():
+                return stopped
+            await self._take_steering()
+            outcome = await self._take(await self._model_calls.ask())
+            if outcome is not None and not (outcome == "end_turn" and self._state.steering):
+                return outcome
 
-    async def _stopped(self, stop: Stop) -> StopReason:
-        for event in stop.events:
-            await self._state.emit(event)
-        return stop.reason
+    async def _take_steering(self) -> None:
+        """What the user said meanwhile joins the conversation."""
+        state = self._state
+        taken, state.steering = state.steering, []
+        for each in taken:
+            state.keep(user_message(each.content, turn_id=self.spec.turn_id))
+        for each in taken:
+            await state.emit(Steered(content=each.shown))
+
+    # Limits
+
+    async def _stopped_before_call(self) -> StopReason | None:
+        allowance = self._pauses.allowance
+        while stop := allowance.before_call(self._pauses.spent):
+            if not await self._pauses.goes_on(stop):
+                return stop.reason
+        if allowance.needs_price and not await self._model_calls.has_price():
+            stop = allowance.price_unknown(self._state.model.name)
+            return None if await self._pauses.goes_on(stop) else stop.reason
+        return None
+
+    async def _stopped_after_answer(self) -> StopReason | None:
+        while stop := self._pauses.allowance.after_answer(self._pauses.spent, self._state.model.name):
+            if not await self._pauses.goes_on(stop):
+                return stop.reason
+        return None
+
+    # Answers
+
+    async def _take(self, answer: Answer) -> StopReason | None:
+        """Keep an answer, and run its calls; returns how the turn ends, where it does."""
+        state, spec = self._state, self.spec
+        state.say(answer.text)
+        if answer.finish_reason == "length":
+            return self._cut_off(answer)
+        state.text_before = ""
+        if answer.finish_reason == "refusal":
+            state.keep(answer.message_without_calls(spec.turn_id, cut_off=False))
+            return "refusal"
+        if answer.is_empty and answer.finish_reason != "tools":
+            self._empty_answers += 1
+            if self._empty_answers > 1:
+                raise await self._model_calls.failed(_empty_answer(state.model.name))
+            return None
+        self._empty_answers = 0
+        message = answer.message(spec.turn_id, state.taken_ids(), state.around.tools.readers)
+        state.keep(message if message.text or message.tool_calls else None)
+        return await self._run_tools(message.tool_calls) if message.tool_calls else "end_turn"
+
+    def _cut_off(self, answer: Answer) -> StopReason | None:
+        """The answer reached the output limit: its text is gone on with once; a call that is cut off never runs."""
+        state, turn_id = self._state, self.spec.turn_id
+        state.keep(answer.message_without_calls(turn_id, cut_off=False))
+        if state.text_before or answer.has_calls or not answer.text.strip():
+            return "max_output_tokens"
+        state.keep(user_message(GO_ON, turn_id=turn_id))
+        state.text_before = state.text
+        return None
+
+    async def _run_tools(self, calls: tuple[ToolUseBlock, ...]) -> StopReason | None:
+        try:
+            stopped = await self._stopped_after_answer()
+        except asyncio.CancelledError:
+            await self._tool_calls.refuse(calls, CANCELLED_RESULT)
+            raise
+        if stopped:
+            await self._tool_calls.refuse(calls, LIMIT_RESULT)
+            return stopped
+        stop = await self._tool_calls.run(calls)
+        if stop is None:
+            return None
+        if not await self._pauses.goes_on(stop):
+            return stop.reason
+        self._tool_calls.circles.reset()
+        return None
 
 
 def _take_cancel() -> None:

@@ -40,6 +40,8 @@ class Surroundings:
     web: Web | None = None
     templates: Templates | None = None
     questioner: Questioner = field(default_factory=NobodyToAsk)
+    pauser: Questioner = field(default_factory=NobodyToAsk)
+    """Asked whether a turn that has reached a limit may go on."""
     editor: EditorState = field(default_factory=NoEditor)
     consent: SandboxConsent = field(default_factory=SandboxConsent)
     checkpointer: Checkpointer = field(default_factory=NoCheckpoints)

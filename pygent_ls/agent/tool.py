@@ -202,6 +202,8 @@ class Tool:
     plans_edit: bool = False
     runs_programs: bool = False
     """It runs what reads and may write the disk: unsaved changes are saved before, and told of after."""
+    polls: bool = False
+    """It is called until something changes: to call it again and again is no going round in circles."""
     sandboxed: bool = False
     """What it runs is the model's choice or the workspace's, and belongs into the sandbox."""
     paths_of: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
@@ -314,6 +316,7 @@ def tool(  # noqa: PLR0913 - a declaration, read like a table row
     timeout_s: float | None = DEFAULT_TIMEOUT_S,
     plans_edit: bool = False,
     runs_programs: bool = False,
+    polls: bool = False,
     sandboxed: bool = False,
     paths_of: Callable[[Mapping[str, Any]], Sequence[str]] | None = None,
 ) -> Callable[[ToolFunction], Tool]:
@@ -337,6 +340,7 @@ def tool(  # noqa: PLR0913 - a declaration, read like a table row
             timeout_s=timeout_s,
             plans_edit=plans_edit,
             runs_programs=runs_programs,
+            polls=polls,
             sandboxed=sandboxed,
             paths_of=paths_of,
         )

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 
 from pygent_ls.agent.announcing import not_run, paths_of, planned, tool_call
 from pygent_ls.agent.batches import run_batches
+from pygent_ls.agent.circling import CircleWatch
 from pygent_ls.agent.guard import ToolGuard
 from pygent_ls.agent.instructions import block_of, without_secrets
+from pygent_ls.agent.limits import Stop
 from pygent_ls.agent.messages import TextBlock, ToolResultBlock, ToolUseBlock, user_message
 from pygent_ls.agent.tool import ToolCategory
 from pygent_ls.agent.turn import TurnState
@@ -27,9 +29,12 @@ class ToolCalls:
     """The tool calls of one turn. Whatever happens, each call has exactly one result in the history afterwards."""
 
     state: TurnState
+    circles: CircleWatch = field(default_factory=CircleWatch)
     _announced: set[str] = field(default_factory=set[str])
     _instructions: tuple[TextBlock, ...] = ()
     """Found beside what the calls read or changed, and not said yet."""
+    _told: tuple[TextBlock, ...] = ()
+    """What the model is told of going round in circles."""
 
     def __post_init__(self) -> None:
         state = self.state
@@ -40,21 +45,33 @@ class ToolCalls:
         """What the calls so far changed."""
         return tuple(self._guard.files_changed.values())
 
-    async def run(self, calls: Sequence[ToolUseBlock]) -> None:
-        """Run all calls of an answer, and append their results to the history."""
+    async def run(self, calls: Sequence[ToolUseBlock]) -> Stop | None:
+        """Run all calls of an answer, and append their results to the history; returns why the turn should stop."""
+        stop: Stop | None = None
         try:
             await self._announce(calls)
             await run_batches([planned(call, self.state.around) for call in calls], self._guard.run)
+            stop = self._circling(calls)
             self._instructions = await self._instructions_near(calls)
         finally:  # providers reject a history with an unanswered call
             await self._answer_all(calls, CANCELLED_RESULT)
+        return stop
 
-    async def refuse(self, calls: Sequence[ToolUseBlock]) -> None:
+    async def refuse(self, calls: Sequence[ToolUseBlock], result: str) -> None:
         """Run none of the calls, and say so in the history."""
         try:
             await self._announce(calls)
         finally:
-            await self._answer_all(calls, LIMIT_RESULT)
+            await self._answer_all(calls, result)
+
+    def _circling(self, calls: Sequence[ToolUseBlock]) -> Stop | None:
+        """Whether the model goes round in circles; the first time it is told so beside the results."""
+        tools = [self.state.around.tools.get(call.name) for call in calls]
+        seen = self.circles.note(calls, self._guard.results, is_polling=any(tool and tool.polls for tool in tools))
+        if isinstance(seen, TextBlock):
+            self._told = (seen,)
+            return None
+        return seen
 
     async def _announce(self, calls: Sequence[ToolUseBlock]) -> None:
         for call in calls:
@@ -70,8 +87,8 @@ class ToolCalls:
             if call.id not in results
         }
         answered = tuple(results.get(call.id) or missing[call.id] for call in calls)
-        remarks = (*self._guard.remarks_on(calls), *self._instructions)
-        self._instructions = ()
+        remarks = (*self._guard.remarks_on(calls), *self._instructions, *self._told)
+        self._instructions = self._told = ()
         self.state.keep(user_message((*answered, *remarks), turn_id=self.state.spec.turn_id))
         for call in calls:
             if call.id in missing and call.id in self._announced:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pygent_ls.agent.events import AgentEvent, EventSink, Stamped, StopReason
 from pygent_ls.agent.limits import TurnLimits
 from pygent_ls.agent.messages import Block, Message, Usage
 from pygent_ls.agent.model import Model
+from pygent_ls.agent.retrying import RetryPolicy
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.workspace import FileChange
 from pygent_ls.errors import ModelError
+
+
+def no_other_model(name: str) -> Model:
+    """What makes models where there is but one."""
+    raise ModelError(f"{name} cannot be used here.", type="invalid_request")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +36,13 @@ class TurnSpec:
     limits: TurnLimits
     max_output_tokens: int
     temperature: float
+    max_thinking_tokens: int = 0
+    """0 asks for no thinking."""
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    fallback_models: tuple[str, ...] = ()
+    """Asked in their order once a model has failed for good; the turn stays with the one that answers."""
+    make_model: Callable[[str], Model] = no_other_model
+    """Makes those. Raises `ModelError` for one that cannot be had."""
     notices: tuple[str, ...] = ()
     """What the user is told when the turn begins."""
     parent_tool_id: str | None = None
@@ -48,6 +62,16 @@ class TurnResult:
     error: ModelError | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steering:
+    """What the user says to a turn that runs."""
+
+    shown: str
+    """In their words."""
+    content: str | tuple[Block, ...]
+    """As the model reads it."""
+
+
 @dataclass(kw_only=True)
 class TurnState:
     """How far a turn has come; the loop, its model calls and its tool calls share it."""
@@ -61,6 +85,17 @@ class TurnState:
     text: str = ""
     """The last answer's."""
 
+    text_before: str = ""
+    """The beginning of an answer that is being gone on with, after it reached the output limit."""
+    steering: list[Steering] = field(default_factory=list["Steering"])
+    """What the user said since the last model call began."""
+
+    def __post_init__(self) -> None:
+        self.model = self.spec.model
+        """Which is asked now: the turn's own, or a fallback."""
+        self.max_output_tokens = self.spec.max_output_tokens
+        """That an answer may have; raised where one did not fit."""
+
     async def emit(self, event: AgentEvent) -> None:
         """Tell the world, with where the turn stands."""
         await self.sink(
@@ -71,6 +106,10 @@ class TurnState:
                 parent_tool_id=self.spec.parent_tool_id,
             )
         )
+
+    def say(self, text: str) -> None:
+        """The model's answer is this, or has come so far."""
+        self.text = self.text_before + text
 
     def keep(self, message: Message | None) -> None:
         """Let the history grow by a message, where there is one."""

@@ -22,6 +22,7 @@ ShellId = Annotated[str, Field(min_length=1, description="What shell returned.")
     title="Read {shell_id}",
     read_only=True,
     timeout_s=None,
+    polls=True,
 )
 async def shell_output(
     context: ToolContext,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
 from pygent_ls.agent.events import (
     Cancelled,
@@ -31,8 +33,9 @@ def new_turn(
     prompt: str = "do it",
     limits: TurnLimits | None = None,
     turn_id: str = "turn-1",
+    **spec_changes: Any,
 ) -> Turn:
-    """A turn that was not run yet; its events go to the rig's collector."""
+    """A turn that was not run yet; its events go to the rig's collector, and it waits for nothing."""
     spec = TurnSpec(
         turn_id=turn_id,
         prompt=prompt,
@@ -45,7 +48,14 @@ def new_turn(
         max_output_tokens=1_000,
         temperature=0.5,
     )
-    return Turn(spec=spec, around=rig.around, history=[] if history is None else history, sink=rig.events)
+    return Turn(
+        spec=replace(spec, **spec_changes),
+        around=rig.around,
+        history=[] if history is None else history,
+        sink=rig.events,
+        retries=rig.retries,
+        clock=rig.clock,
+    )
 
 
 async def run_turn(
@@ -55,9 +65,10 @@ async def run_turn(
     *,
     limits: TurnLimits | None = None,
     turn_id: str = "turn-1",
+    **spec_changes: Any,
 ) -> TurnResult:
     """Run a turn to its end and check what must be true of every turn."""
-    turn = new_turn(rig, model, history, limits=limits, turn_id=turn_id)
+    turn = new_turn(rig, model, history, limits=limits, turn_id=turn_id, **spec_changes)
     n_before = len(rig.events.stamped)
     result = await bounded(turn.run())
     check_turn(turn, result, rig.events.stamped[n_before:])
@@ -107,7 +118,9 @@ def check_history(history: Sequence[Message]) -> None:
             following and following.role == "user" and following.blocks[: len(results)] == (*results,)
         )
         beside = following.blocks[len(results) :] if results and following else ()
-        assert all(isinstance(block, TextBlock) and block.text.startswith("<user-feedback") for block in beside)
+        assert all(
+            isinstance(block, TextBlock) and block.text.startswith(("<user-feedback", "<reminder>")) for block in beside
+        )
     assert len(ids) == len(set(ids)), "an id twice"
     assert all(ids)
 

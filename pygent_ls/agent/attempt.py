@@ -1,0 +1,99 @@
+"""One request to a model, and its answer as it comes."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from pygent_ls.agent.answer import Answer
+from pygent_ls.agent.events import Text, TextDelta, Thinking, ThinkingDelta, UsageReported
+from pygent_ls.agent.model import (
+    Chunk,
+    FinishChunk,
+    Model,
+    ModelRequest,
+    TextChunk,
+    ThinkingChunk,
+    ToolCallChunk,
+    UsageChunk,
+)
+from pygent_ls.agent.retrying import Failed
+from pygent_ls.agent.turn import TurnState
+from pygent_ls.errors import ModelError
+
+
+@dataclass(kw_only=True)
+class Attempt:
+    """One request. `item_prefix` is no other attempt's, so that what a failed one said can be withdrawn."""
+
+    state: TurnState
+    model: Model
+    item_prefix: str
+    answer: Answer = field(default_factory=Answer)
+
+    def __post_init__(self) -> None:
+        self.answer.model = self.model.name
+
+    async def run(self, request: ModelRequest) -> Answer | Failed:
+        """The whole answer, told piece by piece, but not as a whole. When cancelled, the text so far stands in the
+        history. What is known of its cost has been counted, however it ended."""
+        try:
+            try:
+                await self._receive(request)
+            finally:
+                self.answer.close()
+                self.state.usage = self.state.usage.plus(self.answer.usage)
+        except asyncio.CancelledError:
+            self.keep_cut_off()
+            raise
+        except ModelError as error:
+            return self.failed(error)
+        return self.answer
+
+    def failed(self, error: ModelError) -> Failed:
+        """The attempt came to nothing: what it said does not count."""
+        said = ((self._text_id, self.answer.text), (self._thinking_id, self.answer.thinking))
+        return Failed(error=error, withdrawn=tuple(item for item, content in said if content))
+
+    async def report(self) -> None:
+        """Tell the answer as a whole: it counts."""
+        try:
+            if self.answer.thinking:
+                await self.state.emit(Thinking(item_id=self._thinking_id, content=self.answer.thinking))
+            if self.answer.text:
+                await self.state.emit(Text(item_id=self._text_id, content=self.answer.text))
+            await self.state.emit(UsageReported(usage=self.state.usage))
+        except asyncio.CancelledError:
+            self.keep_cut_off()
+            raise
+
+    def keep_cut_off(self) -> None:
+        """The turn is cancelled here: the text so far is kept, and marked where something is missing."""
+        state, answer = self.state, self.answer
+        state.say(answer.text)
+        cut_off = answer.finish is None or answer.has_calls
+        state.keep(answer.message_without_calls(state.spec.turn_id, cut_off=cut_off))
+
+    @property
+    def _text_id(self) -> str:
+        return f"{self.item_prefix}-text"
+
+    @property
+    def _thinking_id(self) -> str:
+        return f"{self.item_prefix}-thinking"
+
+    async def _receive(self, request: ModelRequest) -> None:
+        async with aclosing(self.model.stream(request)) as chunks:
+            async for chunk in chunks:
+                self.answer.add(chunk)
+                await self._emit_delta(chunk)
+
+    async def _emit_delta(self, chunk: Chunk) -> None:
+        match chunk:
+            case TextChunk(text=text) if text:
+                await self.state.emit(TextDelta(item_id=self._text_id, content=text))
+            case ThinkingChunk(thinking=thinking) if thinking:
+                await self.state.emit(ThinkingDelta(item_id=self._thinking_id, content=thinking))
+            case TextChunk() | ThinkingChunk() | ToolCallChunk() | UsageChunk() | FinishChunk():
+                pass  # nothing to show, or not before it is whole

@@ -1,0 +1,166 @@
+"""Asking a model again after a failure that may pass: how often, how long between, and who may hurry it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, Protocol, cast
+
+from pygent_ls.agent.answer import Answer
+from pygent_ls.errors import ModelError
+
+if TYPE_CHECKING:  # imported where it is used: 13 ms that the start does not have
+    from tenacity import RetryCallState
+
+MAX_DELAY_S = 60.0
+"""Between two attempts, where the provider asks for no longer: its limits are mostly by the minute."""
+
+RetryAction = Literal["now", "give_up"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """How often the same model is asked for one answer."""
+
+    max_attempts: int = 5
+    """The first included."""
+    max_seconds: float = 120.0
+    """From the first failure to the last attempt's beginning."""
+    initial_delay_s: float = 1.0
+    """Doubled with each attempt, and up to half as much again by chance, so that many clients do not come at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """An attempt that came to nothing."""
+
+    error: ModelError
+    withdrawn: tuple[str, ...] = ()
+    """The items whose text no longer counts."""
+    attempt: int = 1
+    """From 1, of the model that failed."""
+
+
+class RetryController(Protocol):
+    """Says when a model is asked again that has just failed."""
+
+    async def wait(self, delay_s: float) -> RetryAction:
+        """Return once the delay is over, with `now`; or earlier, with what the user wants instead."""
+        ...
+
+    def decide(self, action: RetryAction) -> bool:
+        """The user wants this; False where nothing waits."""
+        ...
+
+
+class WaitingRetries:
+    """A `RetryController` that waits as long as it is told, unless the user decides before."""
+
+    def __init__(self) -> None:
+        self._decision: asyncio.Future[RetryAction] | None = None
+
+    def decide(self, action: RetryAction) -> bool:
+        """See the port."""
+        if self._decision is None or self._decision.done():
+            return False
+        self._decision.set_result(action)
+        return True
+
+    async def wait(self, delay_s: float) -> RetryAction:
+        """See the port."""
+        self._decision = asyncio.get_running_loop().create_future()
+        limit = asyncio.timeout(delay_s)
+        try:
+            async with limit:
+                return await self._decision
+        except TimeoutError:
+            return "now"
+        finally:
+            self._decision = None
+
+
+class _GivenUpError(Exception):
+    """The user does not want to wait."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrying:
+    """Makes attempts until one comes to an answer, or another has no chance."""
+
+    policy: RetryPolicy
+    controller: RetryController
+    clock: Callable[[], float]
+    tell: Callable[[Failed, float], Awaitable[None]]
+    """Told of a failure, and in how many seconds it is tried again; not of the last one."""
+
+    async def run(self, attempt: Callable[[], Awaitable[Answer | Failed]]) -> Answer | Failed:
+        """The answer, or the last failure."""
+        from tenacity import AsyncRetrying, retry_if_result, wait_exponential_jitter
+
+        policy = self.policy
+        failures: list[Failed] = []
+        first_failure = 0.0
+
+        async def attempted() -> Answer | Failed:
+            nonlocal first_failure
+            came = await attempt()
+            if isinstance(came, Failed):
+                first_failure = first_failure if failures else self.clock()
+                failures.append(came := replace(came, attempt=len(failures) + 1))
+            return came
+
+        growing = wait_exponential_jitter(
+            initial=policy.initial_delay_s, max=MAX_DELAY_S, jitter=policy.initial_delay_s / 2
+        )
+
+        def delay(state: RetryCallState) -> float:
+            return max(growing(state), failures[-1].error.retry_after_s or 0.0)
+
+        def is_enough(state: RetryCallState) -> bool:
+            begins_after_s = self.clock() - first_failure + state.upcoming_sleep
+            return len(failures) >= policy.max_attempts or begins_after_s > policy.max_seconds
+
+        async def tell(state: RetryCallState) -> None:
+            await self.tell(failures[-1], state.upcoming_sleep)
+
+        async def sleep(delay_s: float) -> None:
+            if await self.controller.wait(delay_s) == "give_up":
+                raise _GivenUpError
+
+        again = AsyncRetrying(
+            retry=retry_if_result(_may_pass),
+            wait=delay,
+            stop=is_enough,
+            before_sleep=tell,
+            sleep=sleep,
+            retry_error_callback=lambda _: failures[-1],
+        )
+        try:
+            came = cast("Answer | Failed", await again(attempted))
+        except _GivenUpError:
+            return failures[-1]
+        return self._explained(came) if isinstance(came, Failed) else came
+
+    def _explained(self, failed: Failed) -> Failed:
+        """Says so where the provider asks for more time than there is."""
+        error = failed.error
+        if not error.retryable or (error.retry_after_s or 0.0) <= self.policy.max_seconds:
+            return failed
+        message = (
+            f"{error.message} The provider asks to be left alone for {error.retry_after_s:g} s, and retries may take "
+            f"{self.policy.max_seconds:g} s in all (retry.max_seconds)."
+        )
+        explained = ModelError(
+            message,
+            type=error.type,
+            provider=error.provider,
+            status=error.status,
+            retry_after_s=error.retry_after_s,
+            request_id=error.request_id,
+        )
+        return replace(failed, error=explained)
+
+
+def _may_pass(came: Answer | Failed) -> bool:
+    return isinstance(came, Failed) and came.error.retryable
