@@ -17,15 +17,17 @@ from pygent_ls.agent.messages import Message, Usage, now
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.prompt import PromptFor
+from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.turn import TurnResult, TurnSpec
 from pygent_ls.errors import SessionError, SnapshotError
 from pygent_ls.sessions.checkpoints import Checkpoint, Checkpoints, FileDiff
+from pygent_ls.sessions.commands.answering import CommandTurn
+from pygent_ls.sessions.commands.command import ModelPrompt
 from pygent_ls.sessions.past import checkpoint_failed
 from pygent_ls.sessions.rewind import Restored, Wanted, go_back, last_turn
-from pygent_ls.sessions.slash_commands import CommandTurn
 from pygent_ls.sessions.stream import EventStream, Subscriber
 from pygent_ls.sessions.turn_prompt import opening
-from pygent_ls.sessions.turns import RunningTurn, SessionParts, TurnRequest
+from pygent_ls.sessions.turns import UNNAMED, RunningTurn, SessionParts, TurnRequest, name_of
 
 
 class _Beginning(TypedDict):
@@ -49,6 +51,7 @@ class Session:
         self.created_at: datetime = now()
         self.updated_at: datetime = self.created_at
         self.usage = Usage()
+        self.last_turn_usage = Usage()
         self.messages: list[Message] = []
         self.permissions = parts.surroundings.permissions
         self._parts = parts
@@ -67,6 +70,16 @@ class Session:
     def metadata(self) -> dict[str, int | float | None]:
         """What a saved session tells of itself; a cost that is not known is None."""
         return {"tokens_used": self.usage.total_tokens, "cost_usd": self.usage.cost_usd}
+
+    @property
+    def own_model(self) -> str | None:
+        """The model that was chosen for this session; None where the settings choose."""
+        return self.model if self._has_own_model else None
+
+    @property
+    def around(self) -> Surroundings:
+        """What its turns are given."""
+        return self._parts.surroundings
 
     @property
     def last_seq(self) -> int:
@@ -102,6 +115,31 @@ class Session:
         self._model(name)
         self.model = name
         self._has_own_model = True
+
+    def set_agent(self, name: str) -> None:
+        """Have another agent from the next turn on."""
+        self.agent = name
+
+    def rename(self, name: str) -> None:
+        """Give it another name; with an empty one, it is named by its next prompt."""
+        self.name = " ".join(name.split()) or UNNAMED
+        self._changed("renamed")
+
+    def take_conversation(self, messages: Sequence[Message]) -> None:
+        """Have this conversation from now on, in place of its own. The files that its turns changed stay so: other
+        sessions keep what was before them. Raises `SessionError` (`turn_running`)."""
+        if self.running is not None and isinstance(self.running.turn, Turn):
+            self._check_idle()
+        self.messages[:] = messages
+        if self._checkpoints is not None:
+            self._checkpoints.not_kept.update(each.turn_id for each in messages if each.turn_id)
+        self._taken_back.clear()
+        self._parts.surroundings.reads.forget_all()
+        self._changed("restored")
+
+    def _changed(self, what: str) -> None:
+        self.updated_at = now()
+        self._parts.on_change(self.id, what)
 
     def cancel(self, turn_id: str | None = None) -> bool:
         """Cancel the turn of that id, else the running one; False where there is none to cancel."""
@@ -154,6 +192,10 @@ class Session:
             self._taken_back.append(undo)
         return done
 
+    async def go_back_to(self, checkpoint: Checkpoint, wanted: Wanted) -> Restored:
+        """See `CommandSession`."""
+        return await self._go_back(checkpoint, wanted)
+
     async def bring_again(self) -> Restored:
         """See `CommandSession`."""
         if not self._taken_back:
@@ -181,8 +223,7 @@ class Session:
             around.cache.clear()
             if wanted.conversation:
                 around.reads.forget_all()
-            self.updated_at = now()
-            self._parts.on_change(self.id, "restored")
+            self._changed("restored")
 
     def _own_checkpoints(self) -> Checkpoints:
         if self._checkpoints is None:
@@ -229,6 +270,8 @@ class Session:
             return await running.run()
         finally:
             self.usage = self.usage.plus(running.usage)
+            if isinstance(running, Turn):
+                self.last_turn_usage = running.usage
             self.updated_at = now()
             self.permissions.set_turn_mode(None)
             self._parts.surroundings.cache.cleanup_expired()
@@ -241,17 +284,22 @@ class Session:
         async def own_sink(event: AgentEvent) -> None:
             await self._publish_own(turn, event)
 
-        command = turn.request.command
-        if command is not None:
+        asked = await self._parts.commands.asked_in(
+            turn.request.prompt, self, has_attachments=turn.request.has_attachments
+        )
+        if isinstance(asked, ModelPrompt):
+            turn.request = turn.request.saying(asked)
+        elif asked is not None:
             return CommandTurn(
-                session=self,
-                command=command,
+                answer=asked,
                 beginning=TurnStarted(**await self._beginning(turn, model)),
                 item_id=f"{turn.turn_id}-text",
                 sink=own_sink,
             )
         spec = await self._spec(turn, model, await self._take_settings())
         self._taken_back.clear()
+        if self.name == UNNAMED:
+            self.name = name_of(turn.prompt) or UNNAMED
         return Turn(spec=spec, around=self._parts.surroundings, history=self.messages, sink=sink)
 
     async def _take_settings(self) -> tuple[str, ...] | None:
@@ -311,7 +359,7 @@ class Session:
         return {"prompt": await self._shown_prompt(turn), "model": model.name, "mode": mode, "agent": self.agent}
 
     async def _shown_prompt(self, turn: RunningTurn) -> str:
-        turn.prompt = await self._parts.surroundings.secrets.masked(turn.request.prompt)
+        turn.prompt = await self._parts.surroundings.secrets.masked(turn.said)
         return turn.prompt
 
     async def _publish_own(self, turn: RunningTurn, event: AgentEvent) -> None:

@@ -12,11 +12,14 @@ from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.errors import SessionError
+from pygent_ls.extensions.session_files import settled
 from pygent_ls.sessions.checkpoints import Checkpoint
+from pygent_ls.sessions.commands.ports import CommandFacts
+from pygent_ls.sessions.commands.registry import Commands
 from pygent_ls.sessions.past import PastSession, PastSessions
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.turn_settings import Limits, MakeSystemPrompt, TakeSettings
-from pygent_ls.sessions.turns import SessionParts
+from pygent_ls.sessions.turns import UNNAMED, SessionParts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +63,16 @@ class Sessions:
         self._on_change = on_change
         self._take_settings = take_settings
         self._past: PastSessions | None = None
+        self.commands = Commands(self)
         self._sessions: dict[str, Session] = {}
 
     def look_back(self, past: PastSessions) -> None:
         """Find the checkpoints of the daemons before this one, too."""
         self._past = past
+
+    def tell_commands(self, facts: CommandFacts) -> None:
+        """What the commands of the sessions made from now on are told of the rest of the program."""
+        self.commands = Commands(self, facts)
 
     @property
     def defaults(self) -> SessionDefaults:
@@ -84,7 +92,7 @@ class Sessions:
         session = Session(
             SessionParts(
                 id=session_id,
-                name=wanted.name or "New session",
+                name=wanted.name or UNNAMED,
                 working_directory=working_directory,
                 agent=defaults.agent,
                 model=model,
@@ -94,6 +102,7 @@ class Sessions:
                 make_system_prompt=self._make_system_prompt,
                 on_change=self._on_change,
                 take_settings=self._take_settings,
+                commands=self.commands,
                 has_own_model=wanted.model is not None,
             )
         )
@@ -129,6 +138,47 @@ class Sessions:
     def all(self) -> list[Session]:
         """All sessions, the oldest first."""
         return list(self._sessions.values())
+
+    def fork(self, session_id: str, at_turn_id: str | None = None, *, name: str | None = None) -> Session:
+        """A new session with that one's conversation, to the end of a turn, or whole but for a turn that runs.
+
+        Raises `SessionError`: `unknown_session`, `unknown_turn`.
+        """
+        origin = self.get(session_id)
+        running = origin.running.turn_id if origin.running else None
+        messages = [each for each in origin.messages if each.turn_id != running]
+        if at_turn_id is not None:
+            places = [place for place, each in enumerate(messages) if each.turn_id == at_turn_id]
+            if not places:
+                raise SessionError(f"The conversation has no turn {at_turn_id!r} that is over.", kind="unknown_turn")
+            messages = messages[: places[-1] + 1]
+        fork = self.new(
+            NewSession(
+                working_directory=origin.working_directory,
+                model=origin.own_model,
+                mode=origin.permissions.mode if origin.permissions.mode != self.defaults.mode else None,
+                name=name or f"{origin.name} (fork)",
+            )
+        )
+        fork.take_conversation(settled(messages))
+        return fork
+
+    async def delete(self, session_id: str) -> None:
+        """Forget a session: its conversation, and with it the way back to its checkpoints.
+
+        Raises `SessionError`: `unknown_session`, and `turn_running` where a turn runs or waits in it.
+        """
+        session = self.get(session_id)
+        if session.running or session.waiting:
+            raise SessionError("A turn of this session runs: cancel it, or wait for its end.", kind="turn_running")
+        del self._sessions[session_id]
+        await session.close()
+        self._on_change(session_id, "deleted")
+
+    async def close_one(self, session_id: str) -> None:
+        """Cancel the session's turns, end its background commands, and wait for them; it can be gone on with.
+        Raises `SessionError` (`unknown_session`)."""
+        await self.get(session_id).close()
 
     async def close(self) -> None:
         """Cancel every turn and wait for them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pygent_ls.agent.attachments import EditorPart, PromptPart
@@ -13,7 +13,9 @@ from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.turn import TurnResult
-from pygent_ls.sessions.slash_commands import CommandTurn, SlashCommand, UnknownCommandError, command_in
+from pygent_ls.sessions.commands.answering import CommandTurn
+from pygent_ls.sessions.commands.command import ModelPrompt
+from pygent_ls.sessions.commands.registry import Commands
 from pygent_ls.sessions.stream import Subscriber
 from pygent_ls.sessions.turn_settings import Limits, MakeSystemPrompt, TakeSettings
 
@@ -28,6 +30,10 @@ class TurnRequest:
     max_iterations: int | None = None
     max_tokens: int | None = None
     max_budget_usd: float | None = None
+    tools: tuple[str, ...] | None = None
+    """The only tools that the turn is offered, by name; None: all that it would be."""
+    notices: tuple[str, ...] = ()
+    """For the user, when the turn begins."""
 
     @property
     def prompt(self) -> str:
@@ -35,10 +41,21 @@ class TurnRequest:
         return "".join(part for part in self.parts if isinstance(part, str))
 
     @property
-    def command(self) -> SlashCommand | UnknownCommandError | None:
-        """The command that the prompt is; None where a model is to read it."""
-        said = [part for part in self.parts if not isinstance(part, EditorPart)]
-        return command_in(self.prompt) if all(isinstance(part, str) for part in said) else None
+    def has_attachments(self) -> bool:
+        """Whether the user sends more than words; where they are is background."""
+        return any(not isinstance(part, str | EditorPart) for part in self.parts)
+
+    def saying(self, asked: ModelPrompt) -> TurnRequest:
+        """The request with what a command stands for in place of the user's words; a model that they chose for this
+        turn goes before the one that the command names."""
+        attached = [part for part in self.parts if not isinstance(part, str)]
+        return replace(
+            self,
+            parts=(asked.text, *attached),
+            model=self.model or asked.model,
+            tools=asked.tools,
+            notices=asked.notices,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +76,22 @@ class SessionParts:
     """Told (session id, what) when a turn starts or ends."""
     take_settings: TakeSettings | None = None
     """Called when a turn begins; None where the parts stay as they are."""
+    commands: Commands = field(default_factory=Commands)
     has_own_model: bool = True
     """Whether `model` was chosen for this session, else it is the settings'."""
+
+
+UNNAMED = "New session"
+"""The name of a session that was given none, until its first prompt."""
+
+MAX_NAME_CHARS = 60
+"""Of the name that a prompt gives."""
+
+
+def name_of(prompt: str) -> str:
+    """The name of a session that begins with this prompt: its first line, cut where it is long."""
+    line = next((" ".join(line.split()) for line in prompt.splitlines() if line.strip()), "")
+    return line if len(line) <= MAX_NAME_CHARS else f"{line[: MAX_NAME_CHARS - 1].rstrip()}…"
 
 
 class RunningTurn:
@@ -69,6 +100,8 @@ class RunningTurn:
     def __init__(self, turn_id: str, request: TurnRequest, subscriber: Subscriber) -> None:
         self.turn_id = turn_id
         self.request = request
+        self.said = request.prompt
+        """The user's words, whatever they stand for."""
         self.subscriber = subscriber
         self.cancel_requested = False
         self.prompt = ""

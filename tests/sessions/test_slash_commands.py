@@ -8,11 +8,12 @@ import pytest
 
 from pygent_ls.agent.attachments import FilePart
 from pygent_ls.agent.events import Finished, Text, TurnStarted
-from pygent_ls.sessions.slash_commands import COMMANDS, SlashCommand, UnknownCommandError, command_in
+from pygent_ls.sessions.commands.registry import BUILT_IN, Commands
 from pygent_ls.sessions.turns import TurnRequest
 from tests.agent.abilities import edit_file
-from tests.fakes import Call, Gate, Step, say
+from tests.fakes import Call, Gate, Step, bounded, say
 from tests.sessions.conversation import Conversation, conversation
+from tests.sessions.subscribers import Reader
 
 
 @pytest.fixture
@@ -143,12 +144,12 @@ async def test_an_undo_that_is_asked_for_while_a_turn_runs_waits_for_its_end(fol
 
 async def test_diff_shows_what_the_last_turn_changed_and_checkpoints_are_listed(folder: Path) -> None:
     talk = talk_in(folder, edit("a.txt", "one", "two"), say("x"))
-    assert (await talk.turn("/checkpoints")).text.startswith("There is no checkpoint yet")
+    assert (await talk.turn("/checkpoint")).text.startswith("There is no checkpoint yet")
     assert (await talk.turn("/diff")).stop_reason == "error"
     await talk.turn()
 
     diff = (await talk.turn("/diff")).text
-    points = (await talk.turn("/checkpoints")).text
+    points = (await talk.turn("/checkpoint")).text
 
     assert "```diff\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n```" in diff
     assert points.splitlines()[1].endswith(f"`{talk.session.checkpoints[0].id}` Before Edit a.txt")
@@ -158,7 +159,7 @@ async def test_help_lists_every_command(folder: Path) -> None:
     text = (await talk_in(folder).turn("/help")).text
 
     assert [line for line in text.splitlines() if line.startswith("- `/")] == [
-        f"- `/{each.name}`: {each.description}" for each in COMMANDS.values()
+        f"- `/{each.name}`: {each.description}" for each in BUILT_IN.values()
     ]
 
 
@@ -182,8 +183,10 @@ async def test_help_lists_every_command(folder: Path) -> None:
         "",
     ],
 )
-def test_prose_and_paths_are_for_the_model(prompt: str) -> None:
-    assert command_in(prompt) is None
+async def test_prose_and_paths_are_for_the_model(folder: Path, prompt: str) -> None:
+    session = talk_in(folder).session
+
+    assert await Commands().asked_in(prompt, session) is None
 
 
 @pytest.mark.parametrize(("prompt", "says"), [("/udno", "Did you mean `/undo`?"), ("/frobnicate", "`/help`")])
@@ -196,18 +199,29 @@ async def test_a_command_that_there_is_not_is_answered_with_those_that_there_are
 
     assert result.stop_reason == "error"
     assert says in result.text
-    assert all(f"- `/{name}`" in result.text for name in COMMANDS)
+    assert all(f"- `/{name}`" in result.text for name in BUILT_IN)
     assert talk.model.requests == []
 
 
-def test_a_command_stands_alone_and_in_any_case() -> None:
-    assert isinstance(command_in("/undo the last edit"), UnknownCommandError)
-    found = command_in("/UNDO")
-    assert isinstance(found, SlashCommand)
-    assert found.name == "undo"
+async def test_a_command_that_takes_nothing_stands_alone_and_in_any_case(folder: Path) -> None:
+    talk = talk_in(folder, edit("a.txt", "one", "two"), say("x"))
+    await talk.turn()
+
+    refused = await talk.turn("/undo the last edit")
+    done = await talk.turn("/UNDO")
+
+    assert (refused.stop_reason, refused.text) == ("error", "`/undo` stands alone: it takes nothing behind it.")
+    assert done.stop_reason == "end_turn"
+    assert talk.session.messages == []
 
 
-def test_a_prompt_with_a_file_beside_it_is_for_the_model() -> None:
-    parts = ("/undo", FilePart(path=Path("/w/a.txt")))
-    assert TurnRequest(parts=parts).command is None
-    assert TurnRequest(parts=("/un", "do")).command is not None
+async def test_a_command_with_a_file_beside_it_is_for_the_model(folder: Path) -> None:
+    talk = talk_in(folder, say("read"))
+    parts = ("/undo", FilePart(path=folder / "a.txt"))
+
+    turn = talk.session.start_turn(TurnRequest(parts=parts), Reader())
+    assert turn.task is not None
+    result = await bounded(turn.task)
+
+    assert result.text == "read"
+    assert (await talk.turn("/cost")).text.startswith("- last turn: 120 tokens")

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing_extensions import TypedDict
 
-from pygent_ls.sessions.slash_commands import CommandSource
+from pygent_ls.sessions.commands.command import CommandSource
 
 
 class CommandOut(TypedDict):
-    """A prompt that the session answers itself; `name` is without the slash."""
+    """A prompt that the session answers itself, or has the model answer; `name` is without the slash, `takes` says what
+    stands behind it."""
 
     name: str
     description: str
     source: CommandSource
+    takes: str
 
 
 class CommandsOut(TypedDict):

@@ -22,7 +22,6 @@ from pygent_ls.editors.lsp.convert import session_out
 from pygent_ls.editors.lsp.turns import Turns
 from pygent_ls.editors.ports import Core
 from pygent_ls.errors import ModelError, SessionError
-from pygent_ls.sessions import slash_commands
 from pygent_ls.sessions.store import NewSession
 
 P = TypeVar("P", bound=incoming.Params)
@@ -142,11 +141,12 @@ class Requests:
             ]
         }
 
-    def _commands(self, _: incoming.NoParams) -> outgoing_commands.CommandsOut:
+    async def _commands(self, _: incoming.NoParams) -> outgoing_commands.CommandsOut:
+        listing = await self._sessions.commands.listing()
         return {
             "commands": [
-                {"name": each.name, "description": each.description, "source": each.source}
-                for each in slash_commands.COMMANDS.values()
+                {"name": each.name, "description": each.description, "source": each.source, "takes": each.takes}
+                for each in listing.commands.values()
             ]
         }
 

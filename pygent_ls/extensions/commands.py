@@ -1,0 +1,198 @@
+"""Commands of the user's own: each a `NAME.md` with a prompt, in a folder of theirs or of the workspace.
+
+The file may begin with front matter between two lines `---`: `description`, `argument-hint`, `agent`, `model`, and
+`tools` (or `allowed-tools`). What follows is the prompt. `git/commit.md` is the command `git:commit`. Files are read
+each time, and nothing that they hold is run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+MAX_FILE_BYTES = 100_000
+"""Of a command: about 25,000 tokens, far more than a prompt that anyone writes."""
+
+MAX_HEAD_BYTES = 10_000
+"""Of its front matter, which a YAML parser reads."""
+
+MAX_COMMANDS = 500
+"""Of one folder; more are left out."""
+
+MAX_DESCRIPTION_CHARS = 200
+
+OwnSource = Literal["user", "workspace"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnCommand:
+    """A command that somebody wrote; the words are theirs."""
+
+    name: str
+    """Without the slash, in small letters."""
+    source: OwnSource
+    description: str = ""
+    takes: str = ""
+    """What its arguments are, for a person."""
+    template: str = ""
+    agent: str | None = None
+    model: str | None = None
+    tools: tuple[str, ...] | None = None
+    """The only tools that the model is offered, as they were written; None: all."""
+    problem: str = ""
+    """Why it cannot be used; empty where it can."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnCommands:
+    """A folder with commands."""
+
+    folder: Path
+    source: OwnSource
+
+    def read(self) -> list[OwnCommand]:
+        """What is there now, by name. Blocking; a folder that is not there holds none."""
+        found: dict[str, OwnCommand] = {}
+        for name, path in self._files():
+            found.setdefault(name, self._command(name, path))
+        return [found[name] for name in sorted(found)]
+
+    def _files(self) -> Iterator[tuple[str, Path]]:
+        n_found = 0
+        for here, folders, files in os.walk(self.folder):
+            folders.sort()
+            for file in sorted(files):
+                path = Path(here, file)
+                name = _name_of(path.relative_to(self.folder))
+                if name is None:
+                    continue
+                n_found += 1
+                if n_found > MAX_COMMANDS:
+                    return
+                yield name, path
+
+    def _command(self, name: str, path: Path) -> OwnCommand:
+        try:
+            head, template = _parts(self._text(path))
+            return _made(name, self.source, head, template)
+        except _BrokenError as error:
+            return OwnCommand(name=name, source=self.source, problem=str(error))
+
+    def _text(self, path: Path) -> str:
+        """What the file holds. Raises `_BrokenError`.
+
+        A workspace's may be no link, nor lie behind one: that would make a prompt of a file that lies elsewhere, or
+        that the rules keep from being read.
+        """
+        try:
+            if self.source == "workspace" and path.resolve() != self.folder.parents[1].resolve() / path.relative_to(
+                self.folder.parents[1]
+            ):
+                raise _BrokenError("it is a link, or lies behind one, which a workspace's commands may not")
+            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            with os.fdopen(descriptor, "rb") as file:
+                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                    raise _BrokenError("it is no file")
+                content = file.read(MAX_FILE_BYTES + 1)
+        except OSError as error:
+            raise _BrokenError(f"it cannot be read: {error.strerror}") from None
+        if len(content) > MAX_FILE_BYTES:
+            raise _BrokenError(f"it is longer than {MAX_FILE_BYTES:,} bytes")
+        try:
+            return content.decode("utf-8-sig").replace("\r\n", "\n")
+        except UnicodeDecodeError:
+            raise _BrokenError("it is not UTF-8") from None
+
+
+class _BrokenError(Exception):
+    """The command cannot be used; the text says why."""
+
+
+_PART = re.compile(r"[A-Za-z0-9][\w-]*", re.ASCII)
+
+
+def _name_of(path: Path) -> str | None:
+    """The command that a file is by its path; None for other files."""
+    parts = path.with_suffix("").parts
+    if path.suffix != ".md" or not parts[0][0].isalpha() or not all(map(_PART.fullmatch, parts)):
+        return None
+    return ":".join(parts).lower()
+
+
+_HEAD = re.compile(r"---[ \t]*\n(?P<head>.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+
+
+def _parts(text: str) -> tuple[Mapping[str, Any], str]:
+    """The front matter and the prompt. Raises `_BrokenError`."""
+    import yaml  # takes longer than the files without front matter
+
+    found = _HEAD.match(text)
+    if found is None:
+        if re.match(r"---[ \t]*\n", text):
+            raise _BrokenError("its front matter has no end: a second line `---`")
+        return {}, text.strip()
+    head = found["head"]
+    if len(head.encode()) > MAX_HEAD_BYTES:
+        raise _BrokenError(f"its front matter is longer than {MAX_HEAD_BYTES:,} bytes")
+    try:
+        given: object = yaml.safe_load(head)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        raise _BrokenError("its front matter is not YAML") from None
+    if given is None:
+        given = {}
+    if not isinstance(given, Mapping):
+        raise _BrokenError("its front matter is no table of `key: value`")
+    return cast("Mapping[str, Any]", given), text[found.end() :].strip()
+
+
+def _made(name: str, source: OwnSource, head: Mapping[str, Any], template: str) -> OwnCommand:
+    if not template:
+        raise _BrokenError("it holds no prompt")
+    tools = head.get("tools", head.get("allowed-tools"))
+    first_line = template.partition("\n")[0].lstrip("# ")
+    return OwnCommand(
+        name=name,
+        source=source,
+        description=(_line(head, "description") or first_line)[:MAX_DESCRIPTION_CHARS],
+        takes=_hint(head.get("argument-hint")),
+        template=template,
+        agent=_line(head, "agent") or None,
+        model=_line(head, "model") or None,
+        tools=None if tools is None else _names(tools),
+    )
+
+
+def _line(head: Mapping[str, Any], key: str) -> str:
+    """Raises `_BrokenError`."""
+    value = head.get(key)
+    if value is not None and not isinstance(value, str | int | float):
+        raise _BrokenError(f"`{key}` in its front matter is no text")
+    return "" if value is None else " ".join(str(value).split())
+
+
+def _hint(value: object) -> str:
+    """`[file]`, as the hint is often written, is a list to YAML."""
+    match value:
+        case None:
+            return ""
+        case list():
+            words = cast("list[object]", value)
+            return " ".join(f"[{word}]" for word in words)[:MAX_DESCRIPTION_CHARS]
+        case _:
+            return " ".join(str(value).split())[:MAX_DESCRIPTION_CHARS]
+
+
+def _names(value: object) -> tuple[str, ...]:
+    """A list of names, or one text with commas or white space between them, outside of brackets."""
+    if isinstance(value, str):
+        names = re.findall(r"[^\s,(]+(?:\([^)]*\))?", value)
+    elif isinstance(value, list) and all(isinstance(each, str) for each in cast("list[object]", value)):
+        names = [each.strip() for each in cast("list[str]", value)]
+    else:
+        raise _BrokenError("`tools` in its front matter is no list of names")
+    return tuple(dict.fromkeys(name.partition("(")[0].strip() for name in names if name))

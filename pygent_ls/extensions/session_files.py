@@ -1,0 +1,104 @@
+"""A session as a file: what `/save` and the JSON export write. `session_reading.py` reads it. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from pygent_ls.agent.conversation_text import utf8
+from pygent_ls.agent.messages import (
+    Block,
+    ImageBlock,
+    Message,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    Usage,
+)
+
+VERSION = 1
+"""Of the file's form."""
+
+
+def timestamp(moment: datetime) -> str:
+    """RFC 3339, UTC, microseconds."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedSession:
+    """What a file holds of a session."""
+
+    id: str
+    name: str
+    created: datetime
+    updated: datetime
+    working_directory: str
+    agent: str
+    model: str
+    messages: tuple[Message, ...]
+    usage: Usage
+
+
+def message_out(message: Message) -> dict[str, Any]:
+    """A message with its blocks, as the wire and the file have it."""
+    return {
+        "role": message.role,
+        "content": [block_out(block) for block in message.blocks],
+        "turnId": message.turn_id,
+        "timestamp": timestamp(message.timestamp),
+    }
+
+
+def block_out(block: Block) -> dict[str, Any]:
+    """A block; what is as it usually is stands not in it."""
+    match block:
+        case TextBlock():
+            return {"type": "text", "text": utf8(block.text)} | ({"fromOutside": True} if block.from_outside else {})
+        case ThinkingBlock():
+            sealed = {} if block.signature is None else {"signature": block.signature, "model": block.model}
+            return {"type": "thinking", "thinking": utf8(block.thinking)} | sealed
+        case ImageBlock():
+            return {"type": "image", "mimeType": block.mime_type, "data": block.data}
+        case ToolUseBlock():
+            problem = {} if block.problem is None else {"problem": utf8(block.problem)}
+            return {"type": "tool_use", "id": block.id, "name": block.name, "input": dict(block.input)} | problem
+        case ToolResultBlock():
+            own = {} if block.from_outside else {"fromOutside": False}
+            content = utf8(block.content)
+            return {
+                "type": "tool_result",
+                "toolUseId": block.tool_use_id,
+                "content": content,
+                "isError": block.is_error,
+            } | own
+
+
+def settled(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The conversation up to where each tool call has its result: a turn that runs may be in the midst of one."""
+    kept = list(messages)
+    while kept and kept[-1].role == "assistant" and kept[-1].tool_calls:
+        kept.pop()
+    return tuple(kept)
+
+
+def saved_text(session: SavedSession) -> str:
+    """The file's text, with a line break at its end."""
+    content = {
+        "version": VERSION,
+        "id": session.id,
+        "name": session.name,
+        "created": timestamp(session.created),
+        "updated": timestamp(session.updated),
+        "working_directory": session.working_directory,
+        "agent": session.agent,
+        "model": session.model,
+        "context_format": "json",
+        "messages": [message_out(message) for message in session.messages],
+        "metadata": {"tokens_used": session.usage.total_tokens, "cost_usd": session.usage.cost_usd},
+    }
+    return utf8(json.dumps(content, ensure_ascii=False, indent=1)) + "\n"

@@ -1,0 +1,195 @@
+"""A saved session is read from its file's text. Pure; imported when a file is read, since pydantic takes a while."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from pygent_ls.agent.messages import (
+    Block,
+    ImageBlock,
+    Message,
+    Role,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    Usage,
+)
+from pygent_ls.errors import SessionError
+from pygent_ls.extensions.session_files import VERSION, SavedSession
+
+MAX_PROBLEMS = 3
+"""Of a file, that an error names."""
+
+_LENIENT = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
+_CAMEL = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True, alias_generator=to_camel)
+
+
+class _Text(BaseModel):
+    model_config = _CAMEL
+    type: Literal["text"]
+    text: str
+    from_outside: bool = False
+
+
+class _Thinking(BaseModel):
+    model_config = _CAMEL
+    type: Literal["thinking"]
+    thinking: str
+    signature: str | None = None
+    model: str = ""
+
+
+class _Image(BaseModel):
+    model_config = _CAMEL
+    type: Literal["image"]
+    mime_type: str
+    data: str
+
+
+class _ToolUse(BaseModel):
+    model_config = _CAMEL
+    type: Literal["tool_use"]
+    id: str = Field(min_length=1)
+    name: str = Field(min_length=1)
+    input: dict[str, Any]
+    problem: str | None = None
+
+
+class _ToolResult(BaseModel):
+    model_config = _CAMEL
+    type: Literal["tool_result"]
+    tool_use_id: str
+    content: str
+    is_error: bool = False
+    from_outside: bool = True
+
+
+_AnyBlock = Annotated[_Text | _Thinking | _Image | _ToolUse | _ToolResult, Field(discriminator="type")]
+
+
+class _Message(BaseModel):
+    model_config = _CAMEL
+    role: Role
+    content: str | list[_AnyBlock]
+    turn_id: str = ""
+    timestamp: datetime
+
+
+class _Metadata(BaseModel):
+    model_config = _LENIENT
+    tokens_used: int = Field(default=0, ge=0)
+    cost_usd: float | None = None
+
+
+class _File(BaseModel):
+    model_config = _LENIENT
+    version: Literal[1]
+    id: str
+    name: str
+    created: datetime
+    updated: datetime
+    working_directory: str = ""
+    agent: str = ""
+    model: str = ""
+    messages: list[_Message]
+    metadata: _Metadata = _Metadata()
+
+
+def read_saved(text: str, file: str) -> SavedSession:
+    """What a file's text holds. Raises `SessionError` (`invalid_file`) that says what is wrong and where."""
+    try:
+        given: Any = json.loads(text)
+    except ValueError as error:
+        raise _invalid(file, f"it is not JSON ({error})") from None
+    except RecursionError:
+        raise _invalid(file, "it is nested too deep") from None
+    if not isinstance(given, Mapping):
+        raise _invalid(file, "it is no JSON object")
+    version: object = given.get("version")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    if version != VERSION:
+        raise _invalid(file, f"its `version` is {version!r}, and this program reads {VERSION}")
+    try:
+        found = _File.model_validate(given)
+    except ValidationError as error:
+        problems = [
+            f"{'.'.join(map(str, each['loc']))}: {each['msg']}"
+            for each in error.errors(include_url=False, include_input=False)
+        ]
+        more = [f"and {len(problems) - MAX_PROBLEMS} more"] if len(problems) > MAX_PROBLEMS else []
+        raise _invalid(file, "; ".join([*problems[:MAX_PROBLEMS], *more])) from None
+    messages = tuple(_message(each) for each in found.messages)
+    for problem in _unpaired(messages):
+        raise _invalid(file, problem)
+    return SavedSession(
+        id=found.id,
+        name=found.name,
+        created=_utc(found.created),
+        updated=_utc(found.updated),
+        working_directory=found.working_directory,
+        agent=found.agent,
+        model=found.model,
+        messages=messages,
+        usage=Usage(input_tokens=found.metadata.tokens_used, cost_usd=found.metadata.cost_usd),
+    )
+
+
+def _invalid(file: str, problem: str) -> SessionError:
+    return SessionError(f"{file} is no saved session: {problem}.", kind="invalid_file")
+
+
+def _utc(moment: datetime) -> datetime:
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def _message(given: _Message) -> Message:
+    content = given.content if isinstance(given.content, str) else tuple(_block(each) for each in given.content)
+    return Message(role=given.role, content=content, turn_id=given.turn_id, timestamp=_utc(given.timestamp))
+
+
+def _block(given: _Text | _Thinking | _Image | _ToolUse | _ToolResult) -> Block:
+    match given:
+        case _Text():
+            return TextBlock(text=given.text, from_outside=given.from_outside)
+        case _Thinking():
+            return ThinkingBlock(thinking=given.thinking, signature=given.signature, model=given.model)
+        case _Image():
+            return ImageBlock(mime_type=given.mime_type, data=given.data)
+        case _ToolUse():
+            return ToolUseBlock(id=given.id, name=given.name, input=given.input, problem=given.problem)
+        case _ToolResult():
+            return ToolResultBlock(
+                tool_use_id=given.tool_use_id,
+                content=given.content,
+                is_error=given.is_error,
+                from_outside=given.from_outside,
+            )
+
+
+def _unpaired(messages: Sequence[Message]) -> Iterator[str]:
+    """What providers would refuse: the message after tool calls answers each of them once, and no other does."""
+    seen: set[str] = set()
+    open_calls: list[str] = []
+    for place, message in enumerate(messages):
+        where = f"messages.{place}"
+        results = [each.tool_use_id for each in message.blocks if isinstance(each, ToolResultBlock)]
+        calls = [each.id for each in message.tool_calls]
+        if message.role == "assistant" and results:
+            yield f"{where}: a tool result stands in a message of the user"
+        if message.role == "user" and calls:
+            yield f"{where}: a tool call stands in a message of the assistant"
+        if sorted(results) != sorted(open_calls):
+            wanted = ", ".join(open_calls) or "none"
+            yield f"{where}: it answers the tool calls {', '.join(results) or 'none'}, those before it are {wanted}"
+        if len(set(calls)) < len(calls) or seen & set(calls):
+            yield f"{where}: the id of a tool call occurs twice"
+        seen.update(calls)
+        open_calls = calls
+    if open_calls:
+        yield f"the tool calls {', '.join(open_calls)} at its end have no results"

@@ -1,0 +1,47 @@
+"""A turn that is a command: no model is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from pygent_ls.agent.events import AgentEvent, Finished, StopReason, Text, TextDelta, TurnStarted
+from pygent_ls.agent.messages import Usage
+from pygent_ls.agent.turn import TurnResult
+from pygent_ls.errors import ModelError, SessionError, ToolError
+
+Answer = Callable[[], Awaitable[str]]
+"""Does what a command does, and returns what the user reads; raises `SessionError`, `ModelError` or `ToolError`."""
+
+
+@dataclass(kw_only=True)
+class CommandTurn:
+    """A turn that is a command: its events are those of any turn, and its history stays out of the conversation."""
+
+    answer: Answer
+    beginning: TurnStarted
+    item_id: str
+    sink: Callable[[AgentEvent], Awaitable[None]]
+    closing: bool = False
+    """It cannot be cancelled: what it does is short, and half of it is worse than the whole."""
+    usage: Usage = field(default_factory=Usage)
+
+    async def run(self) -> TurnResult:
+        """Run to the end; what is raised for the user is what the user reads."""
+        self.closing = True
+        stop: StopReason = "error"
+        error: ModelError | None = None
+        text = ""
+        try:
+            await self.sink(self.beginning)
+            try:
+                text = await self.answer()
+                stop = "end_turn"
+            except (SessionError, ModelError, ToolError) as problem:
+                text = str(problem)
+                error = ModelError(text.partition("\n")[0], type="invalid_request")
+            await self.sink(TextDelta(item_id=self.item_id, content=text))
+            await self.sink(Text(item_id=self.item_id, content=text))
+        finally:
+            await self.sink(Finished(stop_reason=stop, usage=self.usage, files_changed=()))
+        return TurnResult(stop_reason=stop, text=text, usage=self.usage, iterations=0, files_changed=(), error=error)

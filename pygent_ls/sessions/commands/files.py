@@ -1,0 +1,39 @@
+"""Files of the workspace that commands write and read: through the workspace's port alone, as tools do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.agent.workspace import MISSING, EditPlan, WriteText
+from pygent_ls.errors import SessionError
+
+FORCE = "--force"
+"""The word that lets a file be replaced."""
+
+
+async def write_file(around: Surroundings, name: str, text: str, *, replace: bool) -> str:
+    """Write a file of the workspace; returns its shown name.
+
+    Raises `SessionError` (`file_exists`) where there is one and it is not to be replaced, `ToolError` where the name
+    leads out of the workspace or the file cannot be written.
+    """
+    workspace = around.workspace
+    path = workspace.resolve(name)
+    shown = workspace.shown(path)
+    there = await workspace.stamp(path) != MISSING
+    if there and not replace:
+        raise SessionError(
+            f"`{shown}` is there already, and stays as it is: name another file, or add `{FORCE}`.", kind="file_exists"
+        )
+    before = await workspace.read(path) if there else None
+    operation = WriteText(path=path, before=before, text=text)
+    await workspace.apply(EditPlan(label=f"Write {shown}", operations=(operation,), result="", previewed=False))
+    return shown
+
+
+async def read_file(around: Surroundings, name: str) -> tuple[str, str]:
+    """The text of a file of the workspace, and its shown name. Raises `ToolError`."""
+    path: Path = around.workspace.resolve(name)
+    document = await around.workspace.read(path)
+    return document.text, around.workspace.shown(path)

@@ -1,0 +1,125 @@
+"""Commands that go back: the last turn, and the checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pygent_ls.agent.conversation_text import fenced
+from pygent_ls.errors import SessionError
+from pygent_ls.sessions.checkpoints import Checkpoint
+from pygent_ls.sessions.commands.command import Call, Choice, Command, UsageError
+from pygent_ls.sessions.commands.wording import what_went_back, when
+from pygent_ls.sessions.rewind import Wanted
+
+
+async def _undo(call: Call) -> str:
+    done = await call.session.take_back()
+    return f"The last turn is taken back.\n{what_went_back(done, call.session.shown)}\n`/redo` brings it again."
+
+
+async def _redo(call: Call) -> str:
+    done = await call.session.bring_again()
+    return f"The turn is there again.\n{what_went_back(done, call.session.shown)}"
+
+
+async def _diff_of_last_turn(call: Call) -> str:
+    points = [each for each in call.session.checkpoints if each.messages is None]
+    if not points:
+        raise SessionError("No turn of this session has changed a file.", kind="no_checkpoints")
+    first = next(each for each in points if each.turn_id == points[-1].turn_id)
+    patches = await _patches(call, first)
+    if not patches:
+        return "Nothing differs from what was there before the last turn that changed files."
+    return f"Since the last turn that changed files began:\n\n{patches}"
+
+
+async def _patches(call: Call, checkpoint: Checkpoint) -> str:
+    text = "".join(each.patch for each in await call.session.diff(checkpoint))
+    return fenced(text.rstrip(), "diff") if text else ""
+
+
+# Checkpoints
+
+
+async def _list(call: Call) -> str:
+    points = call.session.checkpoints
+    if not points:
+        return "There is no checkpoint yet: one is made before the first change of a turn, and around each command."
+    lines = [f"- {each.created_at:%H:%M:%S} UTC `{each.id}` {each.label}" for each in points]
+    return "\n".join(["The oldest first:", *lines])
+
+
+async def _diff(call: Call) -> str:
+    checkpoint = _checkpoint(call, call.words[0] if len(call.words) == 1 else "")
+    patches = await _patches(call, checkpoint)
+    since = f"`{checkpoint.id}` ({checkpoint.label})"
+    return f"Since {since}:\n\n{patches}" if patches else f"Nothing differs from {since}."
+
+
+async def _restore(call: Call) -> str:
+    words = [each for each in call.words if each != "--force"]
+    what = words[1] if len(words) == 2 else "both"
+    if len(words) not in (1, 2) or what not in ("both", "files", "conversation"):
+        raise UsageError("Say which checkpoint, and `files` or `conversation` where not both shall go back.")
+    checkpoint = _checkpoint(call, words[0])
+    wanted = Wanted(files=what != "conversation", conversation=what != "files", force="--force" in call.words)
+    done = await call.session.go_back_to(checkpoint, wanted)
+    lines = [f"This is as it was at `{checkpoint.id}` ({checkpoint.label})."]
+    if wanted.files:
+        lines.append(what_went_back(done, call.session.shown))
+    return "\n".join([*lines, f"`/checkpoint restore {done.undo_checkpoint_id}` takes that back."])
+
+
+def _checkpoint(call: Call, given: str) -> Checkpoint:
+    """The checkpoint of that id, or of the only one that begins so."""
+    points = call.session.checkpoints
+    found = [each for each in points if each.id == given] or [
+        each for each in points if given and each.id.startswith(given)
+    ]
+    if len(found) != 1:
+        problem = "Several begin with" if found else "There is no checkpoint"
+        raise UsageError(f"{problem} {given!r}. `/checkpoint list` shows them.")
+    return found[0]
+
+
+async def _ids(call: Call) -> Sequence[Choice]:
+    if call.words:
+        return ()
+    return [
+        Choice(word=each.id, detail=f"{when(each.created_at)} {each.label}")
+        for each in reversed(call.session.checkpoints)
+    ]
+
+
+async def _ids_and_what(call: Call) -> Sequence[Choice]:
+    if not call.words:
+        return await _ids(call)
+    return [
+        Choice(word="files", detail="the files alone"),
+        Choice(word="conversation", detail="the conversation alone"),
+        Choice(word="--force", detail="also files that you have changed since"),
+    ]
+
+
+COMMANDS = (
+    Command(name="undo", description="take back the last turn, its files and its words", run=_undo),
+    Command(name="redo", description="bring again what /undo took back", run=_redo),
+    Command(name="diff", description="what has changed since the last turn that changed files", run=_diff_of_last_turn),
+    Command(
+        name="checkpoint",
+        description="the states that can be gone back to",
+        parts=(
+            Command(name="list", description="all of them, the oldest first", run=_list),
+            Command(
+                name="diff", takes="ID", description="what differs from one of them to now", run=_diff, complete=_ids
+            ),
+            Command(
+                name="restore",
+                takes="ID [files|conversation] [--force]",
+                description="go back to one; files that you changed since stay without --force",
+                run=_restore,
+                complete=_ids_and_what,
+            ),
+        ),
+    ),
+)

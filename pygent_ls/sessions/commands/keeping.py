@@ -1,0 +1,289 @@
+"""Commands about sessions, and about files with sessions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast, get_args
+
+from pygent_ls.agent.conversation_text import fenced
+from pygent_ls.agent.messages import Block, Message, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from pygent_ls.agent.secret_keeping import Secrets
+from pygent_ls.extensions.session_files import settled
+from pygent_ls.sessions.commands.command import Call, Choice, Command, UsageError, one_of
+from pygent_ls.sessions.commands.files import FORCE, read_file, write_file
+from pygent_ls.sessions.commands.ports import CommandSession
+from pygent_ls.sessions.commands.wording import one_line, when
+from pygent_ls.sessions.exporting import ExportFormat, exported
+from pygent_ls.sessions.searching import search
+
+MAX_LISTED = 50
+"""Sessions that a list shows, the last ones used; the rest is counted."""
+
+MAX_FOUND = 20
+"""Turns that a search shows, the best."""
+
+SUFFIXES: Mapping[ExportFormat, str] = {"markdown": "md", "json": "json", "xml": "xml", "plain": "txt"}
+"""How a file of each form is named."""
+
+
+async def _list(call: Call) -> str:
+    sessions = sorted(call.shelf.all(), key=lambda each: each.updated_at, reverse=True)
+    if not sessions:
+        return f"This is the only session: {_line(call.session)}"
+    lines = [f"- {_line(each)}{' (this one)' if each.id == call.session.id else ''}" for each in sessions[:MAX_LISTED]]
+    more = [f"… and {len(sessions) - MAX_LISTED} more."] if len(sessions) > MAX_LISTED else []
+    return "\n".join(["The last one used first:", *lines, *more])
+
+
+def _line(session: CommandSession) -> str:
+    n_messages = len(session.messages)
+    return f"`{session.id}` {one_line(session.name)}: {n_messages} messages, {when(session.updated_at)}"
+
+
+async def _new(call: Call) -> str:
+    kept = _kept(call)
+    call.session.take_conversation(())
+    call.session.rename(call.text)
+    return f"The conversation begins anew. {kept}".rstrip()
+
+
+async def _load(call: Call) -> str:
+    other = _other(call)
+    messages = settled(other.messages)
+    kept = _kept(call)
+    call.session.take_conversation(messages)
+    call.session.rename(other.name)
+    return f"This goes on from `{other.id}` {one_line(other.name)}: {len(messages)} messages. {kept}".rstrip()
+
+
+def _kept(call: Call) -> str:
+    """Keep the conversation as a session of its own, if there is one; says where it is."""
+    if not call.session.messages:
+        return ""
+    kept = call.shelf.fork(call.session.id, name=call.session.name)
+    return f"What was here is kept: `/session load {kept.id}` brings it back."
+
+
+async def _rename(call: Call) -> str:
+    call.session.rename(call.text)
+    return f"The session is named {one_line(call.text)!r}."
+
+
+async def _fork(call: Call) -> str:
+    at = _turn(call) if call.text else None
+    fork = call.shelf.fork(call.session.id, at)
+    return (
+        f"`{fork.id}` {one_line(fork.name)} has these {len(fork.messages)} messages, too, and goes its own way. "
+        f"`/session load {fork.id}` takes it up here."
+    )
+
+
+def _turn(call: Call) -> str:
+    """The id of the turn of that id, or of that number: 1 is the first."""
+    turns = _turns(call.session.messages)
+    if call.text in turns:
+        return call.text
+    if call.text.isdecimal() and 0 < int(call.text) <= len(turns):
+        return list(turns)[int(call.text) - 1]
+    raise UsageError(f"There is no turn {call.text!r}; the conversation has {len(turns)}, and 1 is the first.")
+
+
+def _turns(messages: Sequence[Message]) -> dict[str, str]:
+    """The prompt of each turn, by its id, in their order."""
+    turns: dict[str, str] = {}
+    for message in messages:
+        if message.turn_id:
+            turns.setdefault(message.turn_id, one_line(message.text))
+    return turns
+
+
+async def _delete(call: Call) -> str:
+    other = _other(call)
+    await call.shelf.delete(other.id)
+    return f"`{other.id}` {one_line(other.name)} is forgotten."
+
+
+def _other(call: Call) -> CommandSession:
+    """The session of that id, or of the only one that begins so, or has that name; not this one."""
+    others = [each for each in call.shelf.all() if each.id != call.session.id]
+    found = [each for each in others if each.id == call.text] or [
+        each for each in others if each.id.startswith(call.text) or each.name == call.text
+    ]
+    if call.text == call.session.id:
+        raise UsageError("That is this session itself; `/clear` empties it.")
+    if len(found) != 1:
+        problem = "Several sessions begin with, or are named" if found else "There is no other session"
+        raise UsageError(f"{problem} {call.text!r}. `/session list` shows them.")
+    return found[0]
+
+
+async def _others(call: Call) -> Sequence[Choice]:
+    if call.words:
+        return ()
+    others = [each for each in reversed(call.shelf.all()) if each.id != call.session.id]
+    return [Choice(word=each.id, detail=one_line(each.name)) for each in others]
+
+
+async def _turn_numbers(call: Call) -> Sequence[Choice]:
+    if call.words:
+        return ()
+    prompts = _turns(call.session.messages).values()
+    return [Choice(word=str(number), detail=prompt) for number, prompt in enumerate(prompts, 1)]
+
+
+async def _search(call: Call) -> str:
+    found = [
+        (each, session)
+        for session in call.shelf.all() or (call.session,)
+        for each in search(session.messages, call.text, name=session.name)
+    ]
+    if not found:
+        return f"No turn of the sessions in memory holds all of: {call.text}"
+    found.sort(key=lambda each: -each[0].score)
+    lines = [f"- `{session.id}` {one_line(session.name)}: {each.snippet}" for each, session in found[:MAX_FOUND]]
+    more = [f"… and {len(found) - MAX_FOUND} more turns."] if len(found) > MAX_FOUND else []
+    return "\n".join([f"{len(found)} turns hold all of: {call.text}", *lines, *more])
+
+
+# Files
+
+
+async def _save(call: Call) -> str:
+    return await _written(call, "json", [each for each in call.words if each != FORCE])
+
+
+async def _export(call: Call) -> str:
+    words = [each for each in call.words if each != FORCE]
+    forms = {name: name for name in get_args(ExportFormat)}
+    form = one_of(replace(call, text=words[0]), "format", forms)
+    if len(words) > 1:
+        return await _written(call, form, words[1:])
+    text = exported(call.session, form)
+    return text if form == "markdown" else fenced(text.rstrip(), "text" if form == "plain" else form)
+
+
+async def _written(call: Call, form: ExportFormat, names: Sequence[str]) -> str:
+    if len(names) > 1:
+        raise UsageError("Name one file; quotes hold a name with spaces together.")
+    name = names[0] if names else f"{_slug(call.session.name)}.pygent.{SUFFIXES[form]}"
+    text = exported(call.session, form)
+    shown = await write_file(call.session.around, name, text, replace=FORCE in call.words)
+    again = f" `/load {shown}` reads it." if form == "json" else ""
+    return f"The session is in `{shown}`: {len(call.session.messages)} messages.{again}"
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^\w]+", "-", name.lower()).strip("-")[:40] or "session"
+
+
+async def _load_file(call: Call) -> str:
+    if len(call.words) != 1:
+        raise UsageError("Name one file; quotes hold a name with spaces together.")
+    from pygent_ls.extensions.session_reading import read_saved
+
+    text, shown = await read_file(call.session.around, call.words[0])
+    saved = read_saved(text, f"`{shown}`")
+    messages = [await _masked(each, call.session.around.secrets) for each in saved.messages]
+    kept = _kept(call)
+    call.session.take_conversation(messages)
+    call.session.rename(saved.name)
+    return f"This goes on from `{shown}`, {one_line(saved.name)}: {len(messages)} messages. {kept}".rstrip()
+
+
+async def _masked(message: Message, secrets: Secrets) -> Message:
+    """A message of a file, without the secrets that it may hold."""
+    if isinstance(message.content, str):
+        return replace(message, content=await secrets.masked(message.content))
+    return replace(message, content=tuple([await _masked_block(block, secrets) for block in message.content]))
+
+
+async def _masked_block(block: Block, secrets: Secrets) -> Block:
+    match block:
+        case TextBlock():
+            return replace(block, text=await secrets.masked(block.text))
+        case ToolResultBlock():
+            return replace(block, content=await secrets.masked(block.content))
+        case ToolUseBlock():
+            return replace(block, input=cast("Mapping[str, Any]", await _masked_value(dict(block.input), secrets)))
+        case ThinkingBlock():
+            thinking = await secrets.masked(block.thinking)
+            return block if thinking == block.thinking else ThinkingBlock(thinking=thinking)
+        case _:
+            return block
+
+
+async def _masked_value(value: object, secrets: Secrets) -> object:
+    match value:
+        case str():
+            return await secrets.masked(value)
+        case list():
+            return [await _masked_value(each, secrets) for each in cast("list[object]", value)]
+        case dict():
+            found = cast("dict[str, object]", value)
+            return {key: await _masked_value(each, secrets) for key, each in found.items()}
+        case _:
+            return value
+
+
+async def _formats(call: Call) -> Sequence[Choice]:
+    return () if call.words else [Choice(word=name) for name in get_args(ExportFormat)]
+
+
+COMMANDS = (
+    Command(
+        name="session",
+        description="the sessions of this daemon",
+        parts=(
+            Command(name="list", description="all of them, the last one used first", run=_list),
+            Command(
+                name="new",
+                takes="[NAME]",
+                description="begin anew here; what was here is kept as a session of its own",
+                run=_new,
+            ),
+            Command(
+                name="load",
+                takes="ID",
+                description="go on here from that session's conversation; what was here is kept likewise",
+                run=_load,
+                complete=_others,
+            ),
+            Command(name="rename", takes="NAME", description="name this one", run=_rename),
+            Command(
+                name="fork",
+                takes="[TURN]",
+                description="another session with this conversation, whole or to the end of a turn",
+                run=_fork,
+                complete=_turn_numbers,
+            ),
+            Command(name="delete", takes="ID", description="forget another one", run=_delete, complete=_others),
+        ),
+    ),
+    Command(
+        name="search", takes="WORDS", description="turns of this daemon's sessions that hold all the words", run=_search
+    ),
+    Command(
+        name="save",
+        takes="[FILE] [--force]",
+        description="write the session to a file of the workspace, for /load",
+        run=_save,
+        takes_files=True,
+    ),
+    Command(
+        name="load",
+        takes="FILE",
+        description="go on here from a saved session; what was here is kept as a session of its own",
+        run=_load_file,
+        takes_files=True,
+    ),
+    Command(
+        name="export",
+        takes="markdown|json|xml|plain [FILE] [--force]",
+        description="show the conversation as text, or write it to a file of the workspace",
+        run=_export,
+        complete=_formats,
+        takes_files=True,
+    ),
+)

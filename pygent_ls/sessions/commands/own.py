@@ -1,0 +1,75 @@
+"""Commands that the user or the workspace brings: prompts for the model."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from pygent_ls.errors import SessionError
+from pygent_ls.extensions.commands import OwnCommand
+from pygent_ls.sessions.commands.command import Call, Command, ModelPrompt
+from pygent_ls.sessions.commands.template import filled
+
+NARROWING_MODES = frozenset({"plan"})
+"""Of an agent that a workspace's command may choose: it may do less than any other."""
+
+
+def own_command(own: OwnCommand) -> Command:
+    """The command; one that cannot be used says why, in the list and when it is used."""
+    if own.problem:
+        return Command(
+            name=own.name,
+            description=f"cannot be used: {own.problem}",
+            takes="[…]",
+            prompt=partial(_broken, own),
+            source=own.source,
+        )
+    return Command(
+        name=own.name,
+        description=own.description,
+        takes=f"[{own.takes or '…'}]",
+        prompt=partial(_prompt, own),
+        source=own.source,
+        takes_files=True,
+    )
+
+
+async def _broken(own: OwnCommand, _call: Call) -> ModelPrompt:
+    raise SessionError(f"`/{own.name}` of the {own.source} cannot be used: {own.problem}.", kind="broken_command")
+
+
+async def _prompt(own: OwnCommand, call: Call) -> ModelPrompt:
+    """Raises `SessionError` where the front matter names what there is not."""
+    notices: list[str] = []
+    agent, model = own.agent, own.model
+    agents = {each.name: each for each in call.facts.agents()}
+    if agent is not None and agent not in agents:
+        raise _names_nothing(own, f"the agent `{agent}`", list(agents))
+    if own.source == "workspace":
+        if agent is not None and agents[agent].mode not in NARROWING_MODES:
+            notices.append(_left_out(own, f"the agent `{agent}`"))
+            agent = None
+        if model is not None:
+            notices.append(_left_out(own, f"the model `{model}`"))
+            model = None
+    tools = {each.name for each in call.session.around.tools.list_all()}
+    for name in own.tools or ():
+        if name not in tools:
+            raise _names_nothing(own, f"the tool `{name}`", sorted(tools))
+    return ModelPrompt(
+        text=filled(own.template, call.text), agent=agent, model=model, tools=own.tools, notices=tuple(notices)
+    )
+
+
+def _names_nothing(own: OwnCommand, what: str, known: list[str]) -> SessionError:
+    listed = ", ".join(f"`{name}`" for name in known)
+    return SessionError(
+        f"`/{own.name}` of the {own.source} asks for {what}, which there is not; there are {listed}.",
+        kind="broken_command",
+    )
+
+
+def _left_out(own: OwnCommand, what: str) -> str:
+    return (
+        f"/{own.name} asks for {what}, which does not count: the file came with the workspace, and may only let a turn "
+        "do less. A command of your own may."
+    )

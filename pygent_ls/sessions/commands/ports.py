@@ -1,0 +1,173 @@
+"""What commands act on: their session, the sessions beside it, and what `app` tells of the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from pygent_ls.agent.messages import Message, Usage
+from pygent_ls.agent.permissions import Mode, Permissions
+from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.errors import SessionError
+from pygent_ls.extensions.commands import OwnCommands
+from pygent_ls.sessions.checkpoints import Checkpoint, FileDiff
+from pygent_ls.sessions.rewind import Restored, Wanted
+
+
+class CommandSession(Protocol):
+    """What the commands need of the session that they are given in. They run in a turn of it, so no other turn runs.
+    The methods raise `SessionError`."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def agent(self) -> str: ...
+    @property
+    def model(self) -> str: ...
+    @property
+    def working_directory(self) -> Path: ...
+    @property
+    def created_at(self) -> datetime: ...
+    @property
+    def updated_at(self) -> datetime: ...
+    @property
+    def permissions(self) -> Permissions: ...
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The conversation."""
+        ...
+
+    @property
+    def usage(self) -> Usage:
+        """Of all turns."""
+        ...
+
+    @property
+    def last_turn_usage(self) -> Usage:
+        """Of the last turn that asked a model."""
+        ...
+
+    @property
+    def around(self) -> Surroundings:
+        """What its turns are given."""
+        ...
+
+    @property
+    def checkpoints(self) -> Sequence[Checkpoint]:
+        """What can be gone back to, the oldest first."""
+        ...
+
+    def shown(self, path: Path) -> str:
+        """The path as a person reads it."""
+        ...
+
+    def rename(self, name: str) -> None:
+        """Give it another name; with an empty one, it is named by its next prompt."""
+        ...
+
+    def set_model(self, name: str) -> None:
+        """Use another model from the next turn on. Raises `ModelError` where it cannot be had."""
+        ...
+
+    def set_agent(self, name: str) -> None:
+        """Have another agent from the next turn on. Raises `SessionError` for one that there is not."""
+        ...
+
+    def take_conversation(self, messages: Sequence[Message]) -> None:
+        """Have this conversation from now on, in place of its own."""
+        ...
+
+    async def take_back(self) -> Restored:
+        """Take back the last turn, from within a turn of this session."""
+        ...
+
+    async def bring_again(self) -> Restored:
+        """Take back what took back the last turn, likewise."""
+        ...
+
+    async def go_back_to(self, checkpoint: Checkpoint, wanted: Wanted) -> Restored:
+        """Go back to one of the session's checkpoints, likewise."""
+        ...
+
+    async def diff(self, checkpoint: Checkpoint) -> list[FileDiff]:
+        """What differs from the checkpoint to now."""
+        ...
+
+
+class SessionShelf(Protocol):
+    """The sessions that there are. A store that keeps them beyond the daemon's life can stand under it."""
+
+    def all(self) -> Sequence[CommandSession]:
+        """All of them, the oldest first."""
+        ...
+
+    def fork(self, session_id: str, at_turn_id: str | None = None, *, name: str | None = None) -> CommandSession:
+        """A new session with that one's conversation, to the end of a turn or whole. Raises `SessionError`."""
+        ...
+
+    async def delete(self, session_id: str) -> None:
+        """Forget it. Raises `SessionError`: `unknown_session`, `turn_running`."""
+        ...
+
+
+class Alone:
+    """A `SessionShelf` with nothing on it: the session stands for itself."""
+
+    def all(self) -> Sequence[CommandSession]:
+        """None."""
+        return ()
+
+    def fork(self, session_id: str, at_turn_id: str | None = None, *, name: str | None = None) -> CommandSession:
+        """Raises `SessionError`."""
+        raise _alone()
+
+    async def delete(self, session_id: str) -> None:
+        """Raises `SessionError`."""
+        raise _alone()
+
+
+def _alone() -> SessionError:
+    return SessionError("This session stands alone: nothing keeps others beside it.", kind="no_sessions")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedAgent:
+    """A variant that can be chosen."""
+
+    name: str
+    description: str
+    mode: Mode | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedModel:
+    """A model that can be named."""
+
+    name: str
+    available: bool
+    reason: str = ""
+    """Why it is not available, or why it is."""
+
+
+async def _no_aliases() -> Mapping[str, str]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandFacts:
+    """What commands are told of the rest of the program, each time as it is then."""
+
+    agents: Callable[[], Sequence[NamedAgent]] = lambda: ()
+    models: Callable[[], Sequence[NamedModel]] = lambda: ()
+    aliases: Callable[[], Awaitable[Mapping[str, str]]] = _no_aliases
+    """Of the settings: names without the slash, and what they stand for."""
+    own: Callable[[], Sequence[OwnCommands]] = lambda: ()
+    """The folders with own commands, the first wins; reading them is blocking."""
+    mcp_servers: Callable[[], Mapping[str, str]] = dict[str, str]
+    """Those of the settings by name, with how each is reached."""

@@ -1,0 +1,179 @@
+"""Which commands there are, and which one a prompt is."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+
+from pygent_ls.errors import SessionError
+from pygent_ls.extensions.commands import OwnCommand
+from pygent_ls.sessions.commands import choosing, conversing, going_back, keeping, telling
+from pygent_ls.sessions.commands.answering import Answer
+from pygent_ls.sessions.commands.command import (
+    Call,
+    Command,
+    Listing,
+    ModelPrompt,
+    UnknownCommandError,
+    UsageError,
+    usage_of,
+)
+from pygent_ls.sessions.commands.own import own_command
+from pygent_ls.sessions.commands.ports import Alone, CommandFacts, CommandSession, SessionShelf
+from pygent_ls.sessions.commands.template import filled
+
+BUILT_IN: Mapping[str, Command] = {
+    each.name: each
+    for each in sorted(
+        (*telling.COMMANDS, *conversing.COMMANDS, *choosing.COMMANDS, *going_back.COMMANDS, *keeping.COMMANDS),
+        key=lambda each: each.name,
+    )
+}
+"""By name, in the order in which they are listed."""
+
+_COMMAND = re.compile(r"/(?P<name>[A-Za-z][\w-]*(?::[\w-]+)*)(?P<text>\s.*)?", re.DOTALL)
+
+
+class Commands:
+    """The commands of a session: those that are built in, the user's and the workspace's own, aliases of the settings.
+
+    A name that is built in stays so; else the user's own command goes before the workspace's, and both before an alias.
+    """
+
+    def __init__(self, shelf: SessionShelf | None = None, facts: CommandFacts | None = None) -> None:
+        self._shelf = shelf or Alone()
+        self._facts = facts or CommandFacts()
+
+    async def listing(self) -> Listing:
+        """All of them, as the files and settings are now."""
+        listing, _ = await self._read()
+        return listing
+
+    async def _read(self) -> tuple[Listing, Mapping[str, str]]:
+        """The listing, and what the aliases in it stand for."""
+        commands = dict(BUILT_IN)
+        problems: list[str] = []
+        for own in await asyncio.to_thread(self._own):
+            if own.name in commands:
+                problems.append(_hidden(f"The {own.source}'s own command", commands[own.name]))
+            else:
+                commands[own.name] = own_command(own)
+        aliases: dict[str, str] = {}
+        for given, text in (await self._facts.aliases()).items():
+            name = given.removeprefix("/").lower()
+            if name in commands:
+                problems.append(_hidden("The alias", commands[name]))
+            else:
+                aliases[name] = text
+                commands[name] = Command(name=name, description=f"stands for `{text}`", takes="[…]", source="alias")
+        return Listing(commands=commands, problems=tuple(problems)), aliases
+
+    def _own(self) -> list[OwnCommand]:
+        return [command for folder in self._facts.own() for command in folder.read()]
+
+    async def asked_in(
+        self, prompt: str, session: CommandSession, *, has_attachments: bool = False
+    ) -> Answer | ModelPrompt | None:
+        """What the prompt stands for: an answer that is to be made, a prompt for a model; None where the model is to
+        read it as it is: prose, also about `/tmp`, and paths, and an answered command with something attached."""
+        found = _COMMAND.fullmatch(prompt.strip())
+        if found is None:
+            return None
+        listing, aliases = await self._read()
+        name, text = _parts_of(found)
+        if name not in listing.commands:
+            if text or await asyncio.to_thread(os.path.lexists, prompt.strip()):
+                return None
+            return _failing(_unknown(name, listing))
+        try:
+            expanded = _expanded(name, text, aliases)
+            if isinstance(expanded, ModelPrompt):
+                return expanded
+            name, text = expanded
+            if name not in listing.commands:
+                raise _unknown(name, listing)
+            call = Call(session=session, shelf=self._shelf, facts=self._facts, listing=listing, text=text)
+            return await _asked(listing.commands[name], call, has_attachments=has_attachments)
+        except SessionError as error:
+            return _failing(error)
+
+    def call(self, session: CommandSession, listing: Listing, text: str) -> Call:
+        """A call of a command that is being typed."""
+        return Call(session=session, shelf=self._shelf, facts=self._facts, listing=listing, text=text)
+
+
+def _parts_of(found: re.Match[str]) -> tuple[str, str]:
+    return found["name"].lower(), (found["text"] or "").strip()
+
+
+def _expanded(name: str, text: str, aliases: Mapping[str, str]) -> tuple[str, str] | ModelPrompt:
+    """The command that an alias comes to, with what stands behind it, or the prompt. Raises `UsageError`."""
+    chain: list[str] = []
+    while name in aliases:
+        if name in chain:
+            circle = " → ".join(f"`/{each}`" for each in [*chain, name])
+            raise UsageError(f"The aliases of the settings go round in a circle: {circle}.")
+        chain.append(name)
+        whole = _with(aliases[name], text)
+        found = _COMMAND.fullmatch(whole)
+        if found is None:
+            return ModelPrompt(text=whole)
+        name, text = _parts_of(found)
+    return name, text
+
+
+def _with(alias: str, text: str) -> str:
+    """What an alias stands for, with what stands behind it: on the same line, for a command takes it so."""
+    has_place = filled(alias, "") != filled(alias, "x").removesuffix("\n\nx")
+    return filled(alias, text).strip() if has_place else f"{alias.strip()} {text}".strip()
+
+
+async def _asked(command: Command, call: Call, *, has_attachments: bool) -> Answer | ModelPrompt | None:
+    """Raises `UsageError`, and what the command itself raises for the user."""
+    path = command.name
+    if command.parts:
+        first, _, rest = call.text.partition(" ")
+        part = next((each for each in command.parts if each.name == (first or command.parts[0].name)), None)
+        if part is None:
+            raise UsageError(f"`/{path}` knows no `{first}`.\n{usage_of(command)}")
+        command, call = part, replace(call, text=rest.strip())
+    if call.text and not command.takes:
+        raise UsageError(f"`/{path}` stands alone: it takes nothing behind it.")
+    if not call.text and command.takes and not command.takes.startswith("["):
+        raise UsageError(f"Something is missing.\n{usage_of(command, '' if path == command.name else path)}")
+    if command.prompt is not None and (prompt := await command.prompt(call)) is not None:
+        return prompt
+    if command.run is None or has_attachments:
+        return None
+    return partial(_answered, command, call, "" if path == command.name else path)
+
+
+async def _answered(command: Command, call: Call, path: str) -> str:
+    assert command.run is not None
+    try:
+        return await command.run(call)
+    except UsageError as error:
+        raise UsageError(f"{error}\n{usage_of(command, path)}") from None
+
+
+def _failing(error: SessionError) -> Answer:
+    async def fail() -> str:
+        raise error
+
+    return fail
+
+
+def _unknown(name: str, listing: Listing) -> UnknownCommandError:
+    near = difflib.get_close_matches(name, listing.commands, n=1)
+    hint = f" Did you mean `/{near[0]}`?" if near else ""
+    return UnknownCommandError(f"There is no command `/{name}`.{hint}\n\n{telling.list_of(listing)}")
+
+
+def _hidden(what: str, by: Command) -> str:
+    owner = "is built in" if by.source == "built-in" else f"is the {by.source}'s"
+    return f"{what} `{by.name}` does not count: `/{by.name}` {owner}."

@@ -1,0 +1,56 @@
+"""How answers are put into words. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from pygent_ls.agent.messages import Usage
+from pygent_ls.sessions.rewind import Restored
+
+MAX_NAMED = 20
+"""Files that an answer names for one reason; more are counted."""
+
+MAX_LINE_CHARS = 120
+"""Of a title or a snippet in a list."""
+
+
+def what_went_back(done: Restored, shown: Callable[[Path], str]) -> str:
+    """What became of the files, for a person: what was brought back, and what was not and why."""
+    if done.was_not_kept:
+        lines = ["The files could not be kept before this turn, so what it changed in them stays."]
+    elif done.restored:
+        lines = [f"Brought back: {named([shown(path) for path in done.restored])}."]
+    else:
+        lines = ["No file had to be brought back." if not done.skipped else "No file was brought back."]
+    reasons: dict[str, list[str]] = {}
+    for each in done.skipped:
+        reasons.setdefault(each.reason, []).append(shown(each.path))
+    lines += [f"Left alone: {named(names)}: {reason}." for reason, names in reasons.items()]
+    return "\n".join(lines)
+
+
+def named(names: Sequence[str]) -> str:
+    """Names one after another, as code; those beyond the first are counted."""
+    more = len(names) - MAX_NAMED
+    listed = ", ".join(f"`{name}`" for name in names[:MAX_NAMED])
+    return f"{listed} and {more} more" if more > 0 else listed
+
+
+def one_line(text: str) -> str:
+    """The text on one line, cut where it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_LINE_CHARS else f"{line[: MAX_LINE_CHARS - 1]}…"
+
+
+def when(moment: datetime) -> str:
+    """A moment, to the second."""
+    return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def spent(usage: Usage) -> str:
+    """Tokens and dollars: `1,234 tokens (1,000 in, of which 800 cached, 234 out), $0.0123`."""
+    cached = f", of which {usage.cache_read_tokens:,} cached" if usage.cache_read_tokens else ""
+    cost = "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
+    return f"{usage.total_tokens:,} tokens ({usage.input_tokens:,} in{cached}, {usage.output_tokens:,} out), {cost}"
