@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from pygent_ls.agent.diffs import split_lines
 from pygent_ls.agent.messages import Block, ImageBlock, TextBlock
+from pygent_ls.agent.pictures import picture
 from pygent_ls.agent.read_log import ReadLog
 from pygent_ls.agent.reading_rules import Reading
 from pygent_ls.agent.workspace import Workspace
@@ -59,7 +59,7 @@ class EditorPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImagePart:
-    """A picture in a file, read when the turn begins."""
+    """A picture in a file, read when the turn begins; its bytes tell its kind."""
 
     path: Path
     mime_type: str
@@ -158,10 +158,9 @@ async def _masked(block: Block | None, part: Attachment, mask: Mask) -> Block | 
 
 async def _image(part: ImagePart, workspace: Workspace) -> Block:
     try:
-        data = await workspace.read_binary(part.path)
+        return picture(await workspace.read_binary(part.path), workspace.shown(part.path))
     except ToolError as error:
         return _block("image", workspace.shown(part.path), f"Could not be read: {error}")
-    return ImageBlock(mime_type=part.mime_type, data=base64.b64encode(data).decode("ascii"))
 
 
 async def _file(part: FilePart, workspace: Workspace, reads: ReadLog) -> str:

@@ -23,6 +23,9 @@ _MENTION = re.compile(r"""(?<![^\s("'\[`])@(?:"(?P<quoted>[^"\n]+)"|(?P<plain>[^
 _FENCED = re.compile(r"^```.*?^```[ \t]*$", re.DOTALL | re.MULTILINE)
 """Code that was pasted: its decorators are no mentions."""
 
+DRAWN = "image/svg+xml"
+"""A picture that is text, and read as such."""
+
 _LINES = re.compile(r"#L(\d{1,9})(?:-L?(\d{1,9}))?$")
 
 
@@ -84,19 +87,37 @@ async def _file(mention: Mention, around: Surroundings) -> PromptPart | None:
     try:
         path = workspace.resolve(mention.word)
         mime_type, _ = mimetypes.guess_type(path.name)
-        if (mime_type or "").startswith("image/") and await workspace.stamp(path) != MISSING:
+        if (mime_type or "").startswith("image/") and mime_type != DRAWN and await workspace.stamp(path) != MISSING:
             return ImagePart(path=path, mime_type=mime_type or "")
         await workspace.read(path)
     except ToolError:
-        return None
+        return await _folder(mention, around)
     return FilePart(path=path, lines=mention.lines)
 
 
+async def _folder(mention: Mention, around: Surroundings) -> PromptPart | None:
+    """What is in a folder, as `list_files` shows it."""
+    try:
+        if await around.workspace.stamp(around.workspace.resolve(mention.word)) == MISSING:
+            return None
+        return NotePart(kind="folder", text=await _told_by("list_files", around, path=mention.word))
+    except ToolError:
+        return None
+
+
 async def _diff(around: Surroundings) -> str:
-    """What differs from the last commit, as `git_diff` tells it."""
-    tool = around.tools.get("git_diff")
+    """What differs from the last commit."""
+    try:
+        return await _told_by("git_diff", around, revision="HEAD")
+    except ToolError as error:
+        return f"Could not be made: {error}"
+
+
+async def _told_by(name: str, around: Surroundings, **arguments: object) -> str:
+    """What a tool tells that only reads. Raises `ToolError`."""
+    tool = around.tools.get(name)
     if tool is None:
-        return "There is no workspace folder."
+        return "There is no workspace folder, or this agent may not look there."
 
     async def report(_: str) -> None:
         return
@@ -112,7 +133,4 @@ async def _diff(around: Surroundings) -> str:
         reading=around.permissions.reading(),
         sandboxed=False,
     )
-    try:
-        return str(await tool.run(context, revision="HEAD"))
-    except ToolError as error:
-        return f"Could not be made: {error}"
+    return str(await tool.run(context, **arguments))

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+from pygent_ls.agent.pictures import mime_type_of
 from pygent_ls.agent.workspace import MISSING, Document, Stamp
 from pygent_ls.errors import ToolError
 from pygent_ls.workspace.documents import document_from_bytes
@@ -40,9 +41,10 @@ async def read_document(path: Path, name: str | None = None) -> Document:
     data, stamp = await _read_whole(path, name)
     document = await asyncio.to_thread(document_from_bytes, path, data, stamp)
     if document is None:
+        shown = f" It is a picture: the user can show it to you, by @{name} in a prompt." if mime_type_of(data) else ""
         raise ToolError(
             f"{name} is not text ({len(data):,} bytes, binary). It can be copied, moved or deleted, "
-            "but not read or edited as text."
+            f"but not read or edited as text.{shown}"
         )
     return document
 

@@ -15,6 +15,9 @@ from pygent_ls.agent.editor_state import FileProblems, Problem, View
 from pygent_ls.agent.tool import Tool, ToolCategory, ToolContext, ToolRisk, tool
 from pygent_ls.errors import ToolError
 from pygent_ls.sessions.mentions import MAX_MENTIONS, Mention, expanded, mentions_in
+from pygent_ls.tools.reading import list_files
+from pygent_ls.workspace.disk import DiskWorkspace
+from pygent_ls.workspace.process import LocalProcesses
 from tests.agent.abilities import FILE_TOOLS, place
 from tests.fakes import Rig, make_rig
 
@@ -166,4 +169,24 @@ async def test_the_diff_is_what_is_not_committed() -> None:
     assert await of("review @diff", broken) == [
         NotePart(kind="diff", text="Could not be made: There is no repository.")
     ]
-    assert await of("review @diff") == [NotePart(kind="diff", text="There is no workspace folder.")]
+    assert await of("review @diff") == [
+        NotePart(kind="diff", text="There is no workspace folder, or this agent may not look there.")
+    ]
+
+
+async def test_a_folder_is_what_is_in_it(tmp_path: Path) -> None:
+    (tmp_path / "src" / "deep").mkdir(parents=True)
+    (tmp_path / "src" / "a.py").write_text("")
+    (tmp_path / "src" / "deep" / "b.py").write_text("")
+    (tmp_path / "data.bin").write_bytes(b"\0\1")
+    rig = make_rig(list_files)
+    around = replace(rig.around, workspace=DiskWorkspace([tmp_path]), processes=LocalProcesses())
+
+    listing = NotePart(kind="folder", text="src/a.py\nsrc/deep/\nsrc/deep/b.py")
+    assert await expanded(("what is in @src/ and @src?",), around) == ("what is in @src/ and @src?", listing)
+    assert await expanded(("@data.bin",), around) == ("@data.bin",)
+
+
+async def test_a_drawing_is_text() -> None:
+    rig = make_rig(files={"logo.svg": "<svg/>"})
+    assert await expanded(("@logo.svg",), rig.around) == ("@logo.svg", FilePart(path=place("logo.svg")))

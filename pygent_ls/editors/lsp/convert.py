@@ -19,10 +19,12 @@ from pygent_ls.agent.attachments import (
 )
 from pygent_ls.agent.editor_state import Severity
 from pygent_ls.agent.messages import ImageBlock, Usage
+from pygent_ls.agent.pictures import picture_from_base64
 from pygent_ls.agent.turn import TurnResult
 from pygent_ls.agent.workspace import FileChange
 from pygent_ls.editors.lsp import incoming, outgoing
 from pygent_ls.editors.lsp.uris import path_of
+from pygent_ls.errors import ToolError
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.stream import SessionEvent
 
@@ -278,12 +280,12 @@ def session_out(session: Session) -> outgoing.SessionOut:
     }
 
 
-class BadUriError(ValueError):
-    """A URI in a prompt that names no file."""
+class BadBlockError(ValueError):
+    """A part of a prompt that is none: a URI that names no file, data that is no picture."""
 
 
 def prompt_parts(prompt: str | Sequence[Any], context: incoming.EditorContext | None) -> tuple[PromptPart, ...]:
-    """The prompt with its attachments. Raises `BadUriError`."""
+    """The prompt with its attachments. Raises `BadBlockError`."""
     parts: list[PromptPart] = [prompt] if isinstance(prompt, str) else [_part(block) for block in prompt]
     if context is not None:
         parts += _context_parts(context)
@@ -301,7 +303,7 @@ def _part(block: incoming.AnyContent) -> PromptPart:
         case incoming.DiagnosticsContent(uri=uri, items=items):
             return DiagnosticsPart(path=_path(uri), lines=tuple(_problem(item) for item in items))
         case incoming.ImageContent(mime_type=mime_type, data=str() as data):
-            return ImageBlock(mime_type=mime_type, data=data)
+            return _picture(data)
         case incoming.ImageContent(mime_type=mime_type, uri=uri):
             return _image(mime_type, uri or "")
 
@@ -324,14 +326,21 @@ def _context_parts(context: incoming.EditorContext) -> list[PromptPart]:
 def _image(mime_type: str, uri: str) -> PromptPart:
     scheme, _, data = uri.partition(";base64,")
     if scheme.startswith("data:"):
-        return ImageBlock(mime_type=mime_type, data=data)
+        return _picture(data)
     return ImagePart(path=_path(uri), mime_type=mime_type)
+
+
+def _picture(data: str) -> ImageBlock:
+    try:
+        return picture_from_base64(data, "The data of the image")
+    except ToolError as error:
+        raise BadBlockError(str(error)) from None
 
 
 def _path(uri: str) -> Path:
     path = path_of(uri)
     if path is None:
-        raise BadUriError(f"{uri!r} is not the URI of a file")
+        raise BadBlockError(f"{uri!r} is not the URI of a file")
     return path
 
 

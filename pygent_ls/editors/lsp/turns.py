@@ -10,7 +10,7 @@ from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 from pygent_ls.agent.attachments import EditorPart
 from pygent_ls.editors.lsp import incoming, outgoing
 from pygent_ls.editors.lsp.client import Client
-from pygent_ls.editors.lsp.convert import BadUriError, prompt_parts, turn_result
+from pygent_ls.editors.lsp.convert import BadBlockError, prompt_parts, turn_result
 from pygent_ls.editors.lsp.progress import Token, TurnProgress
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.store import NewSession, Sessions
@@ -107,7 +107,7 @@ def request_of(params: incoming.TurnStartParams) -> TurnRequest:
     """What the session is asked for. Raises `JsonRpcInvalidParams`."""
     try:
         parts = prompt_parts(params.prompt, params.context)
-    except BadUriError as error:
+    except BadBlockError as error:
         raise JsonRpcInvalidParams(f"prompt: {error}") from None
     if not any(part.strip() if isinstance(part, str) else not isinstance(part, EditorPart) for part in parts):
         raise JsonRpcInvalidParams("prompt: it says nothing")

@@ -89,6 +89,32 @@ async def test_a_picture_that_is_gone_is_said_in_its_place(folder: Path) -> None
     assert "Could not be read" in blocks[0].text
 
 
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ({"data": "not base64!"}, "The data of the image is not base64."),
+        ({"uri": "data:image/png;base64,QUJD"}, "The data of the image is no PNG, JPEG, GIF or WebP picture."),
+    ],
+)
+async def test_data_that_is_no_picture_is_refused_with_the_reason(
+    folder: Path, source: dict[str, str], why: str
+) -> None:
+    async with connected(folder) as editor:
+        picture = {"type": "image", "mimeType": "image/png", **source}
+        error = await editor.error("pygent/turn/start", {"prompt": [picture]})
+
+    assert error.code == -32602
+    assert error.message.startswith(f"prompt: {why}")
+
+
+async def test_the_bytes_of_a_picture_count_and_not_what_the_client_says_they_are(folder: Path) -> None:
+    picture = {"type": "image", "mimeType": "image/jpeg", "data": PIXEL}
+    async with connected(folder, Setup(script=[say("A pixel")])) as editor:
+        blocks = await prompt_blocks(editor, [picture, {"type": "text", "text": "what is it?"}])
+
+    assert blocks[0] == ImageBlock(mime_type="image/png", data=PIXEL)
+
+
 @pytest.mark.parametrize("source", [{}, {"data": PIXEL, "uri": "file:///a.png"}])
 async def test_a_picture_has_one_source(folder: Path, source: dict[str, str]) -> None:
     picture = {"type": "image", "mimeType": "image/png", **source}

@@ -1,0 +1,74 @@
+"""Pictures in a conversation: which are taken, and what stands in their place where a model takes none."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable
+from dataclasses import replace
+
+from pygent_ls.agent.messages import Block, ImageBlock, Message, TextBlock
+from pygent_ls.errors import ToolError
+
+MAX_PICTURE_BYTES = 5_000_000
+"""Of one picture: Anthropic's limit, and the smallest of the large providers."""
+
+_BEGINNINGS = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+)
+
+KINDS = "PNG, JPEG, GIF or WebP"
+
+
+def mime_type_of(data: bytes) -> str | None:
+    """What the bytes begin like; None for what is no picture that models take."""
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for beginning, kind in _BEGINNINGS if data.startswith(beginning)), None)
+
+
+def picture(data: bytes, name: str) -> ImageBlock:
+    """The picture, of the kind that its bytes are, whatever its name says. Raises `ToolError`."""
+    mime_type = mime_type_of(data)
+    if not data:
+        raise ToolError(f"{name} is empty.")
+    if mime_type is None:
+        raise ToolError(f"{name} is no {KINDS} picture. Models take no other kind; convert it to one of them.")
+    if len(data) > MAX_PICTURE_BYTES:
+        raise ToolError(
+            f"{name} is too large: {len(data) / 1e6:,.1f} MB, and models take pictures of up to "
+            f"{MAX_PICTURE_BYTES / 1e6:g} MB. Make it smaller, or cut out the part that matters."
+        )
+    return ImageBlock(mime_type=mime_type, data=base64.b64encode(data).decode("ascii"))
+
+
+def picture_from_base64(text: str, name: str) -> ImageBlock:
+    """The same from base64, in which white space does not count. Raises `ToolError`."""
+    try:
+        data = base64.b64decode("".join(text.split()), validate=True)
+    except (binascii.Error, ValueError):
+        raise ToolError(f"{name} is not base64.") from None
+    return picture(data, name)
+
+
+# For models that take none
+
+LEFT_OUT = "[A picture was left out here: this model takes none. Say so where it matters.]"
+
+
+def has_picture(messages: Iterable[Message]) -> bool:
+    """Whether any of them holds a picture."""
+    return any(isinstance(block, ImageBlock) for message in messages for block in message.blocks)
+
+
+def without_pictures(message: Message) -> Message:
+    """The message with words in the place of its pictures; the same object where it has none."""
+    if not has_picture((message,)):
+        return message
+    blocks: tuple[Block, ...] = tuple(
+        TextBlock(text=LEFT_OUT) if isinstance(block, ImageBlock) else block for block in message.blocks
+    )
+    return replace(message, content=blocks)
