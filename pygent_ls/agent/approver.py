@@ -45,8 +45,9 @@ class PermissionAnswer:
 
     outcome: PermissionOutcome
     feedback: str = ""
-    by: Literal["user", "mode", "rule"] = "user"
-    """`mode` where nobody could be asked, and both where what was set meanwhile decides; `feedback` says why."""
+    by: Literal["user", "mode", "rule", "hook"] = "user"
+    """`mode` where nobody could be asked, `mode` and `rule` where what was set meanwhile decides, `hook` where a hook
+    answered; `feedback` says why."""
     rules: tuple[str, ...] | None = None
     """The rules to store in place of those of the request; None: the user did not touch them."""
 

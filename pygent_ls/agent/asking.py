@@ -16,21 +16,36 @@ from pygent_ls.agent.answering import with_rules
 from pygent_ls.agent.approver import Approver, PermissionAnswer, PermissionRequest
 from pygent_ls.agent.asker import AskUser, Choice, Question, QuestionAnswer, Questioner
 from pygent_ls.agent.diffs import touched_by
-from pygent_ls.agent.events import AgentEvent, Notice, PermissionDenied, PermissionRequested, PermissionResolved
+from pygent_ls.agent.events import (
+    AgentEvent,
+    DecidedBy,
+    Notice,
+    PermissionDenied,
+    PermissionRequested,
+    PermissionResolved,
+)
+from pygent_ls.agent.hooking import NO_REASON, TurnHooks
 from pygent_ls.agent.messages import TextBlock, ToolUseBlock
 from pygent_ls.agent.permissions import Permissions, Places, Verdict, narrowest_rules, subjects_of
 from pygent_ls.agent.reading_rules import FileRead
 from pygent_ls.agent.sandboxing import SandboxConsent, question_about
 from pygent_ls.agent.secret_keeping import Secrets
 from pygent_ls.agent.shell_reads import reads_of
-from pygent_ls.agent.showing import programs_of
+from pygent_ls.agent.showing import on_one_line, programs_of
 from pygent_ls.agent.tool import Tool
 from pygent_ls.agent.workspace import EditPlan, FileChange, SandboxState, Workspace
 from pygent_ls.errors import ToolError
 
+MAX_WHY_CHARS = 300
+"""Of a hook's reason in a prompt: three lines, so that what is asked stays in sight."""
+
 
 class DeniedError(Exception):
-    """The call may not run; the text is what the model reads."""
+    """The call may not run; the text is what the model reads. `by` says whose words it quotes."""
+
+    def __init__(self, text: str, by: DecidedBy) -> None:
+        super().__init__(text)
+        self.by = by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +71,7 @@ class Asking:
     questioner: Questioner
     secrets: Secrets
     working_directory: Path
+    hooks: TurnHooks
     one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while the user is asked anything: calls that only read run side by side, questions do not."""
     _held_in: set[str] = field(default_factory=set[str])
@@ -73,7 +89,7 @@ class Asking:
             self._held_in.add(call.id)
         verdict = self._verdict(tool, call)
         if verdict.decision == "deny":
-            raise await self._denied(call, verdict.reason)
+            raise await self._denied(call, verdict.reason, verdict.by)
         return verdict
 
     async def ask(self, tool: Tool, call: ToolUseBlock, *, action: str, changes: Sequence[FileChange]) -> None:
@@ -83,9 +99,9 @@ class Asking:
             if verdict.decision == "allow":
                 return
             if verdict.decision == "deny":
-                raise await self._denied(call, verdict.reason)
+                raise await self._denied(call, verdict.reason, verdict.by)
             prompt = _Prompt(
-                action=(programs_of(str(call.input.get("command", ""))) if tool.name == "shell" else "") + action,
+                action=_programs(tool, call) + action + _why_asked(verdict),
                 rules=narrowest_rules(tool, self._subjects(tool, call.input)),
                 changes=tuple(changes),
                 verdict=partial(self._verdict, tool, call),
@@ -93,7 +109,7 @@ class Asking:
             answer = await self._question(tool, call, prompt)
             self.permissions.remember(answer.rules or (), answer)
         if not answer.allowed:
-            raise await self._denied(call, _why_rejected(answer))
+            raise await self._denied(call, _why_rejected(answer), answer.by)
 
     async def is_sandboxed(self, tool: Tool, call: ToolUseBlock, state: SandboxState) -> bool:
         """Whether the call runs in the sandbox. Where that fails the user is asked. Raises `DeniedError`."""
@@ -102,7 +118,7 @@ class Asking:
                 prompt = _Prompt(action=question_about(state, tool.action_for(call.input)))
                 answer = await self._question(tool, call, prompt)
             if not answer.allowed:
-                raise await self._denied(call, _why_rejected(answer))
+                raise await self._denied(call, _why_rejected(answer), answer.by)
             self.consent.given = answer.outcome != "allow_once"
         return state.kind == "on"
 
@@ -115,7 +131,7 @@ class Asking:
         self._beside[call.id] = tuple(path for path in touched_by(plan) if path not in named)
         verdict = self._verdict(tool, call)
         if verdict.decision == "deny":
-            raise await self._denied(call, verdict.reason)
+            raise await self._denied(call, verdict.reason, verdict.by)
         return verdict
 
     def questions_of(self, tool_id: str) -> AskUser:
@@ -150,7 +166,7 @@ class Asking:
             reads=self._reads(tool, given),
             are_held=call.id in self._held_in,
         )
-        verdict = self.permissions.decide(tool, self._subjects(tool, given), places)
+        verdict = self.permissions.decide(tool, self._subjects(tool, given), places, self.hooks.word_on(call))
         for path in self._beside.get(call.id, ()):
             name, place = self.workspace.shown(path), Places(paths=(path.as_posix(),), folder=places.folder)
             verdict = _stricter(verdict, self.permissions.decide(tool, (name,), place), name)
@@ -192,7 +208,7 @@ class Asking:
                 read_only=tool.read_only,
                 paths=tuple(self._paths(tool, call.input)),
             )
-            given = await self._answer(request, prompt.verdict)
+            given = await self._hooks_answer(call, prompt.verdict) or await self._answer(request, prompt.verdict)
             answer, problem = with_rules(given, prompt.rules, tool, self._subjects(tool, call.input))
             if problem:
                 await self.emit(Notice(content=problem, level="warning"))
@@ -203,6 +219,16 @@ class Asking:
                 PermissionResolved(permission_id=permission_id, tool_id=call.id, outcome=answer.outcome, by=answer.by)
             )
         return answer
+
+    async def _hooks_answer(self, call: ToolUseBlock, verdict: Callable[[], Verdict] | None) -> PermissionAnswer | None:
+        """What hooks say in place of the user. They may deny anything, but allow only what neither a rule, nor a hook
+        before the call, nor the sandbox asks about."""
+        said = await self.hooks.asked(call)
+        if said.decision == "deny":
+            return PermissionAnswer(outcome="reject_once", feedback=said.reason, by="hook")
+        if said.decision == "allow" and verdict is not None and verdict().by == "mode":
+            return PermissionAnswer(outcome="allow_once", by="hook")
+        return None
 
     async def _answer(self, request: PermissionRequest, verdict: Callable[[], Verdict] | None) -> PermissionAnswer:
         """What the user says; or what the mode and the rules say, where they are changed so that there is nothing left
@@ -219,16 +245,18 @@ class Asking:
             settled = verdict()
             if settled.decision != "ask":
                 outcome = "allow_once" if settled.decision == "allow" else "reject_once"
-                by = "mode" if settled.by == "mode" else "rule"
-                return PermissionAnswer(outcome=outcome, feedback=settled.reason, by=by)
+                return PermissionAnswer(outcome=outcome, feedback=settled.reason, by=settled.by)
         return await self.approver.approve(request)
 
-    async def _denied(self, call: ToolUseBlock, reason: str) -> DeniedError:
+    async def _denied(self, call: ToolUseBlock, reason: str, by: DecidedBy) -> DeniedError:
+        if by == "hook":
+            reason = f"a hook that the user set up denies it: {reason or NO_REASON}"
         await self.emit(PermissionDenied(tool_id=call.id, tool_name=call.name, reason=reason))
-        return DeniedError(
+        text = (
             f"Permission denied: {reason.rstrip('.')}. {call.name} was not run and nothing was changed. "
             "Do not try the same by another way; go on without it, or ask what to do instead."
         )
+        return DeniedError(text, by)
 
 
 def _look_again(is_settled: asyncio.Timeout, verdict: Callable[[], Verdict]) -> None:
@@ -248,6 +276,18 @@ def _stricter(verdict: Verdict, of_file: Verdict, name: str) -> Verdict:
             return of_file
         case "ask" | "allow":
             return verdict
+
+
+def _programs(tool: Tool, call: ToolUseBlock) -> str:
+    return programs_of(str(call.input.get("command", ""))) if tool.name == "shell" else ""
+
+
+def _why_asked(verdict: Verdict) -> str:
+    """Who wants the user to be asked, where it is no matter of rules and risk."""
+    if verdict.by != "hook":
+        return ""
+    why = on_one_line(verdict.reason)[:MAX_WHY_CHARS]
+    return f" [a hook wants you to be asked{': ' if why else ''}{why}]"
 
 
 def _why_rejected(answer: PermissionAnswer) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from pygent_ls.agent.committing import is_being_cancelled
 from pygent_ls.agent.diffs import changes_of
 from pygent_ls.agent.events import Notice
 from pygent_ls.agent.finishing import Emit, Finishing, Outcome
+from pygent_ls.agent.hooking import TurnHooks
 from pygent_ls.agent.learning import learn_quoted
 from pygent_ls.agent.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from pygent_ls.agent.permissions import Verdict
@@ -47,6 +49,7 @@ class ToolGuard:
         async def warn(problem: str) -> None:
             await self.emit(Notice(content=problem, level="warning"))
 
+        self._hooks = TurnHooks(around=self.around, turn_id=self.turn_id, emit=self.emit)
         self._asking = Asking(
             session_id=self.around.session_id,
             turn_id=self.turn_id,
@@ -58,6 +61,7 @@ class ToolGuard:
             questioner=self.around.questioner,
             secrets=self.around.secrets,
             working_directory=self.around.working_directory,
+            hooks=self._hooks,
         )
         self._changing = Changing(
             workspace=self.around.workspace,
@@ -69,16 +73,21 @@ class ToolGuard:
         )
         self._finishing = Finishing(around=self.around, emit=self.emit, results=self.results)
         self._kept = TurnKeeper(checkpointer=self.around.checkpointer, turn_id=self.turn_id, warn=warn)
+        self._has_run: set[str] = set()
 
     def remarks_on(self, calls: Sequence[ToolUseBlock]) -> Iterator[TextBlock]:
-        """See `Asking.remarks_on`."""
-        return self._asking.remarks_on(calls)
+        """What the user and hooks said about these calls, for the model to read beside their results."""
+        return itertools.chain(self._asking.remarks_on(calls), self._hooks.remarks_on(calls))
 
     async def run(self, call: ToolUseBlock, my_turn: MyTurn = at_once) -> None:
         """Run the call, keep its result in `results`, and tell of it in its turn. Raises nothing but a cancel."""
         started = perf_counter()
         outcome = await self._ended(call)
+        call = self._hooks.as_it_runs(call)
         result = await self._finishing.keep(call, outcome, perf_counter() - started)
+        if call.id in self._has_run and not is_being_cancelled():
+            with suppress(asyncio.CancelledError):  # it is raised once the result is told
+                await self._hooks.after(call, result)
         await self._finishing.tell(result, my_turn)
 
     async def _ended(self, call: ToolUseBlock) -> Outcome:
@@ -88,7 +97,8 @@ class ToolGuard:
         except ToolError as error:
             return Outcome(content=f"Error: {error}", is_error=True)
         except DeniedError as denied:
-            return Outcome(content=str(denied), is_error=True, from_outside=False)
+            self._has_run.discard(call.id)
+            return Outcome(content=str(denied), is_error=True, from_outside=denied.by == "hook")
         except asyncio.CancelledError:
             if is_being_cancelled():
                 raise
@@ -102,6 +112,7 @@ class ToolGuard:
             tool, arguments = await self._called(call)
         except ToolError as error:
             return Outcome(content=f"Error: {error}", is_error=True, from_outside=False)
+        call, arguments = await self._as_hooks_want(call, arguments)
         sandbox = await sandbox_for(tool, self.around.processes)
         verdict = await self._asking.judged(tool, call, sandbox)
         context = self._context(call, tool)
@@ -111,6 +122,7 @@ class ToolGuard:
         if verdict.decision == "ask":
             await self._asking.ask(tool, call, action=tool.action_for(call.input) + note_on(sandbox), changes=())
         context.sandboxed = await self._asking.is_sandboxed(tool, call, sandbox)
+        self._has_run.add(call.id)
         return await self._cached(call, context) or await self._run(tool, call, arguments, context)
 
     async def _called(self, call: ToolUseBlock) -> tuple[Tool, Mapping[str, Any]]:
@@ -125,6 +137,18 @@ class ToolGuard:
         if call.problem is not None:
             raise ToolError(with_schema(call.problem, tool.definition.schema))
         return tool, tool.validate(await self.around.secrets.restored(call, tool))
+
+    async def _as_hooks_want(
+        self, call: ToolUseBlock, arguments: Mapping[str, Any]
+    ) -> tuple[ToolUseBlock, Mapping[str, Any]]:
+        """The call and its arguments once hooks have seen it. Raises `ToolError` for an input that is none."""
+        changed = await self._hooks.before(call)
+        if changed is call:
+            return call, arguments
+        try:
+            return changed, (await self._called(changed))[1]
+        except ToolError as error:
+            raise ToolError(f"a hook changed the input of this call to what cannot be taken. {error}") from None
 
     # Reading and running
 
@@ -221,6 +245,7 @@ class ToolGuard:
     async def _edit(
         self, tool: Tool, call: ToolUseBlock, arguments: Mapping[str, Any], context: ToolContext
     ) -> Outcome:
+        self._has_run.add(call.id)  # unless the plan is denied
         plan = await self._timed(tool, arguments, context)
         if not isinstance(plan, EditPlan):
             raise TypeError(f"{tool.name} returned {type(plan).__name__}, not an edit plan")

@@ -1,4 +1,5 @@
-"""How a call is allowed: what is always refused, deny rules, plan mode, ask rules, allow rules, the mode, the risk."""
+"""How a call is allowed: what is always refused, deny rules, plan mode, a hook's deny or ask, ask rules, allow rules, a
+hook's allow, the mode, the risk."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from pygent_ls.agent import globs
 from pygent_ls.agent.acting_places import acts_later
 from pygent_ls.agent.approver import PermissionAnswer
 from pygent_ls.agent.events import DecidedBy
+from pygent_ls.agent.hooks import NOTHING, HookOutcome
 from pygent_ls.agent.matching import Match, allows, concerns
 from pygent_ls.agent.outputs import READER
 from pygent_ls.agent.reading_rules import FileRead, Reading, concerns_reads
@@ -143,8 +145,10 @@ class Permissions:
         """Which files must not be shown, as things stand."""
         return Reading.of(self.rules())
 
-    def decide(self, tool: Tool, subjects: Sequence[str], places: Places | None = None) -> Verdict:
-        """Judge a call whose subjects (shown paths, the command, the address) are these.
+    def decide(
+        self, tool: Tool, subjects: Sequence[str], places: Places | None = None, hook: HookOutcome = NOTHING
+    ) -> Verdict:
+        """Judge a call whose subjects (shown paths, the command, the address) are these, and of which a hook said this.
 
         An allow rule must cover each subject; a deny or ask rule counts when it is about any part of one.
         """
@@ -160,10 +164,14 @@ class Permissions:
                 return Verdict(decision="deny", by="rule", reason=_why_denied(rule))
         if self.mode == "plan" and not tool.read_only and tool.name not in PLANNING:
             return Verdict(decision="deny", by="mode", reason="plan mode allows reading only")
+        if hook.decision in ("deny", "ask"):
+            return Verdict(decision=hook.decision, by="hook", reason=hook.reason)
         if any(match for _, match in strict) or _changes_settings(tool, [*subjects, *places.paths, *places.spelled]):
             return Verdict(decision="ask", by="rule")
         if allows([rule for rule in rules if rule.decision == "allow"], subjects):
             return Verdict(decision="allow", by="rule")
+        if hook.decision == "allow":
+            return Verdict(decision="allow", by="hook")
         relative = [path for path in places.spelled if not path.startswith("/")]
         return self._by_mode(tool, acts=tool.name not in NOT_WRITING and any(map(acts_later, [*subjects, *relative])))
 

@@ -10,6 +10,7 @@ from pygent_ls.agent.asker import NobodyToAsk, Questioner
 from pygent_ls.agent.cache import ToolCache
 from pygent_ls.agent.checkpointer import Checkpointer, NoCheckpoints
 from pygent_ls.agent.editor_state import EditorState, NoEditor
+from pygent_ls.agent.hooks import Hooks, NoHooks
 from pygent_ls.agent.instructions import Instructions, NoInstructions
 from pygent_ls.agent.outputs import Outputs
 from pygent_ls.agent.permissions import Permissions
@@ -53,3 +54,4 @@ class Surroundings:
     """What stands around text from outside in the session's requests."""
     secrets: Secrets = field(default_factory=Secrets)
     instructions: Instructions = field(default_factory=NoInstructions)
+    hooks: Hooks = field(default_factory=NoHooks)

@@ -1,0 +1,213 @@
+"""The hooks of one turn: told what happens, heard where they have something to say, and made visible."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypedDict, cast
+
+from pygent_ls.agent.announcing import tool_call
+from pygent_ls.agent.checkpointer import TurnKeeper
+from pygent_ls.agent.cutting import cut
+from pygent_ls.agent.events import AgentEvent, Notice, StopReason, ToolResult
+from pygent_ls.agent.hooks import NOTHING, HookEvent, HookInput, HookOutcome, HookSource
+from pygent_ls.agent.messages import TextBlock, ToolUseBlock
+from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.errors import ToolError
+
+MAX_SAID_CHARS = 10_000
+"""Of what hooks say to one event: about 2 500 tokens, a linter's whole report on a file."""
+
+MAX_STOP_DENIALS = 5
+"""How often one turn is kept from ending: enough for a test suite that is mended step by step. Each costs at least one
+model call, and a hook that always denies costs no more than these."""
+
+NO_REASON = "it gave no reason."
+
+NOT_DONE = (
+    "A program that the user set up decides whether you are done, and it says that you are not yet. What it says "
+    "follows. Deal with it as far as it serves what the user asked for, then end."
+)
+
+
+class HookFacts(TypedDict, total=False):
+    """The fields of `HookInput` that an event has of its own."""
+
+    source: HookSource
+    reason: str
+    prompt: str
+    tool_name: str
+    tool_input: Mapping[str, Any]
+    tool_result: str
+    error: str
+
+
+@dataclass(kw_only=True)
+class TurnHooks:
+    """Runs hooks for one turn. What they say is free of secrets, and of bounded length."""
+
+    around: Surroundings
+    turn_id: str
+    emit: Callable[[AgentEvent], Awaitable[None]]
+    _calls: dict[str, ToolUseBlock] = field(default_factory=dict[str, ToolUseBlock])
+    """The calls whose input a hook has changed, as they run."""
+    _words: dict[str, HookOutcome] = field(default_factory=dict[str, HookOutcome])
+    """What was said before calls, by their id."""
+    _beside: dict[str, list[TextBlock]] = field(default_factory=dict[str, list[TextBlock]])
+    """What the model is to read beside the results of calls."""
+    _stop_denials: int = 0
+
+    def __post_init__(self) -> None:
+        async def warn(problem: str) -> None:
+            await self.emit(Notice(content=problem, level="warning"))
+
+        self._keeper = TurnKeeper(checkpointer=self.around.checkpointer, turn_id=self.turn_id, warn=warn)
+
+    async def fire(self, event: HookEvent, facts: HookFacts) -> HookOutcome:
+        """Run the hooks of an event, and tell that they ran."""
+        if not self.around.hooks.listens(event, facts.get("tool_name", "")):
+            return NOTHING
+        around = self.around
+        given = HookInput(
+            event=event,
+            session_id=around.session_id,
+            turn_id=self.turn_id,
+            cwd=around.working_directory,
+            **facts,
+        )
+        said = await around.hooks.run(given)
+        masked = around.secrets.masked
+        for ran in said.ran:
+            await self.emit(replace(ran, command=await masked(ran.command)))
+        for problem in said.notices:
+            await self.emit(Notice(content=await masked(problem), level="warning"))
+        return replace(
+            said,
+            reason=cut(await masked(said.reason), event, MAX_SAID_CHARS)[0],
+            context=cut(await masked(said.context), event, MAX_SAID_CHARS)[0],
+            tool_input=None if said.tool_input is None else await self._masked_input(said.tool_input),
+        )
+
+    # The turn
+
+    async def prompted(self, prompt: str, source: HookSource | None) -> tuple[tuple[TextBlock, ...], str | None]:
+        """What hooks say to a prompt, with which the session may start: what stands before it for the model to read,
+        and why it may not be sent; None where it may."""
+        started = NOTHING if source is None else await self.fire("session_start", {"source": source})
+        said = await self.fire("user_prompt_submit", {"prompt": prompt})
+        if said.decision == "deny":
+            return (), f"A hook that you set up denied this prompt, and it was not sent: {said.reason or NO_REASON}"
+        both: tuple[tuple[HookEvent, str], ...] = (
+            ("session_start", started.context),
+            ("user_prompt_submit", said.context),
+        )
+        return tuple(_block(event, context) for event, context in both if context), None
+
+    async def stopping(self, reason: StopReason, event: HookEvent = "stop") -> tuple[TextBlock, ...]:
+        """What is to be done before the turn may end; nothing where it may. Only a turn that ends by itself is kept
+        from it, and not without end."""
+        if not self.around.hooks.listens(event):
+            return ()
+        said = await self._saved_and_fired(event, {"reason": reason})
+        if said.decision != "deny" or reason != "end_turn":
+            return ()
+        if self._stop_denials >= MAX_STOP_DENIALS:
+            problem = f"A {event} hook has kept the turn from its end {MAX_STOP_DENIALS} times; now it ends."
+            await self.emit(Notice(content=problem, level="warning"))
+            return ()
+        self._stop_denials += 1
+        return TextBlock(text=NOT_DONE), _block(event, said.reason or NO_REASON)
+
+    # A call
+
+    async def before(self, call: ToolUseBlock) -> ToolUseBlock:
+        """Let hooks judge a call and change its input; returns the call as it is to run."""
+        said = await self.fire("pre_tool_use", {"tool_name": call.name, "tool_input": call.input})
+        if said is NOTHING:
+            return call
+        self._words[call.id] = said
+        if said.context:
+            self._remark(call, "pre_tool_use", said.context)
+        if said.tool_input is None or said.tool_input == call.input or said.decision == "deny":
+            return call
+        changed = self._calls[call.id] = replace(call, input=said.tool_input)
+        await self.emit(tool_call(changed, self.around))
+        shown = cut(json.dumps(said.tool_input, ensure_ascii=False), "pre_tool_use", MAX_SAID_CHARS)[0]
+        self._remark(call, "pre_tool_use", f"The input of this call was changed before it ran, to: {shown}")
+        return changed
+
+    def as_it_runs(self, call: ToolUseBlock) -> ToolUseBlock:
+        """The call with the input that hooks gave it."""
+        return self._calls.get(call.id, call)
+
+    def word_on(self, call: ToolUseBlock) -> HookOutcome:
+        """What was said before the call."""
+        return self._words.get(call.id, NOTHING)
+
+    async def asked(self, call: ToolUseBlock) -> HookOutcome:
+        """What hooks answer before the user is asked whether the call may run."""
+        return await self.fire("permission_request", {"tool_name": call.name, "tool_input": call.input})
+
+    async def after(self, call: ToolUseBlock, result: ToolResult) -> None:
+        """Tell hooks of a call that has run; what they say stands beside its result. They may change files where the
+        tool may."""
+        event: HookEvent = "post_tool_use_failure" if result.is_error else "post_tool_use"
+        if not self.around.hooks.listens(event, call.name):
+            return
+        facts: HookFacts = {"tool_name": call.name, "tool_input": call.input}
+        if result.is_error:
+            facts["error"] = result.content
+        else:
+            facts["tool_result"] = result.content
+        tool = self.around.tools.get(call.name)
+        if tool is None or tool.read_only:
+            self._hear(call, event, await self.fire(event, facts))
+            return
+        workspace = self.around.workspace
+        stamps = {change.path: await workspace.stamp(change.path) for change in result.changes}
+        try:
+            async with self._keeper.around_program(f"the {event} hook"):
+                self._hear(call, event, await self._saved_and_fired(event, facts))
+        finally:
+            self.around.cache.clear()
+        changed = [path for path, stamp in stamps.items() if await workspace.stamp(path) != stamp]
+        if names := ", ".join(map(workspace.shown, dict.fromkeys((*changed, *await workspace.changed_on_disk())))):
+            self._remark(call, event, f"It changed {names}. Read what you need of it again before you edit it.")
+
+    def remarks_on(self, calls: Sequence[ToolUseBlock]) -> Iterator[TextBlock]:
+        """What hooks said about these calls, for the model to read beside their results."""
+        for call in calls:
+            yield from self._beside.pop(call.id, ())
+
+    def _hear(self, call: ToolUseBlock, event: HookEvent, said: HookOutcome) -> None:
+        if said.decision == "deny":
+            self._remark(call, event, said.reason or "It objects to this, and gave no reason.")
+        if said.context:
+            self._remark(call, event, said.context)
+
+    def _remark(self, call: ToolUseBlock, event: HookEvent, text: str) -> None:
+        self._beside.setdefault(call.id, []).append(_block(event, text, f' about="{call.name}"'))
+
+    async def _saved_and_fired(self, event: HookEvent, facts: HookFacts) -> HookOutcome:
+        """Fire an event whose hooks read the files on the disk: they find there what the agent wrote."""
+        try:
+            await self.around.workspace.save_changes(f"the {event} hook")
+        except ToolError as error:
+            await self.emit(Notice(content=f"No {event} hook was run. {error}", level="warning"))
+            return NOTHING
+        return await self.fire(event, facts)
+
+    async def _masked_input(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return await self.around.secrets.masked(value)
+        if isinstance(value, list):
+            return [await self._masked_input(each) for each in cast("list[Any]", value)]
+        if isinstance(value, Mapping):
+            return {name: await self._masked_input(each) for name, each in cast("Mapping[str, Any]", value).items()}
+        return value
+
+
+def _block(event: HookEvent, text: str, about: str = "") -> TextBlock:
+    """What a hook says is the word of a program of the user's, which may quote what a file holds, or anybody wrote."""
+    return TextBlock(text=f'<hook event="{event}"{about}>\n{text}\n</hook>', from_outside=True)

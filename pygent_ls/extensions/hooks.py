@@ -1,0 +1,224 @@
+"""The user's hooks: commands that are given what happens as JSON, and may answer with JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from pygent_ls.agent.events import HookRan
+from pygent_ls.agent.hooks import NOTHING, HookDecision, HookEvent, HookInput, HookOutcome, together
+from pygent_ls.agent.workspace import Processes, ProcessResult, ProcessSpec
+from pygent_ls.errors import ToolError
+
+OF_TOOLS: frozenset[HookEvent] = frozenset(
+    {"pre_tool_use", "post_tool_use", "post_tool_use_failure", "permission_request"}
+)
+"""Events of a tool call: a matcher is held against the tool's name there, and means nothing elsewhere."""
+
+READ_BY_THE_MODEL: frozenset[HookEvent] = frozenset(
+    {"session_start", "user_prompt_submit", "pre_tool_use", "post_tool_use", "post_tool_use_failure", "pre_compact"}
+)
+"""Where `context` has a reader."""
+
+ASKING: frozenset[HookEvent] = frozenset({"pre_tool_use", "permission_request"})
+"""Where there is somebody to ask."""
+
+OVER: frozenset[HookEvent] = frozenset({"session_start", "session_end"})
+"""What nothing can be done about."""
+
+FIELDS = ("decision", "reason", "tool_input", "context")
+
+DENIES = 2
+"""The exit code that denies."""
+
+MAX_OUTPUT_CHARS = 400_000
+"""Of one hook: a file that it writes anew in `tool_input` fits in."""
+
+MAX_SHOWN_CHARS = 200
+"""Of a command, or of what it wrote, in a notice."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookCommand:
+    """A hook as it is set up."""
+
+    event: HookEvent
+    command: str
+    matcher: str = ""
+    """A valid regular expression that the whole of a tool's name must match; empty: any."""
+    timeout_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class CommandHooks:
+    """The `Hooks` port. The commands of one event run side by side, with the user's own rights: they are theirs, as
+    git's hooks are."""
+
+    commands: Sequence[HookCommand]
+    processes: Processes
+    _patterns: dict[str, re.Pattern[str]] = field(default_factory=dict[str, re.Pattern[str]])
+
+    def __post_init__(self) -> None:
+        for each in self.commands:
+            self._patterns[each.matcher] = re.compile(each.matcher)
+
+    def listens(self, event: HookEvent, tool_name: str = "") -> bool:
+        """See the port."""
+        return any(self._waits(each, event, tool_name) for each in self.commands)
+
+    async def run(self, given: HookInput) -> HookOutcome:
+        """See the port."""
+        waiting = [each for each in self.commands if self._waits(each, given.event, given.tool_name or "")]
+        if not waiting:
+            return NOTHING
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._run(each, given)) for each in waiting]
+        return together([task.result() for task in tasks])
+
+    def _waits(self, hook: HookCommand, event: HookEvent, tool_name: str) -> bool:
+        if hook.event != event:
+            return False
+        return event not in OF_TOOLS or not hook.matcher or bool(self._patterns[hook.matcher].fullmatch(tool_name))
+
+    async def _run(self, hook: HookCommand, given: HookInput) -> HookOutcome:
+        try:
+            result = await self.processes.run(self._spec(hook, given))
+        except ToolError as error:
+            return _nothing_but(f"{_named(hook)} did not run, and counts for nothing. {error}", hook, 0.0)
+        return said_by(hook, result)
+
+    def _spec(self, hook: HookCommand, given: HookInput) -> ProcessSpec:
+        """Raises `ToolError` where there is no shell."""
+        shell = self.processes.find("bash") or self.processes.find("sh")
+        if shell is None:
+            raise ToolError("There is neither bash nor sh on this machine.")
+        return ProcessSpec(
+            argv=(shell, "-c", hook.command),
+            cwd=given.cwd,
+            timeout_s=hook.timeout_s,
+            env={"PYGENT_PROJECT_DIR": str(given.cwd), "PYGENT_HOOK_EVENT": given.event},
+            max_output_chars=MAX_OUTPUT_CHARS,
+            stdin_bytes=json.dumps(_as_read(given), default=str).encode(),
+        )
+
+
+def _as_read(given: HookInput) -> dict[str, object]:
+    """What a hook finds on its standard input; what an event does not have is not there."""
+    fields: dict[str, object] = {
+        "hook_event": given.event,
+        "session_id": given.session_id,
+        "turn_id": given.turn_id,
+        "cwd": str(given.cwd),
+        "source": given.source,
+        "reason": given.reason,
+        "prompt": given.prompt,
+        "tool_name": given.tool_name,
+        "tool_input": given.tool_input,
+        "tool_result": given.tool_result,
+        "error": given.error,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def said_by(hook: HookCommand, result: ProcessResult) -> HookOutcome:
+    """What a hook that has ended says. Whatever is wrong with it is a notice, and changes nothing."""
+    if result.timed_out:
+        problem = f"{_named(hook)} was ended after {hook.timeout_s:g} s, and counts for nothing."
+        return _nothing_but(problem, hook, result.duration_s)
+    if result.exit_code == DENIES:
+        return _heard(hook, _Said(decision="deny", reason=result.stderr.strip()), result.duration_s)
+    if result.exit_code != 0:
+        wrote = _one_line(result.stderr or result.stdout)
+        how = f"ended by signal {-result.exit_code}" if result.exit_code < 0 else f"ended with {result.exit_code}"
+        problem = f"{_named(hook)} {how}, and counts for nothing{': ' if wrote else '.'}{wrote}"
+        return _nothing_but(problem, hook, result.duration_s)
+    said = _parsed(result.stdout)
+    if isinstance(said, str):
+        problem = f"{_named(hook)} counts for nothing: {said}"
+        return _nothing_but(problem, hook, result.duration_s)
+    return _heard(hook, said, result.duration_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Said:
+    decision: HookDecision | None = None
+    reason: str = ""
+    tool_input: Mapping[str, Any] | None = None
+    context: str = ""
+    unknown: tuple[str, ...] = ()
+
+
+def _parsed(stdout: str) -> _Said | str:
+    """What a hook wrote; or what is wrong with it, for the user."""
+    if not stdout.strip():
+        return _Said()
+    try:
+        raw: Any = json.loads(stdout)
+    except (ValueError, RecursionError):
+        return f"it wrote what is no JSON: {_one_line(stdout)} (what is for people goes to standard error)"
+    if not isinstance(raw, dict):
+        return f"it wrote JSON that is no object: {_one_line(stdout)}"
+    given = cast("dict[str, Any]", raw)
+    decision, reason, context = given.get("decision"), given.get("reason"), given.get("context")
+    tool_input = given.get("tool_input")
+    if decision not in (None, "allow", "ask", "deny"):
+        return f'its decision is {_one_line(json.dumps(decision))}; there are "allow", "ask" and "deny"'
+    if not isinstance(reason, str | None) or not isinstance(context, str | None):
+        return "its reason and its context must be text"
+    if not isinstance(tool_input, dict | None):
+        return "its tool_input must be an object: the tool's whole input"
+    return _Said(
+        decision=decision,
+        reason=reason or "",
+        tool_input=cast("dict[str, Any] | None", tool_input),
+        context=context or "",
+        unknown=tuple(name for name in given if name not in FIELDS),
+    )
+
+
+def _heard(hook: HookCommand, said: _Said, duration_s: float) -> HookOutcome:
+    """What counts of it for this event; what does not is told."""
+    event, told = hook.event, list[str]()
+    decision, tool_input, context = said.decision, said.tool_input, said.context
+    if (decision == "deny" and event in OVER) or (decision == "ask" and event not in ASKING):
+        why = f": {_one_line(said.reason)}" if said.reason else "."
+        told.append(f"{_named(hook)} says {decision}, which does nothing for this event{why}")
+        decision = None
+    if tool_input is not None and event != "pre_tool_use":
+        told.append(f"{_named(hook)} gives a tool_input, which only pre_tool_use takes.")
+        tool_input = None
+    if context and event not in READ_BY_THE_MODEL:
+        told.append(f"{_named(hook)} gives context, which nobody reads for this event.")
+        context = ""
+    if said.unknown:
+        names = _one_line(", ".join(said.unknown))
+        told.append(f"{_named(hook)} writes what is not known: {names}. There are {', '.join(FIELDS)}.")
+    return HookOutcome(
+        decision=decision,
+        reason=said.reason,
+        tool_input=tool_input,
+        context=context,
+        notices=tuple(told),
+        ran=(_ran(hook, decision, duration_s),),
+    )
+
+
+def _nothing_but(problem: str, hook: HookCommand, duration_s: float) -> HookOutcome:
+    return HookOutcome(notices=(problem,), ran=(_ran(hook, None, duration_s),))
+
+
+def _ran(hook: HookCommand, decision: HookDecision | None, duration_s: float) -> HookRan:
+    return HookRan(hook_event=hook.event, command=hook.command, decision=decision or "", duration_s=duration_s)
+
+
+def _named(hook: HookCommand) -> str:
+    return f"The {hook.event} hook `{_one_line(hook.command)}`"
+
+
+def _one_line(text: str) -> str:
+    words = " ".join(text[: 4 * MAX_SHOWN_CHARS].split())
+    return words if len(words) <= MAX_SHOWN_CHARS else words[:MAX_SHOWN_CHARS] + "…"
