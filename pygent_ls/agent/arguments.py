@@ -24,7 +24,7 @@ def parse_arguments(text: str, *, may_close: bool = False) -> tuple[dict[str, An
     if not text.strip():
         return {}, None
     try:
-        value: Any = _loaded(text, may_close=may_close)
+        value: Any = load_json(text, may_close=may_close)
         if _depth_exceeds(value, MAX_NESTING):
             raise ValueError(f"nested deeper than {MAX_NESTING}")
         # the history goes back to the provider: no NaN, no half of a surrogate pair
@@ -46,8 +46,8 @@ def _quoted(text: str) -> str:
     return text if len(text) <= MAX_QUOTED_CHARS else text[:MAX_QUOTED_CHARS] + "…"
 
 
-def _loaded(text: str, *, may_close: bool) -> Any:
-    """Raises ValueError, or RecursionError, as for the text that was given."""
+def load_json(text: str, *, may_close: bool = False) -> Any:
+    """The value, mended as `parse_arguments` says. Raises ValueError, or RecursionError, as for the text as it is."""
     try:
         return json.loads(text)
     except ValueError as error:
@@ -61,6 +61,18 @@ def _loaded(text: str, *, may_close: bool) -> Any:
 
 
 _FENCE = re.compile(r"\A\s*(`{3,})[ \t]*[\w-]*[ \t]*\n(.*?)(?:\n[ \t]*\1`*\s*)?\Z", re.DOTALL)
+
+
+def is_inside_string(text: str) -> bool:
+    """Whether JSON text ends in a string that is still open."""
+    in_string = escaped = False
+    for character in text:
+        if in_string:
+            in_string = escaped or character != '"'
+            escaped = character == "\\" and not escaped
+        else:
+            in_string = character == '"'
+    return in_string
 
 
 def _mended(text: str, *, may_close: bool) -> str | None:

@@ -1,0 +1,184 @@
+"""Tools for models that have no calls of their own: offered in the system prompt, called in the text.
+
+The form of a call is that of `llm/tool_blocks.py`. Calls and results of the history become text in the same form.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from pygent_ls.agent.messages import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock
+from pygent_ls.agent.model import (
+    FINISH_REASONS,
+    Chunk,
+    Completion,
+    FinishChunk,
+    Model,
+    ModelFacts,
+    ModelRequest,
+    TextChunk,
+    ThinkingChunk,
+    ToolCallChunk,
+    ToolDefinition,
+    UsageChunk,
+)
+from pygent_ls.llm.tool_blocks import FoundCall, Piece, ToolBlocks
+
+TextToolCallsSetting = Literal["auto", "on", "off"]
+"""`auto`: where the model is known to have no calls of its own."""
+
+HOW_TO_CALL = """# Tools
+You can call the tools below. A call is a fenced block named `tool` with one JSON object in it:
+
+```tool
+{"name": "NAME", "input": {"ARGUMENT": "VALUE"}}
+```
+
+- Write the block at the beginning of a line, and nothing else in it. Strings are JSON: line breaks in them are \\n.
+- Several blocks in one answer are several calls. After the last one, end your answer: the results come with the next \
+message. Never write a result yourself.
+- Without a block, your answer is the last one: the user reads it.
+"""
+
+
+def tools_as_text(tools: Sequence[ToolDefinition]) -> str:
+    """What the model is told of the tools, and of how to call them; empty where there are none."""
+    if not tools:
+        return ""
+    return HOW_TO_CALL + "".join(f"\n{_described(tool)}" for tool in tools)
+
+
+def _described(tool: ToolDefinition) -> str:
+    schema = json.dumps(tool.schema, ensure_ascii=False, separators=(",", ":"))
+    return f"## {tool.name}\n{tool.description}\nInput, as JSON Schema: {schema}\n"
+
+
+def with_tools(system: str, tools: Sequence[ToolDefinition]) -> str:
+    """The system prompt, and after it the tools."""
+    return "\n\n".join(part for part in (system.rstrip(), tools_as_text(tools)) if part)
+
+
+def call_as_text(name: str, given: Mapping[str, Any]) -> str:
+    """A call as the model should have written it."""
+    return f"```tool\n{json.dumps({'name': name, 'input': dict(given)}, ensure_ascii=False)}\n```"
+
+
+def messages_as_text(messages: Iterable[Message]) -> list[Message]:
+    """The conversation without calls and results, which are text in it; pictures and thinking stay."""
+    names: dict[str, str] = {}
+    return [_as_text(message, names) for message in messages]
+
+
+def _as_text(message: Message, names: dict[str, str]) -> Message:
+    """`names` are those of the tools by the calls' ids; those of this message are added."""
+    if isinstance(message.content, str):
+        return message
+    if not any(isinstance(block, ToolUseBlock | ToolResultBlock) for block in message.content):
+        return message
+    blocks: list[Block] = []
+    for block in message.content:
+        match block:
+            case ToolUseBlock(id=call_id, name=name, input=given):
+                names[call_id] = name
+                blocks.append(TextBlock(text="\n\n" * bool(blocks) + call_as_text(name, given)))
+            case ToolResultBlock(tool_use_id=call_id, content=content, is_error=is_error):
+                what = "Error" if is_error else "Result"
+                blocks.append(TextBlock(text=f"{what} of {names.get(call_id, 'a tool')}:\n{content}"))
+            case _:
+                blocks.append(block)
+    return replace(message, content=tuple(blocks))
+
+
+async def with_calls_found(chunks: AsyncGenerator[Chunk], tools: Sequence[ToolDefinition]) -> AsyncGenerator[Chunk]:
+    """The chunks with the calls that stand in their text as calls. Raises as `chunks` does."""
+    finder = _CallFinder(tools)
+    async with aclosing(chunks):
+        async for chunk in chunks:
+            for found in finder.taken(chunk):
+                yield found
+    for found in finder.pieces(finder.blocks.close()):  # the stream broke off: what was held back has been said
+        yield found
+
+
+class _CallFinder:
+    """Makes chunks of the pieces of one answer."""
+
+    def __init__(self, tools: Sequence[ToolDefinition]) -> None:
+        self.blocks = ToolBlocks(frozenset(tool.name for tool in tools))
+        self._n_calls = 0
+
+    def taken(self, chunk: Chunk) -> Iterator[Chunk]:
+        match chunk:
+            case TextChunk(text=text):
+                yield from self.pieces(self.blocks.feed(text))
+            case FinishChunk(reason=reason):
+                yield from self.pieces(self.blocks.close())
+                ended = FINISH_REASONS.get(reason, "unknown") in ("end_turn", "unknown")
+                yield FinishChunk(reason="tool_calls") if ended and self._n_calls else chunk
+            case ThinkingChunk() | ToolCallChunk() | UsageChunk():
+                yield chunk
+
+    def pieces(self, pieces: Iterable[Piece]) -> Iterator[Chunk]:
+        for piece in pieces:
+            match piece:
+                case FoundCall(name=name, arguments=arguments):
+                    call_id = f"call_{uuid.uuid4().hex[:16]}"
+                    yield ToolCallChunk(index=self._n_calls, id=call_id, name=name, arguments=arguments)
+                    self._n_calls += 1
+                case str():
+                    yield TextChunk(text=piece)
+
+
+@dataclass(frozen=True, slots=True)
+class TextToolCalls:
+    """A model whose tools are text: always, or where `setting` is `auto` as long as it is known to have none itself."""
+
+    inner: Model
+    setting: TextToolCallsSetting
+
+    @property
+    def name(self) -> str:
+        """The inner model's."""
+        return self.inner.name
+
+    @property
+    def ready(self) -> bool:
+        """The inner model's."""
+        return self.inner.ready
+
+    @property
+    def facts(self) -> ModelFacts:
+        """The inner model's."""
+        return self.inner.facts
+
+    async def prepare(self) -> None:
+        """See the port."""
+        await self.inner.prepare()
+
+    def convert_tools(self, tools: Sequence[ToolDefinition]) -> Sequence[Mapping[str, Any]]:
+        """As the inner model is offered them; none where they stand in the system prompt."""
+        return () if self._as_text else self.inner.convert_tools(tools)
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        """See the port."""
+        return await self.inner.complete(self._rewritten(request) if self._as_text else request)
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
+        """See the port."""
+        if not self._as_text:
+            return self.inner.stream(request)
+        chunks = self.inner.stream(self._rewritten(request))
+        return with_calls_found(chunks, request.tools) if request.tools else chunks
+
+    @property
+    def _as_text(self) -> bool:
+        return self.setting == "on" or (self.setting == "auto" and not self.inner.facts.has_native_tools)
+
+    def _rewritten(self, request: ModelRequest) -> ModelRequest:
+        messages = messages_as_text(request.messages)
+        return replace(request, system=with_tools(request.system, request.tools), messages=messages, tools=())

@@ -1,0 +1,308 @@
+"""Tool calls that a model writes into its text, as fenced blocks, found while the text comes. Pure.
+
+    ```tool
+    {"name": "read_file", "input": {"path": "a.py"}}
+    ```
+
+Taken too: blocks called `tool_call` or `json` (that one only where it holds nothing but a call of a tool that is
+offered), `arguments` for `input`, several objects or a list of them in a block, commas before a closing bracket, line
+breaks in strings, more backticks, spaces around the name, and no closing fence at the end of the answer or before the
+next block. Code blocks of any other language are text, whatever they show.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from pygent_ls.agent.arguments import is_inside_string, load_json
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCall:
+    """A call; `arguments` is JSON text, or what the model wrote in its place."""
+
+    name: str
+    arguments: str
+
+
+Piece = str | FoundCall
+
+TOOL_WORDS = ("tool", "tool_call")
+WORDS = (*TOOL_WORDS, "json")
+INPUT_KEYS = ("input", "arguments", "parameters")
+KEYS = ("name", *INPUT_KEYS, "id", "type")
+"""What an object in a `json` block may hold to be a call."""
+
+MAX_FENCE_CHARS = 200
+"""Of a line that may be a fence; a longer one is none."""
+
+_OPENING = re.compile(r"(`{3,})[ \t]*(\w+)[ \t]*\Z")
+_OPENING_AND_MORE = re.compile(r"(`{3,})[ \t]*(tool|tool_call)[ \t]*(?=[{\[])", re.IGNORECASE)
+_OTHER_OPENING = re.compile(r"[ \t]*(?:(`{3,})[^`]*|(~{3,}).*)\Z", re.DOTALL)
+_BEGINNING = re.compile(r"`{1,2}\Z|`{3,}[ \t]*(\w*)([ \t]*\r?)\Z")
+
+
+class ToolBlocks:
+    """Takes an answer's text in any pieces; gives text on at once where it can be no part of a call.
+
+    The same text gives the same result, however it is cut into pieces.
+    """
+
+    def __init__(self, names: Container[str]) -> None:
+        """`names` are those of the tools that are offered."""
+        self._names = names
+        self._state: Literal["line", "text", "code", "block"] = "line"
+        self._left = ""
+        """What came and is not yet dealt with; in a block, what it holds so far."""
+        self._line = ""
+        """In code, and in text: what of the current line was given on, as far as it matters."""
+        self._fence = ""
+        """The backticks or tildes that opened the block or code."""
+        self._word = ""
+        self._opening = ""
+        """The block's first line, as it came."""
+        self._looked_at = 0
+        """How much of a block's lines were looked at."""
+        self._in_doubt: tuple[int, int] | None = None
+        """The first closing fence that seems to stand in a string."""
+
+    def feed(self, text: str) -> list[Piece]:
+        """What is certain now."""
+        self._left += text
+        return list(self._advanced(is_end=False))
+
+    def close(self) -> list[Piece]:
+        """The rest, once the answer is over."""
+        return list(self._advanced(is_end=True))
+
+    def _advanced(self, *, is_end: bool) -> Iterator[Piece]:
+        while self._left or (is_end and self._state == "block"):
+            before = (self._state, self._left)
+            match self._state:
+                case "line":
+                    yield from self._begun_line(is_end=is_end)
+                case "text":
+                    yield from self._given_on()
+                case "code":
+                    yield from self._given_on()
+                case "block":
+                    yield from self._searched_block(is_end=is_end)
+            if (self._state, self._left) == before:
+                return
+
+    # Text and other code
+
+    def _begun_line(self, *, is_end: bool) -> Iterator[Piece]:
+        """At the beginning of a line: is it one that opens a block?"""
+        rest = self._left.lstrip(" \t")
+        if len(rest) < len(self._left):
+            yield self._left[: len(self._left) - len(rest)]
+            self._left = rest
+        line, newline, after = rest.partition("\n")
+        if begun := _OPENING_AND_MORE.match(line):
+            self._open(begun[1], begun[2], begun[0], rest[begun.end() :])
+        elif newline or is_end:
+            opened = _OPENING.match(line.rstrip("\r"))
+            if opened and opened[2].lower() in WORDS:
+                self._open(opened[1], opened[2], line + newline, after)
+            else:
+                self._state = "text"
+        elif not self._may_open(line):
+            self._state = "text"
+
+    def _may_open(self, line: str) -> bool:
+        begun = _BEGINNING.match(line)
+        if line and (begun is None or len(line) > MAX_FENCE_CHARS):
+            return False
+        word = (begun[1] or "").lower() if begun else ""
+        if word and begun and begun[2]:
+            return word in WORDS
+        return any(each.startswith(word) for each in WORDS)
+
+    def _open(self, fence: str, word: str, opening: str, body: str) -> None:
+        self._state, self._fence, self._word = "block", fence, word.lower()
+        self._opening, self._left = opening, body
+        self._looked_at, self._in_doubt = 0, None
+
+    def _given_on(self) -> Iterator[Piece]:
+        """Give on text up to the line's end, and see whether the line was a fence."""
+        line, newline, after = self._left.partition("\n")
+        yield line + newline
+        self._left = after
+        self._line = (self._line + line)[: MAX_FENCE_CHARS + 1]
+        if not newline:
+            return
+        was, self._line = self._line.rstrip("\r"), ""
+        if self._state == "code":
+            if _closes(was, self._fence):
+                self._state = "line"
+        elif opened := _OTHER_OPENING.match(was):
+            self._state, self._fence = "code", opened[1] or opened[2]
+        else:
+            self._state = "line"
+
+    # Blocks
+
+    def _searched_block(self, *, is_end: bool) -> Iterator[Piece]:
+        """Look through the block's new lines for its end."""
+        body = self._left
+        if self._word == "json" and not self._may_hold_call(body):
+            yield from self._taken_as_code()
+            return
+        while self._state == "block":
+            end = body.find("\n", self._looked_at)
+            if end < 0 and not is_end:
+                return
+            start, stop = self._looked_at, len(body) if end < 0 else end + 1
+            if start == len(body):
+                yield from self._closed_by_the_end()
+                return
+            self._looked_at = stop
+            yield from self._looked_at_line(start, stop)
+
+    def _looked_at_line(self, start: int, stop: int) -> Iterator[Piece]:
+        body = self._left
+        line = body[start:stop].rstrip("\r\n")
+        if _closes(line, self._fence):
+            if self._word == "json" or not is_inside_string(body[:start]):
+                yield from self._closed(start, stop)
+            elif self._in_doubt is None:
+                self._in_doubt = start, stop
+        elif self._word != "json":
+            content = line.rstrip(" \t").rstrip("`")
+            if line.rstrip(" \t").endswith("```") and _whole_calls(body[:start] + content):
+                yield from self._closed(start + len(content), stop)
+            elif _opens_another(line) and not is_inside_string(body[:start]):
+                yield from self._closed(start, start)
+
+    def _closed(self, end: int, after: int) -> Iterator[Piece]:
+        """The block ends at `end`, and what follows it begins at `after`."""
+        body = self._left
+        calls = _calls_of(body[:end])
+        if self._word == "json" and not _are_calls_alone(body[:end], self._names):
+            calls = []
+        if calls:
+            yield from calls
+        else:
+            yield self._opening + body[:after]
+        self._state, self._left, self._line = "line", body[after:], ""
+
+    def _closed_by_the_end(self) -> Iterator[Piece]:
+        doubt = self._in_doubt
+        if doubt is not None and not _whole_calls(self._left):
+            yield from self._closed(*doubt)
+        else:
+            yield from self._closed(len(self._left), len(self._left))
+
+    def _taken_as_code(self) -> Iterator[Piece]:
+        yield self._opening
+        self._state, self._line = "code", ""
+
+    def _may_hold_call(self, body: str) -> bool:
+        """Whether what has come of a `json` block may become a call of a tool that is offered."""
+        rest = body.lstrip()
+        if rest.startswith("["):
+            rest = rest[1:].lstrip()
+        if not rest.startswith("{"):
+            return not rest
+        rest = rest[1:].lstrip()
+        if not rest.startswith('"'):
+            return not rest
+        key, quote, rest = rest[1:].partition('"')
+        if not quote:
+            return any(each.startswith(key) for each in KEYS)
+        name = re.match(r'\s*:\s*"([^"]*)"', rest) if key == "name" else None
+        return key in KEYS and (name is None or name[1] in self._names)
+
+
+def _closes(line: str, fence: str) -> bool:
+    bare = line.strip(" \t")
+    return len(bare) >= len(fence) and bare == fence[0] * len(bare)
+
+
+def _opens_another(line: str) -> bool:
+    opened = _OPENING.match(line.lstrip(" \t"))
+    return (opened is not None and opened[2].lower() in TOOL_WORDS) or bool(_OPENING_AND_MORE.match(line.lstrip(" \t")))
+
+
+# What a block holds
+
+
+def _calls_of(body: str) -> list[FoundCall]:
+    """Its calls; also one that is broken, if its name can be read: its error tells the model."""
+    return _whole_calls(body) or _broken_call(body)
+
+
+def _whole_calls(body: str) -> list[FoundCall]:
+    calls = [_as_call(value) for value in _values_of(body)]
+    return [call for call in calls if call is not None] if all(calls) else []
+
+
+def _values_of(body: str) -> list[Any]:
+    """The values that follow each other in the text, lists among them opened; none where anything else is there."""
+    values: list[Any] = []
+    rest = body.strip()
+    try:
+        values = [load_json(rest)] if rest else []
+    except (ValueError, RecursionError):
+        decoder = json.JSONDecoder(strict=False)
+        try:
+            while rest:
+                value, end = decoder.raw_decode(rest)
+                values.append(value)
+                rest = rest[end:].lstrip(" \t\r\n,")
+        except (ValueError, RecursionError):
+            return []
+    return [each for value in values for each in (cast("list[Any]", value) if isinstance(value, list) else [value])]
+
+
+def _as_call(value: Any) -> FoundCall | None:
+    if not isinstance(value, dict):
+        return None
+    call = cast("dict[str, Any]", value)
+    name = call.get("name")
+    if not isinstance(name, str) or not name:
+        return None
+    given = [call[key] for key in INPUT_KEYS if key in call]
+    if given and isinstance(given[0], str):
+        return FoundCall(name, given[0])
+    return FoundCall(name, json.dumps(given[0], ensure_ascii=False) if given else "{}")
+
+
+_NAME = re.compile(r'\s*\{\s*"name"\s*:\s*"((?:[^"\\]|\\.)*)"')
+_INPUT = re.compile(rf'\s*,\s*"(?:{"|".join(INPUT_KEYS)})"\s*:\s*')
+
+
+def _broken_call(body: str) -> list[FoundCall]:
+    name = _NAME.match(body)
+    if name is None:
+        return []
+    given = _INPUT.match(body, name.end())
+    if given is None:
+        return [FoundCall(name[1], body[name.end() :].strip(" \t\r\n,}"))]
+    arguments = body[given.end() :]
+    try:
+        _, end = json.JSONDecoder(strict=False).raw_decode(arguments)
+    except (ValueError, RecursionError):
+        return [FoundCall(name[1], arguments.strip())]
+    return [FoundCall(name[1], arguments[:end])]  # the object around it was not closed, or more follows
+
+
+def _are_calls_alone(body: str, names: Container[str]) -> bool:
+    """Whether a `json` block holds nothing but calls of tools that are offered, with an object for their input."""
+    values = _values_of(body)
+    return bool(values) and all(_is_call_alone(value, names) for value in values)
+
+
+def _is_call_alone(value: Any, names: Container[str]) -> bool:
+    if not isinstance(value, dict):
+        return False
+    call = cast("dict[str, Any]", value)
+    given = [call[key] for key in INPUT_KEYS if key in call]
+    name = call.get("name")
+    takes = isinstance(name, str) and name in names and bool(given) and isinstance(given[0], dict)
+    return takes and set(call) <= set(KEYS)
