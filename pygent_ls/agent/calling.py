@@ -12,6 +12,7 @@ from pygent_ls.agent.editor_text import background
 from pygent_ls.agent.events import LlmError, Notice
 from pygent_ls.agent.messages import Message, ThinkingBlock
 from pygent_ls.agent.model import Model, ModelRequest
+from pygent_ls.agent.pictures import has_picture, without_pictures
 from pygent_ls.agent.retrying import Failed, RetryController, Retrying, WaitingRetries
 from pygent_ls.agent.turn import TurnState
 from pygent_ls.errors import ModelError, ModelErrorType
@@ -37,6 +38,8 @@ class ModelCalls:
         self._n_requests = 0
         self._names_no_finish: set[str] = set()
         """The models of whose answers two in a row ended without a finish: they seem to know none."""
+        self._names_blind: set[str] = set()
+        """The models of which the user was told that they take no pictures."""
 
     async def ask(self) -> Answer:
         """One iteration: the whole answer, which is told, and counted in the turn's usage; not in its history.
@@ -89,6 +92,7 @@ class ModelCalls:
                 await self._prepare(model)
             except ModelError as error:
                 return Failed(error=error)
+            await self._tell_of_pictures(model)
             came = await attempt.run(self._request(model))
             if isinstance(came, Answer):
                 came = self._checked(attempt, came)
@@ -110,6 +114,15 @@ class ModelCalls:
         if not model.ready:
             await self.state.emit(Notice(content=f"Loading the model {model.name}…"))
         await model.prepare()
+
+    async def _tell_of_pictures(self, model: Model) -> None:
+        """Tell the user once that the model will not see what they show."""
+        if model.facts.takes_images or model.name in self._names_blind:
+            return
+        if has_picture(each for each in self.state.history if each.turn_id == self.state.spec.turn_id):
+            self._names_blind.add(model.name)
+            said = f"{model.name} takes no pictures: yours is left out. Choose a model that does, or describe it."
+            await self.state.emit(Notice(content=said, level="warning"))
 
     def _checked(self, attempt: Attempt, answer: Answer) -> Answer | Failed:
         """A stream that ends without a finish is a broken one, and of a call arguments may be missing. But where a
@@ -200,7 +213,10 @@ class ModelCalls:
 
 
 def _readable(message: Message, model: Model) -> Message:
-    """The message less the thoughts of other models, whose seals only their own providers take."""
+    """The message less the thoughts of other models, whose seals only their own providers take, and less pictures
+    where the model takes none."""
+    if not model.facts.takes_images:
+        message = without_pictures(message)
     if not any(_is_strange(block, model) for block in message.blocks):
         return message
     return replace(message, content=tuple(block for block in message.blocks if not _is_strange(block, model)))

@@ -49,10 +49,10 @@ def _opening(name: str) -> str:
 
 def block_of(instruction: Instruction) -> TextBlock:
     """What is said in the conversation of a file that was found on the way."""
-    return TextBlock(text=f"{LEAD}{one_line(instruction.below, MAX_NAME_CHARS)}/:\n{instruction.shown}")
+    return TextBlock(text=f"{LEAD}{one_line(instruction.below, MAX_NAME_CHARS)}/.</reminder>\n{instruction.shown}")
 
 
-LEAD = "The repository's own instructions for what is below "
+LEAD = "<reminder>The repository has instructions of its own for what is below "
 
 
 async def without_secrets(instruction: Instruction, secrets: Secrets) -> Instruction:

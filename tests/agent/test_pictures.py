@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.attachments import ImagePart, render
-from pygent_ls.agent.messages import ImageBlock, TextBlock, user_message
+from pygent_ls.agent.events import Notice
+from pygent_ls.agent.messages import ImageBlock, Message, TextBlock, user_message
+from pygent_ls.agent.model import ModelFacts
 from pygent_ls.agent.pictures import (
     LEFT_OUT,
     MAX_PICTURE_BYTES,
@@ -19,8 +21,11 @@ from pygent_ls.agent.pictures import (
     without_pictures,
 )
 from pygent_ls.errors import ToolError
-from tests.agent.abilities import place
-from tests.fakes import make_rig
+from tests.agent.abilities import FILE_TOOLS, place
+from tests.agent.turns import run_turn
+from tests.fakes import Call, FakeModel, make_rig, say
+
+READ = Call(name="read_file", arguments={"path": "a.txt"})
 
 PNG = b"\x89PNG\r\n\x1a\n and more"
 
@@ -86,3 +91,37 @@ def test_for_a_model_that_takes_none_words_stand_in_their_place() -> None:
     assert without_pictures(message).blocks == (TextBlock(text=LEFT_OUT), TextBlock(text="look"))
     plain = user_message("hello")
     assert without_pictures(plain) is plain
+
+
+async def test_a_model_that_takes_no_pictures_is_sent_words_and_the_user_is_told_once() -> None:
+    rig, model = make_rig(*FILE_TOOLS, files={"a.txt": "x"}), FakeModel([say("", READ), say("done")])
+    model.facts = ModelFacts(takes_images=False)
+    shown = (ImageBlock(mime_type="image/png", data="AA=="), TextBlock(text="look"))
+
+    await run_turn(rig, model, content=shown)
+
+    assert [request.messages[0].blocks[0] for request in model.requests] == [TextBlock(text=LEFT_OUT)] * 2
+    assert [each.content for each in rig.events.of(Notice)] == [
+        "fake/model takes no pictures: yours is left out. Choose a model that does, or describe it."
+    ]
+
+
+async def test_a_model_that_takes_pictures_is_sent_them() -> None:
+    rig, model, history = make_rig(), FakeModel([say("done")]), list[Message]()
+    shown = (ImageBlock(mime_type="image/png", data="AA=="), TextBlock(text="look"))
+
+    await run_turn(rig, model, history, content=shown)
+
+    assert model.requests[0].messages[0].blocks == shown
+    assert rig.events.of(Notice) == []
+
+
+async def test_a_picture_of_an_earlier_turn_is_left_out_without_a_word_to_the_user() -> None:
+    rig, model = make_rig(), FakeModel([say("done")])
+    model.facts = ModelFacts(takes_images=False)
+    history = [user_message((ImageBlock(mime_type="image/png", data="AA=="),), turn_id="earlier")]
+
+    await run_turn(rig, model, history)
+
+    assert model.requests[0].messages[0].blocks == (TextBlock(text=LEFT_OUT),)
+    assert rig.events.of(Notice) == []
