@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
@@ -12,11 +12,12 @@ from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.errors import SessionError
-from pygent_ls.extensions.session_files import settled
+from pygent_ls.extensions.session_files import settled, timestamp
 from pygent_ls.sessions.checkpoints import Checkpoint
 from pygent_ls.sessions.commands.ports import CommandFacts
 from pygent_ls.sessions.commands.registry import Commands
 from pygent_ls.sessions.past import PastSession, PastSessions
+from pygent_ls.sessions.searching import Found, search
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.turn_settings import Limits, MakeSystemPrompt, TakeSettings
 from pygent_ls.sessions.turns import UNNAMED, SessionParts
@@ -41,6 +42,27 @@ class NewSession:
     model: str | None = None
     mode: Mode | None = None
     name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionFilter:
+    """Which sessions a list shall have."""
+
+    query: str | None = None
+    """Looked for in the name, and in the conversation as words."""
+    folder: Path | None = None
+    """The working directory."""
+    cursor: str | None = None
+    """What the page before this one came with."""
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A part of a list; with `cursor` one asks for what follows, None where nothing does."""
+
+    sessions: Sequence[Session]
+    cursor: str | None
 
 
 class Sessions:
@@ -81,6 +103,16 @@ class Sessions:
 
     def new(self, wanted: NewSession) -> Session:
         """A new, empty session. Raises `ModelError` for a model that cannot be had."""
+        session = self._made(wanted)
+        self._sessions[session.id] = session
+        self._on_change(session.id, "created")
+        return session
+
+    def draft(self) -> Session:
+        """A session as `new` would make it, of which nobody is told and which nobody finds."""
+        return self._made(NewSession())
+
+    def _made(self, wanted: NewSession) -> Session:
         defaults = self.defaults
         model = wanted.model or defaults.model
         self._make_model(model)
@@ -89,7 +121,7 @@ class Sessions:
         surroundings = self._make_surroundings(session_id, defaults.mode)
         if wanted.mode is not None:
             surroundings.permissions.set_mode(wanted.mode)
-        session = Session(
+        return Session(
             SessionParts(
                 id=session_id,
                 name=wanted.name or UNNAMED,
@@ -106,9 +138,6 @@ class Sessions:
                 has_own_model=wanted.model is not None,
             )
         )
-        self._sessions[session_id] = session
-        self._on_change(session_id, "created")
-        return session
 
     def get(self, session_id: str) -> Session:
         """The session of that id. Raises `SessionError` (`unknown_session`)."""
@@ -138,6 +167,32 @@ class Sessions:
     def all(self) -> list[Session]:
         """All sessions, the oldest first."""
         return list(self._sessions.values())
+
+    def page(self, wanted: SessionFilter) -> Page:
+        """The sessions that are wanted, the last one used first."""
+        query = (wanted.query or "").strip()
+        found = [
+            each
+            for each in self._sessions.values()
+            if (wanted.folder is None or each.working_directory == wanted.folder)
+            and (not query or query.casefold() in each.name.casefold() or search(each.messages, query, name=each.name))
+        ]
+        found.sort(key=_place, reverse=True)
+        if wanted.cursor is not None:
+            found = [each for each in found if _place(each) < wanted.cursor]
+        more = len(found) > wanted.limit
+        found = found[: wanted.limit]
+        return Page(sessions=found, cursor=_place(found[-1]) if more else None)
+
+    def search(self, query: str, limit: int) -> list[tuple[Session, Found]]:
+        """The turns that hold each word, with their sessions; the best first."""
+        found = [
+            (session, each)
+            for session in self._sessions.values()
+            for each in search(session.messages, query, name=session.name)
+        ]
+        found.sort(key=lambda each: -each[1].score)
+        return found[:limit]
 
     def fork(self, session_id: str, at_turn_id: str | None = None, *, name: str | None = None) -> Session:
         """A new session with that one's conversation, to the end of a turn, or whole but for a turn that runs.
@@ -183,3 +238,8 @@ class Sessions:
     async def close(self) -> None:
         """Cancel every turn and wait for them."""
         await asyncio.gather(*(session.close() for session in self.all()))
+
+
+def _place(session: Session) -> str:
+    """Where it stands in a list: when it was used, to the microsecond, and its id for those of one moment."""
+    return f"{timestamp(session.updated_at)} {session.id}"

@@ -13,17 +13,17 @@ from pygent_ls.sessions.rewind import Wanted
 
 
 async def _undo(call: Call) -> str:
-    done = await call.session.take_back()
+    done = await call.session.going_back.take_back()
     return f"The last turn is taken back.\n{what_went_back(done, call.session.shown)}\n`/redo` brings it again."
 
 
 async def _redo(call: Call) -> str:
-    done = await call.session.bring_again()
+    done = await call.session.going_back.bring_again()
     return f"The turn is there again.\n{what_went_back(done, call.session.shown)}"
 
 
 async def _diff_of_last_turn(call: Call) -> str:
-    points = [each for each in call.session.checkpoints if each.messages is None]
+    points = [each for each in call.session.going_back.checkpoints if each.messages is None]
     if not points:
         raise SessionError("No turn of this session has changed a file.", kind="no_checkpoints")
     first = next(each for each in points if each.turn_id == points[-1].turn_id)
@@ -34,7 +34,7 @@ async def _diff_of_last_turn(call: Call) -> str:
 
 
 async def _patches(call: Call, checkpoint: Checkpoint) -> str:
-    text = "".join(each.patch for each in await call.session.diff(checkpoint))
+    text = "".join(each.patch for each in await call.session.going_back.diff(checkpoint))
     return fenced(text.rstrip(), "diff") if text else ""
 
 
@@ -42,7 +42,7 @@ async def _patches(call: Call, checkpoint: Checkpoint) -> str:
 
 
 async def _list(call: Call) -> str:
-    points = call.session.checkpoints
+    points = call.session.going_back.checkpoints
     if not points:
         return "There is no checkpoint yet: one is made before the first change of a turn, and around each command."
     lines = [f"- {each.created_at:%H:%M:%S} UTC `{each.id}` {each.label}" for each in points]
@@ -63,7 +63,7 @@ async def _restore(call: Call) -> str:
         raise UsageError("Say which checkpoint, and `files` or `conversation` where not both shall go back.")
     checkpoint = _checkpoint(call, words[0])
     wanted = Wanted(files=what != "conversation", conversation=what != "files", force="--force" in call.words)
-    done = await call.session.go_back_to(checkpoint, wanted)
+    done = await call.session.going_back.to(checkpoint, wanted)
     lines = [f"This is as it was at `{checkpoint.id}` ({checkpoint.label})."]
     if wanted.files:
         lines.append(what_went_back(done, call.session.shown))
@@ -72,7 +72,7 @@ async def _restore(call: Call) -> str:
 
 def _checkpoint(call: Call, given: str) -> Checkpoint:
     """The checkpoint of that id, or of the only one that begins so."""
-    points = call.session.checkpoints
+    points = call.session.going_back.checkpoints
     found = [each for each in points if each.id == given] or [
         each for each in points if given and each.id.startswith(given)
     ]
@@ -87,7 +87,7 @@ async def _ids(call: Call) -> Sequence[Choice]:
         return ()
     return [
         Choice(word=each.id, detail=f"{when(each.created_at)} {each.label}")
-        for each in reversed(call.session.checkpoints)
+        for each in reversed(call.session.going_back.checkpoints)
     ]
 
 

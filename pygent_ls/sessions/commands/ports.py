@@ -13,8 +13,7 @@ from pygent_ls.agent.permissions import Mode, Permissions
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.errors import SessionError
 from pygent_ls.extensions.commands import OwnCommands
-from pygent_ls.sessions.checkpoints import Checkpoint, FileDiff
-from pygent_ls.sessions.rewind import Restored, Wanted
+from pygent_ls.sessions.going_back import GoingBack
 
 
 class CommandSession(Protocol):
@@ -59,8 +58,8 @@ class CommandSession(Protocol):
         ...
 
     @property
-    def checkpoints(self) -> Sequence[Checkpoint]:
-        """What can be gone back to, the oldest first."""
+    def going_back(self) -> GoingBack:
+        """To its checkpoints, and to before its last turn."""
         ...
 
     def shown(self, path: Path) -> str:
@@ -81,22 +80,6 @@ class CommandSession(Protocol):
 
     def take_conversation(self, messages: Sequence[Message]) -> None:
         """Have this conversation from now on, in place of its own."""
-        ...
-
-    async def take_back(self) -> Restored:
-        """Take back the last turn, from within a turn of this session."""
-        ...
-
-    async def bring_again(self) -> Restored:
-        """Take back what took back the last turn, likewise."""
-        ...
-
-    async def go_back_to(self, checkpoint: Checkpoint, wanted: Wanted) -> Restored:
-        """Go back to one of the session's checkpoints, likewise."""
-        ...
-
-    async def diff(self, checkpoint: Checkpoint) -> list[FileDiff]:
-        """What differs from the checkpoint to now."""
         ...
 
 

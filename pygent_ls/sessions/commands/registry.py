@@ -47,7 +47,7 @@ class Commands:
 
     def __init__(self, shelf: SessionShelf | None = None, facts: CommandFacts | None = None) -> None:
         self._shelf = shelf or Alone()
-        self._facts = facts or CommandFacts()
+        self.facts = facts or CommandFacts()
 
     async def listing(self) -> Listing:
         """All of them, as the files and settings are now."""
@@ -64,7 +64,7 @@ class Commands:
             else:
                 commands[own.name] = own_command(own)
         aliases: dict[str, str] = {}
-        for given, text in (await self._facts.aliases()).items():
+        for given, text in (await self.facts.aliases()).items():
             name = given.removeprefix("/").lower()
             if name in commands:
                 problems.append(_hidden("The alias", commands[name]))
@@ -74,7 +74,7 @@ class Commands:
         return Listing(commands=commands, problems=tuple(problems)), aliases
 
     def _own(self) -> list[OwnCommand]:
-        return [command for folder in self._facts.own() for command in folder.read()]
+        return [command for folder in self.facts.own() for command in folder.read()]
 
     async def asked_in(
         self, prompt: str, session: CommandSession, *, has_attachments: bool = False
@@ -97,14 +97,14 @@ class Commands:
             name, text = expanded
             if name not in listing.commands:
                 raise _unknown(name, listing)
-            call = Call(session=session, shelf=self._shelf, facts=self._facts, listing=listing, text=text)
+            call = Call(session=session, shelf=self._shelf, facts=self.facts, listing=listing, text=text)
             return await _asked(listing.commands[name], call, has_attachments=has_attachments)
         except SessionError as error:
             return _failing(error)
 
     def call(self, session: CommandSession, listing: Listing, text: str) -> Call:
         """A call of a command that is being typed."""
-        return Call(session=session, shelf=self._shelf, facts=self._facts, listing=listing, text=text)
+        return Call(session=session, shelf=self._shelf, facts=self.facts, listing=listing, text=text)
 
 
 def _parts_of(found: re.Match[str]) -> tuple[str, str]:

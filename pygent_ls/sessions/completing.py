@@ -1,0 +1,221 @@
+"""What a prompt that is being written can go on with: commands behind `/`, files and other things behind `@`."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.errors import ToolError
+from pygent_ls.sessions.commands.command import Call, Choice, Command
+from pygent_ls.sessions.commands.ports import CommandSession
+from pygent_ls.sessions.commands.registry import Commands
+from pygent_ls.sessions.looking import looking_around
+from pygent_ls.tools.ripgrep import list_place, places
+
+MAX_ITEMS = 50
+"""Of a list; who wants another writes a letter more."""
+
+LISTING_S = 3.0
+"""Seconds for which a listing of the files is good: while a word is written, not after a file was made."""
+
+Thing = TypeVar("Thing")
+
+ItemKind = Literal["command", "argument", "file", "word", "agent"]
+
+WORDS = (
+    Choice(word="diagnostics", detail="what the editor shows as wrong"),
+    Choice(word="selection", detail="what is selected"),
+    Choice(word="buffer", detail="the file in front"),
+    Choice(word="diff", detail="what is not committed"),
+)
+"""What stands behind an `@` beside files and agents."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One way to go on."""
+
+    label: str
+    insert_text: str
+    kind: ItemKind
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """The ways to go on, the best first; each takes the place of the text from `start` to where the user is."""
+
+    items: tuple[Item, ...] = ()
+    start: int = 0
+
+
+_NAME = re.compile(r"\s*/(?P<name>[\w:-]*)\Z")
+_ARGUMENTS = re.compile(r"\s*/(?P<name>[A-Za-z][\w:-]*)\s+(?P<text>.*)\Z", re.DOTALL)
+_MENTION = re.compile(r"""(?:\A|(?<=[\s("'\[`]))@(?P<quote>"?)(?P<word>[^\s"`<>()\[\]{},;]*|(?<=")[^"\n]*)\Z""")
+
+
+class Completions:
+    """Completes prompts; remembers for a moment which files there are."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._listed: tuple[tuple[Path, ...], float, list[str]] | None = None
+        self._one_at_a_time = asyncio.Lock()
+
+    async def complete(self, text: str, commands: Commands, session: CommandSession) -> Completion:
+        """How the text, which ends where the user is, can go on."""
+        if found := _MENTION.search(text):
+            return await self._mention(found, commands, session.around)
+        if found := _NAME.match(text):
+            return await _command_names(found, commands)
+        if found := _ARGUMENTS.match(text):
+            return await self._arguments(found, commands, session)
+        return Completion(start=len(text))
+
+    # Commands
+
+    async def _arguments(self, found: re.Match[str], commands: Commands, session: CommandSession) -> Completion:
+        listing = await commands.listing()
+        command = listing.commands.get(found["name"].lower())
+        before, last = _last_word(found["text"])
+        start = found.start("text") + len(found["text"]) - len(last)
+        if command is None:
+            return Completion(start=start)
+        call = commands.call(session, listing, before)
+        choices = await _choices(command, call)
+        items = [_argument(each) for each in best(last, choices, key=lambda each: each.word)]
+        if command.takes_files and (not command.complete or call.words):
+            names = await self._files(last.lstrip('"'), session.around)
+            items += [Item(label=name, insert_text=_quoted(name), kind="file") for name in names]
+        return Completion(items=tuple(items[:MAX_ITEMS]), start=start)
+
+    # Mentions
+
+    async def _mention(self, found: re.Match[str], commands: Commands, around: Surroundings) -> Completion:
+        word = found["word"]
+        start = found.start() + len(found[0]) - len(found["quote"] + word) - 1
+        items: list[Item] = []
+        if not found["quote"]:
+            items = [
+                Item(label=f"@{each.word}", insert_text=f"@{each.word}", kind="word", detail=each.detail)
+                for each in best(word, WORDS, key=lambda each: each.word)
+            ]
+            agents = [(f"agent-{each.name}", each) for each in commands.facts.agents()]
+            items += [
+                Item(label=f"@{name}", insert_text=f"@{name}", kind="agent", detail=agent.description)
+                for name, agent in best(word, agents, key=lambda each: each[0])
+            ]
+        names = await self._files(word, around)
+        items += [Item(label=f"@{name}", insert_text=f"@{_quoted(name)}", kind="file") for name in names]
+        return Completion(items=tuple(items[:MAX_ITEMS]), start=start)
+
+    async def _files(self, typed: str, around: Surroundings) -> list[str]:
+        """The shown names of the files that are meant, less those that git ignores or a rule keeps from being read."""
+        async with self._one_at_a_time:
+            names = await self._every_file(around)
+        reading = around.permissions.reading()
+        meant = await asyncio.to_thread(best, typed, names, key=str)
+        allowed = (name for name in meant if reading.denies(name) is None)
+        return list(islice(allowed, MAX_ITEMS))
+
+    async def _every_file(self, around: Surroundings) -> list[str]:
+        folders = tuple(around.workspace.folders)
+        if self._listed is not None and self._listed[0] == folders and self._clock() - self._listed[1] < LISTING_S:
+            return self._listed[2]
+        context = looking_around(around)
+        names: list[str] = []
+        try:
+            for place in await places(context, ".") if folders else ():
+                found = await list_place(context, place)
+                single = len(folders) == 1
+                names += found if single else [around.workspace.shown(place.folder / name) for name in found]
+        except ToolError:  # too many, or no ripgrep: then no file is offered, and the words are
+            names = []
+        names.sort(key=lambda name: (name.count("/"), name))
+        self._listed = (folders, self._clock(), names)
+        return names
+
+
+async def _command_names(found: re.Match[str], commands: Commands) -> Completion:
+    listing = await commands.listing()
+    named = best(found["name"], listing.commands.values(), key=lambda each: each.name)
+    items = tuple(
+        Item(
+            label=f"/{each.name}",
+            insert_text=f"/{each.name} " if each.takes or each.parts else f"/{each.name}",
+            kind="command",
+            detail=each.description,
+        )
+        for each in named[:MAX_ITEMS]
+    )
+    return Completion(items=items, start=found.start("name") - 1)
+
+
+async def _choices(command: Command, call: Call) -> Sequence[Choice]:
+    """What may stand in the next place."""
+    if not command.parts:
+        return await command.complete(call) if command.complete else ()
+    if not call.words:
+        return [Choice(word=each.name, detail=each.description) for each in command.parts]
+    part = next((each for each in command.parts if each.name == call.words[0]), None)
+    if part is None or part.complete is None:
+        return ()
+    return await part.complete(replace(call, text=call.text.partition(call.words[0])[2].strip()))
+
+
+def _last_word(text: str) -> tuple[str, str]:
+    """What stands before the word that is being written, and that word."""
+    place = max(text.rfind(sign) for sign in (" ", "\n", "\t")) + 1
+    return text[:place].strip(), text[place:]
+
+
+def _argument(choice: Choice) -> Item:
+    return Item(label=choice.word, insert_text=choice.word, kind="argument", detail=choice.detail)
+
+
+def _quoted(name: str) -> str:
+    return name if re.fullmatch(r"""[^\s"'`<>()\[\]{},;]+""", name) else f'"{name}"'
+
+
+# Which letters are meant
+
+
+def best(typed: str, things: Iterable[Thing], *, key: Callable[[Thing], str]) -> list[Thing]:
+    """Those whose text has the typed letters in this order, small and capital letters alike, the best first.
+
+    A last part of a path that begins with them goes first, then one with a word that does, then one that holds them;
+    after these the paths that do, and last what has them apart. Of equals the shorter is first. With nothing typed,
+    all are there in their order.
+    """
+    wanted = typed.lower()
+    if not wanted:
+        return list(things)
+    apart = re.compile("".join(f"[^{re.escape(letter)}]*{re.escape(letter)}" for letter in wanted), re.DOTALL)
+    ranked: list[tuple[int, int, str, int, Thing]] = []
+    for place, thing in enumerate(things):
+        text = key(thing)
+        rank = _rank(wanted, text.lower(), apart)
+        if rank is not None:
+            ranked.append((rank, len(text), text, place, thing))
+    ranked.sort(key=lambda each: each[:4])
+    return [each[-1] for each in ranked]
+
+
+def _rank(wanted: str, text: str, apart: re.Pattern[str]) -> int | None:
+    """0 is best; None where the letters are not all there."""
+    if wanted not in text:
+        if apart.match(text) is None:
+            return None
+        return 4 if apart.match(text, text.rfind("/") + 1) else 5
+    base = text[text.rfind("/") + 1 :]
+    place = base.find(wanted)
+    if place <= 0:
+        return 0 if place == 0 else 3
+    return 1 if not base[place - 1].isalnum() else 2

@@ -1,0 +1,95 @@
+"""A session goes back: to a checkpoint, to before its last turn, and forth again. Its turns wait meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from pygent_ls.agent.messages import Message
+from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.errors import SessionError, SnapshotError
+from pygent_ls.sessions.checkpoints import Checkpoint, Checkpoints, FileDiff
+from pygent_ls.sessions.past import checkpoint_failed
+from pygent_ls.sessions.rewind import Restored, Wanted, go_back, last_turn
+
+
+class GoingBack:
+    """The way back of one session. Whoever calls sees to it that no turn that asks a model runs.
+
+    The methods raise `SessionError`: `no_checkpoints`, or `checkpoint_failed`, and then nothing has happened.
+    """
+
+    def __init__(
+        self, around: Callable[[], Surroundings], messages: list[Message], on_restored: Callable[[], None]
+    ) -> None:
+        self._around = around
+        self._messages = messages
+        self._on_restored = on_restored
+        keeper = around().checkpointer
+        self._checkpoints = keeper if isinstance(keeper, Checkpoints) else None
+        self._taken_back: list[Checkpoint] = []
+        """What brings again the turns that were taken back, until the next turn."""
+
+    @property
+    def checkpoints(self) -> Sequence[Checkpoint]:
+        """What can be gone back to, the oldest first."""
+        return self._checkpoints.all() if self._checkpoints else ()
+
+    async def diff(self, checkpoint: Checkpoint) -> list[FileDiff]:
+        """What differs from one of the session's checkpoints to now."""
+        try:
+            found = await self.own_checkpoints().diff(checkpoint)
+            secrets = self._around().secrets
+            return [replace(each, patch=await secrets.masked(each.patch, each.path.name)) for each in found]
+        except SnapshotError as error:
+            raise checkpoint_failed(error) from None
+
+    async def to(self, checkpoint: Checkpoint, wanted: Wanted) -> Restored:
+        """Go back to one of the session's checkpoints."""
+        around = self._around()
+        try:
+            return await go_back(self.own_checkpoints(), checkpoint, wanted, self._messages)
+        except SnapshotError as error:
+            raise checkpoint_failed(error) from None
+        finally:
+            around.cache.clear()
+            if wanted.conversation:
+                around.reads.forget_all()
+            self._on_restored()
+
+    async def take_back(self) -> Restored:
+        """Take back the last turn: its files and its part of the conversation. Raises `nothing_to_undo`, too."""
+        found = last_turn(self.own_checkpoints(), self._messages)
+        if found is None:
+            raise SessionError("There is no turn to take back.", kind="nothing_to_undo")
+        checkpoint, has_files = found
+        done = await self.to(checkpoint, Wanted(files=has_files, conversation=True))
+        done.was_not_kept = not has_files and checkpoint.turn_id in self.own_checkpoints().not_kept
+        if undo := self.own_checkpoints().find(done.undo_checkpoint_id):
+            self._taken_back.append(undo)
+        return done
+
+    async def bring_again(self) -> Restored:
+        """Take back what took back the last turn. Raises `nothing_to_redo`, too."""
+        if not self._taken_back:
+            raise SessionError("Nothing was taken back since the last turn.", kind="nothing_to_redo")
+        undo = self._taken_back[-1]
+        done = await self.to(undo, Wanted(files=bool(undo.snapshot), conversation=True))
+        self._taken_back.pop()
+        return done
+
+    def goes_on(self) -> None:
+        """A turn begins: what was taken back before it cannot be brought again."""
+        self._taken_back.clear()
+
+    def came_from_elsewhere(self, turn_ids: Iterable[str]) -> None:
+        """The conversation is another now, whose turns are these: their files were kept by another session, or none."""
+        self._taken_back.clear()
+        if self._checkpoints is not None:
+            self._checkpoints.not_kept.update(each for each in turn_ids if each)
+
+    def own_checkpoints(self) -> Checkpoints:
+        """Raises `SessionError` (`no_checkpoints`) where the session keeps none."""
+        if self._checkpoints is None:
+            raise SessionError("This session keeps no checkpoints.", kind="no_checkpoints")
+        return self._checkpoints
