@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pygent_ls.agent.answer import Answer
 from pygent_ls.agent.calling import ModelCalls
@@ -70,7 +70,7 @@ class Turn:
             self._pauses.begin()
             self.history.append(user_message(spec.content, turn_id=spec.turn_id))
             await self._begin()
-            self._stop = await self._iterate()
+            self._stop = await self._work()
         except asyncio.CancelledError:
             self.closing = True
             self._stop = "cancelled"
@@ -107,6 +107,32 @@ class Turn:
         if self.spec.parent_tool_id is None:
             changed = self._tool_calls.files_changed
             await self._state.emit(Finished(stop_reason=self._stop, usage=self._state.usage, files_changed=changed))
+
+    async def _work(self) -> StopReason:
+        """All of the turn but its first and last words: hooks may deny its prompt, and keep it from its end."""
+        state, spec = self._state, self.spec
+        is_subagent = spec.parent_tool_id is not None
+        if not is_subagent and not await self._may_begin():
+            return "refusal"
+        while True:
+            stop = await self._iterate()
+            more = await state.hooks.stopping(stop, "subagent_stop" if is_subagent else "stop")
+            if more:
+                state.keep(user_message(more, turn_id=spec.turn_id))
+            elif stop != "end_turn" or not state.steering:
+                return stop
+
+    async def _may_begin(self) -> bool:
+        """Whether hooks let the prompt be sent, which stands in the history with what they add to it, or not at all."""
+        prompt = self.history[-1]
+        context, denied = await self._state.hooks.prompted(self.spec.prompt, self.spec.session_source)
+        if denied is not None:
+            del self.history[-1]
+            self._state.text = denied
+            await self._state.emit(Notice(content=denied, level="error"))
+        elif context:
+            self.history[-1] = replace(prompt, content=(*context, *prompt.blocks))
+        return denied is None
 
     async def _iterate(self) -> StopReason:
         while True:

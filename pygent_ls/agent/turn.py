@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pygent_ls.agent.events import AgentEvent, EventSink, Stamped, StopReason
+from pygent_ls.agent.hooking import TurnHooks
+from pygent_ls.agent.hooks import HookSource
 from pygent_ls.agent.limits import TurnLimits
 from pygent_ls.agent.messages import Block, Message, Usage
 from pygent_ls.agent.model import Model
@@ -45,6 +47,8 @@ class TurnSpec:
     """Makes those. Raises `ModelError` for one that cannot be had."""
     notices: tuple[str, ...] = ()
     """What the user is told when the turn begins."""
+    session_source: HookSource | None = None
+    """Why the session starts with it; None where it goes on."""
     parent_tool_id: str | None = None
     """The `task` call whose subagent this turn is. Such a turn tells neither its beginning nor its end, each of its
     events names the call, and a cancel goes through it to the turn that it is a part of."""
@@ -95,6 +99,7 @@ class TurnState:
         """Which is asked now: the turn's own, or a fallback."""
         self.max_output_tokens = self.spec.max_output_tokens
         """That an answer may have; raised where one did not fit."""
+        self.hooks = TurnHooks(around=self.around, turn_id=self.spec.turn_id, emit=self.emit)
 
     async def emit(self, event: AgentEvent) -> None:
         """Tell the world, with where the turn stands."""

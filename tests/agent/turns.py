@@ -119,7 +119,8 @@ def check_history(history: Sequence[Message]) -> None:
         )
         beside = following.blocks[len(results) :] if results and following else ()
         assert all(
-            isinstance(block, TextBlock) and block.text.startswith(("<user-feedback", "<reminder>")) for block in beside
+            isinstance(block, TextBlock) and block.text.startswith(("<user-feedback", "<reminder>", "<hook"))
+            for block in beside
         )
     assert len(ids) == len(set(ids)), "an id twice"
     assert all(ids)

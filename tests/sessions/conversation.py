@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from pygent_ls.agent.hooks import Hooks, NoHooks
 from pygent_ls.agent.limits import TurnLimits
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode
@@ -85,13 +86,14 @@ def conversation(
     folder: Path | None = None,
     has_git: bool = True,
     redactor: Redactor | None = None,
+    hooks: Hooks | None = None,
 ) -> Conversation:
     """A session whose model plays the script; `other/model` is one that says "other".
 
     With `folder`, its files are real, and kept by checkpoints; `files` do not count then.
     """
     rig = make_rig(*tools, files=files, approver=approver, mode=mode)
-    around = replace(rig.around, secrets=Secrets(redactor, rig.workspace))
+    around = replace(rig.around, secrets=Secrets(redactor, rig.workspace), hooks=hooks or NoHooks())
     if folder is not None:
         workspace = DiskWorkspace([folder])
         checkpoints = Checkpoints(workspace, snapshots_beside(folder, find=find_git if has_git else lambda: None))

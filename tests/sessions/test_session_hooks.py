@@ -1,0 +1,76 @@
+"""When a session starts and ends, for its hooks."""
+
+from __future__ import annotations
+
+from pygent_ls.agent.hooks import HookEvent, HookOutcome
+from pygent_ls.agent.messages import user_message
+from tests.fakes import Gate, bounded, say
+from tests.hooks import FakeHooks
+from tests.sessions.conversation import Conversation, conversation
+
+EVENTS: tuple[HookEvent, ...] = ("session_start", "session_end")
+
+
+def hooked(n_turns: int = 3) -> tuple[Conversation, FakeHooks]:
+    hooks = FakeHooks(dict.fromkeys(EVENTS, HookOutcome()))
+    return conversation([say("ok")] * n_turns, hooks=hooks), hooks
+
+
+def told(hooks: FakeHooks) -> list[tuple[str, str | None]]:
+    return [(each.event, each.source or each.reason) for each in hooks.given]
+
+
+async def test_a_session_starts_with_its_first_turn_and_ends_once_it_is_closed() -> None:
+    made, hooks = hooked()
+    await made.turn()
+    await made.turn()
+    await made.session.close()
+    assert told(hooks) == [("session_start", "startup"), ("session_end", "close")]
+
+
+async def test_a_session_without_a_turn_neither_starts_nor_ends() -> None:
+    made, hooks = hooked()
+    await made.session.close()
+    assert told(hooks) == []
+
+
+async def test_a_conversation_that_is_emptied_or_loaded_starts_anew() -> None:
+    made, hooks = hooked()
+    await made.turn()
+    made.session.take_conversation(())
+    await made.turn()
+    made.session.take_conversation([user_message("from before")])
+    await made.turn()
+    assert told(hooks) == [("session_start", "startup"), ("session_start", "clear"), ("session_start", "resume")]
+
+
+async def test_a_session_that_begins_with_a_conversation_resumes_it() -> None:
+    made, hooks = hooked()
+    made.session.take_conversation([user_message("from before")])
+    await made.turn()
+    assert told(hooks) == [("session_start", "resume")]
+
+
+async def test_a_hook_that_hangs_does_not_keep_a_session_open() -> None:
+    made, hooks = hooked()
+    await made.turn()
+    hooks.gates["session_end"] = Gate()
+    await bounded(made.session.close())
+    assert told(hooks)[-1] == ("session_end", "close")
+
+
+async def test_a_command_starts_no_session() -> None:
+    made, hooks = hooked()
+    await made.turn("/help")
+    assert told(hooks) == []
+
+
+async def test_a_turn_that_is_cancelled_while_the_session_starts_has_started_it() -> None:
+    made, hooks = hooked()
+    gate = hooks.gates["session_start"] = Gate()
+    turn, _ = made.start()
+    await gate.reached()
+    made.session.cancel()
+    assert (await turn.result()).stop_reason == "cancelled"
+    await made.turn()
+    assert told(hooks) == [("session_start", "startup")]
