@@ -19,12 +19,12 @@ from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.prompt import PromptFor
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.turn import TurnResult, TurnSpec
-from pygent_ls.errors import SessionError, SnapshotError
-from pygent_ls.sessions.checkpoints import Checkpoint, Checkpoints, FileDiff
+from pygent_ls.errors import SessionError
+from pygent_ls.sessions.checkpoints import Checkpoint, FileDiff
 from pygent_ls.sessions.commands.answering import CommandTurn
 from pygent_ls.sessions.commands.command import ModelPrompt
-from pygent_ls.sessions.past import checkpoint_failed
-from pygent_ls.sessions.rewind import Restored, Wanted, go_back, last_turn
+from pygent_ls.sessions.going_back import GoingBack
+from pygent_ls.sessions.rewind import Restored, Wanted
 from pygent_ls.sessions.session_hooks import SessionHooks
 from pygent_ls.sessions.stream import EventStream, Subscriber
 from pygent_ls.sessions.turn_prompt import opening
@@ -56,8 +56,6 @@ class Session:
         self.messages: list[Message] = []
         self.permissions = parts.surroundings.permissions
         self._parts = parts
-        keeper = parts.surroundings.checkpointer
-        self._checkpoints = keeper if isinstance(keeper, Checkpoints) else None
         self._has_own_model = parts.has_own_model
         self._endpoint: object = None
         self._models: dict[str, Model] = {}
@@ -65,8 +63,7 @@ class Session:
         self._turns: list[RunningTurn] = []
         self._one_at_a_time = asyncio.Lock()
         self._hooks = SessionHooks()
-        self._taken_back: list[Checkpoint] = []
-        """What brings again the turns that were taken back, until the next turn."""
+        self.going_back = GoingBack(lambda: self.around, self.messages, lambda: self._changed("restored"))
 
     @property
     def metadata(self) -> dict[str, int | float | None]:
@@ -118,6 +115,17 @@ class Session:
         self.model = name
         self._has_own_model = True
 
+    def configure(self, *, agent: str | None = None, model: str | None = None, mode: Mode | None = None) -> None:
+        """Change what is given, all or nothing. Raises `SessionError` and `ModelError` for what cannot be had."""
+        self.permissions.check_mode(mode)
+        if model is not None:
+            self.set_model(model)
+        if agent is not None:
+            self.set_agent(agent)
+        if mode is not None:
+            self.permissions.set_mode(mode)
+        self._changed("configured")
+
     def set_agent(self, name: str) -> None:
         """Have another agent from the next turn on."""
         self.agent = name
@@ -134,9 +142,7 @@ class Session:
             self._check_idle()
         self.messages[:] = messages
         self._hooks.starts_anew("resume" if messages else "clear")
-        if self._checkpoints is not None:
-            self._checkpoints.not_kept.update(each.turn_id for each in messages if each.turn_id)
-        self._taken_back.clear()
+        self.going_back.came_from_elsewhere(each.turn_id for each in messages)
         self._parts.surroundings.reads.forget_all()
         self._changed("restored")
 
@@ -156,57 +162,27 @@ class Session:
     @property
     def checkpoints(self) -> Sequence[Checkpoint]:
         """What can be gone back to, the oldest first."""
-        return self._checkpoints.all() if self._checkpoints else ()
+        return self.going_back.checkpoints
 
     async def diff(self, checkpoint: Checkpoint) -> list[FileDiff]:
         """What differs from one of this session's checkpoints to now. Raises `SessionError` (`checkpoint_failed`)."""
-        try:
-            found = await self._own_checkpoints().diff(checkpoint)
-            secrets = self._parts.surroundings.secrets
-            return [replace(each, patch=await secrets.masked(each.patch, each.path.name)) for each in found]
-        except SnapshotError as error:
-            raise checkpoint_failed(error) from None
+        return await self.going_back.diff(checkpoint)
 
     async def restore(self, checkpoint: Checkpoint, wanted: Wanted) -> Restored:
         """Go back to one of this session's checkpoints; turns that are asked for meanwhile wait.
 
         Raises `SessionError`: `turn_running`, or `checkpoint_failed`, and then nothing has happened.
         """
-        self._own_checkpoints()
+        self.going_back.own_checkpoints()
         self._check_idle()
         async with self._one_at_a_time:
-            return await self._go_back(checkpoint, wanted)
+            return await self.going_back.to(checkpoint, wanted)
 
     async def undo(self) -> Restored:
         """Take back the last turn: its files and its part of the conversation. Raises `SessionError` as `restore`."""
         self._check_idle()
         async with self._one_at_a_time:
-            return await self.take_back()
-
-    async def take_back(self) -> Restored:
-        """See `CommandSession`."""
-        found = last_turn(self._own_checkpoints(), self.messages)
-        if found is None:
-            raise SessionError("There is no turn to take back.", kind="nothing_to_undo")
-        checkpoint, has_files = found
-        done = await self._go_back(checkpoint, Wanted(files=has_files, conversation=True))
-        done.was_not_kept = not has_files and checkpoint.turn_id in self._own_checkpoints().not_kept
-        if undo := self._own_checkpoints().find(done.undo_checkpoint_id):
-            self._taken_back.append(undo)
-        return done
-
-    async def go_back_to(self, checkpoint: Checkpoint, wanted: Wanted) -> Restored:
-        """See `CommandSession`."""
-        return await self._go_back(checkpoint, wanted)
-
-    async def bring_again(self) -> Restored:
-        """See `CommandSession`."""
-        if not self._taken_back:
-            raise SessionError("Nothing was taken back since the last turn.", kind="nothing_to_redo")
-        undo = self._taken_back[-1]
-        done = await self._go_back(undo, Wanted(files=bool(undo.snapshot), conversation=True))
-        self._taken_back.pop()
-        return done
+            return await self.going_back.take_back()
 
     def shown(self, path: Path) -> str:
         """See `CommandSession`."""
@@ -215,23 +191,6 @@ class Session:
     def _check_idle(self) -> None:
         if self._turns or self._one_at_a_time.locked():
             raise SessionError("A turn is running; cancel it, or wait for its end.", kind="turn_running")
-
-    async def _go_back(self, checkpoint: Checkpoint, wanted: Wanted) -> Restored:
-        around = self._parts.surroundings
-        try:
-            return await go_back(self._own_checkpoints(), checkpoint, wanted, self.messages)
-        except SnapshotError as error:
-            raise checkpoint_failed(error) from None
-        finally:
-            around.cache.clear()
-            if wanted.conversation:
-                around.reads.forget_all()
-            self._changed("restored")
-
-    def _own_checkpoints(self) -> Checkpoints:
-        if self._checkpoints is None:
-            raise SessionError("This session keeps no checkpoints.", kind="no_checkpoints")
-        return self._checkpoints
 
     async def close(self) -> None:
         """Cancel all turns, end all background commands, and wait until they have ended."""
@@ -301,7 +260,7 @@ class Session:
                 sink=own_sink,
             )
         spec = await self._spec(turn, model, await self._take_settings())
-        self._taken_back.clear()
+        self.going_back.goes_on()
         if self.name == UNNAMED:
             self.name = name_of(turn.prompt) or UNNAMED
         return Turn(spec=spec, around=self._parts.surroundings, history=self.messages, sink=sink)
