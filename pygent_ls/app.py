@@ -256,6 +256,7 @@ class Agent:
             ),
             approver=self._front_end.approver,
             questioner=self._front_end.questioner,
+            pauser=self._front_end.pauser,
             editor=self._front_end.editor,
             reviewer=self._front_end.reviewer,
             permissions=Permissions(mode, self._rules(), policy_of(self._settings, self.state_folder)),

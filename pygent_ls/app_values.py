@@ -10,13 +10,14 @@ from pygent_ls.config_sources import user_file
 
 if TYPE_CHECKING:
     from pygent_ls.agent.permissions import Policy
-    from pygent_ls.llm.litellm_target import Endpoint
+    from pygent_ls.llm.endpoint import Endpoint
     from pygent_ls.sessions.turn_settings import Limits
 
 
 def limits_of(settings: Settings) -> Limits:
     """What bounds a turn."""
     from pygent_ls.agent.limits import TurnLimits
+    from pygent_ls.agent.retrying import RetryPolicy
     from pygent_ls.sessions.turn_settings import Limits
 
     return Limits(
@@ -24,10 +25,18 @@ def limits_of(settings: Settings) -> Limits:
             max_iterations=settings.max_iterations,
             max_tokens=settings.max_tokens,
             max_budget_usd=settings.max_budget_usd,
+            max_seconds=settings.max_turn_seconds,
         ),
         max_output_tokens=settings.max_output_tokens,
         temperature=settings.temperature,
         stream_flush_s=settings.stream_flush_ms / 1000,
+        max_thinking_tokens=settings.max_thinking_tokens,
+        retry=RetryPolicy(
+            max_attempts=settings.retry.max_attempts,
+            max_seconds=settings.retry.max_seconds,
+            initial_delay_s=settings.retry.initial_delay_s,
+        ),
+        fallback_models=tuple(settings.fallback_models),
     )
 
 
@@ -46,13 +55,16 @@ def policy_of(settings: Settings, state: Path) -> Policy:
 
 
 def endpoint_of(settings: Settings) -> Endpoint:
-    """How the provider is reached."""
-    from pygent_ls.llm.litellm_target import Endpoint
+    """How the provider is reached, and what the user says of models."""
+    from pygent_ls.llm.endpoint import Endpoint
+    from pygent_ls.llm.known_model import OwnFacts
 
     return Endpoint(
         api_base=settings.api_base or None,
         api_key_env=settings.api_key_env or None,
         extra_headers=dict(settings.extra_headers),
+        betas=settings.betas,
         first_byte_timeout_s=settings.first_byte_timeout_s,
         idle_timeout_s=settings.stream_idle_timeout_s,
+        own_facts={name: OwnFacts(**table.model_dump()) for name, table in settings.models.items()},
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pygent_ls.agent.approver import Approver
-from pygent_ls.agent.asker import Questioner
+from pygent_ls.agent.asker import NobodyToAsk, Questioner
 from pygent_ls.agent.editor_state import EditorState, NoEditor
 from pygent_ls.agent.review import NoReviewer, Reviewer
 from pygent_ls.agent.rules import Rule
@@ -72,6 +72,8 @@ class FrontEnd:
     """Told (session id, what)."""
     editor: EditorState = field(default_factory=NoEditor)
     reviewer: Reviewer = field(default_factory=NoReviewer)
+    pauser: Questioner = field(default_factory=NobodyToAsk)
+    """Asked whether a turn that has reached a limit may go on; without an editor it stops."""
 
     configured: Callable[[], Awaitable[None]] = _at_once
     """Returns when the editor has said what its configuration is, or is late with it; soon in any case."""

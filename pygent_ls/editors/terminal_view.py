@@ -11,6 +11,7 @@ from pygent_ls.agent import events as ev
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.tool import one_line
 from pygent_ls.editors.terminal_text import Colour, Palette, harmless
+from pygent_ls.editors.turn_text import Limit, failure_line, limit_line
 from pygent_ls.sessions.stream import SessionEvent
 
 MAX_LINE_CHARS = 160
@@ -20,7 +21,6 @@ NOTICE_COLOURS: Mapping[str, Colour] = {"info": "dim", "warning": "yellow", "err
 
 Said = ev.TextDelta | ev.ThinkingDelta | ev.Text | ev.Thinking
 Done = ev.ToolCall | ev.ToolProgress | ev.ToolResult | ev.PermissionDenied
-Limit = ev.IterationLimitReached | ev.TokenLimitReached | ev.BudgetLimitReached | ev.TimeLimitReached | ev.LoopDetected
 Trouble = ev.LlmError | Limit | ev.Notice | ev.Cancelled | ev.Interrupted
 News = ev.Compacted | ev.PlanChanged | ev.HookRan | ev.Steered
 
@@ -38,12 +38,14 @@ class TerminalView:
     palette: Palette
     """For `status`."""
     answer_is_terminal: bool
-    """Then its text is shown harmless; else it is passed on as it is."""
+    """Then its text is shown harmless, and as it comes; else it is passed on as it is, once it counts."""
     on_answer_lost: Callable[[], object]
     """Told once, when the answer cannot be written any more: its reader is gone, or the disk is full."""
     answer_lost: bool = False
     _streamed: dict[str, str] = field(default_factory=dict[str, str])
     """What was written of each item so far."""
+    _held: dict[str, str] = field(default_factory=dict[str, str])
+    """The beginnings of answers that may be withdrawn yet."""
     _calls: dict[str, ev.ToolCall] = field(default_factory=dict[str, ev.ToolCall])
     _denied: set[str] = field(default_factory=set[str])
     _questions: dict[str, asyncio.Event] = field(default_factory=dict[str, asyncio.Event])
@@ -100,6 +102,7 @@ class TerminalView:
             case ev.TurnStarted(model=model, mode=mode):
                 self.tell(f"{model} · mode {mode}", "dim")
             case ev.Finished():
+                self._write_held()
                 self.tell(_summary(event), "dim")
             case ev.PermissionRequested(permission_id=permission_id):
                 self._question(permission_id).set()
@@ -137,8 +140,12 @@ class TerminalView:
 
     def _show_trouble(self, event: Trouble) -> None:
         match event:
-            case ev.LlmError(error_message=message, withdrawn=withdrawn):
-                self.tell(f"Error: {message}", "red")
+            case ev.LlmError(will_retry=will_retry, fallback_model=fallback, withdrawn=withdrawn):
+                if will_retry or fallback is not None:
+                    self.tell(failure_line(event), "yellow")
+                else:
+                    self.tell(f"Error: {failure_line(event)}", "red")
+                self._withdraw(withdrawn)
                 if withdrawn:
                     self.tell("What the model said last was cut off by this, and does not count.", "dim")
             case ev.Notice(content=content, level=level):
@@ -148,7 +155,7 @@ class TerminalView:
             case ev.Interrupted():
                 self.tell("Interrupted.", "yellow")
             case limit:
-                self.tell(_limit_line(limit), "yellow")
+                self.tell(limit_line(limit), "yellow")
 
     def _show_news(self, event: News) -> None:
         match event:
@@ -169,6 +176,12 @@ class TerminalView:
     def _stream(self, kind: Literal["answer", "thinking"], item: str, content: str) -> None:
         if not content:
             return
+        if kind == "answer" and not self.answer_is_terminal:
+            self._held[item] = self._held.get(item, "") + content
+            return
+        self._write_said(kind, item, content)
+
+    def _write_said(self, kind: Literal["answer", "thinking"], item: str, content: str) -> None:
         if self._unfinished != kind:
             self.end_line()
         self._streamed[item] = self._streamed.get(item, "") + content
@@ -180,9 +193,21 @@ class TerminalView:
 
     def _complete(self, kind: Literal["answer", "thinking"], item: str, content: str) -> None:
         """The whole block: write what was not streamed, and end its line."""
+        self._held.pop(item, None)
         streamed = self._streamed.pop(item, "")
-        if content.startswith(streamed):
-            self._stream(kind, item, content[len(streamed) :])
+        if content.startswith(streamed) and len(content) > len(streamed):
+            self._write_said(kind, item, content[len(streamed) :])
+        self.end_line()
+
+    def _withdraw(self, items: Sequence[str]) -> None:
+        for item in items:
+            self._held.pop(item, None)
+
+    def _write_held(self) -> None:
+        """What was said before the turn was cancelled is all that there is of it."""
+        held, self._held = self._held, {}
+        for item, content in held.items():
+            self._write_said("answer", item, content)
         self.end_line()
 
     def _show_output(self, content: str) -> None:
@@ -230,20 +255,6 @@ def _outcome(result: ev.ToolResult, call: ev.ToolCall | None) -> str:
 
 
 PLAN_SIGNS: Mapping[ev.PlanStatus, str] = {"pending": "☐", "in_progress": "▶", "completed": "☑"}
-
-
-def _limit_line(event: Limit) -> str:
-    match event:
-        case ev.IterationLimitReached(limit=limit):
-            return f"The limit of {limit} model calls a turn is reached."
-        case ev.TokenLimitReached(limit=limit, value=value):
-            return f"The limit of {limit} tokens a turn is reached: {value} were used."
-        case ev.BudgetLimitReached(limit=limit, value=value):
-            return f"The limit of ${limit:g} a turn is reached: ${value:.4f} were spent."
-        case ev.TimeLimitReached(limit=limit, value=value):
-            return f"The limit of {limit:g} s a turn is reached: {value:.0f} s have passed."
-        case ev.LoopDetected(value=value):
-            return f"The model goes round in circles: {value} equal calls."
 
 
 def _summary(finished: ev.Finished) -> str:

@@ -309,6 +309,10 @@ class Session:
             max_output_tokens=limits.max_output_tokens,
             session_source=self._hooks.take(),
             temperature=limits.temperature,
+            max_thinking_tokens=limits.max_thinking_tokens,
+            retry=limits.retry,
+            fallback_models=limits.fallback_models,
+            make_model=self._model,
             notices=notices or (),
         )
 
@@ -331,7 +335,8 @@ class Session:
 
 
 def _limits_of(request: TurnRequest, usual: TurnLimits) -> TurnLimits:
-    return TurnLimits(
+    return replace(
+        usual,
         max_iterations=usual.max_iterations if request.max_iterations is None else request.max_iterations,
         max_tokens=usual.max_tokens if request.max_tokens is None else request.max_tokens,
         max_budget_usd=usual.max_budget_usd if request.max_budget_usd is None else request.max_budget_usd,

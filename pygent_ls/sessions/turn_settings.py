@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pygent_ls.agent.limits import TurnLimits
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode, Policy
 from pygent_ls.agent.prompt import PromptFor
+from pygent_ls.agent.retrying import RetryPolicy
 from pygent_ls.agent.surroundings import Surroundings
 
 MakeSystemPrompt = Callable[[PromptFor], Awaitable[str]]
@@ -22,6 +23,9 @@ class Limits:
     max_output_tokens: int
     temperature: float
     stream_flush_s: float
+    max_thinking_tokens: int = 0
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    fallback_models: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

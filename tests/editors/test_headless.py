@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequ
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -233,8 +233,9 @@ def test_a_change_is_told_with_its_file_and_lines() -> None:
     assert status == "  edit a.py (+3 −1)\n"
 
 
-def test_a_failed_model_call_says_what_became_of_its_text() -> None:
-    answer, status = Turn().shows(
+@pytest.mark.parametrize(("is_terminal", "shown"), [(True, "The answer is\n"), (False, "")])
+def test_a_failed_model_call_says_what_became_of_its_text(*, is_terminal: bool, shown: str) -> None:
+    answer, status = Turn(answer_is_terminal=is_terminal).shows(
         ev.TextDelta(item_id="1", content="The answer is"),
         ev.LlmError(
             error_type="network",
@@ -246,8 +247,39 @@ def test_a_failed_model_call_says_what_became_of_its_text() -> None:
         ),
     )
 
-    assert answer == "The answer is\n"
+    assert answer == shown
     assert status.startswith("Error: The connection broke.\nWhat the model said last was cut off")
+
+
+def test_a_piped_answer_holds_what_counts_alone() -> None:
+    answer, status = Turn().shows(
+        ev.TextDelta(item_id="1", content="half an ans"),
+        llm_error(will_retry=True, retry_in_s=2.5, withdrawn=("1",)),
+        ev.TextDelta(item_id="2", content="A whole"),
+        ev.TextDelta(item_id="2", content=" answer."),
+        ev.Text(item_id="2", content="A whole answer."),
+    )
+
+    assert answer == "A whole answer.\n"
+    assert status.startswith("The connection broke. Asks again in 2.5 s (attempt 2).\n")
+
+
+def test_a_piped_answer_that_was_cancelled_is_what_came_of_it() -> None:
+    finished = ev.Finished(stop_reason="cancelled", usage=Usage(), files_changed=())
+    answer, _ = Turn().shows(ev.TextDelta(item_id="1", content="half"), ev.Cancelled(), finished)
+
+    assert answer == "half\n"
+
+
+def test_a_fallback_is_named() -> None:
+    _, status = Turn().shows(llm_error(fallback_model="openai/spare"))
+
+    assert status == "The connection broke. Goes on with openai/spare.\n"
+
+
+def llm_error(**changes: Any) -> ev.LlmError:
+    given: dict[str, Any] = {"attempt": 1, "will_retry": False, **changes}
+    return ev.LlmError(error_type="network", error_message="The connection broke.", retryable=True, **given)
 
 
 @pytest.mark.parametrize(
@@ -481,7 +513,7 @@ async def test_a_question_waits_until_what_led_to_it_is_shown() -> None:
     async with asked(turn.view.ready_to_ask) as (person, answer):
         await asyncio.sleep(0)
         turn.shows(
-            ev.TextDelta(item_id="1", content="I'll edit it"), ev.PermissionRequested(permission_id="p1", tool_id="c1")
+            ev.Text(item_id="1", content="I'll edit it"), ev.PermissionRequested(permission_id="p1", tool_id="c1")
         )
         await person.sees(QUESTION)
         assert turn.answer.getvalue() == "I'll edit it\n"

@@ -63,11 +63,13 @@ class Connection:
         )
         self.configuration = Configuration(endpoint, features, configure)
         self.workspace = LspWorkspace(buffers, editor, saving, uris.folders)
+        questioner = LspQuestioner(endpoint=endpoint, has_own_form=features.question_request)
         self.core = blueprint.build(
             FrontEnd(
                 workspace=self.workspace,
                 approver=LspApprover(endpoint=endpoint, uri_of=uri_of, has_own_form=features.permission_request),
-                questioner=LspQuestioner(endpoint=endpoint, has_own_form=features.question_request),
+                questioner=questioner,
+                pauser=questioner,
                 editor=told,
                 reviewer=LspReviewer(
                     endpoint=endpoint, features=features, buffers=buffers, workspace=self.workspace, uri_of=uri_of

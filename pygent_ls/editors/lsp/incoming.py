@@ -13,7 +13,7 @@ from pygent_ls.agent.permissions import Mode
 class Params(BaseModel):
     """Parameters of a request; keys are camelCase on the wire, unknown ones are ignored."""
 
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=False, strict=True, frozen=True)
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=False, strict=True, frozen=True, defer_build=True)
 
 
 def _whole(value: Any) -> Any:
@@ -149,6 +149,22 @@ class TurnParams(Params):
 
     session_id: str
     turn_id: str | None = None
+
+
+class SteerParams(Params):
+    """`pygent/turn/steer`: joins the running turn's conversation before the next model call."""
+
+    session_id: str
+    turn_id: str
+    prompt: Annotated[str, Field(min_length=1)] | Annotated[list[ContentBlock], Field(min_length=1)]
+
+
+class RetryParams(Params):
+    """`pygent/turn/retry`, while an `llm_error` waits to retry: ask the model again `now`, or `give_up` on it."""
+
+    session_id: str
+    turn_id: str
+    action: Literal["now", "give_up"]
 
 
 class DequeueParams(Params):

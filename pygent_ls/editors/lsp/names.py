@@ -10,6 +10,8 @@ PROTOCOL_VERSION = 1
 METHODS = (
     "pygent/turn/start",
     "pygent/turn/cancel",
+    "pygent/turn/steer",
+    "pygent/turn/retry",
     "pygent/turn/queue",
     "pygent/turn/dequeue",
     "pygent/session/new",

@@ -9,6 +9,12 @@ from typing_extensions import TypedDict
 from pygent_ls.agent.permissions import Mode
 
 
+class AcceptedOut(TypedDict):
+    """The result of `pygent/turn/steer` and `pygent/turn/retry`: false where it comes too late, or for another turn."""
+
+    accepted: bool
+
+
 class QueuedTurnOut(TypedDict):
     """A turn that waits."""
 

@@ -5,11 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pygent_ls.agent.events import Finished, Notice, PermissionRequested, ToolCall, TurnQueued, TurnStarted
+from pygent_ls.agent.events import (
+    BudgetLimitReached,
+    Finished,
+    IterationLimitReached,
+    LlmError,
+    LoopDetected,
+    Notice,
+    PermissionRequested,
+    TimeLimitReached,
+    TokenLimitReached,
+    ToolCall,
+    TurnQueued,
+    TurnStarted,
+)
 from pygent_ls.agent.messages import Usage
 from pygent_ls.editors.lsp.convert import UriOf, event_out
 from pygent_ls.editors.lsp.endpoint import Endpoint
 from pygent_ls.editors.lsp.stdio import FrameWriter
+from pygent_ls.editors.turn_text import failure_line, limit_line
 from pygent_ls.sessions.stream import SessionEvent
 
 Token = str | int
@@ -67,6 +81,16 @@ class TurnProgress:
                 self._work("report", title)
             case PermissionRequested():
                 self._work("report", "waits for your permission")
+            case LlmError() as error:
+                self._work("report", failure_line(error))
+            case (
+                IterationLimitReached()
+                | TokenLimitReached()
+                | BudgetLimitReached()
+                | TimeLimitReached()
+                | LoopDetected()
+            ) as limit:
+                self._work("report", limit_line(limit))
             case Notice(content=content):
                 self._work("report", content)
             case Finished() as finished:

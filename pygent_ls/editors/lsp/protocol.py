@@ -24,6 +24,8 @@ from pygent_ls.editors.lsp.outgoing_reviews import ReviewCancelledOut, ReviewReq
 REQUESTS: dict[str, tuple[type[incoming.Params], Any]] = {
     "pygent/turn/start": (incoming.TurnStartParams, outgoing.TurnResultOut),
     "pygent/turn/cancel": (incoming.TurnParams, outgoing.CancelledTurnOut),
+    "pygent/turn/steer": (incoming.SteerParams, outgoing_lists.AcceptedOut),
+    "pygent/turn/retry": (incoming.RetryParams, outgoing_lists.AcceptedOut),
     "pygent/turn/queue": (incoming.SessionParams, outgoing_lists.QueueOut),
     "pygent/turn/dequeue": (incoming.DequeueParams, outgoing_lists.RemovedOut),
     "pygent/session/new": (incoming.SessionNewParams, outgoing.SessionOut),

@@ -58,7 +58,7 @@ def question_out(question: Question) -> QuestionRequestOut:
         "sessionId": question.session_id,
         "question": question.text,
         "choices": choices,
-        "allowText": True,
+        "allowText": question.from_model,
     }
 
 
@@ -67,7 +67,7 @@ def question_message(question: Question) -> dict[str, Any]:
     meanings = [f"{choice.title}: {choice.description}" for choice in question.choices if choice.description]
     return {
         "type": int(types.MessageType.Info),
-        "message": "\n".join([f"pygent asks: {question.text}", *meanings]),
+        "message": "\n".join([f"pygent asks: {question.text}" if question.from_model else question.text, *meanings]),
         "actions": [{"title": choice.title} for choice in question.choices],
     }
 
@@ -78,6 +78,6 @@ def read_answer(answer: object, question: Question) -> QuestionAnswer:
         given = QuestionResult.model_validate(answer)
     except ValidationError:
         return NotAnswered()
-    words = (given.text or "").strip()
+    words = (given.text or "").strip() if question.from_model else ""
     chosen = next((each.title for each in question.choices if each.title == given.choice), "")
     return Answered(choice=chosen, text=words) if chosen or words else NotAnswered()

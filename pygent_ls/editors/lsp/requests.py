@@ -22,6 +22,7 @@ from pygent_ls.editors.lsp.convert import session_out
 from pygent_ls.editors.lsp.turns import Turns
 from pygent_ls.editors.ports import Core
 from pygent_ls.errors import ModelError, SessionError
+from pygent_ls.sessions.steering import decide_retry
 from pygent_ls.sessions.store import NewSession
 
 P = TypeVar("P", bound=incoming.Params)
@@ -42,6 +43,8 @@ class Requests:
         self._handlers: dict[str, Callable[[Any], Any]] = {
             "pygent/turn/start": self.turns.start,
             "pygent/turn/cancel": self._cancel,
+            "pygent/turn/steer": self.turns.steer,
+            "pygent/turn/retry": self._retry,
             "pygent/turn/queue": self._queue,
             "pygent/turn/dequeue": self._dequeue,
             "pygent/session/new": self._new_session,
@@ -80,6 +83,10 @@ class Requests:
 
     def _cancel(self, params: incoming.TurnParams) -> outgoing.CancelledTurnOut:
         return {"cancelled": self._sessions.get(params.session_id).cancel(params.turn_id)}
+
+    def _retry(self, params: incoming.RetryParams) -> outgoing_lists.AcceptedOut:
+        running = self._sessions.get(params.session_id).running
+        return {"accepted": decide_retry(running, params.turn_id, params.action)}
 
     def _queue(self, params: incoming.SessionParams) -> outgoing_lists.QueueOut:
         waiting = self._sessions.get(params.session_id).waiting

@@ -7,12 +7,13 @@ from uuid import uuid4
 
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
-from pygent_ls.agent.attachments import EditorPart
-from pygent_ls.editors.lsp import incoming, outgoing
+from pygent_ls.agent.attachments import EditorPart, PromptPart
+from pygent_ls.editors.lsp import incoming, outgoing, outgoing_lists
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.convert import BadBlockError, prompt_parts, turn_result
 from pygent_ls.editors.lsp.progress import Token, TurnProgress
 from pygent_ls.sessions.session import Session
+from pygent_ls.sessions.steering import steer
 from pygent_ls.sessions.store import NewSession, Sessions
 from pygent_ls.sessions.turns import RunningTurn, TurnRequest
 
@@ -34,6 +35,11 @@ class Turns:
         session = self.session_for(params)
         turn = self.begin(session, request, events_token=params.partial_result_token, work_token=params.work_done_token)
         return await self._result(session, turn)
+
+    async def steer(self, params: incoming.SteerParams) -> outgoing_lists.AcceptedOut:
+        """`pygent/turn/steer`. Raises `JsonRpcException`."""
+        running = self._sessions.get(params.session_id).running
+        return {"accepted": await steer(running, params.turn_id, _parts_of(params.prompt, None))}
 
     def _learn(self, params: incoming.TurnStartParams) -> None:
         """What the request says of where the user is holds for what comes after it, too."""
@@ -105,12 +111,7 @@ class Turns:
 
 def request_of(params: incoming.TurnStartParams) -> TurnRequest:
     """What the session is asked for. Raises `JsonRpcInvalidParams`."""
-    try:
-        parts = prompt_parts(params.prompt, params.context)
-    except BadBlockError as error:
-        raise JsonRpcInvalidParams(f"prompt: {error}") from None
-    if not any(part.strip() if isinstance(part, str) else not isinstance(part, EditorPart) for part in parts):
-        raise JsonRpcInvalidParams("prompt: it says nothing")
+    parts = _parts_of(params.prompt, params.context)
     if params.output_schema is not None:
         raise JsonRpcInvalidParams("outputSchema: this version gives no structured results; leave it out")
     return TurnRequest(
@@ -121,3 +122,15 @@ def request_of(params: incoming.TurnStartParams) -> TurnRequest:
         max_tokens=params.max_tokens,
         max_budget_usd=params.max_budget_usd,
     )
+
+
+def _parts_of(
+    prompt: str | list[incoming.ContentBlock], context: incoming.EditorContext | None
+) -> tuple[PromptPart, ...]:
+    try:
+        parts = prompt_parts(prompt, context)
+    except BadBlockError as error:
+        raise JsonRpcInvalidParams(f"prompt: {error}") from None
+    if not any(part.strip() if isinstance(part, str) else not isinstance(part, EditorPart) for part in parts):
+        raise JsonRpcInvalidParams("prompt: it says nothing")
+    return parts

@@ -235,6 +235,8 @@ async def test_every_answer_is_what_the_schema_says(folder: Path) -> None:
         parameters: dict[str, dict[str, Any]] = {
             "pygent/checkpoint/diff": point,
             "pygent/checkpoint/restore": {**point, "files": True, "conversation": True},
+            "pygent/turn/steer": {**session, "turnId": "none", "prompt": "x"},
+            "pygent/turn/retry": {**session, "turnId": "none", "action": "now"},
             "pygent/turn/dequeue": {**session, "turnId": "none"},
             "pygent/permission/setMode": {**session, "mode": "plan"},
             "pygent/permission/forget": {"rule": "none"},

@@ -1,0 +1,41 @@
+"""What the user says to a turn while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pygent_ls.agent.attachments import PromptPart, render
+from pygent_ls.agent.loop import Turn
+from pygent_ls.agent.retrying import RetryAction
+from pygent_ls.agent.turn import Steering
+from pygent_ls.sessions.mentions import expanded
+from pygent_ls.sessions.turns import RunningTurn
+
+
+async def steer(running: RunningTurn | None, turn_id: str, parts: Sequence[PromptPart]) -> bool:
+    """Let this join the conversation of the running turn; False where it is another turn, or too late."""
+    turn = _turn(running, turn_id)
+    if turn is None or turn.closing:
+        return False
+    around = turn.around
+    content = await render(
+        await expanded(parts, around),
+        around.workspace,
+        around.reads,
+        around.secrets.masked,
+        around.permissions.reading(),
+    )
+    shown = await around.secrets.masked("".join(part for part in parts if isinstance(part, str)))
+    return turn.steer(Steering(shown=shown, content=content))
+
+
+def decide_retry(running: RunningTurn | None, turn_id: str, action: RetryAction) -> bool:
+    """Ask the failed model again now, or give it up; False where the running turn is another, or waits for no retry."""
+    turn = _turn(running, turn_id)
+    return turn is not None and turn.retries.decide(action)
+
+
+def _turn(running: RunningTurn | None, turn_id: str) -> Turn | None:
+    if running is None or running.turn_id != turn_id or not isinstance(running.turn, Turn):
+        return None
+    return running.turn
