@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 
 from pygent_ls.agent.answer import Answer
 from pygent_ls.agent.attempt import Attempt
-from pygent_ls.agent.editor_text import background
 from pygent_ls.agent.events import LlmError, Notice
 from pygent_ls.agent.messages import Message, ThinkingBlock
-from pygent_ls.agent.model import Model, ModelRequest
+from pygent_ls.agent.model import Model
 from pygent_ls.agent.pictures import has_picture, without_pictures
 from pygent_ls.agent.retrying import Failed, RetryController, Retrying, WaitingRetries
 from pygent_ls.agent.turn import TurnState
+from pygent_ls.agent.turn_context import TurnContext
 from pygent_ls.errors import ModelError, ModelErrorType
 
 NO_OTHER_MODEL_HELPS: frozenset[ModelErrorType] = frozenset({"invalid_request", "content_filter", "context_window"})
@@ -35,7 +35,10 @@ class ModelCalls:
 
     def __post_init__(self) -> None:
         self._fallbacks = list(self.state.spec.fallback_models)
+        self._context = TurnContext(state=self.state, readable=_readable)
         self._n_requests = 0
+        self._made_room = False
+        """Whether the conversation was compacted for this iteration because a request did not fit."""
         self._names_no_finish: set[str] = set()
         """The models of whose answers two in a row ended without a finish: they seem to know none."""
         self._names_blind: set[str] = set()
@@ -48,6 +51,7 @@ class ModelCalls:
         """
         self.state.iterations += 1
         self._n_requests = 0
+        self._made_room = False
         while True:
             came = await self._asked_until_settled(self.state.model)
             if isinstance(came, Answer):
@@ -93,13 +97,17 @@ class ModelCalls:
             except ModelError as error:
                 return Failed(error=error)
             await self._tell_of_pictures(model)
-            came = await attempt.run(self._request(model))
+            came = await attempt.run(await self._context.request(model))
             if isinstance(came, Answer):
                 came = self._checked(attempt, came)
             if isinstance(came, Failed):
-                return came
-            what_helps = self._given_room(came)
+                if not await self._fits_now(came, model):
+                    return came
+                await self._tell(came, retry_in_s=0.0)
+                continue
+            what_helps = await self._given_room(came, model)
             if what_helps is None:
+                self._context.answered(model, came.usage)
                 await attempt.report()
                 return came
             await self._tell(attempt.failed(ModelError(what_helps)), retry_in_s=0.0)
@@ -139,17 +147,28 @@ class ModelCalls:
             ModelError(f"The answer of {name} broke off {where}. Try again.", type="network", provider=name)
         )
 
-    def _given_room(self, answer: Answer) -> str | None:
+    async def _fits_now(self, failed: Failed, model: Model) -> bool:
+        """Whether a request that was too long for the model was made shorter; once an iteration."""
+        if failed.error.type != "context_window" or self._made_room:
+            return False
+        self._made_room = True
+        return await self._context.make_room(model, "overflow")
+
+    async def _given_room(self, answer: Answer, model: Model) -> str | None:
         """What was done for an answer that was cut off where it cannot be gone on with, for a person; None where it
         was not, or where nothing is left to do."""
         if answer.finish_reason != "length" or (answer.text.strip() and not answer.has_calls):
             return None
+        where = "in a tool call" if answer.has_calls else "before its first word"
+        if self._context.is_full(model, answer.usage) and await self._context.make_room(model, "auto"):
+            return (
+                f"The answer was cut off {where}, since the window is full. The model is asked again, with less in it."
+            )
         state = self.state
         before, most = state.max_output_tokens, state.model.facts.max_output_tokens
         if before > state.spec.max_output_tokens or (most is not None and most <= before):
             return None
         state.max_output_tokens = most or 2 * before
-        where = "in a tool call" if answer.has_calls else "before its first word"
         return (
             f"The answer was cut off {where}, at {before} tokens. The model is asked again, with room for "
             f"{state.max_output_tokens}."
@@ -186,30 +205,6 @@ class ModelCalls:
                 withdrawn=failed.withdrawn,
             )
         )
-
-    # What the model is sent
-
-    def _request(self, model: Model) -> ModelRequest:
-        state = self.state
-        spec, around = state.spec, state.around
-        return ModelRequest(
-            system=around.marks.explained(spec.system),
-            messages=tuple(around.marks.marked(_readable(each, model)) for each in self._conversation()),
-            tools=around.tools.list_definitions(),
-            max_output_tokens=state.max_output_tokens,
-            temperature=spec.temperature,
-            max_thinking_tokens=spec.max_thinking_tokens,
-        )
-
-    def _conversation(self) -> list[Message]:
-        """The history, and at its end where the user is now: nothing before it is ever another, so that a provider's
-        cache of the beginning holds."""
-        history, around = self.state.history, self.state.around
-        now = background(around.editor, around.workspace.shown)
-        if now is None:
-            return history
-        last = history[-1]
-        return [*history[:-1], replace(last, content=(*last.blocks, now))]
 
 
 def _readable(message: Message, model: Model) -> Message:

@@ -1,10 +1,13 @@
-"""Which text of each file the model has read last."""
+"""Which text of each file the model has read last, and whether it still sees it."""
 
 from __future__ import annotations
 
+from collections.abc import Container
 from pathlib import Path
 
 from pygent_ls.agent.workspace import Document
+
+FADED = "faded:"
 
 
 class ReadLog:
@@ -12,13 +15,16 @@ class ReadLog:
 
     def __init__(self) -> None:
         self._digests: dict[Path, str] = {}
+        """Those that faded begin with `FADED`."""
+        self._new: set[Path] = set()
 
     def record(self, document: Document) -> None:
         """The model has been shown this document, or has written it."""
         self._digests[document.path] = document.digest
+        self._new.add(document.path)
 
     def known(self, path: Path) -> str | None:
-        """The digest of what the model knows of the file; None where it never read it."""
+        """What the model knows of the file, to be given back to `take_back`; None where it never read it."""
         return self._digests.get(path)
 
     def take_back(self, path: Path, known: str | None) -> None:
@@ -40,11 +46,22 @@ class ReadLog:
         """What the model was shown is no longer part of the conversation."""
         self._digests.clear()
 
+    def fade(self, seen: Container[Path]) -> None:
+        """The conversation that the model is sent has lost what showed it its files, but for those in `seen` and those
+        recorded since `settle`. They count as not read; where they changed since, they are stale all the same."""
+        for path, known in self._digests.items():
+            if path not in seen and path not in self._new:
+                self._digests[path] = FADED + known.removeprefix(FADED)
+
+    def settle(self) -> None:
+        """The model is sent what was recorded up to here."""
+        self._new.clear()
+
     def knows(self, path: Path) -> bool:
-        """Whether the model has read the file at all."""
-        return path in self._digests
+        """Whether the model has read the file, and still sees what it read."""
+        return not self._digests.get(path, FADED).startswith(FADED)
 
     def is_stale(self, document: Document) -> bool:
         """Whether the document is another one than the model read; False where it never read it."""
         known = self._digests.get(document.path)
-        return known is not None and known != document.digest
+        return known is not None and known.removeprefix(FADED) != document.digest

@@ -9,6 +9,7 @@ from pygent_ls.agent.approver import Approver
 from pygent_ls.agent.asker import NobodyToAsk, Questioner
 from pygent_ls.agent.cache import ToolCache
 from pygent_ls.agent.checkpointer import Checkpointer, NoCheckpoints
+from pygent_ls.agent.context_memory import ContextMemory
 from pygent_ls.agent.editor_state import EditorState, NoEditor
 from pygent_ls.agent.hooks import Hooks, NoHooks
 from pygent_ls.agent.instructions import Instructions, NoInstructions
@@ -53,5 +54,7 @@ class Surroundings:
     marks: Marks = field(default_factory=Marks)
     """What stands around text from outside in the session's requests."""
     secrets: Secrets = field(default_factory=Secrets)
+    context: ContextMemory = field(default_factory=ContextMemory)
+    """What its model was sent, and what of it was compacted. A subagent, whose history is another, has its own."""
     instructions: Instructions = field(default_factory=NoInstructions)
     hooks: Hooks = field(default_factory=NoHooks)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from pygent_ls.agent.compaction import CompactionRules
+from pygent_ls.agent.context import ContextRules
 from pygent_ls.agent.events import AgentEvent, EventSink, Stamped, StopReason
 from pygent_ls.agent.hooking import TurnHooks
 from pygent_ls.agent.hooks import HookSource
@@ -45,6 +47,11 @@ class TurnSpec:
     """Asked in their order once a model has failed for good; the turn stays with the one that answers."""
     make_model: Callable[[str], Model] = no_other_model
     """Makes those. Raises `ModelError` for one that cannot be had."""
+    context: ContextRules = field(default_factory=ContextRules)
+    """What of the history the model is sent."""
+    compaction: CompactionRules = field(default_factory=CompactionRules)
+    summarizer: Model | None = None
+    """The model that sums up; None: the one that is asked."""
     notices: tuple[str, ...] = ()
     """What the user is told when the turn begins."""
     session_source: HookSource | None = None

@@ -67,7 +67,7 @@ async def test_a_turn_streams_text_and_ends() -> None:
     assert result == TurnResult(
         stop_reason="end_turn",
         text="Hello there",
-        usage=Usage(input_tokens=100, output_tokens=20, context_tokens=120),
+        usage=Usage(input_tokens=100, output_tokens=20, context_tokens=120, context_limit=100_000),
         iterations=1,
         files_changed=(),
     )

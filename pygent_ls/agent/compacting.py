@@ -1,0 +1,252 @@
+"""Makes a session's context shorter: what to leave out is decided in `compaction.py`, a model sums it up here."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from pygent_ls.agent.compaction import (
+    MAX_TOUCHED,
+    SUMMARY_SYSTEM,
+    TAIL,
+    TARGET,
+    TASK,
+    WORDS,
+    CompactionRules,
+    Parts,
+    Standing,
+    Touched,
+    covering,
+    last_plan,
+    left_out,
+    middle_cut,
+    parts_of,
+    shortened_results,
+    summed_up,
+    transcript,
+    with_results_dropped,
+)
+from pygent_ls.agent.context import CHARS_PER_TOKEN, ContextRules, Cut, chars_of, size_of
+from pygent_ls.agent.context_memory import ContextMemory
+from pygent_ls.agent.events import AgentEvent, Compacted, Notice
+from pygent_ls.agent.messages import Message, TextBlock, Usage, user_message
+from pygent_ls.agent.model import Model, ModelRequest
+from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.agent.tool import path_arguments
+from pygent_ls.errors import ModelError
+
+Trigger = Literal["auto", "overflow", "manual"]
+"""The window is nearly full · a model refused a request as too long · the user asked for it."""
+
+LEAST_GAIN = 0.1
+"""Of the window; for less, a conversation is not compacted before it must be: each time costs a call, and the
+provider's cache."""
+
+LEAST_WINDOW = 4_000
+"""Tokens: what a refused request says at least of a model's window. Our tools alone are more."""
+
+SUMMARY_TOKENS = 4_000
+"""The longest summary: what three pages hold."""
+
+SUMMARY_TRIES = 3
+"""Requests for one summary, each with half of the text, where they are refused as too long."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """How much there is for a conversation, in characters."""
+
+    window: int
+    """That a whole request may have."""
+    around: int
+    """Of the system prompt and the tools."""
+
+    @property
+    def target(self) -> int:
+        """That the messages should have afterwards."""
+        return max(int(self.window * TARGET) - self.around, 0)
+
+
+@dataclass(kw_only=True)
+class Compacting:
+    """Compacts the context of one session, for one turn of it or at the user's wish."""
+
+    around: Surroundings
+    rules: CompactionRules
+    context: ContextRules
+    turn_id: str
+    """The turn that runs, or the last one."""
+    model: Model
+    """That the requests are for."""
+    summarizer: Model
+    temperature: float
+    tell: Callable[[AgentEvent], Awaitable[None]]
+    spend: Callable[[Usage], None]
+    """Told what a summary has cost."""
+
+    @property
+    def memory(self) -> ContextMemory:
+        """The session's."""
+        return self.around.context
+
+    async def run(
+        self, history: Sequence[Message], n_chars_around: int, trigger: Trigger, instruction: str = ""
+    ) -> Compacted | None:
+        """Compact the context, and tell of it; None where there was nothing to be gained.
+
+        A summary that fails is a notice, and its messages are left out without one; but for `manual`, where nothing
+        has happened then: raises `ModelError`. When cancelled, nothing has happened either.
+        """
+        memory = self.memory
+        memory.follow(history, counts_words=self.context.max_words > 0)
+        if not history or (trigger != "manual" and self.rules.strategy == "off"):
+            return None
+        occasion = (memory.messages[-1], trigger)
+        if memory.tried == occasion:  # it would come to the same again
+            return None
+        cut = memory.cut(self.context, self.turn_id)
+        before = memory.tokens(cut, n_chars_around)
+        room = self._room(before, cut, n_chars_around, trigger)
+        parts = self._parts(cut, room, trigger)
+        done = None
+        if self._is_worth_it(parts, before, room, trigger):
+            standing = await self._standing(parts, room, trigger, instruction)
+            done = await self._replaced(history, parts, standing, room, before)
+        memory.tried = occasion
+        return done
+
+    def _room(self, before: int, cut: Cut, n_chars_around: int, trigger: Trigger) -> Room:
+        memory = self.memory
+        if trigger == "overflow":
+            sent = max(before, memory.scaled(size_of(memory.rows, cut) + n_chars_around))
+            memory.refused(self.model, max(int(sent * 0.9), LEAST_WINDOW))
+        window = memory.chars_for(memory.limit(self.context, self.model))
+        return Room(window=window, around=n_chars_around)
+
+    def _parts(self, cut: Cut, room: Room, trigger: Trigger) -> Parts:
+        memory = self.memory
+        tail = int(room.window * TAIL)
+        if trigger == "manual":
+            tail = min(tail, size_of(memory.rows, cut) // 5)
+        first = memory.messages[cut.start if cut.head is None else cut.head]
+        task = min(chars_of(first), int(room.window * TASK))
+        others = task + int(room.window * WORDS) + min(CHARS_PER_TOKEN * SUMMARY_TOKENS, room.window // 10)
+        tail = max(min(tail, room.target - others), 0)
+        return parts_of(memory.rows, memory.messages, cut, memory.compaction, tail)
+
+    def _is_worth_it(self, parts: Parts, before: int, room: Room, trigger: Trigger) -> bool:
+        match trigger:
+            case "overflow":
+                return True
+            case "manual":
+                return bool(parts.middle)
+            case "auto":
+                is_full = before >= self.memory.limit(self.context, self.model)
+                return is_full or parts.n_middle_chars >= LEAST_GAIN * room.window
+
+    async def _replaced(
+        self, history: Sequence[Message], parts: Parts, standing: Standing, room: Room, before: int
+    ) -> Compacted | None:
+        memory = self.memory
+        tail = memory.messages[parts.tail_place :]
+        n_stands, n_tail = (sum(map(chars_of, each)) for each in (standing.messages, tail))
+        if n_stands + n_tail + room.around > self.rules.at * room.window:
+            shorter = shortened_results(tail, max(room.target - n_stands, 0))
+            if shorter != tuple(tail):
+                standing = replace(standing, messages=(*standing.messages, *shorter))
+                parts = replace(parts, tail_place=len(memory.messages))
+        made = covering(memory, history, parts, standing)
+        if sum(map(chars_of, made.applied(history))) >= sum(map(chars_of, memory.messages)):
+            return None
+        memory.add(made, history)
+        after = memory.tokens(memory.cut(self.context, self.turn_id), room.around)
+        done = Compacted(tokens_before=before, tokens_after=after, messages_summarised=len(parts.middle))
+        await self.tell(done)
+        return done
+
+    # What stands for the rest
+
+    async def _standing(self, parts: Parts, room: Room, trigger: Trigger, instruction: str) -> Standing:
+        strategy = "summarize" if trigger == "manual" else self.rules.strategy
+        if not parts.middle:  # the first message alone may be what is too long
+            return summed_up(parts, parts.summary, room.window)
+        if strategy == "trim":
+            return left_out(parts, room.window)
+        if strategy == "drop_tool_results":
+            return await self._cheaply(parts, room)
+        try:
+            summary = await self._summary(parts, instruction)
+        except ModelError as error:
+            if trigger == "manual":
+                raise
+            return await self._cheaply(parts, room, f"The conversation could not be summed up: {error.message} ")
+        return summed_up(parts, summary, room.window)
+
+    async def _cheaply(self, parts: Parts, room: Room, problem: str = "") -> Standing:
+        """Without the results of tools where that suffices, else without the messages; tells what was lost."""
+        messages = self.memory.messages
+        dropped = with_results_dropped(parts, messages[parts.place : parts.tail_place])
+        n_left = sum(map(chars_of, (*dropped.messages, *messages[parts.tail_place :])))
+        if n_left <= room.target:
+            if problem:
+                await self._warn(f"{problem}What tools returned earlier was left out instead, to make room.")
+            return dropped
+        await self._warn(
+            f"{problem or 'Leaving out what tools returned did not make enough room. '}{len(parts.middle)} earlier "
+            "messages were left out: the model no longer knows what they said, but for your own words. They stay in "
+            "the session."
+        )
+        return left_out(parts, room.window)
+
+    async def _warn(self, content: str) -> None:
+        await self.tell(Notice(content=content, level="warning"))
+
+    # The summary
+
+    async def _summary(self, parts: Parts, instruction: str) -> str:
+        """A model's summary, and what needs none to be known. Raises `ModelError`."""
+        model = self.summarizer
+        await self.tell(Notice(content="The conversation is being summed up to make room."))
+        await model.prepare()
+        limit = self.memory.limit(self.context, model)
+        n_answer = min(SUMMARY_TOKENS, max(limit // 8, 256))
+        budget = self.memory.chars_for(max(limit * 3 // 4 - n_answer, 500)) - len(SUMMARY_SYSTEM)
+        said = ""
+        for n_tried in range(SUMMARY_TRIES):
+            request = self._request(transcript(parts, max(budget >> n_tried, 500)), instruction, n_answer)
+            try:
+                completion = await model.complete(request)
+            except ModelError as error:
+                if error.type == "context_window" and n_tried < SUMMARY_TRIES - 1:
+                    continue
+                raise
+            self.spend(completion.usage)
+            said = middle_cut(completion.text.strip(), CHARS_PER_TOKEN * n_answer)
+            break
+        if not said:
+            raise ModelError(f"{model.name} said nothing.", type="server", provider=model.name)
+        return "\n\n".join(filter(None, (said, self._touched(parts.middle).text, last_plan(parts.middle))))
+
+    def _request(self, text: str, instruction: str, n_answer: int) -> ModelRequest:
+        marks = self.around.marks
+        wish = f"\nThe user asks for this in particular: {instruction}" if instruction else ""
+        asked = TextBlock(text=f"Write the summary of the conversation above.{wish}")
+        message = user_message((TextBlock(text=text, from_outside=True), asked), turn_id=self.turn_id)
+        return ModelRequest(
+            system=marks.explained(SUMMARY_SYSTEM),
+            messages=(marks.marked(message),),
+            tools=(),
+            max_output_tokens=n_answer,
+            temperature=self.temperature,
+        )
+
+    def _touched(self, messages: Sequence[Message]) -> Touched:
+        read: dict[str, None] = {}
+        changed: dict[str, None] = {}
+        for call in (call for message in messages for call in message.tool_calls):
+            tool = self.around.tools.get(call.name)
+            if tool is not None and tool.kind in ("read", "edit", "delete", "move"):
+                (read if tool.kind == "read" else changed).update(dict.fromkeys(path_arguments(call.input)))
+        only_read = [name for name in read if name not in changed]
+        return Touched(read=only_read[-MAX_TOUCHED:], changed=list(changed)[-MAX_TOUCHED:])

@@ -1,0 +1,41 @@
+"""What the model no longer knows of files once its context has lost what showed them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from pygent_ls.agent.compaction import NO_ROOM
+from pygent_ls.agent.context import Cut
+from pygent_ls.agent.context_memory import ContextMemory
+from pygent_ls.agent.messages import Message, ToolResultBlock
+from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.agent.tool import path_arguments
+from pygent_ls.errors import ToolError
+
+
+def forget_left_out(around: Surroundings, memory: ContextMemory, cut: Cut) -> None:
+    """The model is about to be sent this context. Where it begins elsewhere than the last one, files count as read only
+    where a call that is still in it read them, or since the last request."""
+    seen = (memory.compaction, cut)
+    if seen != memory.seen:
+        around.reads.fade(set(_read_in(cut.of(memory.messages), around)))
+        memory.seen = seen
+    around.reads.settle()
+
+
+def _read_in(messages: Sequence[Message], around: Surroundings) -> Iterator[Path]:
+    shown = {
+        block.tool_use_id
+        for message in messages
+        for block in message.blocks
+        if isinstance(block, ToolResultBlock) and NO_ROOM not in block.content
+    }
+    for call in (call for message in messages for call in message.tool_calls if call.id in shown):
+        tool = around.tools.get(call.name)
+        if tool is None or tool.kind != "read":
+            continue
+        for name in path_arguments(call.input):
+            with suppress(ToolError):
+                yield around.workspace.resolve(name)

@@ -1,0 +1,145 @@
+"""What a turn sends its model: the context, within its limits, compacted where it must be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from pygent_ls.agent.compacting import Compacting, Trigger
+from pygent_ls.agent.context import Cut
+from pygent_ls.agent.context_memory import ContextMemory
+from pygent_ls.agent.editor_text import background
+from pygent_ls.agent.messages import Message, TextBlock, Usage
+from pygent_ls.agent.model import Model, ModelRequest
+from pygent_ls.agent.reading_again import forget_left_out
+from pygent_ls.agent.tool import ToolRegistry
+from pygent_ls.agent.turn import TurnState
+
+LEAST_ANSWER = 1_024
+"""Tokens that an answer is left, however full the window is."""
+
+
+@dataclass(kw_only=True)
+class TurnContext:
+    """Builds the requests of one turn from its history."""
+
+    state: TurnState
+    readable: Callable[[Message, Model], Message]
+    """A message as a model may be sent it; the same object where it is."""
+
+    def __post_init__(self) -> None:
+        self._sent = (Cut(), 0)
+        """Of the last request: what it held of the conversation, and the characters around it."""
+        self._tools: tuple[ToolRegistry | None, int, int] = (None, 0, 0)
+
+    @property
+    def memory(self) -> ContextMemory:
+        """The session's."""
+        return self.state.around.context
+
+    async def request(self, model: Model) -> ModelRequest:
+        """The next request. Before it, the conversation is compacted where the window is nearly full."""
+        now = background(self.state.around.editor, self.state.around.workspace.shown)
+        n_around = self._n_around(now)
+        self._follow()
+        if self._is_near_limit(model, n_around):
+            await self._compact(model, "auto", n_around)
+        return self._built(model, now, n_around)
+
+    async def make_room(self, model: Model, trigger: Trigger) -> bool:
+        """Compact after the last request: it was refused as too long, or there was no room for its answer. False where
+        the next one would be as long."""
+        return await self._compact(model, trigger, self._sent[1])
+
+    def is_full(self, model: Model, usage: Usage) -> bool:
+        """Whether the last request, which was answered at this cost, and its answer nearly fill the window."""
+        spec = self.state.spec
+        tokens = usage.context_tokens or usage.total_tokens
+        return tokens >= spec.compaction.at * self.memory.limit(spec.context, model)
+
+    def answered(self, model: Model, usage: Usage) -> None:
+        """The last request was answered: say in the turn's usage how full the window is. `usage` is that call's own,
+        and counted already."""
+        tokens = self.memory.counted(usage, *self._sent)
+        limit = self.memory.limit(self.state.spec.context, model)
+        self.state.usage = replace(self.state.usage, context_tokens=tokens, context_limit=limit)
+
+    def _follow(self) -> None:
+        self.memory.follow(self.state.history, counts_words=self.state.spec.context.max_words > 0)
+
+    def _cut(self, max_chars: int = 0) -> Cut:
+        return self.memory.cut(self.state.spec.context, self.state.spec.turn_id, max_chars)
+
+    def _is_near_limit(self, model: Model, n_around: int) -> bool:
+        spec = self.state.spec
+        if spec.compaction.strategy == "off":
+            return False
+        return self.memory.tokens(self._cut(), n_around) >= spec.compaction.at * self.memory.limit(spec.context, model)
+
+    async def _compact(self, model: Model, trigger: Trigger, n_around: int) -> bool:
+        state = self.state
+
+        def spend(usage: Usage) -> None:
+            before = state.usage
+            state.usage = replace(
+                before.plus(usage), context_tokens=before.context_tokens, context_limit=before.context_limit
+            )
+
+        compacting = Compacting(
+            around=state.around,
+            rules=state.spec.compaction,
+            context=state.spec.context,
+            turn_id=state.spec.turn_id,
+            model=model,
+            summarizer=state.spec.summarizer or model,
+            temperature=state.spec.temperature,
+            tell=state.emit,
+            spend=spend,
+        )
+        return await compacting.run(state.history, n_around, trigger) is not None
+
+    # The request
+
+    def _built(self, model: Model, now: TextBlock | None, n_around: int) -> ModelRequest:
+        state, memory = self.state, self.memory
+        spec, around = state.spec, state.around
+        limit = memory.limit(spec.context, model)
+        cut = self._cut()
+        if memory.tokens(cut, n_around) > limit:  # the backstop
+            cut = self._cut(max(memory.chars_for(limit) - n_around, 1))
+        forget_left_out(around, memory, cut)
+        self._sent = (cut, n_around)
+
+        def sent(message: Message) -> Message:
+            return around.marks.marked(self.readable(message, model))
+
+        messages = memory.marked(cut, sent, model.name)
+        if now is not None:
+            marked = replace(now, text=around.marks.around(now.text))
+            messages[-1] = replace(messages[-1], content=(*messages[-1].blocks, marked))
+        return ModelRequest(
+            system=around.marks.explained(spec.system),
+            messages=messages,
+            tools=around.tools.list_definitions(),
+            max_output_tokens=self._answer_room(model, cut, n_around),
+            temperature=spec.temperature,
+            max_thinking_tokens=spec.max_thinking_tokens,
+        )
+
+    def _answer_room(self, model: Model, cut: Cut, n_around: int) -> int:
+        """The most that an answer may have: providers refuse what does not fit into the window together with it."""
+        wanted, window = self.state.max_output_tokens, model.facts.context_limit
+        if window is None:
+            return wanted
+        return min(wanted, max(window - self.memory.tokens(cut, n_around), LEAST_ANSWER))
+
+    def _n_around(self, now: TextBlock | None) -> int:
+        """Characters of what is sent beside the conversation."""
+        tools = self.state.around.tools
+        known, n_tools, n_chars = self._tools
+        if known is not tools or n_tools != len(tools.list_all()):
+            definitions = tools.list_definitions()
+            n_chars = sum(len(each.name + each.description + json.dumps(dict(each.schema))) for each in definitions)
+            self._tools = (tools, len(definitions), n_chars)
+        return len(self.state.spec.system) + n_chars + (len(now.text) if now else 0)
