@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -81,3 +82,5 @@ class Connection:
         )
         self.requests = Requests(client, self.core)
         self.commands = Commands(client, self.core, self.requests.turns, buffers)
+        gc.freeze()  # what was imported stays: no collection needs to look at it again
+        gc.enable()

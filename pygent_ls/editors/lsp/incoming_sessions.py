@@ -1,0 +1,72 @@
+"""What comes in about sessions, and about prompts that are being written."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from pygent_ls.agent.permissions import Mode
+from pygent_ls.editors.lsp.incoming import Count, Params
+
+MAX_LIMIT = 1000
+"""Sessions, or turns, in one answer."""
+
+Limit = Annotated[Count, Field(ge=1, le=MAX_LIMIT)]
+
+Name = Annotated[str, Field(min_length=1, max_length=1000)]
+
+
+class SessionListParams(Params):
+    """`pygent/session/list`: the last one used first; `query` is looked for in names and conversations."""
+
+    query: str | None = None
+    cwd: str | None = None
+    cursor: str | None = None
+    limit: Limit = 100
+
+
+class SessionSearchParams(Params):
+    """`pygent/session/search`: turns that hold each word, the best first."""
+
+    query: Annotated[str, Field(min_length=1)]
+    limit: Limit = 50
+
+
+class SessionRenameParams(Params):
+    """`pygent/session/rename`."""
+
+    session_id: str
+    name: Name
+
+
+class SessionForkParams(Params):
+    """`pygent/session/fork`: to the end of that turn, or whole but for a turn that runs."""
+
+    session_id: str
+    at_turn_id: str | None = None
+
+
+class SessionExportParams(Params):
+    """`pygent/session/export`: `json` is what `/load` takes."""
+
+    session_id: str
+    format: Literal["markdown", "json", "xml", "plain"]
+
+
+class SessionConfigureParams(Params):
+    """`pygent/session/configure`: what is missing stays as it is. A mode counts from the next permission check, the
+    rest from the next turn."""
+
+    session_id: str
+    agent: str | None = None
+    model: Annotated[str, Field(min_length=1)] | None = None
+    mode: Mode | None = None
+
+
+class CompleteParams(Params):
+    """`pygent/complete`: `offset` is where the user is in `text`, counted as the columns of positions are."""
+
+    text: Annotated[str, Field(max_length=100_000)]
+    offset: Count
+    session_id: str | None = None

@@ -1,0 +1,84 @@
+"""What goes out about sessions, and about prompts that are being written, part of `outgoing`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from pygent_ls.editors.lsp.outgoing import SessionOut
+from pygent_ls.sessions.completing import ItemKind
+
+
+class MessageOut(TypedDict):
+    """A message of a conversation. A block has a `type`: `text` (`text`; `fromOutside` where it is no word of the
+    user's or the model's), `thinking` (`thinking`), `image` (`mimeType`, `data`), `tool_use` (`id`, `name`, `input`),
+    `tool_result` (`toolUseId`, `content`, `isError`)."""
+
+    role: Literal["user", "assistant"]
+    content: list[dict[str, Any]]
+    turnId: str
+    timestamp: str
+
+
+class LoadedSessionOut(SessionOut):
+    """The result of `pygent/session/load`."""
+
+    messages: list[MessageOut]
+
+
+class SessionsOut(TypedDict):
+    """The result of `pygent/session/list`; `nextCursor` asks for those that follow."""
+
+    sessions: list[SessionOut]
+    nextCursor: NotRequired[str]
+
+
+class MatchOut(TypedDict):
+    """A turn that holds what was looked for; a higher score is better."""
+
+    sessionId: str
+    name: str
+    turnId: str
+    snippet: str
+    score: float
+
+
+class MatchesOut(TypedDict):
+    """The result of `pygent/session/search`."""
+
+    matches: list[MatchOut]
+
+
+class ExportOut(TypedDict):
+    """The result of `pygent/session/export`."""
+
+    content: str
+
+
+class DeletedOut(TypedDict):
+    """The result of `pygent/session/delete`."""
+
+    deleted: bool
+
+
+class ClosedOut(TypedDict):
+    """The result of `pygent/session/close`."""
+
+    closed: bool
+
+
+class ItemOut(TypedDict):
+    """One way to go on; `insertText` takes the place of the text from `start` to `offset`."""
+
+    label: str
+    insertText: str
+    detail: NotRequired[str]
+    kind: ItemKind
+
+
+class CompletionOut(TypedDict):
+    """The result of `pygent/complete`, the best first; `start` counts as `offset` does."""
+
+    items: list[ItemOut]
+    start: int

@@ -1,0 +1,105 @@
+"""The handlers of sessions, and of prompts that are being written: decode, call, encode."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+from pygent_ls.editors.lsp import incoming, incoming_sessions, outgoing, outgoing_sessions
+from pygent_ls.editors.lsp.convert import session_out
+from pygent_ls.editors.lsp.features import Encoding
+from pygent_ls.extensions.session_files import message_out
+from pygent_ls.sessions.completing import Completions, Item
+from pygent_ls.sessions.exporting import exported
+from pygent_ls.sessions.store import SessionFilter, Sessions
+
+CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2)}
+"""What an offset counts: a codec, and the bytes of its units."""
+
+
+class SessionRequests:
+    """Lists sessions, shows them, changes what they are. Errors are `SessionError` and `ModelError`."""
+
+    def __init__(self, encoding: Encoding, sessions: Sessions) -> None:
+        self._encoding: Encoding = encoding
+        self._sessions = sessions
+        self._completions = Completions()
+
+    def list_some(self, params: incoming_sessions.SessionListParams) -> outgoing_sessions.SessionsOut:
+        """`pygent/session/list`."""
+        folder = None if params.cwd is None else Path(params.cwd)
+        page = self._sessions.page(
+            SessionFilter(query=params.query, folder=folder, cursor=params.cursor, limit=params.limit)
+        )
+        out: outgoing_sessions.SessionsOut = {"sessions": [session_out(each) for each in page.sessions]}
+        if page.cursor is not None:
+            out["nextCursor"] = page.cursor
+        return out
+
+    def search(self, params: incoming_sessions.SessionSearchParams) -> outgoing_sessions.MatchesOut:
+        """`pygent/session/search`."""
+        return {
+            "matches": [
+                {
+                    "sessionId": session.id,
+                    "name": session.name,
+                    "turnId": found.turn_id,
+                    "snippet": found.snippet,
+                    "score": found.score,
+                }
+                for session, found in self._sessions.search(params.query, params.limit)
+            ]
+        }
+
+    def load(self, params: incoming.SessionParams) -> outgoing_sessions.LoadedSessionOut:
+        """`pygent/session/load`."""
+        session = self._sessions.get(params.session_id)
+        messages = [cast("outgoing_sessions.MessageOut", message_out(each)) for each in session.messages]
+        return {**session_out(session), "messages": messages}
+
+    def rename(self, params: incoming_sessions.SessionRenameParams) -> outgoing.SessionOut:
+        """`pygent/session/rename`."""
+        session = self._sessions.get(params.session_id)
+        session.rename(params.name)
+        return session_out(session)
+
+    async def delete(self, params: incoming.SessionParams) -> outgoing_sessions.DeletedOut:
+        """`pygent/session/delete`."""
+        await self._sessions.delete(params.session_id)
+        return {"deleted": True}
+
+    def fork(self, params: incoming_sessions.SessionForkParams) -> outgoing.SessionOut:
+        """`pygent/session/fork`."""
+        return session_out(self._sessions.fork(params.session_id, params.at_turn_id))
+
+    def export(self, params: incoming_sessions.SessionExportParams) -> outgoing_sessions.ExportOut:
+        """`pygent/session/export`."""
+        return {"content": exported(self._sessions.get(params.session_id), params.format)}
+
+    def configure(self, params: incoming_sessions.SessionConfigureParams) -> outgoing.SessionOut:
+        """`pygent/session/configure`."""
+        session = self._sessions.get(params.session_id)
+        session.configure(agent=params.agent, model=params.model, mode=params.mode)
+        return session_out(session)
+
+    async def close(self, params: incoming.SessionParams) -> outgoing_sessions.ClosedOut:
+        """`pygent/session/close`."""
+        await self._sessions.close_one(params.session_id)
+        return {"closed": True}
+
+    async def complete(self, params: incoming_sessions.CompleteParams) -> outgoing_sessions.CompletionOut:
+        """`pygent/complete`."""
+        sessions = self._sessions
+        session = sessions.draft() if params.session_id is None else sessions.get(params.session_id)
+        codec, n_bytes = CODECS[self._encoding]
+        text = params.text.encode(codec)[: params.offset * n_bytes].decode(codec, "ignore")
+        found = await self._completions.complete(text, sessions.commands, session)
+        start = len(text[: found.start].encode(codec)) // n_bytes
+        return {"items": [_item(each) for each in found.items], "start": start}
+
+
+def _item(item: Item) -> outgoing_sessions.ItemOut:
+    out: outgoing_sessions.ItemOut = {"label": item.label, "insertText": item.insert_text, "kind": item.kind}
+    if item.detail:
+        out["detail"] = item.detail
+    return out
