@@ -105,12 +105,13 @@ class Completions:
         if not found["quote"]:
             items = [
                 Item(label=f"@{each.word}", insert_text=f"@{each.word}", kind="word", detail=each.detail)
-                for each in best(word, WORDS, key=lambda each: each.word)
+                for each in WORDS
+                if word.lower() in each.word  # apart, their letters are in the way of the files that are meant
             ]
-            agents = [(f"agent-{each.name}", each) for each in commands.facts.agents()]
             items += [
-                Item(label=f"@{name}", insert_text=f"@{name}", kind="agent", detail=agent.description)
-                for name, agent in best(word, agents, key=lambda each: each[0])
+                Item(label=f"@{name}", insert_text=f"@{name}", kind="agent", detail=each.description)
+                for each in commands.facts.agents()
+                if word.lower() in (name := f"agent-{each.name}").lower()
             ]
         names = await self._files(word, around)
         items += [Item(label=f"@{name}", insert_text=f"@{_quoted(name)}", kind="file") for name in names]

@@ -15,6 +15,15 @@ METHODS = (
     "pygent/turn/queue",
     "pygent/turn/dequeue",
     "pygent/session/new",
+    "pygent/session/list",
+    "pygent/session/search",
+    "pygent/session/load",
+    "pygent/session/rename",
+    "pygent/session/delete",
+    "pygent/session/fork",
+    "pygent/session/export",
+    "pygent/session/configure",
+    "pygent/session/close",
     "pygent/permission/setMode",
     "pygent/permission/rules",
     "pygent/permission/forget",
@@ -23,6 +32,7 @@ METHODS = (
     "pygent/checkpoint/restore",
     "pygent/tools/list",
     "pygent/commands/list",
+    "pygent/complete",
     "pygent/status",
 )
 

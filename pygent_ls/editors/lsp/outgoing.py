@@ -330,4 +330,4 @@ class SessionChangedOut(TypedDict):
     """The notification `pygent/session/changed`."""
 
     sessionId: str
-    what: Literal["created", "turn_started", "turn_finished", "restored"]
+    what: Literal["created", "turn_started", "turn_finished", "restored", "renamed", "configured", "deleted"]

@@ -9,7 +9,15 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from pygent_ls.editors.lsp import incoming, outgoing, outgoing_checkpoints, outgoing_commands, outgoing_lists
+from pygent_ls.editors.lsp import (
+    incoming,
+    incoming_sessions,
+    outgoing,
+    outgoing_checkpoints,
+    outgoing_commands,
+    outgoing_lists,
+    outgoing_sessions,
+)
 from pygent_ls.editors.lsp.incoming_prompts import PermissionResult, QuestionResult
 from pygent_ls.editors.lsp.incoming_reviews import ReviewResult
 from pygent_ls.editors.lsp.names import PROTOCOL_VERSION
@@ -29,6 +37,15 @@ REQUESTS: dict[str, tuple[type[incoming.Params], Any]] = {
     "pygent/turn/queue": (incoming.SessionParams, outgoing_lists.QueueOut),
     "pygent/turn/dequeue": (incoming.DequeueParams, outgoing_lists.RemovedOut),
     "pygent/session/new": (incoming.SessionNewParams, outgoing.SessionOut),
+    "pygent/session/list": (incoming_sessions.SessionListParams, outgoing_sessions.SessionsOut),
+    "pygent/session/search": (incoming_sessions.SessionSearchParams, outgoing_sessions.MatchesOut),
+    "pygent/session/load": (incoming.SessionParams, outgoing_sessions.LoadedSessionOut),
+    "pygent/session/rename": (incoming_sessions.SessionRenameParams, outgoing.SessionOut),
+    "pygent/session/delete": (incoming.SessionParams, outgoing_sessions.DeletedOut),
+    "pygent/session/fork": (incoming_sessions.SessionForkParams, outgoing.SessionOut),
+    "pygent/session/export": (incoming_sessions.SessionExportParams, outgoing_sessions.ExportOut),
+    "pygent/session/configure": (incoming_sessions.SessionConfigureParams, outgoing.SessionOut),
+    "pygent/session/close": (incoming.SessionParams, outgoing_sessions.ClosedOut),
     "pygent/permission/setMode": (incoming.SetModeParams, outgoing_lists.ModeOut),
     "pygent/permission/rules": (incoming.RulesParams, outgoing_lists.RulesOut),
     "pygent/permission/forget": (incoming.ForgetParams, outgoing_lists.ForgottenOut),
@@ -37,6 +54,7 @@ REQUESTS: dict[str, tuple[type[incoming.Params], Any]] = {
     "pygent/checkpoint/restore": (incoming.CheckpointRestoreParams, outgoing_checkpoints.RestoredOut),
     "pygent/tools/list": (incoming.NoParams, outgoing_lists.ToolsOut),
     "pygent/commands/list": (incoming.NoParams, outgoing_commands.CommandsOut),
+    "pygent/complete": (incoming_sessions.CompleteParams, outgoing_sessions.CompletionOut),
     "pygent/status": (incoming.NoParams, outgoing_lists.StatusOut),
 }
 """Each request with its parameters and its result."""

@@ -19,6 +19,7 @@ from pygent_ls.editors.lsp import incoming, outgoing, outgoing_commands, outgoin
 from pygent_ls.editors.lsp.checkpoints import CheckpointRequests
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.convert import session_out
+from pygent_ls.editors.lsp.sessions import SessionRequests
 from pygent_ls.editors.lsp.turns import Turns
 from pygent_ls.editors.ports import Core
 from pygent_ls.errors import ModelError, SessionError
@@ -38,6 +39,7 @@ class Requests:
     def __init__(self, client: Client, core: Core) -> None:
         self.turns = Turns(client, core.sessions)
         checkpoints = CheckpointRequests(client, core.sessions)
+        sessions = SessionRequests(client.features.encoding, core.sessions)
         self._core = core
         self._sessions = core.sessions
         self._handlers: dict[str, Callable[[Any], Any]] = {
@@ -48,6 +50,15 @@ class Requests:
             "pygent/turn/queue": self._queue,
             "pygent/turn/dequeue": self._dequeue,
             "pygent/session/new": self._new_session,
+            "pygent/session/list": sessions.list_some,
+            "pygent/session/search": sessions.search,
+            "pygent/session/load": sessions.load,
+            "pygent/session/rename": sessions.rename,
+            "pygent/session/delete": sessions.delete,
+            "pygent/session/fork": sessions.fork,
+            "pygent/session/export": sessions.export,
+            "pygent/session/configure": sessions.configure,
+            "pygent/session/close": sessions.close,
             "pygent/permission/setMode": self._set_mode,
             "pygent/permission/rules": self._rules,
             "pygent/permission/forget": self._forget,
@@ -56,6 +67,7 @@ class Requests:
             "pygent/checkpoint/restore": checkpoints.restore,
             "pygent/tools/list": self._tools,
             "pygent/commands/list": self._commands,
+            "pygent/complete": sessions.complete,
             "pygent/status": self._status,
         }
 
