@@ -13,7 +13,9 @@ from pygent_ls.agent.permissions import Mode
 class Params(BaseModel):
     """Parameters of a request; keys are camelCase on the wire, unknown ones are ignored."""
 
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=False, strict=True, frozen=True, defer_build=True)
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=False, strict=True, frozen=True, defer_build=True
+    )
 
 
 def _whole(value: Any) -> Any:
