@@ -226,6 +226,8 @@ class ProcessSpec:
     """What the program finds on its standard input, followed by the end of it."""
     sandboxed: bool = False
     """It runs in the sandbox, or not at all; what tools run for the model passes `ToolContext.sandboxed` on."""
+    errors_apart: bool = False
+    """`on_output` is given standard output alone, and standard error is kept for the result."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,7 +236,7 @@ class ProcessResult:
 
     exit_code: int
     stdout: str
-    """What it wrote to both outputs, in order, where `on_output` was given; else standard output alone."""
+    """What it wrote to both outputs, in order, where `on_output` was given both; else standard output alone."""
     stderr: str
     omitted_chars: int
     timed_out: bool
@@ -306,7 +308,8 @@ class Processes(Protocol):
         ...
 
     async def run(self, spec: ProcessSpec, on_output: Callable[[str], Awaitable[None]] | None = None) -> ProcessResult:
-        """Run to the end. With `on_output`, both outputs are merged and passed on as they come.
+        """Run to the end. With `on_output`, both outputs are merged and passed on as they come, unless the spec keeps
+        standard error apart.
 
         On a timeout or a cancel the whole group gets SIGTERM, and SIGKILL 2 s later.
         Raises `ToolError` where the program cannot be started.

@@ -244,7 +244,7 @@ class Child:
 
     async def _pass_on(self, pipe: _Pipe) -> None:
         text = pipe.take()
-        if text and self._on_output is not None:
+        if text and self._on_output is not None and pipe is self._pipes[0]:
             await self._on_output(text)
 
     def _listen(self, pipe: _Pipe) -> None:

@@ -73,7 +73,8 @@ class LocalProcesses:
             self._watchdog.start()
             started = time.monotonic()
             without = self._hidden if argv == spec.argv else self._hidden | CREDENTIALS | OF_SERVICES
-            process = start(spec, argv, merged=on_output is not None, stdin=stdin, without=without)
+            merged = on_output is not None and not spec.errors_apart
+            process = start(spec, argv, merged=merged, stdin=stdin, without=without)
             self._watchdog.watch(process.pid)
             child = Child(process, spec.max_output_chars, on_output)
             self._running.add(child)

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,16 @@ async def test_with_a_listener_both_outputs_are_one_in_order(processes: Processe
     assert result.stdout == "".join(f"{number}\n" for number in range(200))
     assert result.stderr == ""
     assert "".join(listener.pieces) == result.stdout
+
+
+async def test_errors_that_are_kept_apart_do_not_reach_the_listener(processes: Processes, tmp_path: Path) -> None:
+    listener = Listener()
+    spec = replace(shell("echo out; echo err >&2; echo more", tmp_path), errors_apart=True)
+
+    result = await processes.run(spec, listener)
+
+    assert (result.stdout, result.stderr) == ("out\nmore\n", "err\n")
+    assert "".join(listener.pieces) == "out\nmore\n"
 
 
 async def test_a_signal_is_a_negative_exit_code(processes: Processes, tmp_path: Path) -> None:

@@ -1,0 +1,284 @@
+"""`cli:NAME`: a command-line program as a model.
+
+It is started for each answer, in an empty folder and outside the sandbox (it needs its own credentials and network),
+reads the conversation, and writes the answer. Its tool calls are read from the text. Nothing it could do by itself is
+asked for; what it does do with tools of its own is not seen here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import re
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pygent_ls.agent.conversation_text import conversation_text
+from pygent_ls.agent.messages import Message, ThinkingBlock, Usage
+from pygent_ls.agent.model import (
+    Chunk,
+    Completion,
+    FinishChunk,
+    ModelFacts,
+    ModelRequest,
+    TextChunk,
+    ToolDefinition,
+    UsageChunk,
+    completed,
+)
+from pygent_ls.agent.workspace import Processes, ProcessResult, ProcessSpec
+from pygent_ls.errors import ModelError, ModelErrorType, SettingError, ToolError
+from pygent_ls.llm.cli_output import Cleaner, last_words
+from pygent_ls.llm.cli_programs import CONTINUE, CONVERSATION, PREFIX, PRESETS, CliProgram
+from pygent_ls.llm.text_tool_calls import with_calls_found, with_tools
+
+MAX_ARGUMENT_BYTES = 131_071
+"""Of one argument of a program on Linux (MAX_ARG_STRLEN, less the byte that ends it)."""
+
+MAX_ANSWER_CHARS = 4_000_000
+"""A program that writes more than that does not answer: a million tokens."""
+
+MAX_KEPT_CHARS = 8_000
+"""Of what it writes for people: the end of it is quoted when it fails."""
+
+MAX_WAITING_PIECES = 8
+"""Of its output, each at most what a pipe holds; then it waits."""
+
+CHARS_A_TOKEN = 4
+"""No program tells how many tokens it used: the usual estimate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CliSurroundings:
+    """What programs are run with."""
+
+    processes: Processes
+    folder: Path
+    """Where they are run: made where it is missing, with nothing in it that could tell them what to do."""
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Variables that programs are not given otherwise: the keys of providers."""
+    masked: Callable[[str], str] = str
+    """Takes keys out of what a program said."""
+    first_byte_timeout_s: float = 300.0
+    idle_timeout_s: float = 60.0
+    own: Mapping[str, CliProgram] = field(default_factory=dict[str, CliProgram])
+    """The user's programs by name; they come before those that are known."""
+    text_tool_calls: bool = True
+    """Whether the tools are offered."""
+
+    def model(self, name: str) -> CliModel:
+        """The model `cli:NAME` or `cli:NAME/MODEL`. Raises `SettingError` for a name that can be none."""
+        program_name, _, model = name.removeprefix(PREFIX).partition("/")
+        program = self.own.get(program_name) or PRESETS.get(program_name)
+        if program is None:
+            known = ", ".join(dict.fromkeys((*self.own, *PRESETS)))
+            raise SettingError(
+                f"The model {name!r} names no program: there are {known}; your own are set as [cli_models.NAME]."
+            )
+        if program.needs_model and not model:
+            raise SettingError(f"The model {name!r} needs the name of a model too: {PREFIX}{program_name}/MODEL.")
+        if model and not program.needs_model and not program.model_option:
+            raise SettingError(f"The program of {PREFIX}{program_name} takes no model: its command has no {{model}}.")
+        return CliModel(name, program, program.arguments(model), self)
+
+
+@dataclass(frozen=True, slots=True)
+class CliModel:
+    """One program, as a model."""
+
+    name: str
+    program: CliProgram
+    command: tuple[str, ...]
+    around: CliSurroundings
+
+    @property
+    def ready(self) -> bool:
+        """Always: nothing is loaded."""
+        return True
+
+    @property
+    def facts(self) -> ModelFacts:
+        """Nothing is known of what it costs or how much it reads; it reads text."""
+        return ModelFacts(has_native_tools=False, takes_images=False)
+
+    async def prepare(self) -> None:
+        """Raises `ModelError` where the program is not installed."""
+        if self.around.processes.find(self.command[0]) is None:
+            raise ModelError(
+                f"{self.name} cannot run: the program {self.command[0]!r} is not installed, or not on the PATH. "
+                "Install it, or give the program's absolute path.",
+                type="invalid_request",
+                provider=self.name,
+            )
+
+    def convert_tools(self, tools: Sequence[ToolDefinition]) -> Sequence[Mapping[str, Any]]:
+        """None: they stand in the conversation."""
+        return ()
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        """The whole answer; `Model.complete` says the rest."""
+        return await completed(self.stream(replace(request, tools=())))
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
+        """The program's answer. Its process group is ended where the consumer leaves.
+
+        Raises `ModelError`: not installed, too long for it, ended with an error, silent for too long. Its last words
+        are quoted.
+        """
+        if request.tools and self.around.text_tool_calls:
+            return with_calls_found(self._answer(request), request.tools)
+        return self._answer(replace(request, tools=()))
+
+    async def _answer(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
+        await self.prepare()
+        spec = self._spec(request)
+        said: list[str] = []
+        async with aclosing(self._cleaned(spec)) as texts:
+            async for text in texts:
+                said.append(text)
+                if self._streams:
+                    yield TextChunk(text=text)
+        if not self._streams:
+            said = [
+                re.sub(rf"(?m)^{self.program.noise}\n?", "", "".join(said)) if self.program.noise else "".join(said)
+            ]
+            yield TextChunk(text=said[0].strip())
+        yield UsageChunk(usage=_estimated(sum(map(len, spec.argv)) + len(spec.stdin_bytes), sum(map(len, said))))
+        yield FinishChunk(reason="stop")
+
+    @property
+    def _streams(self) -> bool:
+        return self.program.stream and not self.program.noise
+
+    def _spec(self, request: ModelRequest) -> ProcessSpec:
+        system = "\n\n".join(part for part in (with_tools(request.system, request.tools).rstrip(), CONTINUE) if part)
+        messages = [_without_thinking(message) for message in request.messages]
+        conversation = conversation_text(messages, self.program.form, system=system)
+        as_argument = any(CONVERSATION in part for part in self.command)
+        if as_argument:
+            conversation = conversation.replace("\0", "\ufffd")
+        n_bytes = len(conversation.encode())
+        if as_argument and n_bytes > MAX_ARGUMENT_BYTES:
+            raise ModelError(
+                f"The conversation is too long for {self.name}, which takes it as an argument: {n_bytes} bytes of at "
+                f"most {MAX_ARGUMENT_BYTES}.",
+                type="context_window",
+                provider=self.name,
+            )
+        self.around.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return ProcessSpec(
+            argv=tuple(part.replace(CONVERSATION, conversation) for part in self.command),
+            cwd=self.around.folder,
+            timeout_s=math.inf,
+            env={"NO_COLOR": "1", "TERM": "dumb", **self.around.environment},
+            max_output_chars=MAX_KEPT_CHARS,
+            stdin_bytes=b"" if as_argument else conversation.encode(),
+            errors_apart=True,
+        )
+
+    async def _cleaned(self, spec: ProcessSpec) -> AsyncGenerator[str]:
+        cleaner = Cleaner()
+        n_chars = 0
+        async with aclosing(self._output(spec)) as pieces:
+            async for piece in pieces:
+                if text := cleaner.feed(piece):
+                    n_chars += len(text)
+                    yield text
+                if n_chars > MAX_ANSWER_CHARS:
+                    raise self._failed("server", f"wrote more than {MAX_ANSWER_CHARS} characters")
+        if text := cleaner.close():
+            yield text
+
+    async def _output(self, spec: ProcessSpec) -> AsyncGenerator[str]:
+        """What the program writes, as it comes; returns once it has ended well."""
+        waiting: asyncio.Queue[str | ProcessResult | ToolError] = asyncio.Queue(MAX_WAITING_PIECES)
+
+        async def run() -> None:
+            try:
+                ended = await self.around.processes.run(spec, waiting.put)
+            except ToolError as error:
+                await waiting.put(error)
+            else:
+                await waiting.put(ended)
+
+        running = asyncio.create_task(run())
+        limit_s = self.around.first_byte_timeout_s
+        has_answered = False
+        try:
+            while True:
+                try:
+                    async with asyncio.timeout(limit_s):
+                        came = await waiting.get()
+                except TimeoutError:
+                    raise self._failed("timeout", f"said nothing for {limit_s:g} s") from None
+                match came:
+                    case str():
+                        has_answered = has_answered or bool(came.strip())
+                        limit_s = self.around.idle_timeout_s
+                        yield came
+                    case ProcessResult():
+                        self._check(came, has_answered=has_answered)
+                        return
+                    case ToolError():
+                        raise ModelError(str(came), type="invalid_request", provider=self.name)
+        finally:
+            running.cancel()
+            await _ended(running)
+
+    def _check(self, ended: ProcessResult, *, has_answered: bool) -> None:
+        """Raises `ModelError` where the program failed, or said nothing but an error."""
+        said = last_words(ended.stderr) or last_words(ended.stdout)
+        if ended.exit_code:
+            how = f"was ended by signal {-ended.exit_code}" if ended.exit_code < 0 else f"failed ({ended.exit_code})"
+            raise self._failed(_type_of(said), how, said)
+        if not has_answered and said:
+            raise self._failed(_type_of(said), "gave no answer", said)
+
+    def _failed(self, error_type: ModelErrorType, how: str, said: str = "") -> ModelError:
+        quoted = f"; it said:\n{self.around.masked(said)}" if said else "."
+        return ModelError(f"{self.command[0]} {how}{quoted}", type=error_type, provider=self.name)
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    """Return when a cancelled task is over, also where the caller is cancelled meanwhile, who is told of it then."""
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+
+
+def _without_thinking(message: Message) -> Message:
+    """Another model's thoughts, and their seals, are nothing to a program."""
+    kept = tuple(block for block in message.blocks if not isinstance(block, ThinkingBlock))
+    return message if len(kept) == len(message.blocks) else replace(message, content=kept)
+
+
+def _estimated(n_in: int, n_out: int) -> Usage:
+    """From characters; what it cost is not known."""
+    tokens_in, tokens_out = math.ceil(n_in / CHARS_A_TOKEN), math.ceil(n_out / CHARS_A_TOKEN)
+    return Usage(input_tokens=tokens_in, output_tokens=tokens_out, context_tokens=tokens_in + tokens_out)
+
+
+_TYPES: Sequence[tuple[ModelErrorType, str]] = (
+    ("rate_limit", r"rate.?limit|too many requests|\b429\b|quota|usage limit"),
+    ("overloaded", r"overloaded|\b529\b|\b503\b"),
+    ("context_window", r"context (?:window|length)|prompt is too long|maximum context|too many tokens"),
+    ("auth", r"api.?key|unauthori[sz]ed|\b40[13]\b|log ?in|logged in|authenticat|credential|permission denied"),
+    ("timeout", r"timed? ?out"),
+    ("network", r"connection|connect:|econnre|enotfound|network|dns|could not connect|fetch failed"),
+)
+"""What a program's last words say of the failure; the first that fits."""
+
+
+def _type_of(said: str) -> ModelErrorType:
+    for kind, words in _TYPES:
+        if re.search(words, said, re.IGNORECASE):
+            return kind
+    return "unknown"
