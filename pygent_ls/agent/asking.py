@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import posixpath
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -15,6 +14,7 @@ from typing import Any
 from pygent_ls.agent.answering import with_rules
 from pygent_ls.agent.approver import Approver, PermissionAnswer, PermissionRequest
 from pygent_ls.agent.asker import AskUser, Choice, Question, QuestionAnswer, Questioner
+from pygent_ls.agent.delegating import Standing
 from pygent_ls.agent.diffs import touched_by
 from pygent_ls.agent.events import (
     AgentEvent,
@@ -72,16 +72,18 @@ class Asking:
     secrets: Secrets
     working_directory: Path
     hooks: TurnHooks
-    one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Held while the user is asked anything: calls that only read run side by side, questions do not."""
+    standing: Standing = field(default_factory=Standing)
     _held_in: set[str] = field(default_factory=set[str])
     """The calls that run in the sandbox."""
     _said: dict[str, str] = field(default_factory=dict[str, str])
     """What the user said when they allowed a call, by its id."""
     _beside: dict[str, tuple[Path, ...]] = field(default_factory=dict[str, tuple[Path, ...]])
     """The files that a call's plan holds and its arguments do not name."""
-    _question_ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
-    _permission_ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+
+    @property
+    def one_at_a_time(self) -> asyncio.Lock:
+        """Held while the user is asked anything: calls and subagents run side by side, questions do not."""
+        return self.standing.share.asking
 
     async def judged(self, tool: Tool, call: ToolUseBlock, sandbox: SandboxState) -> Verdict:
         """Allow or ask, by the rules alone. Raises `DeniedError`."""
@@ -139,7 +141,7 @@ class Asking:
 
         async def ask(text: str, choices: Sequence[Choice]) -> QuestionAnswer:
             question = Question(
-                question_id=f"{self.turn_id}-q{next(self._question_ids)}",
+                question_id=f"{self.turn_id}-q{next(self.standing.share.question_ids)}",
                 session_id=self.session_id,
                 tool_id=tool_id,
                 text=text,
@@ -166,10 +168,11 @@ class Asking:
             reads=self._reads(tool, given),
             are_held=call.id in self._held_in,
         )
-        verdict = self.permissions.decide(tool, self._subjects(tool, given), places, self.hooks.word_on(call))
+        decide = partial(self.permissions.decide, ceiling=self.standing.ceiling)
+        verdict = decide(tool, self._subjects(tool, given), places, self.hooks.word_on(call))
         for path in self._beside.get(call.id, ()):
             name, place = self.workspace.shown(path), Places(paths=(path.as_posix(),), folder=places.folder)
-            verdict = _stricter(verdict, self.permissions.decide(tool, (name,), place), name)
+            verdict = _stricter(verdict, decide(tool, (name,), place), name)
         return verdict
 
     def _reads(self, tool: Tool, given: Mapping[str, Any]) -> tuple[FileRead, ...]:
@@ -188,7 +191,7 @@ class Asking:
 
     async def _question(self, tool: Tool, call: ToolUseBlock, prompt: _Prompt) -> PermissionAnswer:
         """Put one question to the user, and tell that it was asked and answered."""
-        permission_id = f"{self.turn_id}-p{next(self._permission_ids)}"
+        permission_id = f"{self.turn_id}-p{next(self.standing.share.permission_ids)}"
         await self.emit(PermissionRequested(permission_id=permission_id, tool_id=call.id))
         answer = PermissionAnswer(outcome="cancelled")
         try:
@@ -202,6 +205,7 @@ class Asking:
                 risk=tool.risk,
                 action=await self.secrets.masked(prompt.action),
                 rules=prompt.rules,
+                source=self.standing.source,
                 changes=await self.secrets.masked_changes(prompt.changes, with_texts=True),
                 title=tool.title_for(call.input),
                 kind=tool.kind,

@@ -63,7 +63,7 @@ class Attempt:
                 await self.state.emit(Thinking(item_id=self._thinking_id, content=self.answer.thinking))
             if self.answer.text:
                 await self.state.emit(Text(item_id=self._text_id, content=self.answer.text))
-            await self.state.emit(UsageReported(usage=self.state.usage))
+            await self.state.emit(UsageReported(usage=self.state.root.total))
         except asyncio.CancelledError:
             self.keep_cut_off()
             raise
@@ -90,6 +90,8 @@ class Attempt:
                 await self._emit_delta(chunk)
 
     async def _emit_delta(self, chunk: Chunk) -> None:
+        if not self.state.spec.stream:
+            return
         match chunk:
             case TextChunk(text=text) if text:
                 await self.state.emit(TextDelta(item_id=self._text_id, content=text))

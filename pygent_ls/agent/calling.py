@@ -115,7 +115,7 @@ class ModelCalls:
     def _next_attempt(self, model: Model) -> Attempt:
         self._n_requests += 1
         again = f".{self._n_requests}" if self._n_requests > 1 else ""
-        prefix = f"{self.state.spec.turn_id}-{self.state.iterations}{again}"
+        prefix = f"{self.state.spec.item_prefix}-{self.state.iterations}{again}"
         return Attempt(state=self.state, model=model, item_prefix=prefix)
 
     async def _prepare(self, model: Model) -> None:

@@ -49,10 +49,18 @@ class SubagentReport:
 RunSubagent = Callable[[SubagentTask], Awaitable[SubagentReport]]
 """Raises `ToolError` for a task that cannot be begun. A cancel ends the subagent."""
 
+RunSubagentOf = Callable[[str, SubagentTask], Awaitable[SubagentReport]]
+"""The same, for the call of that id."""
+
 
 async def no_subagents(_task: SubagentTask) -> SubagentReport:
     """Where there are none."""
     raise ToolError("There are no subagents here: do it yourself.")
+
+
+async def no_subagents_for(_tool_id: str, task: SubagentTask) -> SubagentReport:
+    """Likewise."""
+    return await no_subagents(task)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,4 +88,4 @@ class Standing:
     """Who asks for permission, where it is a subagent."""
     ceiling: Mode | None = None
     """The mode that is not to be loosened, where it is a subagent's."""
-    run_subagent: RunSubagent = no_subagents
+    run_subagent: RunSubagentOf = no_subagents_for

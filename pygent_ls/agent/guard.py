@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -19,8 +19,9 @@ from pygent_ls.agent.cache import CachedResult
 from pygent_ls.agent.changing import Changing
 from pygent_ls.agent.checkpointer import TurnKeeper
 from pygent_ls.agent.committing import is_being_cancelled
+from pygent_ls.agent.delegating import Standing
 from pygent_ls.agent.diffs import changes_of
-from pygent_ls.agent.events import Notice
+from pygent_ls.agent.events import Notice, PlanChanged, PlanEntry
 from pygent_ls.agent.finishing import Emit, Finishing, Outcome
 from pygent_ls.agent.hooking import TurnHooks
 from pygent_ls.agent.learning import learn_quoted
@@ -43,7 +44,12 @@ class ToolGuard:
     turn_id: str
     emit: Emit
     results: dict[str, ToolResultBlock] = field(default_factory=dict[str, ToolResultBlock])
-    files_changed: dict[Path, FileChange] = field(default_factory=dict[Path, FileChange])
+    standing: Standing = field(default_factory=Standing)
+
+    @property
+    def files_changed(self) -> dict[Path, FileChange]:
+        """What the turn has changed by now, its subagents included; one entry a file."""
+        return self.standing.share.files_changed
 
     def __post_init__(self) -> None:
         async def warn(problem: str) -> None:
@@ -62,6 +68,7 @@ class ToolGuard:
             secrets=self.around.secrets,
             working_directory=self.around.working_directory,
             hooks=self._hooks,
+            standing=self.standing,
         )
         self._changing = Changing(
             workspace=self.around.workspace,
@@ -132,8 +139,10 @@ class ToolGuard:
         """
         tool = self.around.tools.get(call.name)
         if tool is None:
-            known = ", ".join(each.name for each in self.around.tools.list_all())
-            raise ToolError(f"There is no tool named {call.name!r}. The tools are: {known}.")
+            known = ", ".join(each.name for each in self.around.tools.list_all()) or "none"
+            why = self.around.tools.withheld.get(call.name)
+            what = f"{call.name} {why}" if why else f"There is no tool named {call.name!r}"
+            raise ToolError(f"{what}. The tools are: {known}.")
         if call.problem is not None:
             raise ToolError(with_schema(call.problem, tool.definition.schema))
         return tool, tool.validate(await self.around.secrets.restored(call, tool))
@@ -179,7 +188,7 @@ class ToolGuard:
                 await self.around.workspace.save_changes(tool.name)
         changes_files = tool.runs_programs and not tool.read_only
         try:
-            async with self._kept.around_program(tool.title_for(call.input)) if changes_files else nullcontext():
+            async with self._alone(tool, call) if changes_files else nullcontext():
                 content = await self._timed(tool, arguments, context)
         finally:  # also what failed, or was cancelled, may have written before
             if not tool.read_only:
@@ -196,6 +205,12 @@ class ToolGuard:
             self.around.cache.set(call.name, call.input, result, ttl_s=tool.ttl_s)
         note = await self._changed_note() if tool.runs_programs else ""
         return Outcome(content=content + note)
+
+    @asynccontextmanager
+    async def _alone(self, tool: Tool, call: ToolUseBlock) -> AsyncGenerator[None]:
+        """Nothing else of the turn changes files meanwhile, and what this program changes can be taken back."""
+        async with self.standing.share.changing, self._kept.around_program(tool.title_for(call.input)):
+            yield
 
     async def _changed_note(self) -> str:
         """What the model must know of open documents whose files a program changed."""
@@ -238,7 +253,15 @@ class ToolGuard:
             templates=self.around.templates,
             editor=self.around.editor,
             ask_user=self._asking.questions_of(call.id),
+            run_subagent=partial(self.standing.run_subagent, call.id),
+            set_plan=self._set_plan,
         )
+
+    async def _set_plan(self, entries: Sequence[PlanEntry]) -> None:
+        masked = self.around.secrets.masked
+        kept = tuple([replace(each, content=await masked(each.content)) for each in entries])
+        self.around.plan.entries = kept
+        await self.emit(PlanChanged(entries=kept))
 
     # Editing
 
@@ -263,9 +286,10 @@ class ToolGuard:
         if verdict.decision == "ask":
             await workspace.check(plan)  # nobody is asked for what cannot happen
             await self._asking.ask(tool, call, action=_action(tool, call, changes), changes=changes)
-        await self._kept.before_change(tool.title_for(call.input))
-        reviewed = ReviewedCall(session_id=self.around.session_id, turn_id=self.turn_id, tool_id=call.id)
-        applied, stand = await self._changing.make(plan, changes, reviewed)
+        async with self.standing.share.changing:
+            await self._kept.before_change(tool.title_for(call.input))
+            reviewed = ReviewedCall(session_id=self.around.session_id, turn_id=self.turn_id, tool_id=call.id)
+            applied, stand = await self._changing.make(plan, changes, reviewed)
         return Outcome(content=told(applied, workspace.shown), is_error=applied.is_nothing, changes=stand)
 
 

@@ -14,6 +14,7 @@ from pygent_ls.agent.events import Cancelled, EventSink, Finished, Notice, Steer
 from pygent_ls.agent.messages import Message, ToolUseBlock, Usage, user_message
 from pygent_ls.agent.pausing import Pauses
 from pygent_ls.agent.retrying import RetryController, WaitingRetries
+from pygent_ls.agent.subagents import TASK, Delegate, Subagents
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.tool_calls import CANCELLED_RESULT, LIMIT_RESULT, ToolCalls
 from pygent_ls.agent.turn import Steering, TurnResult, TurnSpec, TurnState
@@ -38,6 +39,8 @@ class Turn:
     retries: RetryController = field(default_factory=WaitingRetries)
     """Waits between two attempts of a model call, and is told where the user will not."""
     clock: Callable[[], float] = time.monotonic
+    parent: Turn | None = None
+    """Whose subagent this is."""
     closing: bool = False
     """The outcome is settled; a cancel, or a word of the user's, comes too late."""
     _stop: StopReason = "error"
@@ -45,15 +48,23 @@ class Turn:
     _empty_answers: int = 0
 
     def __post_init__(self) -> None:
-        self._state = TurnState(spec=self.spec, around=self.around, history=self.history, sink=self.sink)
+        parent = self.parent
+        self._state = TurnState(
+            spec=self.spec,
+            around=self.around,
+            history=self.history,
+            sink=self.sink,
+            parent=parent._state if parent else None,
+        )
+        self._subagents = Subagents(state=self._state, run_turn=self._run_subagent)
         self._model_calls = ModelCalls(state=self._state, retries=self.retries, clock=self.clock)
-        self._tool_calls = ToolCalls(state=self._state)
-        self._pauses = Pauses(state=self._state, clock=self.clock)
+        self._tool_calls = ToolCalls(state=self._state, run_subagent=self._subagents.run)
+        self._pauses = Pauses(state=self._state, clock=self.clock, outer=parent._pauses if parent else None)
 
     @property
     def usage(self) -> Usage:
-        """What the model calls so far took."""
-        return self._state.usage
+        """What the model calls so far took, those of subagents too."""
+        return self._state.total
 
     def steer(self, steering: Steering) -> bool:
         """Let this join the conversation before the next model call, of which there will be one more where there would
@@ -88,7 +99,7 @@ class Turn:
         return TurnResult(
             stop_reason=self._stop,
             text=state.text,
-            usage=state.usage,
+            usage=state.total,
             iterations=state.iterations,
             files_changed=self._tool_calls.files_changed,
             error=self._error,
@@ -106,7 +117,7 @@ class Turn:
         await self._take_steering()  # what could not be answered any more is there for the next turn
         if self.spec.parent_tool_id is None:
             changed = self._tool_calls.files_changed
-            await self._state.emit(Finished(stop_reason=self._stop, usage=self._state.usage, files_changed=changed))
+            await self._state.emit(Finished(stop_reason=self._stop, usage=self._state.total, files_changed=changed))
 
     async def _work(self) -> StopReason:
         """All of the turn but its first and last words: hooks may deny its prompt, and keep it from its end."""
@@ -156,7 +167,7 @@ class Turn:
 
     async def _stopped_before_call(self) -> StopReason | None:
         allowance = self._pauses.allowance
-        while stop := allowance.before_call(self._pauses.spent):
+        while stop := self._pauses.before_call():
             if not await self._pauses.goes_on(stop):
                 return stop.reason
         if allowance.needs_price and not await self._model_calls.has_price():
@@ -165,10 +176,26 @@ class Turn:
         return None
 
     async def _stopped_after_answer(self) -> StopReason | None:
-        while stop := self._pauses.allowance.after_answer(self._pauses.spent, self._state.model.name):
+        while stop := self._pauses.after_answer():
             if not await self._pauses.goes_on(stop):
                 return stop.reason
         return None
+
+    async def _run_subagent(self, made: Delegate, history: list[Message]) -> TurnResult:
+        turn = Turn(
+            spec=made.spec,
+            around=made.around,
+            history=history,
+            sink=self.sink,
+            retries=self.retries,
+            clock=self.clock,
+            parent=self,
+        )
+        self._state.begin_subagent(turn._state)
+        try:
+            return await turn.run()
+        finally:
+            self._state.end_subagent(turn._state)
 
     # Answers
 
@@ -213,7 +240,7 @@ class Turn:
             return stopped
         stop = await self._tool_calls.run(calls)
         if stop is None:
-            return None
+            return await self._stopped_after_answer() if any(call.name == TASK for call in calls) else None
         if not await self._pauses.goes_on(stop):
             return stop.reason
         self._tool_calls.circles.reset()

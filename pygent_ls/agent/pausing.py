@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pygent_ls.agent.asker import Answered, Choice, Question
 from pygent_ls.agent.events import Notice
@@ -19,6 +19,8 @@ class Pauses:
 
     state: TurnState
     clock: Callable[[], float]
+    outer: Pauses | None = None
+    """Those of the turn whose subagent this is."""
 
     def __post_init__(self) -> None:
         self.allowance = Allowance(self.state.spec.limits)
@@ -34,7 +36,23 @@ class Pauses:
     def spent(self) -> Spent:
         """What the turn has taken so far."""
         seconds = self.clock() - self._began - self._paused_s
-        return Spent(iterations=self.state.iterations, usage=self.state.usage, seconds=seconds)
+        return Spent(iterations=self.state.iterations, usage=self.state.total, seconds=seconds)
+
+    def before_call(self) -> Stop | None:
+        """Looked at before each model call."""
+        return self.allowance.before_call(self.spent) or self._outgrown()
+
+    def after_answer(self) -> Stop | None:
+        """Looked at after each answer, and after subagents."""
+        return self.allowance.after_answer(self.spent, self.state.model.name) or self._outgrown()
+
+    def _outgrown(self) -> Stop | None:
+        """What stops a subagent: all that the turn may take has been taken, but for its model calls."""
+        if self.outer is None:
+            return None
+        allowance, spent = self.outer.allowance, replace(self.outer.spent, iterations=0)
+        stop = allowance.before_call(spent) or allowance.after_answer(spent, self.state.model.name)
+        return stop or self.outer._outgrown()
 
     async def goes_on(self, stop: Stop) -> bool:
         """Tell of the limit, and ask the user, where one can be asked; only `Continue` goes on.

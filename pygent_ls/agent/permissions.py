@@ -39,6 +39,17 @@ UPSTREAM = {"git_push": "@{push}", "git_pull": "@{upstream}"}
 PLANNING = frozenset({"plan", "ask_user"})
 """What plan mode passes although it is not marked as reading only: it changes nothing but the conversation."""
 
+TASK = "task"
+"""The tool that starts a subagent, whose own calls are judged each by itself."""
+
+STRICTEST_FIRST: tuple[Mode, ...] = ("plan", "default", "accept_edits", "trust", "bypass")
+"""Each passes all that the one before it passes."""
+
+
+def stricter(mode: Mode, other: Mode | None) -> Mode:
+    """The one of both that passes less."""
+    return mode if other is None or STRICTEST_FIRST.index(mode) <= STRICTEST_FIRST.index(other) else other
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
@@ -73,6 +84,8 @@ class Policy:
     may_bypass: bool = False
     """The user's own file allows the mode `bypass`."""
     protected: Protected = field(default_factory=Protected)
+    planners: frozenset[str] = frozenset({"plan", "review"})
+    """The agents that only plan, of which plan mode lets subagents be made."""
 
 
 class RuleStore(Protocol):
@@ -118,6 +131,11 @@ class Permissions:
                 kind="bypass_not_allowed",
             )
 
+    @property
+    def own_mode(self) -> Mode | None:
+        """The mode that was set for this session; None where the settings' counts."""
+        return self._mode if self._was_set else None
+
     def set_mode(self, mode: Mode) -> None:
         """Set the session's mode; a running turn follows from its next check. Raises as `check_mode` does."""
         self.check_mode(mode)
@@ -146,9 +164,15 @@ class Permissions:
         return Reading.of(self.rules())
 
     def decide(
-        self, tool: Tool, subjects: Sequence[str], places: Places | None = None, hook: HookOutcome = NOTHING
+        self,
+        tool: Tool,
+        subjects: Sequence[str],
+        places: Places | None = None,
+        hook: HookOutcome = NOTHING,
+        ceiling: Mode | None = None,
     ) -> Verdict:
-        """Judge a call whose subjects (shown paths, the command, the address) are these, and of which a hook said this.
+        """Judge a call whose subjects (shown paths, the command, the address) are these, and of which a hook said this,
+        in no looser mode than `ceiling`.
 
         An allow rule must cover each subject; a deny or ask rule counts when it is about any part of one.
         """
@@ -162,8 +186,9 @@ class Permissions:
         for rule, match in strict:
             if rule.decision == "deny" and match is Match.YES:
                 return Verdict(decision="deny", by="rule", reason=_why_denied(rule))
-        if self.mode == "plan" and not tool.read_only and tool.name not in PLANNING:
-            return Verdict(decision="deny", by="mode", reason="plan mode allows reading only")
+        mode = stricter(self.mode, ceiling)
+        if mode == "plan" and (reason := self._beyond_plans(tool, subjects)):
+            return Verdict(decision="deny", by="mode", reason=reason)
         if hook.decision in ("deny", "ask"):
             return Verdict(decision=hook.decision, by="hook", reason=hook.reason)
         if any(match for _, match in strict) or _changes_settings(tool, [*subjects, *places.paths, *places.spelled]):
@@ -173,7 +198,18 @@ class Permissions:
         if hook.decision == "allow":
             return Verdict(decision="allow", by="hook")
         relative = [path for path in places.spelled if not path.startswith("/")]
-        return self._by_mode(tool, acts=tool.name not in NOT_WRITING and any(map(acts_later, [*subjects, *relative])))
+        acts = tool.name not in NOT_WRITING and any(map(acts_later, [*subjects, *relative]))
+        return _by_mode(mode, tool, acts=acts)
+
+    def _beyond_plans(self, tool: Tool, subjects: Sequence[str]) -> str:
+        """Why plan mode refuses the call; empty where it does not."""
+        if tool.read_only or tool.name in PLANNING:
+            return ""
+        if tool.name != TASK:
+            return "plan mode allows reading only"
+        if self._policy.planners.issuperset(filter(None, subjects)):
+            return ""
+        return f"plan mode allows only subagents that plan: {', '.join(sorted(self._policy.planners))}"
 
     def _refusal(self, tool: Tool, subjects: Sequence[str], places: Places) -> str | None:
         if tool.read_only:
@@ -185,18 +221,6 @@ class Permissions:
         else:
             reasons = [protected.reason_against_path(path) for path in (*places.paths, *subjects)]
         return next((reason for reason in reasons if reason), None)
-
-    def _by_mode(self, tool: Tool, *, acts: bool) -> Verdict:
-        """`acts`: it writes what makes a program act later, which only the user's own word passes."""
-        match self.mode:
-            case "bypass":
-                return Verdict(decision="allow", by="mode")
-            case "accept_edits" if tool.name in EDITS_ACCEPTED and not acts:
-                return Verdict(decision="allow", by="mode")
-            case "trust" if tool.risk is ToolRisk.MEDIUM and not acts:
-                return Verdict(decision="allow", by="mode")
-            case "default" | "accept_edits" | "plan" | "trust":
-                return Verdict(decision="allow" if tool.risk is ToolRisk.LOW else "ask", by="mode")
 
     def remember(self, rule_texts: Sequence[str], answer: PermissionAnswer) -> None:
         """Keep what "for this session", "Always allow" and "Always reject" promised."""
@@ -237,6 +261,19 @@ class Permissions:
             look_again()
 
 
+def _by_mode(mode: Mode, tool: Tool, *, acts: bool) -> Verdict:
+    """`acts`: it writes what makes a program act later, which only the user's own word passes."""
+    match mode:
+        case "bypass":
+            return Verdict(decision="allow", by="mode")
+        case "accept_edits" if tool.name in EDITS_ACCEPTED and not acts:
+            return Verdict(decision="allow", by="mode")
+        case "trust" if tool.risk is ToolRisk.MEDIUM and not acts:
+            return Verdict(decision="allow", by="mode")
+        case "default" | "accept_edits" | "plan" | "trust":
+            return Verdict(decision="allow" if tool.risk is ToolRisk.LOW else "ask", by="mode")
+
+
 def _why_denied(rule: Rule) -> str:
     """For the user and the model, which takes a refusal for our own words: none of a workspace's file are in it."""
     if rule.origin == "workspace":
@@ -254,7 +291,7 @@ def _changes_settings(tool: Tool, paths: Sequence[str]) -> bool:
 def subjects_of(tool: Tool, given: Mapping[str, Any], shown_paths: Sequence[str]) -> tuple[str, ...]:
     """What a rule's pattern is held against: the command of `shell` with the folder it runs in, the address of
     `web_fetch`, the remote and the branch of `git_push` and `git_pull`, the branch of `git_checkout` as git would have
-    it (`main --`), else the paths."""
+    it (`main --`), the agent of `task`, else the paths."""
     if tool.name == "shell":
         return (cd_prefix(given) + str(given.get("command", "")),)
     if tool.name == "web_fetch":
@@ -264,6 +301,8 @@ def subjects_of(tool: Tool, given: Mapping[str, Any], shown_paths: Sequence[str]
         return (" ".join(str(word) for word in words if word),)
     if tool.name == "git_checkout" and not given.get("paths"):
         return (f"{given.get('target', '')} --",)
+    if tool.name == TASK:
+        return (str(given.get("agent") or ""),)
     return tuple(shown_paths) or tool.paths_in(given)
 
 

@@ -58,26 +58,28 @@ class WaitingRetries:
     """A `RetryController` that waits as long as it is told, unless the user decides before."""
 
     def __init__(self) -> None:
-        self._decision: asyncio.Future[RetryAction] | None = None
+        self._decisions: list[asyncio.Future[RetryAction]] = []
+        """Several where subagents wait side by side; the user decides for all of them."""
 
     def decide(self, action: RetryAction) -> bool:
         """See the port."""
-        if self._decision is None or self._decision.done():
-            return False
-        self._decision.set_result(action)
-        return True
+        waiting = [each for each in self._decisions if not each.done()]
+        for each in waiting:
+            each.set_result(action)
+        return bool(waiting)
 
     async def wait(self, delay_s: float) -> RetryAction:
         """See the port."""
-        self._decision = asyncio.get_running_loop().create_future()
+        decision: asyncio.Future[RetryAction] = asyncio.get_running_loop().create_future()
+        self._decisions.append(decision)
         limit = asyncio.timeout(delay_s)
         try:
             async with limit:
-                return await self._decision
+                return await decision
         except TimeoutError:
             return "now"
         finally:
-            self._decision = None
+            self._decisions.remove(decision)
 
 
 class _GivenUpError(Exception):

@@ -15,6 +15,7 @@ from pygent_ls.agent.hooks import Hooks, NoHooks
 from pygent_ls.agent.instructions import Instructions, NoInstructions
 from pygent_ls.agent.outputs import Outputs
 from pygent_ls.agent.permissions import Permissions
+from pygent_ls.agent.plan import Plan
 from pygent_ls.agent.read_log import ReadLog
 from pygent_ls.agent.review import NoReviewer, Reviewer
 from pygent_ls.agent.sandboxing import SandboxConsent
@@ -51,6 +52,7 @@ class Surroundings:
     working_directory: Path = Path()
     """Where commands run that name no folder; the daemon's own where the session names none."""
     outputs: Outputs = field(default_factory=Outputs)
+    plan: Plan = field(default_factory=Plan)
     marks: Marks = field(default_factory=Marks)
     """What stands around text from outside in the session's requests."""
     secrets: Secrets = field(default_factory=Secrets)

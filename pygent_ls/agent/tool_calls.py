@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pygent_ls.agent.announcing import not_run, paths_of, planned, tool_call
 from pygent_ls.agent.batches import run_batches
 from pygent_ls.agent.circling import CircleWatch
+from pygent_ls.agent.delegating import RunSubagentOf, Standing, no_subagents_for
 from pygent_ls.agent.guard import ToolGuard
 from pygent_ls.agent.instructions import block_of, without_secrets
 from pygent_ls.agent.limits import Stop
@@ -29,6 +30,7 @@ class ToolCalls:
     """The tool calls of one turn. Whatever happens, each call has exactly one result in the history afterwards."""
 
     state: TurnState
+    run_subagent: RunSubagentOf = no_subagents_for
     circles: CircleWatch = field(default_factory=CircleWatch)
     _announced: set[str] = field(default_factory=set[str])
     _instructions: tuple[TextBlock, ...] = ()
@@ -37,8 +39,9 @@ class ToolCalls:
     """What the model is told of going round in circles."""
 
     def __post_init__(self) -> None:
-        state = self.state
-        self._guard = ToolGuard(around=state.around, turn_id=state.spec.turn_id, emit=state.emit)
+        state, spec = self.state, self.state.spec
+        standing = Standing(share=state.share, source=spec.source, ceiling=spec.ceiling, run_subagent=self.run_subagent)
+        self._guard = ToolGuard(around=state.around, turn_id=spec.turn_id, emit=state.emit, standing=standing)
 
     @property
     def files_changed(self) -> tuple[FileChange, ...]:

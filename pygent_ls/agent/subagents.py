@@ -1,0 +1,73 @@
+"""Subagents: turns within a turn, each with a history of its own, that count as a part of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+from pygent_ls.agent.delegating import MAX_AT_ONCE, MAX_DEPTH, SubagentReport, SubagentTask
+from pygent_ls.agent.messages import Message
+from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.agent.turn import TurnResult, TurnSpec, TurnState
+from pygent_ls.agent.variants import without
+from pygent_ls.errors import ToolError
+
+TASK = "task"
+
+ONLY_ABOVE = {TASK: f"is not offered to a subagent's subagent: at most {MAX_DEPTH} lie in each other"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delegate:
+    """A subagent that was not begun yet."""
+
+    spec: TurnSpec
+    around: Surroundings
+
+
+RunTurn = Callable[[Delegate, list[Message]], Awaitable[TurnResult]]
+"""Runs the turn of a subagent over a history that it extends; a cancel goes through."""
+
+
+@dataclass(kw_only=True)
+class Subagents:
+    """Runs the subagents of one turn, or of one of its subagents.
+
+    Of those of a turn, `MAX_AT_ONCE` work at the same time and the others wait; a subagent's own work one by one, in
+    the place that it has.
+    """
+
+    state: TurnState
+    run_turn: RunTurn
+
+    def __post_init__(self) -> None:
+        self._free = asyncio.Semaphore(MAX_AT_ONCE if self.state.depth == 0 else 1)
+
+    async def run(self, tool_id: str, task: SubagentTask) -> SubagentReport:
+        """Run one for the call of that id. Raises `ToolError` where it cannot begin."""
+        state = self.state
+        if state.depth >= MAX_DEPTH or state.spec.delegate is None:
+            raise ToolError("A subagent may not start another one here: do it yourself.")
+        async with self._free:
+            made = await state.spec.delegate(tool_id, task, state)
+            if state.depth + 1 == MAX_DEPTH:
+                tools = without(made.around.tools, ONLY_ABOVE)
+                made = Delegate(spec=made.spec, around=replace(made.around, tools=tools))
+            history: list[Message] = []
+            result = await self.run_turn(made, history)
+        return SubagentReport(
+            agent=made.spec.agent,
+            stop_reason=result.stop_reason,
+            text=_last_words(history),
+            problem=result.error.message if result.error else "",
+        )
+
+
+DelegateTo = Callable[[str, SubagentTask, TurnState], Awaitable[Delegate]]
+"""Makes the subagent for the `task` call of that id, from its parent's state. Raises `ToolError`."""
+
+
+def _last_words(history: list[Message]) -> str:
+    """What it said last, in whatever message that was."""
+    return next((each.text for each in reversed(history) if each.role == "assistant" and each.text.strip()), "")

@@ -1,0 +1,119 @@
+"""The tools with which the model divides its work: a plan that everyone sees, and subagents."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from pygent_ls.agent.delegating import SubagentReport, SubagentTask
+from pygent_ls.agent.events import PlanEntry, PlanPriority, PlanStatus
+from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, one_line, tool, visible
+from pygent_ls.errors import ToolError
+
+MAX_ENTRIES = 100
+"""Of a plan: far more than a person reads, few enough for every request."""
+
+MAX_ENTRY_CHARS = 500
+
+
+class EntryArgument(BaseModel):
+    """A step of the plan as the model writes it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    content: Annotated[str, Field(min_length=1, max_length=MAX_ENTRY_CHARS, description="What is to be done.")]
+    status: PlanStatus
+    priority: PlanPriority = "medium"
+
+
+@tool(risk=ToolRisk.LOW, category=ToolCategory.AGENT, kind="think", title="Plan")
+async def plan(
+    context: ToolContext,
+    entries: Annotated[
+        list[EntryArgument],
+        Field(max_length=MAX_ENTRIES, description="The whole plan, in order; it takes the place of the one before."),
+    ],
+) -> str:
+    """Write down what you are going to do, as a list that the user sees, and keep it true.
+
+    For work of three steps or more; not for a question or a single change. Give the whole list each time: mark a step
+    `in_progress` before you begin it, one at a time, and `completed` as soon as it is done and checked, not in advance.
+    Add what turns out to be needed, and leave out what no longer is. It stays with you when the conversation is
+    shortened.
+    """
+    taken = [
+        PlanEntry(content=visible(each.content).strip(), status=each.status, priority=each.priority) for each in entries
+    ]
+    if not all(each.content for each in taken):
+        raise ToolError("An entry of the plan says nothing. Give each a content.")
+    await context.set_plan(taken)
+    if not taken:
+        return "The plan is empty now."
+    counts = Counter(each.status for each in taken)
+    doing = next((each.content for each in taken if each.status == "in_progress"), "")
+    left = len(taken) - counts["completed"]
+    now = f" Now: {one_line(doing)}" if doing else ""
+    return f"The plan is kept: {counts['completed']} of {len(taken)} done, {left} to do.{now}"
+
+
+@tool(
+    risk=ToolRisk.LOW,
+    category=ToolCategory.AGENT,
+    kind="other",
+    title="Subagent: {description}",
+    timeout_s=None,
+)
+async def task(
+    context: ToolContext,
+    description: Annotated[str, Field(min_length=1, description="The task in three to six words, for the user.")],
+    prompt: Annotated[
+        str,
+        Field(
+            min_length=1,
+            description="All that the subagent must know: it sees nothing of this conversation. Say what to find or to "
+            "do, where to begin, what to leave alone, and what to report.",
+        ),
+    ],
+    agent: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            description="Which agent, such as `plan` (reads, changes nothing) or `review`; else one like you.",
+        ),
+    ] = None,
+) -> str:
+    """Give a task to a subagent, which works on it with a conversation of its own, and returns its last words.
+
+    For what would fill your own context with text that you do not need afterwards (a wide search, the study of a large
+    file, a review), or what can be done beside other things: several calls in one answer run side by side, so let them
+    work on different files. Do what takes a call or two yourself. It may do no more than you may, what it changes
+    counts as yours, and what it reports is its word: check what matters.
+
+    Raises:
+        ToolError: there is no such agent, it is nested too deep, or it did not come to its end; then with what it had.
+    """
+    report = await context.run_subagent(SubagentTask(description=description, prompt=prompt, agent=agent))
+    if report.stop_reason == "end_turn" and report.text.strip():
+        return report.text
+    raise ToolError(_failure(report))
+
+
+def _failure(report: SubagentReport) -> str:
+    ends = {
+        "end_turn": "ended without a word",
+        "max_iterations": "reached its limit of model calls",
+        "token_limit": "reached the limit of tokens",
+        "budget_limit": "reached the limit of dollars",
+        "time_limit": "reached the limit of time",
+        "max_output_tokens": "was cut off in an answer that was too long",
+        "refusal": "refused",
+        "loop_detected": "went round in circles",
+        "cancelled": "was cancelled",
+        "interrupted": "was interrupted",
+        "error": "failed",
+    }
+    why = f": {report.problem}" if report.problem else ""
+    had = f"\nThe last that it said:\n{report.text}" if report.text.strip() else ""
+    return f"The subagent {report.agent} {ends[report.stop_reason]}{why}. What it had done by then stands.{had}"
