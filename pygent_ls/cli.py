@@ -16,6 +16,9 @@ from pygent_ls import __version__
 if TYPE_CHECKING:
     import argparse
 
+MODES = ("default", "accept_edits", "plan", "trust", "bypass")
+"""The permission modes, spelled again (a test compares them)."""
+
 CANCELLED = 130
 """The exit code that shells give to what Ctrl-C ended."""
 
@@ -45,6 +48,10 @@ def _run_command(given: argparse.Namespace) -> int:
             return _doctor()
         case "trust":
             return _trust(given)
+        case "prompt":
+            from pygent_ls.prompt_command import run_command
+
+            return run_command(given)
         case "schema":
             return _schema()
         case _:
@@ -104,6 +111,18 @@ def _parser() -> argparse.ArgumentParser:
     )
     choice.add_argument("--forget", action="store_true", help="forget every answer about the folder")
     trust.set_defaults(refuse=trust.error)
+    prompt = commands.add_parser(
+        "prompt",
+        help="the system prompt of a turn that would begin here, part by part",
+        description="The system prompt of a turn that would begin in this folder: its parts, how large each is, what "
+        "was cut, and which instructions of the repository were taken. No model is called.",
+    )
+    prompt.add_argument("files", nargs="*", metavar="FILE", help="what comes beside your words when they name it")
+    prompt.add_argument("--cwd", metavar="DIR", default=".", help="the folder to work in (default: this one)")
+    prompt.add_argument("--agent", metavar="NAME", help="the variant of the agent (default: as the settings say)")
+    prompt.add_argument("--mode", choices=MODES, metavar="MODE", help=f"one of {', '.join(MODES)}")
+    prompt.add_argument("--json", action="store_true", help="for programs")
+    prompt.set_defaults(refuse=prompt.error)
     commands.add_parser("schema", help="print the JSON Schema of the wire protocol")
     return parser
 

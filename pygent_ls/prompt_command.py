@@ -1,0 +1,189 @@
+"""`pygent-ls prompt`: the system prompt of a turn that would begin now, part by part; no model and no network."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pygent_ls.agent.instructions import Instruction, without_secrets
+from pygent_ls.agent.permissions import Permissions
+from pygent_ls.agent.prompt import PromptFor, SystemPart, prompt_of
+from pygent_ls.agent.secret_keeping import Secrets
+from pygent_ls.agent.secrets import Redactor
+from pygent_ls.agent.tool import ToolRegistry, visible
+from pygent_ls.agent.variants import AgentProfile, variants
+from pygent_ls.app_prompt import make_parts, prompt_settings
+from pygent_ls.app_values import policy_of
+from pygent_ls.config_live import Taken
+from pygent_ls.config_sources import state_folder
+from pygent_ls.errors import SessionError, ToolError
+from pygent_ls.extensions.instructions import MAX_FILE_CHARS, RepositoryInstructions
+from pygent_ls.sessions.rules import FileRuleStore
+from pygent_ls.workspace.disk import DiskWorkspace
+from pygent_ls.workspace.installation_key import installation_key
+from pygent_ls.workspace.secret_finder import find_secrets
+
+CHARS_PER_TOKEN = 4
+"""A rule of thumb for English and code."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Whose prompt is to be shown."""
+
+    taken: Taken
+    workspace: DiskWorkspace
+    agent: AgentProfile
+    mode: str | None
+    """None: the agent's, else that of the settings."""
+    files: Sequence[str]
+    """Those that the user's words would name."""
+    tools: ToolRegistry
+    secrets: Secrets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What the model would be told."""
+
+    mode: str
+    agent: str
+    parts: Sequence[SystemPart]
+    beside: Sequence[Instruction]
+    """What comes with the user's words, because of the files that they name."""
+    taken: Sequence[Instruction]
+    """The project's files that are in it."""
+    not_taken: Sequence[Instruction]
+    problem: str
+
+
+def run_command(given: argparse.Namespace) -> int:
+    """Print it. Returns 1 where a part of it cannot be had."""
+    from pygent_ls.app import read_settings
+    from pygent_ls.tools.offered import offered_tools
+
+    folder = Path(given.cwd)
+    if not folder.is_dir():
+        given.refuse(f"--cwd: there is no folder {given.cwd}")
+    folder = folder.resolve()
+    taken = read_settings({}, [folder]).taken
+    settings = taken.loaded.settings
+    workspace = DiskWorkspace([folder])
+    try:
+        shown = asyncio.run(
+            prompt_shown(
+                Wanted(
+                    taken=taken,
+                    workspace=workspace,
+                    agent=variants(may_bypass=settings.allow_bypass).get(given.agent or settings.agent),
+                    mode=given.mode,
+                    files=given.files,
+                    tools=ToolRegistry(offered_tools(has_folder=True, shell_timeout_s=settings.shell_timeout_s)),
+                    secrets=_secrets(workspace, is_on=settings.redact_secrets),
+                )
+            )
+        )
+    except (SessionError, ToolError) as error:
+        given.refuse(visible(str(error)))
+        raise
+    sys.stdout.write(as_json(shown) + "\n" if given.json else as_text(shown))
+    return 1 if shown.problem else 0
+
+
+def _secrets(workspace: DiskWorkspace, *, is_on: bool) -> Secrets:
+    secrets = Secrets(Redactor(find_secrets, key=installation_key(state_folder())), workspace)
+    secrets.switch(on=is_on)
+    return secrets
+
+
+async def prompt_shown(wanted: Wanted) -> Shown:
+    """Assemble the prompt as a turn does. Raises `ToolError` for a file outside the workspace."""
+    settings = wanted.taken.loaded.settings
+    workspace, secrets = wanted.workspace, wanted.secrets
+    mode = wanted.mode or wanted.agent.mode or settings.mode
+    rules = FileRuleStore(state_folder(), workspace.folders[0])
+    reading = Permissions(settings.mode, rules, policy_of(settings, state_folder())).reading()
+    instructions = RepositoryInstructions(workspace)
+    found = await instructions.of_workspace(reading)
+    paths = [_existing(workspace, each) for each in wanted.files]
+    near = await instructions.near(paths, reading)
+    of_prompt = await prompt_settings(wanted.taken)
+    parts = await make_parts(
+        workspace.folders,
+        of_prompt,
+        PromptFor(
+            mode=mode,
+            tools=[each.name for each in wanted.agent.offered(wanted.tools).list_all()],
+            agent=wanted.agent.prompt,
+            instructions=[await without_secrets(each, secrets) for each in found if not each.problem],
+        ),
+    )
+    return Shown(
+        mode=mode,
+        agent=wanted.agent.name,
+        parts=[await _masked(part, secrets) for part in parts],
+        beside=[await without_secrets(each, secrets) for each in near],
+        taken=[each for each in found if not each.problem],
+        not_taken=[each for each in found if each.problem],
+        problem=of_prompt.problem,
+    )
+
+
+async def _masked(part: SystemPart, secrets: Secrets) -> SystemPart:
+    return SystemPart(name=part.name, title=part.title, text=await secrets.masked(part.text), max_chars=part.max_chars)
+
+
+def _existing(workspace: DiskWorkspace, file: str) -> Path:
+    path = workspace.resolve(file)
+    if not path.exists():
+        raise ToolError(f"There is no file {file}.")
+    return path
+
+
+def as_text(shown: Shown) -> str:
+    """For a person: each part under a line with its size, and what is not in it."""
+    whole = len(prompt_of(shown.parts))
+    lines = [
+        f"The system prompt of the agent {shown.agent} in the mode {shown.mode}: {len(shown.parts)} parts, "
+        f"{whole:,} characters, about {whole // CHARS_PER_TOKEN:,} tokens.",
+    ]
+    for part in shown.parts:
+        cut = f", cut to {part.max_chars:,}" if part.left_out else ""
+        lines += ["", f"── {part.name} · {len(part.text):,} characters{cut}", visible(part.shown)]
+    for each in shown.beside:
+        lines += ["", f"── beside your words · {each.n_chars:,} characters", visible(each.shown)]
+    notes = [
+        f"{visible(each.name)} has {each.n_chars:,} characters; the first {MAX_FILE_CHARS:,} are taken."
+        for each in (*shown.taken, *shown.beside)
+        if each.n_chars > MAX_FILE_CHARS
+    ]
+    notes += [f"{visible(each.name)} was not taken: {each.problem}" for each in shown.not_taken]
+    if shown.problem:
+        notes.append(shown.problem)
+    notes.append("A session adds what its marks around text from outside mean, and an editor tells where you are.")
+    return "\n".join([*lines, "", *(f"· {note}" for note in notes), ""])
+
+
+def as_json(shown: Shown) -> str:
+    """For a program."""
+    return json.dumps(
+        {
+            "agent": shown.agent,
+            "mode": shown.mode,
+            "chars": len(prompt_of(shown.parts)),
+            "parts": [
+                {"name": part.name, "chars": len(part.text), "left_out": part.left_out, "text": part.shown}
+                for part in shown.parts
+            ],
+            "beside": [{"file": each.name, "chars": each.n_chars, "text": each.shown} for each in shown.beside],
+            "not_taken": [{"file": each.name, "problem": each.problem} for each in shown.not_taken],
+            "problem": shown.problem or None,
+        },
+        indent=2,
+        ensure_ascii=False,
+    )
