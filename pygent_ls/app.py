@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pygent_ls.app_values import endpoint_of, limits_of, policy_of
+from pygent_ls.app_values import endpoint_of, hooks_of, limits_of, policy_of
 from pygent_ls.config import Settings
 from pygent_ls.config_layers import Loaded
 from pygent_ls.config_live import NOT_WRONG, LiveSettings, Taken
@@ -165,7 +165,12 @@ class Agent:
 
     def _renewed(self, settings: Settings, around: Surroundings) -> Surroundings:
         around.secrets.switch(on=settings.redact_secrets)
-        return replace(around, tools=self._tools(settings), max_tool_result_chars=settings.max_tool_result_chars)
+        return replace(
+            around,
+            tools=self._tools(settings),
+            max_tool_result_chars=settings.max_tool_result_chars,
+            hooks=hooks_of(settings, self._processes),
+        )
 
     @property
     def tools(self) -> ToolRegistry:

@@ -25,8 +25,8 @@ WORKSPACE_FILE = Path(".pygent", "config.toml")
 MAX_FILE_BYTES = 1_000_000
 """Settings fill a page; a file larger than that is something else."""
 
-_OTHER_VARIABLES = frozenset({LEVEL_VARIABLE})
-"""Variables with our prefix that are no settings."""
+_OTHER_VARIABLES = frozenset({LEVEL_VARIABLE, "PYGENT_PROJECT_DIR", "PYGENT_HOOK_EVENT"})
+"""Variables with our prefix that are no settings: the last two are what hooks find, which may run pygent-ls."""
 
 _TABLES = frozenset(name for name, info in FIELDS.items() if info.default_factory is not None)
 """Settings that are JSON where they are text."""
