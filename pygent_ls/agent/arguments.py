@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pygent_ls.agent.tool import ToolRegistry
 
 MAX_NESTING = 64
 """Of lists and objects in arguments: far more than a tool has, far less than what exhausts the interpreter's stack
@@ -35,6 +38,11 @@ def parse_arguments(text: str, *, may_close: bool = False) -> tuple[dict[str, An
     if not isinstance(value, dict):
         return {}, f"The arguments must be one JSON object, not {type(value).__name__}: {_quoted(text)}"
     return value, None  # pyright: ignore[reportUnknownVariableType] - JSON keys are text
+
+
+def readers_of(tools: ToolRegistry) -> frozenset[str]:
+    """The names of the tools that only read, whose arguments may be closed."""
+    return frozenset(tool.name for tool in tools.list_all() if tool.read_only)
 
 
 def with_schema(problem: str, schema: Mapping[str, Any]) -> str:

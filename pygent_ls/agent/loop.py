@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from pygent_ls.agent.answer import Answer
+from pygent_ls.agent.arguments import readers_of
 from pygent_ls.agent.calling import ModelCalls
 from pygent_ls.agent.events import Cancelled, EventSink, Finished, Notice, Steered, StopReason, TurnStarted
 from pygent_ls.agent.messages import Message, ToolUseBlock, Usage, user_message
@@ -215,7 +216,7 @@ class Turn:
                 raise await self._model_calls.failed(_empty_answer(state.model.name))
             return None
         self._empty_answers = 0
-        message = answer.message(spec.turn_id, state.taken_ids(), state.around.tools.readers)
+        message = answer.message(spec.turn_id, state.taken_ids(), readers_of(state.around.tools))
         state.keep(message if message.text or message.tool_calls else None)
         return await self._run_tools(message.tool_calls) if message.tool_calls else "end_turn"
 

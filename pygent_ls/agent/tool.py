@@ -382,11 +382,6 @@ class ToolRegistry:
         """The tools of one category."""
         return [each for each in self._tools.values() if each.category is category]
 
-    @property
-    def readers(self) -> frozenset[str]:
-        """The names of those that only read."""
-        return frozenset(name for name, each in self._tools.items() if each.read_only)
-
     def list_definitions(self) -> list[ToolDefinition]:
         """What the model is told of each tool."""
         return [each.definition for each in self._tools.values()]
