@@ -30,6 +30,7 @@ from pygent_ls.agent.compaction import (
 from pygent_ls.agent.context import CHARS_PER_TOKEN, ContextRules, Cut, chars_of, size_of
 from pygent_ls.agent.context_memory import ContextMemory
 from pygent_ls.agent.events import AgentEvent, Compacted, Notice
+from pygent_ls.agent.hooking import TurnHooks
 from pygent_ls.agent.messages import Message, TextBlock, Usage, user_message
 from pygent_ls.agent.model import Model, ModelRequest
 from pygent_ls.agent.surroundings import Surroundings
@@ -84,6 +85,8 @@ class Compacting:
     tell: Callable[[AgentEvent], Awaitable[None]]
     spend: Callable[[Usage], None]
     """Told what a summary has cost."""
+    _added: str = ""
+    """By hooks, to what is summed up."""
 
     @property
     def memory(self) -> ContextMemory:
@@ -110,7 +113,7 @@ class Compacting:
         room = self._room(before, cut, n_chars_around, trigger)
         parts = self._parts(cut, room, trigger)
         done = None
-        if self._is_worth_it(parts, before, room, trigger):
+        if self._is_worth_it(parts, before, room, trigger) and await self._may(trigger):
             standing = await self._standing(parts, room, trigger, instruction)
             done = await self._replaced(history, parts, standing, room, before)
         memory.tried = occasion
@@ -144,6 +147,15 @@ class Compacting:
             case "auto":
                 is_full = before >= self.memory.limit(self.context, self.model)
                 return is_full or parts.n_middle_chars >= LEAST_GAIN * room.window
+
+    async def _may(self, trigger: Trigger) -> bool:
+        """Whether the user's hooks allow it; what they add goes to whoever sums up."""
+        hooks = TurnHooks(around=self.around, turn_id=self.turn_id, emit=self.tell)
+        said = await hooks.fire("pre_compact", {"reason": trigger})
+        self._added = said.context
+        if said.decision == "deny":
+            await self._warn(f"A hook that you set up keeps the conversation from being compacted: {said.reason}")
+        return said.decision != "deny"
 
     async def _replaced(
         self, history: Sequence[Message], parts: Parts, standing: Standing, room: Room, before: int
@@ -231,8 +243,9 @@ class Compacting:
     def _request(self, text: str, instruction: str, n_answer: int) -> ModelRequest:
         marks = self.around.marks
         wish = f"\nThe user asks for this in particular: {instruction}" if instruction else ""
+        added = f"\n\n[To be known:]\n{self._added}" if self._added else ""
         asked = TextBlock(text=f"Write the summary of the conversation above.{wish}")
-        message = user_message((TextBlock(text=text, from_outside=True), asked), turn_id=self.turn_id)
+        message = user_message((TextBlock(text=text + added, from_outside=True), asked), turn_id=self.turn_id)
         return ModelRequest(
             system=marks.explained(SUMMARY_SYSTEM),
             messages=(marks.marked(message),),

@@ -82,6 +82,8 @@ class ContextMemory:
         self.rows = Rows()
         self.seen: tuple[Compaction | None, Cut] = (None, Cut())
         """What the model was sent last."""
+        self.n_chars_around = 0
+        """Of the system prompt and the tools that it was sent beside it."""
         self.tried: tuple[Message, str] | None = None
         """The last message of the conversation when compacting it was tried last, and why it was."""
         self._compactions: list[Compaction] = []

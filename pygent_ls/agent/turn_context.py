@@ -110,6 +110,7 @@ class TurnContext:
             cut = self._cut(max(memory.chars_for(limit) - n_around, 1))
         forget_left_out(around, memory, cut)
         self._sent = (cut, n_around)
+        memory.n_chars_around = n_around
 
         def sent(message: Message) -> Message:
             return around.marks.marked(self.readable(message, model))

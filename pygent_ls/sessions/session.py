@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import TypedDict
 from uuid import uuid4
 
-from pygent_ls.agent.events import AgentEvent, Cancelled, Finished, Stamped, StopReason, TurnQueued, TurnStarted
+from pygent_ls.agent.events import (
+    AgentEvent,
+    Cancelled,
+    Compacted,
+    Finished,
+    Stamped,
+    StopReason,
+    TurnQueued,
+    TurnStarted,
+)
 from pygent_ls.agent.limits import TurnLimits
 from pygent_ls.agent.loop import Turn
 from pygent_ls.agent.messages import Message, Usage, now
@@ -23,6 +32,7 @@ from pygent_ls.errors import SessionError
 from pygent_ls.sessions.checkpoints import Checkpoint, FileDiff
 from pygent_ls.sessions.commands.answering import CommandTurn
 from pygent_ls.sessions.commands.command import ModelPrompt
+from pygent_ls.sessions.compacting import SessionContext
 from pygent_ls.sessions.going_back import GoingBack
 from pygent_ls.sessions.rewind import Restored, Wanted
 from pygent_ls.sessions.session_hooks import SessionHooks
@@ -63,6 +73,15 @@ class Session:
         self._turns: list[RunningTurn] = []
         self._one_at_a_time = asyncio.Lock()
         self._hooks = SessionHooks()
+        self.context = SessionContext(
+            messages=self.messages,
+            around=lambda: self.around,
+            limits=lambda: self._parts.limits,
+            model=lambda: self._model(self.model),
+            make_model=self._model,
+            tell=self._tell_running,
+            spend=self._spend,
+        )
         self.going_back = GoingBack(lambda: self.around, self.messages, lambda: self._changed("restored"))
 
     @property
@@ -145,6 +164,19 @@ class Session:
         self.going_back.came_from_elsewhere(each.turn_id for each in messages)
         self._parts.surroundings.reads.forget_all()
         self._changed("restored")
+
+    async def compact(self, instruction: str = "") -> Compacted:
+        """See `SessionContext.compact`; commands call that. Raises `turn_running`, too."""
+        self._check_idle()
+        async with self._one_at_a_time:
+            done = await self.context.compact(instruction)
+        self._hooks.starts_anew("compact")
+        return done
+
+    def clear(self) -> None:
+        """Empty the conversation. Raises `SessionError` (`turn_running`)."""
+        self._check_idle()
+        self.take_conversation(())
 
     def _changed(self, what: str) -> None:
         self.updated_at = now()
@@ -297,6 +329,7 @@ class Session:
             told=self.messages,
             wanted=PromptFor(mode=mode, tools=[each.name for each in around.tools.list_all()]),
         )
+        summarizer, problems = self.context.summarizer()
         return TurnSpec(
             turn_id=turn.turn_id,
             prompt=await self._shown_prompt(turn),
@@ -313,7 +346,10 @@ class Session:
             retry=limits.retry,
             fallback_models=limits.fallback_models,
             make_model=self._model,
-            notices=notices or (),
+            context=self.context.rules,
+            compaction=limits.compaction,
+            summarizer=summarizer,
+            notices=(*(notices or ()), *problems),
         )
 
     def _model(self, name: str) -> Model:
@@ -329,6 +365,17 @@ class Session:
     async def _shown_prompt(self, turn: RunningTurn) -> str:
         turn.prompt = await self._parts.surroundings.secrets.masked(turn.said)
         return turn.prompt
+
+    async def _tell_running(self, event: AgentEvent) -> None:
+        if (running := self.running) is not None:
+            await self._publish_own(running, event)
+
+    def _spend(self, usage: Usage) -> None:
+        """What was spent beside the turns of the model counts for the turn that runs, or for the session alone."""
+        if (running := self.running) is not None and isinstance(running.turn, CommandTurn):
+            running.turn.usage = running.turn.usage.plus(usage)
+        else:
+            self.usage = self.usage.plus(usage)
 
     async def _publish_own(self, turn: RunningTurn, event: AgentEvent) -> None:
         await self._stream.publish(Stamped(event=event, iteration=0, total_tokens=0), turn.turn_id, turn.subscriber)

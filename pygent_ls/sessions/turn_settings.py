@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from pygent_ls.agent.compaction import CompactionRules
+from pygent_ls.agent.context import ContextRules
 from pygent_ls.agent.limits import TurnLimits
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode, Policy
@@ -26,6 +28,10 @@ class Limits:
     max_thinking_tokens: int = 0
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     fallback_models: tuple[str, ...] = ()
+    context: ContextRules = field(default_factory=ContextRules)
+    compaction: CompactionRules = field(default_factory=CompactionRules)
+    summarizer: str = ""
+    """The name of the model that sums up; empty: the turn's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
