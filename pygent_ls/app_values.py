@@ -9,7 +9,9 @@ from pygent_ls.config import Settings
 from pygent_ls.config_sources import user_file
 
 if TYPE_CHECKING:
+    from pygent_ls.agent.hooks import Hooks
     from pygent_ls.agent.permissions import Policy
+    from pygent_ls.agent.workspace import Processes
     from pygent_ls.llm.litellm_target import Endpoint
     from pygent_ls.sessions.turn_settings import Limits
 
@@ -70,3 +72,18 @@ def endpoint_of(settings: Settings) -> Endpoint:
         first_byte_timeout_s=settings.first_byte_timeout_s,
         idle_timeout_s=settings.stream_idle_timeout_s,
     )
+
+
+def hooks_of(settings: Settings, processes: Processes) -> Hooks:
+    """The user's commands, and those of a workspace that they trust."""
+    from pygent_ls.agent.hooks import NoHooks
+
+    if not settings.hooks:
+        return NoHooks()
+    from pygent_ls.extensions.hooks import CommandHooks, HookCommand
+
+    commands = [
+        HookCommand(event=each.event, command=each.command, matcher=each.matcher, timeout_s=each.timeout_s)
+        for each in settings.hooks
+    ]
+    return CommandHooks(commands, processes)
