@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.agent.surroundings import Surroundings
     from pygent_ls.agent.tool import ToolRegistry
     from pygent_ls.editors.ports import FrontEnd
+    from pygent_ls.sessions.commands.ports import CommandFacts
     from pygent_ls.sessions.rules import FileRuleStore
     from pygent_ls.sessions.store import SessionDefaults
     from pygent_ls.sessions.turn_settings import TurnSettings
@@ -117,6 +118,18 @@ class Agent:
             take_settings=self._take_settings,
         )
         self.sessions.look_back(self._past)
+        self.sessions.tell_commands(self._command_facts())
+
+    def _command_facts(self) -> CommandFacts:
+        from pygent_ls.app_commands import aliases_of, mcp_servers_of, own_commands
+        from pygent_ls.sessions.commands.ports import CommandFacts
+
+        workspace = self._front_end.workspace
+        return CommandFacts(
+            aliases=partial(aliases_of, self._live, workspace),
+            mcp_servers=partial(mcp_servers_of, self._live, workspace),
+            own=partial(own_commands, workspace),
+        )
 
     @property
     def _settings(self) -> Settings:

@@ -7,6 +7,7 @@ each time, and nothing that they hold is run.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import stat
@@ -124,6 +125,9 @@ def _name_of(path: Path) -> str | None:
     return ":".join(parts).lower()
 
 
+_HINT = re.compile(r"^(argument-hint:[ \t]*)(\[.*\S)[ \t]*$", re.MULTILINE)
+"""`[file] [line]`, as the hint is often written, is no YAML."""
+
 _HEAD = re.compile(r"---[ \t]*\n(?P<head>.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
@@ -140,7 +144,7 @@ def _parts(text: str) -> tuple[Mapping[str, Any], str]:
     if len(head.encode()) > MAX_HEAD_BYTES:
         raise _BrokenError(f"its front matter is longer than {MAX_HEAD_BYTES:,} bytes")
     try:
-        given: object = yaml.safe_load(head)
+        given: object = yaml.safe_load(_HINT.sub(lambda found: found[1] + json.dumps(found[2]), head))
     except (yaml.YAMLError, ValueError, RecursionError):
         raise _BrokenError("its front matter is not YAML") from None
     if given is None:
@@ -159,7 +163,7 @@ def _made(name: str, source: OwnSource, head: Mapping[str, Any], template: str) 
         name=name,
         source=source,
         description=(_line(head, "description") or first_line)[:MAX_DESCRIPTION_CHARS],
-        takes=_hint(head.get("argument-hint")),
+        takes=_line(head, "argument-hint")[:MAX_DESCRIPTION_CHARS],
         template=template,
         agent=_line(head, "agent") or None,
         model=_line(head, "model") or None,
@@ -173,18 +177,6 @@ def _line(head: Mapping[str, Any], key: str) -> str:
     if value is not None and not isinstance(value, str | int | float):
         raise _BrokenError(f"`{key}` in its front matter is no text")
     return "" if value is None else " ".join(str(value).split())
-
-
-def _hint(value: object) -> str:
-    """`[file]`, as the hint is often written, is a list to YAML."""
-    match value:
-        case None:
-            return ""
-        case list():
-            words = cast("list[object]", value)
-            return " ".join(f"[{word}]" for word in words)[:MAX_DESCRIPTION_CHARS]
-        case _:
-            return " ".join(str(value).split())[:MAX_DESCRIPTION_CHARS]
 
 
 def _names(value: object) -> tuple[str, ...]:

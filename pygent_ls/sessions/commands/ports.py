@@ -138,7 +138,7 @@ class NamedModel:
     """Why it is not available, or why it is."""
 
 
-async def _no_aliases() -> Mapping[str, str]:
+async def _none() -> Mapping[str, str]:
     return {}
 
 
@@ -148,9 +148,9 @@ class CommandFacts:
 
     agents: Callable[[], Sequence[NamedAgent]] = lambda: ()
     models: Callable[[], Sequence[NamedModel]] = lambda: ()
-    aliases: Callable[[], Awaitable[Mapping[str, str]]] = _no_aliases
+    aliases: Callable[[], Awaitable[Mapping[str, str]]] = _none
     """Of the settings: names without the slash, and what they stand for."""
     own: Callable[[], Sequence[OwnCommands]] = lambda: ()
     """The folders with own commands, the first wins; reading them is blocking."""
-    mcp_servers: Callable[[], Mapping[str, str]] = dict[str, str]
-    """Those of the settings by name, with how each is reached."""
+    mcp_servers: Callable[[], Awaitable[Mapping[str, str]]] = _none
+    """Those of the settings by name, with where each is named."""

@@ -62,11 +62,10 @@ async def _cost(call: Call) -> str:
 
 
 async def _mcp(call: Call) -> str:
-    servers = call.facts.mcp_servers()
-    lines = [f"- `{name}`: {how}; not started" for name, how in servers.items()]
-    if not lines:
-        lines = ["No MCP server is set up; `[mcp_servers.NAME]` in the settings names one."]
-    return "\n".join([*lines, "This version starts none of them, so their tools are not offered."])
+    servers = await call.facts.mcp_servers()
+    lines = [f"- `{name}`: not started; named in {origin}" for name, origin in servers.items()]
+    none = "No MCP server is named in the settings (`[mcp_servers.NAME]`)."
+    return "\n".join([*(lines or [none]), "This version starts no MCP server, so the tools of none are offered."])
 
 
 async def _voice(_call: Call) -> str:

@@ -1,0 +1,45 @@
+"""What commands are told of the settings and of the user's and the workspace's folders, as they are when asked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, cast
+
+from pygent_ls.config import one_line
+from pygent_ls.config_live import LiveSettings
+from pygent_ls.config_sources import user_file
+
+if TYPE_CHECKING:
+    from pygent_ls.agent.workspace import Workspace
+    from pygent_ls.extensions.commands import OwnCommands
+
+
+async def aliases_of(live: LiveSettings, workspace: Workspace) -> Mapping[str, str]:
+    """The setting `aliases`; a workspace's own count where its folder is trusted already, and nobody is asked."""
+    folders = workspace.folders
+    taken = await asyncio.to_thread(live.take, folders[0] if folders else None)
+    return taken.loaded.settings.aliases
+
+
+async def mcp_servers_of(live: LiveSettings, workspace: Workspace) -> Mapping[str, str]:
+    """The names in the setting `mcp_servers`, each with the layer that names it; this version uses no more of it."""
+    folders = workspace.folders
+    taken = await asyncio.to_thread(live.take, folders[0] if folders else None)
+    found: dict[str, str] = {}
+    for layer in taken.layers:
+        given = layer.unknown.get(layer.spell("mcp_servers"))
+        if isinstance(given, Mapping):
+            found |= {one_line(str(name)): layer.name for name in cast("Mapping[str, object]", given)}
+    return found
+
+
+def own_commands(workspace: Workspace) -> Sequence[OwnCommands]:
+    """The user's folder goes first, then those of the workspace's folders in their order."""
+    from pygent_ls.extensions.commands import OwnCommands
+
+    users = OwnCommands(folder=user_file().parent / "commands", source="user")
+    of_workspace = [
+        OwnCommands(folder=folder / ".pygent" / "commands", source="workspace") for folder in workspace.folders
+    ]
+    return [users, *of_workspace]
