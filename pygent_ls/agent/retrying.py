@@ -28,7 +28,7 @@ class RetryPolicy:
     max_seconds: float = 120.0
     """From the first failure to the last attempt's beginning."""
     initial_delay_s: float = 1.0
-    """Doubled with each attempt, and up to half as much again by chance, so that many clients do not come at once."""
+    """Doubled with each attempt; up to half of the first is added by chance, so that many clients do not come at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +98,7 @@ class Retrying:
 
     async def run(self, attempt: Callable[[], Awaitable[Answer | Failed]]) -> Answer | Failed:
         """The answer, or the last failure."""
-        from tenacity import AsyncRetrying, retry_if_result, wait_exponential_jitter
+        from tenacity import AsyncRetrying, retry_if_result, wait_exponential, wait_random
 
         policy = self.policy
         failures: list[Failed] = []
@@ -112,12 +112,11 @@ class Retrying:
                 failures.append(came := replace(came, attempt=len(failures) + 1))
             return came
 
-        growing = wait_exponential_jitter(
-            initial=policy.initial_delay_s, max=MAX_DELAY_S, jitter=policy.initial_delay_s / 2
-        )
+        growing = wait_exponential(multiplier=policy.initial_delay_s, max=MAX_DELAY_S)
+        varied = growing + wait_random(0, policy.initial_delay_s / 2)
 
         def delay(state: RetryCallState) -> float:
-            return max(growing(state), failures[-1].error.retry_after_s or 0.0)
+            return max(varied(state), failures[-1].error.retry_after_s or 0.0)
 
         def is_enough(state: RetryCallState) -> bool:
             begins_after_s = self.clock() - first_failure + state.upcoming_sleep

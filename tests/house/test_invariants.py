@@ -25,6 +25,7 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
     "mcp": ("extensions/mcp.py",),
     "detect_secrets": ("workspace/secret_detectors.py",),
     "copier": ("workspace/copier_child.py",),
+    "tenacity": ("agent/retrying.py",),
     "yaml": ("workspace/questions.py", "extensions/commands.py"),
     "pygent_ls.config": ("cli.py", "app", "doctor.py", "config"),
     "pygent_ls.config_page": ("cli.py", "config"),
