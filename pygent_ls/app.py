@@ -81,8 +81,8 @@ class Agent:
 
     def __init__(self, blueprint: Blueprint, front_end: FrontEnd) -> None:
         from pygent_ls.agent.cache import ToolCache
-        from pygent_ls.llm.litellm_model import LitellmLoader
         from pygent_ls.llm.providers import key_variables
+        from pygent_ls.llm.resources import ModelResources
         from pygent_ls.sessions.past import PastSessions
         from pygent_ls.sessions.store import Sessions
         from pygent_ls.trusting import Trusting
@@ -103,7 +103,7 @@ class Agent:
             own=(self.state_folder, user_file().parent),
         )
         self._processes = LocalProcesses(self._sandbox, hidden_variables=key_variables(self._settings.api_key_env))
-        self._loader = LitellmLoader()
+        self._models = ModelResources()
         self._cache = ToolCache(max_entries=self._settings.cache_entries, clock=time.monotonic)
         self._snapshots = Snapshots(
             self.state_folder / "snapshots", lambda: self._processes.find("git"), days=self._settings.snapshot_days
@@ -150,6 +150,7 @@ class Agent:
         """See `Core`."""
         await self.sessions.close()
         await self._trusting.close()
+        await self._models.close()
 
     async def _take_settings(self) -> TurnSettings:
         """The settings for a turn that begins; asks the user where the workspace's need trust."""
@@ -203,9 +204,11 @@ class Agent:
         return self._default_model is not None and self._default_model.ready
 
     def start_loading(self) -> None:
-        """Import litellm in the background where the default model needs it."""
-        if self._default_model is not None and not self._default_model.ready:
-            self._loader.start()
+        """Load in the background what the default model's first call would wait for."""
+        from pygent_ls.llm.choose import start_loading
+
+        if self._default_model is not None:
+            start_loading(self._default_model, self._models)
 
     @cached_property
     def _default_model(self) -> Model | None:
@@ -301,7 +304,7 @@ class Agent:
         from pygent_ls.llm.choose import make_model
 
         try:
-            return make_model(name, endpoint_of(settings), self._loader)
+            return make_model(name, endpoint_of(settings), self._models)
         except SettingError as error:
             raise ModelError(str(error), type="invalid_request") from error
 

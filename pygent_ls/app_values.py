@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pygent_ls.agent.hooks import Hooks
     from pygent_ls.agent.permissions import Policy
     from pygent_ls.agent.workspace import Processes
-    from pygent_ls.llm.litellm_target import Endpoint
+    from pygent_ls.llm.endpoint import Endpoint
     from pygent_ls.sessions.turn_settings import Limits
 
 
@@ -62,15 +62,18 @@ def policy_of(settings: Settings, state: Path) -> Policy:
 
 
 def endpoint_of(settings: Settings) -> Endpoint:
-    """How the provider is reached."""
-    from pygent_ls.llm.litellm_target import Endpoint
+    """How the provider is reached, and what the user says of models."""
+    from pygent_ls.llm.endpoint import Endpoint
+    from pygent_ls.llm.known_model import OwnFacts
 
     return Endpoint(
         api_base=settings.api_base or None,
         api_key_env=settings.api_key_env or None,
         extra_headers=dict(settings.extra_headers),
+        betas=settings.betas,
         first_byte_timeout_s=settings.first_byte_timeout_s,
         idle_timeout_s=settings.stream_idle_timeout_s,
+        own_facts={name: OwnFacts(**table.model_dump()) for name, table in settings.models.items()},
     )
 
 

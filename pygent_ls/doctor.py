@@ -21,16 +21,6 @@ LIBRARIES = ("pygent-ls", "pygls", "litellm")
 PROGRAM_TIMEOUT_S = 5.0
 """For a program to tell its version; one that hangs is not to hang us."""
 
-_BARE_NAMES = {
-    "claude": "anthropic",
-    "gpt": "openai",
-    "o1": "openai",
-    "o3": "openai",
-    "o4": "openai",
-    "gemini": "gemini",
-}
-"""How model names begin that litellm takes without a provider before them."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surveyed:
@@ -57,9 +47,9 @@ def doctor(surveyed: Surveyed) -> tuple[str, int]:
 
     What a workspace asks for without being trusted, and what this version does not use, is told and is no failure.
     """
-    model_problem = _model_problem(surveyed)
+    model = _found_model(surveyed)
     rg = surveyed.find("rg")
-    obstacles = [model_problem] if model_problem else []
+    obstacles = [model.problem] if model.problem else []
     if rg is None:
         obstacles.append("rg (ripgrep) is not found: install pygent-ls again, or ripgrep with the system's packages.")
     wrong = [problem for problem in surveyed.loaded.problems if problem.kind not in _HARMLESS]
@@ -67,7 +57,10 @@ def doctor(surveyed: Surveyed) -> tuple[str, int]:
     unused = [problem for problem in surveyed.loaded.problems if problem.kind == "not_yet"]
     sections = [
         _section("Versions", _versions()),
-        _section("Model", [("name", redacted(surveyed.model)), ("why", surveyed.model_reason)]),
+        _section(
+            "Model",
+            [("name", redacted(surveyed.model)), ("why", surveyed.model_reason), ("called through", model.adapter)],
+        ),
         _section("Programs", [("rg", _program(rg)), ("git", _program(surveyed.find("git")))]),
         _section("Folders", [("settings", _place(surveyed.user_file)), ("state", _place(surveyed.state_folder))]),
         _section("Settings", _settings(surveyed.loaded)),
@@ -83,23 +76,42 @@ def doctor(surveyed: Surveyed) -> tuple[str, int]:
     return text.encode("utf-8", "replace").decode("utf-8"), 1 if obstacles or wrong else 0
 
 
-def _model_problem(surveyed: Surveyed) -> str:
-    """What stands in the model's way, as far as can be told without calling it; empty where nothing is known to."""
-    from pygent_ls.llm.choose import make_model
-    from pygent_ls.llm.litellm_model import LitellmLoader, LitellmModel
-    from pygent_ls.llm.litellm_target import Endpoint
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """The model, as far as it can be told of without calling it."""
+
+    adapter: str
+    problem: str = ""
+    """What stands in its way; empty where nothing is known to."""
+
+
+def _found_model(surveyed: Surveyed) -> _Found:
+    from pygent_ls.app_values import endpoint_of
+    from pygent_ls.llm.anthropic_model import AnthropicModel
+    from pygent_ls.llm.choose import adapter_of, make_model, missing_extra
+    from pygent_ls.llm.litellm_model import LitellmModel
+    from pygent_ls.llm.openai_model import OpenAIModel
     from pygent_ls.llm.providers import provider_named
+    from pygent_ls.llm.resources import ModelResources
+    from pygent_ls.llm.routed_model import RoutedModel
 
     settings = surveyed.loaded.settings
-    endpoint = Endpoint(api_base=settings.api_base or None, api_key_env=settings.api_key_env or None)
+    adapter = "none"
     try:
-        model = make_model(surveyed.model, endpoint, LitellmLoader())
-        if isinstance(model, LitellmModel) and provider_named(_provider(model.name)):
-            return _key_problem(model.name, settings, surveyed.environment)
-        asyncio.run(model.prepare())  # a name that only litellm can judge: loading it takes seconds
+        model = make_model(surveyed.model, endpoint_of(settings), ModelResources())
+        if isinstance(model, RoutedModel):
+            model = asyncio.run(model.routed())
+        adapter = adapter_of(model)
+        problem = missing_extra(surveyed.model)
+        if isinstance(model, OpenAIModel | AnthropicModel):
+            model.check(surveyed.environment)
+        elif isinstance(model, LitellmModel) and provider_named(_provider(surveyed.model)):
+            problem = problem or _key_problem(surveyed.model, settings, surveyed.environment)
+        elif not problem:
+            asyncio.run(model.prepare())  # a name that only litellm can judge: loading it takes seconds
     except (SettingError, ModelError) as error:
-        return str(error)
-    return ""
+        problem = str(error)
+    return _Found(adapter=adapter, problem=problem)
 
 
 def _key_problem(name: str, settings: Settings, environment: Mapping[str, str]) -> str:
@@ -111,7 +123,7 @@ def _key_problem(name: str, settings: Settings, environment: Mapping[str, str]) 
     if variable:
         return "" if environment.get(variable) else f"No key: {how_to_set_key(variable)}"
     provider = provider_named(_provider(name))
-    if provider is None or first_set(provider.key_variables, environment):
+    if provider is None or not provider.needs_key or first_set(provider.key_variables, environment):
         return ""
     if settings.api_base or first_set(provider.base_variables, environment):
         return ""  # a server of the user's own, which may ask for no key
@@ -119,10 +131,7 @@ def _key_problem(name: str, settings: Settings, environment: Mapping[str, str]) 
 
 
 def _provider(name: str) -> str:
-    provider, slash, _ = name.partition("/")
-    if slash:
-        return provider
-    return next((known for start, known in _BARE_NAMES.items() if name.startswith(start)), "")
+    return name.removeprefix("litellm/").partition("/")[0]
 
 
 def _versions() -> list[tuple[str, str]]:

@@ -64,7 +64,11 @@ def test_with_nothing_set_the_offline_model_runs_and_all_is_well(examine: Examin
 
     assert code == 0
     assert report.endswith("\nA turn can run.\n")
-    assert rows(report, "Model") == {"name": ["offline/rules"], "why": ["that is how it is"]}
+    assert rows(report, "Model") == {
+        "name": ["offline/rules"],
+        "why": ["that is how it is"],
+        "called through": ["none is needed"],
+    }
     assert rows(report, "Programs") == {
         "rg": [f"ripgrep 14.1.0 ({tmp_path / 'rg'})"],
         "git": [f"git version 2.39.5 ({tmp_path / 'git'})"],
@@ -131,6 +135,22 @@ def test_a_model_that_has_its_key_or_may_need_none_can_run(examine: Examine, env
 
     assert code == 0
     assert report.endswith("\nA turn can run.\n")
+
+
+@pytest.mark.parametrize(
+    ("model", "adapter"),
+    [
+        ("anthropic/claude-sonnet-5-5", "Anthropic's Messages API, spoken by pygent-ls itself"),
+        ("groq/openai/gpt-oss-120b", "chat completions, spoken by pygent-ls itself"),
+        ("gpt-4o", "chat completions, spoken by pygent-ls itself"),
+        ("gemini/gemini-pro-latest", "litellm"),
+        ("litellm/openai/gpt-4o", "litellm"),
+    ],
+)
+def test_it_is_said_through_what_the_model_is_called(examine: Examine, model: str, adapter: str) -> None:
+    report, _ = examine({"PYGENT_MODEL": model})
+
+    assert rows(report, "Model")["called through"] == [adapter]
 
 
 def test_a_script_that_can_be_played_can_run(examine: Examine, tmp_path: Path) -> None:

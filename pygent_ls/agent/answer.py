@@ -30,6 +30,17 @@ class _CallParts:
 
 
 @dataclass(slots=True)
+class _Thought:
+    parts: list[str] = field(default_factory=list[str])
+    signature: str | None = None
+    redacted: str | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self.signature is not None or self.redacted is not None
+
+
+@dataclass(slots=True)
 class Answer:
     """One model call's answer, growing chunk by chunk."""
 
@@ -37,28 +48,43 @@ class Answer:
     """The name of the model that gives it."""
     text: str = ""
     thinking: str = ""
-    signature: str | None = None
     usage: Usage = field(default_factory=Usage)
     finish: str | None = None
     """The provider's word for why it stopped; None while it streams, or where the stream ended without one."""
-    _text_parts: list[str] = field(default_factory=list[str])
-    _thinking_parts: list[str] = field(default_factory=list[str])
+    _said: list[list[str] | _Thought] = field(default_factory=list["list[str] | _Thought"])
+    """Texts, in pieces, and thoughts, in the order in which they began: providers want theirs back in it."""
     _calls: dict[int, _CallParts] = field(default_factory=dict[int, _CallParts])
 
     def add(self, chunk: Chunk) -> None:
         """Take the next chunk."""
         match chunk:
             case TextChunk(text=text):
-                self._text_parts.append(text)
-            case ThinkingChunk(thinking=thinking, signature=signature):
-                self._thinking_parts.append(thinking)
-                self.signature = signature or self.signature
+                self._add_text(text)
+            case ThinkingChunk():
+                self._add_thinking(chunk)
             case ToolCallChunk():
                 self._add_call(chunk)
             case UsageChunk(usage=usage):
                 self.usage = usage
             case FinishChunk(reason=reason):
                 self.finish = reason
+
+    def _add_text(self, text: str) -> None:
+        if not self._said or isinstance(self._said[-1], _Thought):
+            self._said.append([])
+        last = self._said[-1]
+        if isinstance(last, list):
+            last.append(text)
+
+    def _add_thinking(self, chunk: ThinkingChunk) -> None:
+        """The piece joins the thought that is not over; a provider that seals none has one thought."""
+        thought = next((each for each in self._said if isinstance(each, _Thought) and not each.is_over), None)
+        if thought is None:
+            thought = _Thought()
+            self._said.append(thought)
+        thought.parts.append(chunk.thinking)
+        thought.signature = chunk.signature or thought.signature
+        thought.redacted = chunk.redacted or thought.redacted
 
     def _add_call(self, chunk: ToolCallChunk) -> None:
         parts = self._calls.setdefault(chunk.index, _CallParts())
@@ -68,8 +94,9 @@ class Answer:
 
     def close(self) -> None:
         """Join the pieces; called once the stream is over, however it ended."""
-        self.text = "".join(self._text_parts)
-        self.thinking = "".join(self._thinking_parts)
+        self.text = "".join("".join(each) for each in self._said if isinstance(each, list))
+        thoughts = ("".join(each.parts) for each in self._said if isinstance(each, _Thought))
+        self.thinking = "\n\n".join(filter(None, thoughts))
 
     @property
     def finish_reason(self) -> FinishReason:
@@ -89,21 +116,33 @@ class Answer:
     def message(self, turn_id: str, taken_ids: Container[str], readers: Container[str] = ()) -> Message:
         """The whole answer. Ids that are empty, or taken already, are made unique; broken arguments are mended, those
         of the `readers`, tools that only read, with more liberty."""
-        return self._message(turn_id, self._tool_calls(turn_id, taken_ids, readers), self.text)
+        calls = self._tool_calls(turn_id, taken_ids, readers)
+        return Message(role="assistant", content=(*self._blocks(), *calls), turn_id=turn_id)
 
     def message_without_calls(self, turn_id: str, *, cut_off: bool) -> Message | None:
         """The answer less its tool calls, which must not run; None where nothing is left."""
         if not self.text.strip():
             return None
-        return self._message(turn_id, (), self.text + CUT_OFF if cut_off else self.text)
+        blocks = self._blocks()
+        if cut_off:
+            number, last = [(place, block) for place, block in enumerate(blocks) if isinstance(block, TextBlock)][-1]
+            blocks[number] = TextBlock(text=last.text + CUT_OFF)
+        return Message(role="assistant", content=tuple(blocks), turn_id=turn_id)
 
-    def _message(self, turn_id: str, calls: tuple[ToolUseBlock, ...], text: str) -> Message:
+    def _blocks(self) -> list[Block]:
+        """Texts and thoughts in their order; without texts of white space, which providers reject."""
         blocks: list[Block] = []
-        if self.thinking:
-            blocks.append(ThinkingBlock(thinking=self.thinking, signature=self.signature, model=self.model))
-        if text.strip():  # providers reject a block of white space
-            blocks.append(TextBlock(text=text))
-        return Message(role="assistant", content=(*blocks, *calls), turn_id=turn_id)
+        for each in self._said:
+            if isinstance(each, list):
+                text = "".join(each)
+                if text.strip():
+                    blocks.append(TextBlock(text=text))
+            elif each.is_over or any(each.parts):
+                thinking = "".join(each.parts)
+                blocks.append(
+                    ThinkingBlock(thinking=thinking, signature=each.signature, redacted=each.redacted, model=self.model)
+                )
+        return blocks
 
     def _tool_calls(self, turn_id: str, taken_ids: Container[str], readers: Container[str]) -> tuple[ToolUseBlock, ...]:
         calls: list[ToolUseBlock] = []

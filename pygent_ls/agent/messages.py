@@ -31,6 +31,8 @@ class ThinkingBlock:
 
     thinking: str
     signature: str | None = None
+    redacted: str | None = None
+    """A thought that the provider shows to nobody, in its own cipher, sent back unchanged; `thinking` is then empty."""
     model: str = ""
     """The name of the model that thought so: no other one is sent it. Empty where it is not known."""
     type: Literal["thinking"] = "thinking"

@@ -42,10 +42,14 @@ class TextChunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingChunk:
-    """A piece of the model's thinking; `signature` comes with the last piece, where there is one."""
+    """A piece of the model's thinking; `signature` comes with the last piece of a thought, where there is one.
+
+    A thought that is `redacted` is one chunk, without text.
+    """
 
     thinking: str
     signature: str | None = None
+    redacted: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +89,7 @@ FINISH_REASONS: Mapping[str, FinishReason] = {
     "function_call": "tools",
     "length": "length",
     "max_tokens": "length",
+    "model_context_window_exceeded": "length",
     "content_filter": "refusal",
     "refusal": "refusal",
     "safety": "refusal",

@@ -26,19 +26,36 @@ MAX_NAME_CHARS = 64
 ChatMessage = dict[str, Any]
 
 
-def chat_messages(system: str, messages: Sequence[Message]) -> list[ChatMessage]:
+def chat_messages(system: str, messages: Sequence[Message], *, thinking_field: str = "") -> list[ChatMessage]:
     """The system prompt, then the conversation; messages with nothing in them are left out.
 
-    Every string in it can be written as UTF-8. Thinking is left out: the format has no place for it.
+    Every string in it can be written as UTF-8. Thinking is left out, since the format has no place for it, but where
+    a provider has a `thinking_field`, and wants back what it thought since the user last said something.
     """
-    chat: list[ChatMessage] = [{"role": "system", "content": _utf8(system)}] if system.strip() else []
-    for message in messages:
+    chat: list[ChatMessage] = [{"role": "system", "content": utf8(system)}] if system.strip() else []
+    asked = max((number for number, message in enumerate(messages) if _is_said(message)), default=0)
+    for number, message in enumerate(messages):
         match message.role:
             case "user":
                 _extend(chat, _user(message))
             case "assistant":
-                _extend(chat, _assistant(message))
+                _extend(chat, _assistant(message, thinking_field if number > asked else ""))
     return chat
+
+
+def mark_for_cache(chat: list[ChatMessage]) -> None:
+    """Mark what comes before the end as worth keeping, in the way that Anthropic's models are told it: the system
+    prompt, and the last two messages that can be marked, so that the next request finds what this one kept."""
+    texts = [message for message in chat if message["content"] and message["role"] != "system"]
+    for message in [each for each in chat[:1] if each["role"] == "system"] + texts[-2:]:
+        content = message["content"]
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        message["content"] = [*parts[:-1], {**parts[-1], "cache_control": {"type": "ephemeral"}}]
+
+
+def _is_said(message: Message) -> bool:
+    """Whether the user says something, and not tools."""
+    return message.role == "user" and not any(isinstance(block, ToolResultBlock) for block in message.blocks)
 
 
 def _extend(chat: list[ChatMessage], new: Iterator[ChatMessage]) -> None:
@@ -77,9 +94,9 @@ def _user(message: Message) -> Iterator[ChatMessage]:
     for block in message.blocks:
         match block:
             case ToolResultBlock(tool_use_id=call_id, content=content):
-                yield {"role": "tool", "tool_call_id": call_id, "content": _utf8(content) or NO_OUTPUT}
+                yield {"role": "tool", "tool_call_id": call_id, "content": utf8(content) or NO_OUTPUT}
             case TextBlock(text=text) if text.strip():
-                parts.append({"type": "text", "text": _utf8(text)})
+                parts.append({"type": "text", "text": utf8(text)})
             case ImageBlock(mime_type=mime_type, data=data):
                 parts.append({"type": "image_url", "image_url": {"url": f"data:{mime_type};base64,{data}"}})
             case TextBlock() | ThinkingBlock() | ToolUseBlock():
@@ -91,27 +108,29 @@ def _user(message: Message) -> Iterator[ChatMessage]:
         yield {"role": "user", "content": parts}
 
 
-def _assistant(message: Message) -> Iterator[ChatMessage]:
-    text = _utf8(message.text)
+def _assistant(message: Message, thinking_field: str) -> Iterator[ChatMessage]:
+    text = utf8(message.text)
+    thinking = "".join(block.thinking for block in message.blocks if isinstance(block, ThinkingBlock))
+    back = {thinking_field: utf8(thinking)} if thinking_field and thinking else {}
     calls = [_call(call.id, call.name, call.input) for call in message.tool_calls]
     said = text if text.strip() else None
     if calls:
-        yield {"role": "assistant", "content": said, "tool_calls": calls}
+        yield {"role": "assistant", "content": said, "tool_calls": calls, **back}
     elif said is not None:
-        yield {"role": "assistant", "content": said}
+        yield {"role": "assistant", "content": said, **back}
 
 
 def _call(call_id: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    arguments = _utf8(json.dumps(dict(given), ensure_ascii=False))
-    return {"id": call_id, "type": "function", "function": {"name": _function_name(name), "arguments": arguments}}
+    arguments = utf8(json.dumps(dict(given), ensure_ascii=False))
+    return {"id": call_id, "type": "function", "function": {"name": function_name(name), "arguments": arguments}}
 
 
-def _function_name(name: str) -> str:
+def function_name(name: str) -> str:
     """The name as providers take it; a model may have called a tool that can have no such name."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:MAX_NAME_CHARS] or "unnamed"
 
 
-def _utf8(text: str) -> str:
+def utf8(text: str) -> str:
     """The text with half surrogate pairs replaced: JSON lets a model send them, UTF-8 cannot send them back."""
     try:
         text.encode()

@@ -1,23 +1,46 @@
-"""Which model a name stands for. Imports nothing heavy."""
+"""Which model a name stands for, and through which adapter. Imports nothing heavy."""
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from pygent_ls.agent.model import Model
-from pygent_ls.errors import SettingError
-from pygent_ls.llm import offline_model, scripted_model
-from pygent_ls.llm.litellm_model import LitellmLoader, LitellmModel
-from pygent_ls.llm.litellm_target import Endpoint
+from pygent_ls.errors import ModelError, SettingError
+from pygent_ls.llm import litellm_model, offline_model, scripted_model
+from pygent_ls.llm.anthropic_model import AnthropicModel
+from pygent_ls.llm.endpoint import Endpoint
+from pygent_ls.llm.litellm_model import LitellmModel
+from pygent_ls.llm.native_call import Native
+from pygent_ls.llm.native_target import is_address
 from pygent_ls.llm.offline_model import OfflineModel
+from pygent_ls.llm.openai_model import OpenAIModel
+from pygent_ls.llm.provider_errors import NO_PROVIDER
+from pygent_ls.llm.providers import EXTRAS, Provider, first_set, provider_named
+from pygent_ls.llm.resources import ModelResources
+from pygent_ls.llm.routed_model import RoutedModel
 from pygent_ls.llm.scripted_model import ScriptedModel
 
+_BARE_NAMES: Mapping[str, str] = {
+    r"claude-": "anthropic",
+    r"(chat)?gpt-|o\d": "openai",
+    r"gemini-": "gemini",
+    r"mistral-|codestral|devstral": "mistral",
+    r"deepseek-": "deepseek",
+    r"grok-": "xai",
+}
+"""How names begin that are newer than the table."""
 
-def make_model(name: str, endpoint: Endpoint, loader: LitellmLoader) -> Model:
+
+def make_model(name: str, endpoint: Endpoint, resources: ModelResources) -> Model:
     """The model of that name: `scripted:FILE`, `offline/rules`, or any litellm string. Loads nothing yet.
 
-    A `scripted:` model keeps its place in the file: make it once a session. Raises `SettingError` for a name that
-    can be none.
+    What speaks chat completions or Anthropic's Messages API is called by our own adapters; everything else, and
+    `litellm/…`, through litellm. A `scripted:` model keeps its place in the file: make it once a session. Raises
+    `SettingError` for a name that can be none.
     """
     name = name.strip()
     if not name:
@@ -29,4 +52,91 @@ def make_model(name: str, endpoint: Endpoint, loader: LitellmLoader) -> Model:
         if not file:
             raise SettingError(f"The model {name!r} names no file: write scripted:FILE.")
         return ScriptedModel(Path(file))
-    return LitellmModel(name, endpoint, loader)
+    if name.startswith(litellm_model.PREFIX):
+        return _through_litellm(name, endpoint, resources)
+    provider, slash, bare = name.partition("/")
+    if not slash:
+        return _by_bare_name(name, endpoint, resources)
+    known = provider_named(provider)
+    if known is None or known.protocol == "litellm" or not bare:
+        return _through_litellm(name, endpoint, resources)
+    return _native(name, known, bare, endpoint, resources)
+
+
+def adapter_of(model: Model) -> str:
+    """Through what a model is called, in words for a person; ask once it is prepared."""
+    match model:
+        case OpenAIModel():
+            return "chat completions, spoken by pygent-ls itself"
+        case AnthropicModel():
+            return "Anthropic's Messages API, spoken by pygent-ls itself"
+        case LitellmModel():
+            return "litellm"
+        case RoutedModel(chosen=chosen):
+            return adapter_of(chosen) if chosen else "chosen with the first call"
+        case _:
+            return "none is needed"
+
+
+def start_loading(model: Model, resources: ModelResources) -> None:
+    """Load in the background what the model's first call would wait for."""
+    match model:
+        case OpenAIModel() | AnthropicModel() | RoutedModel():
+            resources.connections.start_loading()
+        case LitellmModel():
+            resources.loader.start()
+        case _:
+            pass
+
+
+def missing_extra(name: str) -> str:
+    """What must be installed for a model's provider, as a sentence; empty where nothing is missing."""
+    provider = name.removeprefix(litellm_model.PREFIX).partition("/")[0]
+    module, extra = EXTRAS.get(provider, ("", ""))
+    if not module or _is_installed(module):
+        return ""
+    return f"{provider} needs a package that is not installed: pip install 'pygent-ls[{extra}]'"
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # of what stands before the dot
+        return False
+
+
+def _through_litellm(name: str, endpoint: Endpoint, resources: ModelResources) -> Model:
+    return LitellmModel(name, endpoint, resources.loader, resources.prices)
+
+
+def _native(name: str, provider: Provider, bare: str, endpoint: Endpoint, resources: ModelResources) -> Model:
+    native = Native(name=name, provider=provider, model=bare, endpoint=endpoint, resources=resources)
+    if provider.protocol == "messages":
+        return AnthropicModel(native)
+    if provider.name != "openai" or endpoint.api_base or first_set(provider.base_variables, os.environ):
+        return OpenAIModel(native)
+
+    async def route() -> Model:
+        """Some of OpenAI's own models answer by another protocol only, which litellm speaks."""
+        known = await resources.prices.look_up(name, provider.name, bare, {})
+        return _through_litellm(name, endpoint, resources) if known.mode == "responses" else OpenAIModel(native)
+
+    return RoutedModel(name, route)
+
+
+def _by_bare_name(name: str, endpoint: Endpoint, resources: ModelResources) -> Model:
+    async def route() -> Model:
+        listed = await resources.prices.provider_of(name)
+        begins = (each for start, each in _BARE_NAMES.items() if re.match(start, name))
+        provider = provider_named(listed or next(begins, ""))
+        if provider is not None and provider.protocol != "litellm":
+            model = _native(name, provider, name, endpoint, resources)
+            return await model.routed() if isinstance(model, RoutedModel) else model
+        if provider is not None or listed:
+            return _through_litellm(name, endpoint, resources)
+        compatible = provider_named("openai")
+        if endpoint.api_base and is_address(endpoint.api_base) and compatible is not None:
+            return _native(name, compatible, name, endpoint, resources)
+        raise ModelError(NO_PROVIDER.format(name=name), type="invalid_request")
+
+    return RoutedModel(name, route)

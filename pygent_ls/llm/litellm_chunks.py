@@ -1,4 +1,4 @@
-"""The pieces of litellm's stream as our chunks. It is handed the library, and does not import it."""
+"""The pieces of litellm's stream as our chunks. It does not import the library."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from typing import Any
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.model import Chunk, FinishChunk, TextChunk, ThinkingChunk, UsageChunk
 from pygent_ls.llm.call_fragments import CallFragments
-from pygent_ls.llm.litellm_target import Target
+from pygent_ls.llm.known_model import KnownModel
 
 
 @dataclass(kw_only=True)
 class ChunkTranslation:
     """Translates one answer, piece by piece; `end` once the stream is over."""
 
-    target: Target
-    litellm: Any
+    known: KnownModel
     _calls: CallFragments = field(default_factory=CallFragments)
     _usage: Any = None
     _finish: str | None = None
@@ -64,28 +63,13 @@ class ChunkTranslation:
 
     def _counted(self) -> Usage:
         usage = self._usage
-        n_input, n_output = usage.prompt_tokens or 0, usage.completion_tokens or 0
         details = getattr(usage, "prompt_tokens_details", None)
-        return Usage(
-            input_tokens=n_input,
-            output_tokens=n_output,
-            cache_read_tokens=getattr(details, "cached_tokens", None) or 0,
-            cache_write_tokens=getattr(details, "cache_creation_tokens", None) or 0,
-            cost_usd=self._cost(),
-            context_tokens=n_input + n_output,
-            context_limit=self.target.facts.get("max_input_tokens"),
+        return self.known.counted(
+            n_input=usage.prompt_tokens or 0,
+            n_output=usage.completion_tokens or 0,
+            cache_read=getattr(details, "cached_tokens", None) or 0,
+            cache_write=getattr(details, "cache_creation_tokens", None) or 0,
         )
-
-    def _cost(self) -> float | None:
-        if self.target.facts.get("input_cost_per_token") is None:
-            return None
-        try:
-            prompt, completion = self.litellm.cost_per_token(
-                model=self.target.bare, custom_llm_provider=self.target.called.provider, usage_object=self._usage
-            )
-        except self.litellm.exceptions.ModelNotMappedError:
-            return None
-        return prompt + completion
 
 
 def _signature(delta: Any) -> str | None:

@@ -23,9 +23,13 @@ from typing import Any
 
 from pygent_ls.agent.model import Chunk, Completion, ModelFacts, ModelRequest, ToolDefinition, completed
 from pygent_ls.errors import ModelError
-from pygent_ls.llm.chat_format import chat_messages, chat_tools
+from pygent_ls.llm.chat_format import chat_messages, chat_tools, mark_for_cache
+from pygent_ls.llm.endpoint import NO_KEY, Endpoint
+from pygent_ls.llm.known_model import KnownModel
 from pygent_ls.llm.litellm_chunks import ChunkTranslation
-from pygent_ls.llm.litellm_target import NO_KEY, Choice, Endpoint, Target
+from pygent_ls.llm.litellm_target import Choice, Target
+from pygent_ls.llm.openai_request import effort
+from pygent_ls.llm.prices import PriceTable
 from pygent_ls.llm.provider_errors import model_error
 
 PREFIX = "litellm/"
@@ -169,7 +173,7 @@ async def _warm_up(litellm: Any) -> None:
             )
             async for _ in reply:
                 pass
-    with suppress(litellm.exceptions.ModelNotMappedError):
+    with suppress(litellm.exceptions.ModelNotMappedError):  # it counts what a call cost, whether asked or not
         litellm.cost_per_token(model="gpt-4o", custom_llm_provider="openai", prompt_tokens=1, completion_tokens=1)
 
 
@@ -179,10 +183,12 @@ class LitellmModel:
     A name whose provider litellm does not know is taken for an OpenAI-compatible one where an `api_base` is set.
     """
 
-    def __init__(self, name: str, endpoint: Endpoint, loader: LitellmLoader) -> None:
+    def __init__(self, name: str, endpoint: Endpoint, loader: LitellmLoader, prices: PriceTable | None = None) -> None:
         self._name = name
         self._endpoint = endpoint
         self._loader = loader
+        self._prices = prices or PriceTable()
+        self._known = KnownModel()
         self._target: Target | None = None
 
     @property
@@ -197,14 +203,8 @@ class LitellmModel:
 
     @property
     def facts(self) -> ModelFacts:
-        """From litellm's table; nothing is known before `prepare`."""
-        known: Mapping[str, Any] = self._target.facts if self._target else {}
-        window, most = known.get("max_input_tokens"), known.get("max_output_tokens")
-        return ModelFacts(
-            context_limit=window if isinstance(window, int) else None,
-            max_output_tokens=most if isinstance(most, int) else None,
-            has_price="input_cost_per_token" in known,
-        )
+        """From litellm's table, and the settings; nothing is known before `prepare`."""
+        return self._known.facts
 
     async def prepare(self) -> None:
         """Load what there is to load. Raises `ModelError`: no such provider, no key, an address that is none."""
@@ -213,7 +213,11 @@ class LitellmModel:
     async def _prepared(self) -> Target:
         await self._loader.wait()
         if self._target is None:
-            self._target = Choice(self._name.removeprefix(PREFIX), self._endpoint, self._loader.litellm).target()
+            target = Choice(self._name.removeprefix(PREFIX), self._endpoint, self._loader.litellm).target()
+            self._known = await self._prices.look_up(
+                self._name, target.called.provider, target.bare, self._endpoint.own_facts
+            )
+            self._target = target
         return self._target
 
     def convert_tools(self, tools: Sequence[ToolDefinition]) -> Sequence[Mapping[str, Any]]:
@@ -231,7 +235,7 @@ class LitellmModel:
 
         timeout_s = self._endpoint.first_byte_timeout_s
         reply: Any = None
-        translation = ChunkTranslation(target=target, litellm=self._loader.litellm)
+        translation = ChunkTranslation(known=self._known)
         try:
             async with asyncio.timeout(timeout_s):
                 reply = await self._loader.litellm.acompletion(**self._arguments(target, request))
@@ -256,23 +260,35 @@ class LitellmModel:
                 await reply.aclose()
 
     def _arguments(self, target: Target, request: ModelRequest) -> dict[str, Any]:
-        most: object = target.facts.get("max_output_tokens")
-        max_tokens = min(request.max_output_tokens, most) if isinstance(most, int) else request.max_output_tokens
+        most = self._known.max_output_tokens or request.max_output_tokens
+        messages = chat_messages(request.system, request.messages)
+        if self._known.caches_prompts and "claude" in target.model:
+            mark_for_cache(messages)
         optional = {
             "tools": chat_tools(request.tools),
             "api_base": self._endpoint.api_base,
             "api_key": target.api_key,
-            "extra_headers": dict(self._endpoint.extra_headers),
+            "extra_headers": self._headers(target),
+            "temperature": request.temperature if self._known.takes_temperature else None,
+            **self._thinking(request),
         }
         return {
             "model": target.model,
-            "messages": chat_messages(request.system, request.messages),
-            "max_tokens": max_tokens,
-            "temperature": request.temperature,
+            "messages": messages,
+            "max_tokens": min(request.max_output_tokens, most),
             "stream": True,
             "stream_options": {"include_usage": True},
             "max_retries": 0,
             "num_retries": 0,
             "drop_params": True,
-            **{name: value for name, value in optional.items() if value},
+            **{name: value for name, value in optional.items() if value is not None and value not in ({}, [], "")},
         }
+
+    def _headers(self, target: Target) -> dict[str, str]:
+        betas = ",".join(self._endpoint.betas) if "claude" in target.model else ""
+        return {**({"anthropic-beta": betas} if betas else {}), **self._endpoint.extra_headers}
+
+    def _thinking(self, request: ModelRequest) -> dict[str, Any]:
+        """litellm makes of an effort what the provider takes."""
+        thinks = request.max_thinking_tokens > 0 and self._known.thinks
+        return {"reasoning_effort": effort(request.max_thinking_tokens)} if thinks else {}

@@ -3,32 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 from pygent_ls.errors import ModelError
+from pygent_ls.llm.endpoint import NO_KEY, Endpoint
+from pygent_ls.llm.native_target import is_address
 from pygent_ls.llm.provider_errors import Called, how_to_set_key, model_error
 from pygent_ls.llm.providers import first_set, key_variable, provider_named
-
-NO_KEY = "none"
-"""Sent to a server of the user's own where no key is set: the OpenAI SDK refuses to send nothing."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
-    """How a provider is reached. What is None or empty is litellm's own choice, from the environment."""
-
-    api_base: str | None = None
-    api_key: str | None = field(default=None, repr=False)
-    api_key_env: str | None = None
-    """The variable that the user says the key is in."""
-    extra_headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
-    first_byte_timeout_s: float = 300.0
-    """Until the first chunk: local models load slowly."""
-    idle_timeout_s: float = 60.0
-    """Between two chunks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +23,6 @@ class Target:
     """The name without its provider."""
     api_key: str | None
     called: Called
-    facts: Mapping[str, Any]
-    """Prices and limits, as litellm's table has them; empty where it does not know the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +51,11 @@ class Choice:
                 *self.endpoint.extra_headers.values(),
             ),
         )
-        if address is not None and not _is_address(address):
+        if address is not None and not is_address(address):
             where = "setting `api_base`" if self.endpoint.api_base else f"environment variable {base_variable}"
             raise ModelError(f"The {where} is not an http address: {address!r}.", type="invalid_request")
         api_key = self._key(called, variables if known else ())
-        return Target(model=model, bare=bare, api_key=api_key, called=called, facts=self._facts(bare, provider))
+        return Target(model=model, bare=bare, api_key=api_key, called=called)
 
     def _provider(self) -> tuple[str, str, str]:
         """The model string, its bare name, its provider."""
@@ -95,23 +75,11 @@ class Choice:
             return self.endpoint.api_key
         if not self.endpoint.api_key_env and (not variables or first_set(variables, os.environ)):
             return None
-        if not self.endpoint.api_key_env and called.address:
+        if not self.endpoint.api_key_env and (called.address or not self._needs_key(called.provider)):
             return NO_KEY
         message = f"No key for {called.provider}. {how_to_set_key(called.key_variable)}"
         raise ModelError(message, type="auth", provider=called.provider)
 
-    def _facts(self, bare: str, provider: str) -> Mapping[str, Any]:
-        """From the table alone: litellm's own look-up asks an Ollama server, and holds the event loop meanwhile."""
-        for key in (f"{provider}/{bare}", bare, self.name):
-            entry = self.litellm.model_cost.get(key)
-            if entry is not None and str(entry.get("litellm_provider", "")).startswith(provider):
-                return entry
-        return {}
-
-
-def _is_address(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-    except ValueError:
-        return False
-    return parts.scheme in ("http", "https") and bool(parts.hostname)
+    def _needs_key(self, provider: str) -> bool:
+        known = provider_named(provider)
+        return known is None or known.needs_key

@@ -1,8 +1,9 @@
 """What went wrong at a provider, as a `ModelError` that a person can act on.
 
-It looks at statuses, codes and texts, never at litellm's classes: measured with 1.106.2, a status of 529 or 403 is an
-`APIError`, a refused connection an `InternalServerError` with status 500, and every broken stream a
-`MidStreamFallbackError`. So no library is imported here.
+It looks at statuses, codes, headers and texts, so that it serves our own adapters (`AnswerError`, aiohttp's exceptions)
+and litellm alike, and never at litellm's classes: measured with 1.106.2, a status of 529 or 403 is an `APIError`, a
+refused connection an `InternalServerError` with status 500, and every broken stream a `MidStreamFallbackError`. So no
+library is imported here.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from pygent_ls.errors import ModelError, ModelErrorType
+from pygent_ls.llm.provider_answers import request_id, retry_after_s
 
 MAX_MESSAGE_CHARS = 400
 """A message is shorter: it must fit a notification."""
@@ -35,6 +37,8 @@ _NO_KEY = re.compile(
     re.I,
 )
 _BAD_KEY = re.compile(r"api.?key (is )?(not valid|invalid|expired)|invalid.{0,3}api.?key", re.I)
+_EXHAUSTED_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+_EXHAUSTED = re.compile(r"exceeded your current quota|check your plan and billing|credit balance|out of credits", re.I)
 _OVERLOADED = re.compile(r"\boverloaded\b", re.I)
 _UNKNOWN_PROVIDER = re.compile(r"llm provider not provided", re.I)
 _KEY_LIKE = re.compile(r"\b(?:sk|pk|rk|gsk|xai|csk)[-_][\w*.-]{6,}|\bAIza[\w-]{8,}|\bBearer\s+\S{8,}")
@@ -45,10 +49,19 @@ Verdict = tuple[ModelErrorType, int | None]
 _TYPES_BY_WORD: Sequence[tuple[str, ModelErrorType]] = (
     ("overloaded", "overloaded"),
     ("rate_limit", "rate_limit"),
+    ("too_many_requests", "rate_limit"),
+    ("insufficient_quota", "rate_limit"),
     ("authentication", "auth"),
     ("permission", "auth"),
+    ("context_length", "context_window"),
+    ("content_filter", "content_filter"),
+    ("content_policy", "content_filter"),
     ("invalid_request", "invalid_request"),
+    ("not_found", "invalid_request"),
     ("timeout", "timeout"),
+    ("api_error", "server"),
+    ("server_error", "server"),
+    ("internal", "server"),
 )
 """Error types that providers send inside a stream, where there is no status any more; by a word in them."""
 
@@ -80,7 +93,16 @@ def model_error(error: BaseException, called: Called) -> ModelError:
     message = _without_keys(_message(verdict, _detail(chain), called, chain), called.keys)
     if len(message) >= MAX_MESSAGE_CHARS:
         message = message[: MAX_MESSAGE_CHARS - 2] + "…"
-    return ModelError(message, type=verdict[0], provider=called.provider, status=verdict[1])
+    headers = _headers(chain)
+    return ModelError(
+        message,
+        type=verdict[0],
+        provider=called.provider,
+        status=verdict[1],
+        retry_after_s=retry_after_s(headers),
+        request_id=request_id(headers) or _named_in_body(chain),
+        is_final=_is_final(verdict, chain),
+    )
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -97,6 +119,35 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         waiting += [original if isinstance(original, BaseException) else None, each.__cause__ or each.__context__]
 
 
+def _headers(chain: Sequence[BaseException]) -> Mapping[str, str]:
+    """What came with the answer: ours, litellm's, and those of the libraries under it; names in lower case."""
+    for each in chain:
+        response = getattr(each, "response", None)
+        for found in (
+            getattr(each, "headers", None),
+            getattr(each, "litellm_response_headers", None),
+            getattr(response, "headers", None),
+        ):
+            if found and hasattr(found, "items"):
+                pairs = cast("Mapping[object, object]", found).items()
+                return {str(name).lower(): str(value) for name, value in pairs}
+    return {}
+
+
+def _named_in_body(chain: Sequence[BaseException]) -> str:
+    """Anthropic repeats the request's id beside the error."""
+    bodies: Iterator[object] = (getattr(each, "body", None) for each in chain)
+    said = (cast("dict[str, Any]", body).get("request_id") for body in bodies if isinstance(body, dict))
+    return request_id({"request-id": str(next(said, None) or "")})
+
+
+def _is_final(verdict: Verdict, chain: Sequence[BaseException]) -> bool:
+    """Whether waiting does not help: the account has nothing left."""
+    if verdict[0] != "rate_limit":
+        return False
+    return bool(_codes(chain) & _EXHAUSTED_CODES) or any(_EXHAUSTED.search(str(each)) for each in chain)
+
+
 def _kind(chain: Sequence[BaseException]) -> Verdict:
     """The type, and the status that the provider answered with."""
     text = " ".join(str(each) for each in chain)
@@ -105,7 +156,10 @@ def _kind(chain: Sequence[BaseException]) -> Verdict:
         return "auth", None
     if status is not None and status < 500:
         return _client_error(status, text, _codes(chain)), status
-    return _lost(chain) or _said_in_stream(chain, status) or _server_error(status, text)
+    lost = _lost(chain) or _said_in_stream(chain, status)
+    if lost is None and status is None and any(_codes(chain)):
+        return "server", None  # an error in a stream, in words that we do not know
+    return lost or _server_error(status, text)
 
 
 def _lost(chain: Sequence[BaseException]) -> Verdict | None:
@@ -190,7 +244,8 @@ def _quoted_json(text: str) -> object:
 
 def _detail(chain: Sequence[BaseException]) -> str:
     """The provider's own words in one line, without what libraries add around them."""
-    said = next((body["message"] for body in _bodies(chain) if isinstance(body.get("message"), str)), str(chain[0]))
+    words = (body.get(key) for body in _bodies(chain) for key in ("message", "detail", "error"))
+    said = next((each for each in words if isinstance(each, str)), str(chain[0]))
     text = said.split("Traceback (most recent call last)")[0].split(" Original exception:")[0]
     text = re.sub(r"<(script|style).*?</\1>|<[^>]*>", " ", text, flags=re.S | re.I)
     text = re.sub(r"(litellm\.)?\b[A-Z]\w*(Error|Exception)( -|:) ?", "", text)
@@ -219,6 +274,8 @@ _WHAT_TO_DO: Mapping[ModelErrorType, str] = {
     "unknown": "The call of {name} failed{said}.",
 }
 
+_EXHAUSTED_SENTENCE = "{who} says that the quota is used up{said}. Look at your plan there, or choose another model."
+
 NO_PROVIDER = (
     "The model {name!r} has no provider that is known. Name it as PROVIDER/MODEL, such as openai/gpt-5 or "
     "ollama_chat/qwen3, in the setting `model`."
@@ -232,7 +289,8 @@ def _message(verdict: Verdict, detail: str, called: Called, chain: Sequence[Base
         return f"No key for {provider}. {how_to_set_key(called.key_variable)}"
     if _UNKNOWN_PROVIDER.search(detail):
         return NO_PROVIDER.format(name=called.name)
-    return _WHAT_TO_DO[kind].format(
+    sentence = _EXHAUSTED_SENTENCE if _is_final(verdict, chain) else _WHAT_TO_DO[kind]
+    return sentence.format(
         who=f"{provider} ({status})" if status else provider,
         name=called.name,
         key_variable=called.key_variable,

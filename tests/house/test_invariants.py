@@ -21,6 +21,8 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
     "pygls": ("editors/lsp/",),
     "lsprotocol": ("editors/lsp/",),
     "litellm": ("llm/litellm_model.py",),
+    "aiohttp": ("llm/http_stream.py",),
+    "certifi": ("llm/http_surroundings.py",),
     "acp": ("editors/acp/",),
     "mcp": ("extensions/mcp.py",),
     "detect_secrets": ("workspace/secret_detectors.py",),
@@ -61,6 +63,7 @@ IO_LIBRARIES = {
     "mmap",
     "glob",
     "httpx",
+    "aiohttp",
     "urllib.request",
 }
 VALUES = ("agent/messages", "agent/events", "agent/model", "agent/approver", "agent/workspace", "agent/permissions")

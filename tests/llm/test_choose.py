@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
+import pkgutil
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
-from pygent_ls.errors import SettingError
-from pygent_ls.llm.choose import make_model
-from pygent_ls.llm.litellm_model import LitellmLoader, LitellmModel
-from pygent_ls.llm.litellm_target import Endpoint
+from pygent_ls.errors import ModelError, SettingError
+from pygent_ls.llm.anthropic_model import AnthropicModel
+from pygent_ls.llm.choose import make_model, missing_extra
+from pygent_ls.llm.endpoint import Endpoint
+from pygent_ls.llm.litellm_model import LitellmModel
 from pygent_ls.llm.offline_model import OfflineModel
-from pygent_ls.llm.providers import PROVIDERS, default_model, key_variable
+from pygent_ls.llm.openai_model import OpenAIModel
+from pygent_ls.llm.providers import EXTRAS, OTHERS, PROVIDERS, default_model, key_variable
+from pygent_ls.llm.resources import ModelResources
+from pygent_ls.llm.routed_model import RoutedModel
 from pygent_ls.llm.scripted_model import ScriptedModel
+
+COMPATIBLE = (
+    *("openrouter", "groq", "deepseek", "mistral", "xai", "together_ai", "fireworks_ai", "cerebras"),
+    *("ollama", "ollama_chat", "hosted_vllm", "lm_studio", "litellm_proxy"),
+)
+"""Whose models our own adapter of chat completions calls."""
+
+
+@pytest.fixture(autouse=True)
+def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Addresses and keys of whoever runs the tests do not count."""
+    for each in (*PROVIDERS, *OTHERS):
+        for variable in (*each.key_variables, *each.base_variables):
+            monkeypatch.delenv(variable, raising=False)
 
 
 @pytest.mark.parametrize(
@@ -21,24 +42,92 @@ from pygent_ls.llm.scripted_model import ScriptedModel
     [
         ("offline/rules", OfflineModel),
         ("scripted:answers.jsonl", ScriptedModel),
-        ("openai/gpt-5", LitellmModel),
+        ("openai/gpt-5", RoutedModel),
+        ("gpt-5", RoutedModel),
+        ("anthropic/claude-sonnet-5-5", AnthropicModel),
+        *((f"{each.name}/x", OpenAIModel) for each in (*PROVIDERS, *OTHERS) if each.name in COMPATIBLE),
+        ("gemini/gemini-pro", LitellmModel),
         ("litellm/openai/gpt-5", LitellmModel),
-        ("gpt-5", LitellmModel),
+        ("bedrock/anthropic.claude", LitellmModel),
         ("offline/other", LitellmModel),
     ],
 )
 def test_a_name_stands_for_its_model(name: str, kind: type) -> None:
-    model = make_model(f" {name} ", Endpoint(), LitellmLoader())
+    model = make_model(f" {name} ", Endpoint(), ModelResources())
 
     assert isinstance(model, kind)
     assert model.name == name
     assert model.ready == (kind is not LitellmModel)
 
 
+@pytest.mark.parametrize(
+    ("name", "kind", "provider"),
+    [
+        ("gpt-4o", OpenAIModel, "openai"),
+        ("openai/gpt-5", OpenAIModel, "openai"),
+        ("claude-sonnet-4-5", AnthropicModel, "anthropic"),
+        ("claude-newer-than-the-table", AnthropicModel, "anthropic"),
+        ("gpt-99", OpenAIModel, "openai"),
+        ("o9-mini", OpenAIModel, "openai"),
+        ("openai/gpt-5-codex", LitellmModel, ""),  # answers by OpenAI's other protocol only
+        ("gpt-5-codex", LitellmModel, ""),
+        ("anthropic.claude-haiku-4-5-20251001-v1:0", LitellmModel, ""),  # bedrock's, says the table
+        ("gemini-99", LitellmModel, ""),
+    ],
+)
+async def test_a_bare_name_goes_to_its_provider(
+    monkeypatch: pytest.MonkeyPatch, name: str, kind: type, provider: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    routed = make_model(name, Endpoint(), ModelResources())
+    assert isinstance(routed, RoutedModel)
+
+    model = await routed.routed()
+
+    assert isinstance(model, kind)
+    assert model.name == name
+    if isinstance(model, OpenAIModel | AnthropicModel):
+        with pytest.raises(ModelError, match=f"No key for {provider}"):
+            model.check({})
+
+
+async def test_a_bare_name_that_nobody_knows_is_one_of_the_users_own_server_or_refused() -> None:
+    own = make_model("my-model", Endpoint(api_base="http://localhost:9/v1"), ModelResources())
+    assert isinstance(own, RoutedModel)
+    assert isinstance(await own.routed(), OpenAIModel)
+
+    with pytest.raises(ModelError, match="PROVIDER/MODEL") as caught:
+        await make_model("my-model", Endpoint(), ModelResources()).prepare()
+    assert caught.value.type == "invalid_request"
+
+
+def test_a_server_of_ones_own_is_asked_as_it_is_whatever_the_model_is_called() -> None:
+    model = make_model("openai/gpt-5-codex", Endpoint(api_base="http://localhost:9/v1"), ModelResources())
+
+    assert isinstance(model, OpenAIModel)
+
+
 @pytest.mark.parametrize("name", ["", " ", "scripted:"])
 def test_a_name_that_can_be_none_is_said(name: str) -> None:
     with pytest.raises(SettingError, match="model"):
-        make_model(name, Endpoint(), LitellmLoader())
+        make_model(name, Endpoint(), ModelResources())
+
+
+def test_a_package_that_a_provider_lacks_is_named_with_its_extra() -> None:
+    missing = missing_extra("vertex_ai/gemini-pro")
+
+    is_there = any(each.name == "google" for each in pkgutil.iter_modules())
+    assert missing == (
+        "" if is_there else "vertex_ai needs a package that is not installed: pip install 'pygent-ls[vertex]'"
+    )
+    assert missing_extra("openai/gpt-5") == ""
+
+
+def test_each_extra_that_is_named_can_be_installed() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+
+    assert {extra for _, extra in EXTRAS.values()} <= set(project["project"]["optional-dependencies"])
 
 
 def test_the_first_key_that_is_set_chooses_the_model() -> None:
@@ -76,7 +165,7 @@ def test_a_provider_that_is_not_listed_has_a_key_variable_by_custom() -> None:
 def test_choosing_a_model_imports_nothing_heavy() -> None:
     program = (
         "import sys; from pygent_ls.llm.choose import *; "
-        "make_model('openai/x', Endpoint(), LitellmLoader()); "
+        "[make_model(name, Endpoint(), ModelResources()) for name in ('openai/x', 'x', 'anthropic/x', 'gemini/x')]; "
         "print([name for name in ('litellm', 'openai', 'httpx', 'aiohttp', 'pydantic') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False)

@@ -12,7 +12,7 @@ from typing import Any
 FIRST_CALL = """
 import asyncio, json, os, sys
 from pygent_ls.llm.litellm_model import LitellmLoader, LitellmModel
-from pygent_ls.llm.litellm_target import Endpoint
+from pygent_ls.llm.endpoint import Endpoint
 from tests.llm.model_contract import chunks_of
 from tests.model_server import ModelServer, Step
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from pygent_ls.agent.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock, user_message
+from pygent_ls.agent.messages import Message, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, user_message
 from pygent_ls.agent.model import TextChunk, ThinkingChunk
+from pygent_ls.llm.endpoint import Endpoint
 from pygent_ls.llm.litellm_model import LitellmLoader, LitellmModel
-from pygent_ls.llm.litellm_target import Endpoint
 from pygent_ls.llm.providers import PROVIDERS
 from tests.llm.loopback import KEY, WAIT_S, answer_to, chunk_event, model_at
 from tests.llm.model_contract import (
@@ -267,8 +267,11 @@ async def test_anthropics_thinking_calls_and_cache_are_understood(loader: Litell
     chunks = await answer_to(anthropic_stream(ANTHROPIC_EVENTS), loader, "anthropic/claude-sonnet-4-5")
 
     answer = joined(chunks)
-    assert (answer.thinking, answer.signature, answer.text) == ("hm", "SEAL", "Look:")
-    assert [(call.id, dict(call.input)) for call in answer.message("t", ()).tool_calls] == [("toolu_1", {"path": "a"})]
+    assert answer.message("t", ()).blocks == (
+        ThinkingBlock(thinking="hm", signature="SEAL"),
+        TextBlock(text="Look:"),
+        ToolUseBlock(id="toolu_1", name="read_file", input={"path": "a"}),
+    )
     usage = answer.usage
     assert (usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens) == (18, 5, 3)
     assert answer.finish_reason == "tools"

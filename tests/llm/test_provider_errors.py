@@ -93,7 +93,9 @@ def test_an_earlier_failure_that_was_being_handled_does_not_count() -> None:
         ({"type": "overloaded_error", "message": "busy"}, "overloaded"),
         ({"code": 429, "message": "slow"}, "rate_limit"),
         ({"error": {"code": "503", "message": "slow"}}, "overloaded"),
-        ({"code": "context_length_exceeded", "message": "long", "status": 400}, "server"),
+        ({"code": "context_length_exceeded", "message": "long", "status": 400}, "context_window"),
+        ({"type": "api_error", "message": "Internal server error"}, "server"),
+        ({"type": "not_enough_coffee", "message": "later"}, "server"),
         ({"message": "?"}, "server"),
     ],
 )

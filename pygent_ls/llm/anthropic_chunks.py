@@ -1,0 +1,106 @@
+"""The events of Anthropic's Messages API as our chunks. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pygent_ls.agent.model import Chunk, FinishChunk, TextChunk, ThinkingChunk, ToolCallChunk, UsageChunk
+from pygent_ls.llm.known_model import KnownModel
+from pygent_ls.llm.openai_chunks import number, obj, parsed, text
+from pygent_ls.llm.provider_answers import AnswerError
+from pygent_ls.llm.server_sent_events import SentEvent
+
+_COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+
+
+def is_last(event: SentEvent) -> bool:
+    """Whether the provider says that this is all."""
+    return event.name == "message_stop" or event.data.startswith('{"type":"message_stop"')
+
+
+@dataclass(slots=True, kw_only=True)
+class MessageStream:
+    """Translates one answer, event by event; `end` once the stream is over."""
+
+    known: KnownModel
+    finish: str | None = None
+    """Why the model stopped; None until it is said."""
+    was_closed: bool = False
+    """The provider said that this was all."""
+    _usage: dict[str, int] = field(default_factory=dict[str, int])
+
+    def chunks(self, event: SentEvent) -> Iterator[Chunk]:
+        """What one event brings. Raises `AnswerError` for an error in the stream, and for what cannot be read."""
+        piece = parsed(event)
+        match piece.get("type"):
+            case "message_start":
+                self._count(obj(obj(piece.get("message")).get("usage")))
+            case "content_block_start":
+                yield from _begun(number(piece.get("index")), obj(piece.get("content_block")))
+            case "content_block_delta":
+                yield from _delta(number(piece.get("index")), obj(piece.get("delta")))
+            case "message_delta":
+                self.finish = text(obj(piece.get("delta")).get("stop_reason")) or self.finish
+                self._count(obj(piece.get("usage")))
+            case "message_stop":
+                self.was_closed = True
+            case "error":
+                raise AnswerError(event.data, body=piece)
+            case _:
+                pass  # pings, the ends of blocks, and what comes to be added
+
+    def end(self) -> Iterator[Chunk]:
+        """What is known once the stream is over."""
+        if self._usage:
+            read, write = (self._usage.get(name, 0) for name in _COUNTS[2:])
+            yield UsageChunk(
+                usage=self.known.counted(
+                    n_input=self._usage.get("input_tokens", 0) + read + write,
+                    n_output=self._usage.get("output_tokens", 0),
+                    cache_read=read,
+                    cache_write=write,
+                )
+            )
+        if self.finish is not None:
+            yield FinishChunk(reason=self.finish)
+
+    def _count(self, usage: Mapping[str, Any]) -> None:
+        """Later counts are whole, and take the place of earlier ones."""
+        self._usage |= {name: number(usage[name]) for name in _COUNTS if isinstance(usage.get(name), int)}
+
+
+def _begun(index: int, block: Mapping[str, Any]) -> Iterator[Chunk]:
+    match block.get("type"):
+        case "text" if text(block.get("text")):
+            yield TextChunk(text=text(block.get("text")))
+        case "thinking" if text(block.get("thinking")):
+            yield ThinkingChunk(thinking=text(block.get("thinking")))
+        case "redacted_thinking":
+            yield ThinkingChunk(thinking="", redacted=text(block.get("data")))
+        case "tool_use":
+            given = block.get("input")
+            yield ToolCallChunk(
+                index=index,
+                id=text(block.get("id")) or None,
+                name=text(block.get("name")) or None,
+                arguments=json.dumps(given) if given else "",  # some gateways send the whole of it at once
+            )
+        case _:
+            pass
+
+
+def _delta(index: int, delta: Mapping[str, Any]) -> Iterator[Chunk]:
+    match delta.get("type"):
+        case "text_delta" if text(delta.get("text")):
+            yield TextChunk(text=text(delta.get("text")))
+        case "thinking_delta" if text(delta.get("thinking")):
+            yield ThinkingChunk(thinking=text(delta.get("thinking")))
+        case "signature_delta" if text(delta.get("signature")):
+            yield ThinkingChunk(thinking="", signature=text(delta.get("signature")))
+        case "input_json_delta":
+            yield ToolCallChunk(index=index, arguments=text(delta.get("partial_json")))
+        case _:
+            pass

@@ -1,0 +1,190 @@
+"""A request as Anthropic's Messages API takes it. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pygent_ls.agent.messages import (
+    ImageBlock,
+    Message,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from pygent_ls.agent.model import ModelRequest, ToolDefinition
+from pygent_ls.llm.chat_format import NO_OUTPUT, function_name, utf8
+from pygent_ls.llm.known_model import KnownModel
+from pygent_ls.llm.openai_request import effort
+
+OWN_TEMPERATURE = 1.0
+"""The API's own, which is then not sent: newer models refuse to be told any. It is also the highest."""
+
+LEAST_BUDGET = 1024
+"""Of thinking; the API takes no smaller one."""
+
+LEFT_OUT = "(The beginning of the conversation is left out.)"
+
+Part = dict[str, Any]
+
+
+def messages_request(
+    request: ModelRequest, model: str, known: KnownModel, refused: Mapping[str, int]
+) -> dict[str, Any]:
+    """The body, without what the model refused before."""
+    messages = anthropic_messages(request.messages, thinking="thinking_back" not in refused)
+    tools = anthropic_tools(request.tools)
+    body: dict[str, Any] = {"model": model, "messages": messages, "stream": True}
+    if request.system.strip():
+        body["system"] = [{"type": "text", "text": utf8(request.system)}]
+    if not tools and (names := _called_names(messages)):  # calls in the history want their tools declared
+        tools = anthropic_tools([ToolDefinition(name=name, description="", schema={}) for name in names])
+        body["tool_choice"] = {"type": "none"}
+    if tools:
+        body["tools"] = tools
+    body |= _bounds(request, messages, known, refused)
+    if "cache_control" not in refused:
+        _mark_for_cache(body)
+    return body
+
+
+def adjustable(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What of a body may be left out where the model refuses it."""
+    sent: dict[str, Any] = {name: body[name] for name in ("temperature", "max_tokens") if name in body}
+    if "thinking" in body:
+        sent["thinking" if body["thinking"]["type"] == "enabled" else "adaptive_thinking"] = True
+    if any(part["type"] in ("thinking", "redacted_thinking") for each in body["messages"] for part in each["content"]):
+        sent["thinking_back"] = True
+    return {**sent, "cache_control": True}
+
+
+def anthropic_tools(tools: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
+    """The tools as the API has them."""
+    return [
+        {
+            "name": tool.name,
+            "description": tool.description,
+            "input_schema": {"type": "object", "properties": {}, **tool.schema},
+        }
+        for tool in tools
+    ]
+
+
+def anthropic_messages(messages: Sequence[Message], *, thinking: bool) -> list[dict[str, Any]]:
+    """The conversation, its roles alternating, a user's first; messages with nothing in them are left out."""
+    given: list[dict[str, Any]] = []
+    for message in messages:
+        parts = list(_parts(message, thinking=thinking))
+        if not parts:
+            continue
+        if given and given[-1]["role"] == message.role:
+            given[-1]["content"] += parts
+        else:
+            given.append({"role": message.role, "content": parts})
+    for each in given:  # results must come before whatever else the user says
+        each["content"].sort(key=_is_no_result)
+    if given and given[0]["role"] != "user":
+        given.insert(0, {"role": "user", "content": [{"type": "text", "text": LEFT_OUT}]})
+    return given
+
+
+def _is_no_result(part: Part) -> bool:
+    """Sorts results first, and leaves an answer, which has none, as it is."""
+    return part["type"] != "tool_result"
+
+
+def _parts(message: Message, *, thinking: bool) -> Iterator[Part]:
+    for block in message.blocks:
+        match block:
+            case TextBlock(text=text) if text.strip():
+                yield {"type": "text", "text": utf8(text)}
+            case ImageBlock(mime_type=mime_type, data=data):
+                yield {"type": "image", "source": {"type": "base64", "media_type": mime_type, "data": data}}
+            case ThinkingBlock(redacted=str(data)) if thinking:
+                yield {"type": "redacted_thinking", "data": data}
+            case ThinkingBlock(thinking=thought, signature=str(signature)) if thinking:
+                yield {"type": "thinking", "thinking": utf8(thought), "signature": signature}
+            case ToolUseBlock(id=call_id, name=name, input=given):
+                yield {"type": "tool_use", "id": _id(call_id), "name": function_name(name), "input": _utf8_in(given)}
+            case ToolResultBlock(tool_use_id=call_id, content=content, is_error=is_error):
+                result = {"type": "tool_result", "tool_use_id": _id(call_id), "content": utf8(content) or NO_OUTPUT}
+                yield {**result, "is_error": True} if is_error else result
+            case TextBlock() | ThinkingBlock():
+                pass
+
+
+def _id(call_id: str) -> str:
+    """The id of a call as the API takes it; another provider's may have other characters."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", call_id)
+
+
+def _utf8_in(value: Any) -> Any:
+    """The value with every text in it fit to be sent."""
+    if isinstance(value, str):
+        return utf8(value)
+    if isinstance(value, Mapping):
+        return {utf8(str(key)): _utf8_in(each) for key, each in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    if isinstance(value, list | tuple):
+        return [_utf8_in(each) for each in value]  # pyright: ignore[reportUnknownVariableType]
+    return value
+
+
+def _called_names(messages: Sequence[Mapping[str, Any]]) -> list[str]:
+    parts = (part for message in messages for part in message["content"])
+    return list(dict.fromkeys(part["name"] for part in parts if part["type"] == "tool_use"))
+
+
+def _bounds(
+    request: ModelRequest, messages: Sequence[Mapping[str, Any]], known: KnownModel, refused: Mapping[str, int]
+) -> dict[str, Any]:
+    """The most tokens, what of them is for thinking, and the temperature, which thinking excludes."""
+    most = min(filter(None, (known.max_output_tokens, refused.get("max_tokens"))), default=None)
+    asked = request.max_output_tokens + request.max_thinking_tokens
+    max_tokens = asked if most is None else min(asked, most)
+    thinking = _thinking(request, messages, known, refused, max_tokens)
+    bounds: dict[str, Any] = {"max_tokens": max_tokens, **thinking}
+    may_tell = known.takes_temperature and "temperature" not in refused and not thinking
+    if may_tell and request.temperature < OWN_TEMPERATURE:
+        bounds["temperature"] = request.temperature
+    return bounds
+
+
+def _thinking(
+    request: ModelRequest,
+    messages: Sequence[Mapping[str, Any]],
+    known: KnownModel,
+    refused: Mapping[str, int],
+    max_tokens: int,
+) -> dict[str, Any]:
+    if request.max_thinking_tokens <= 0 or known.thinks is False:
+        return {}
+    budget = min(max(request.max_thinking_tokens, LEAST_BUDGET), max_tokens - 1)
+    if not known.thinks_adaptively and "thinking" not in refused:
+        if budget < LEAST_BUDGET or _acts_without_thought(messages):
+            return {}
+        return {"thinking": {"type": "enabled", "budget_tokens": budget}}
+    if "adaptive_thinking" in refused:
+        return {}
+    return {
+        "thinking": {"type": "adaptive", "display": "summarized"},  # by itself it would show nothing
+        "output_config": {"effort": effort(budget)},
+    }
+
+
+def _acts_without_thought(messages: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether tools run that were called without a thought before: then the API takes no budget until they are done."""
+    if not messages or messages[-1]["content"][0]["type"] != "tool_result":
+        return False
+    answers = [message["content"] for message in messages if message["role"] == "assistant"]
+    return bool(answers) and answers[-1][0]["type"] not in ("thinking", "redacted_thinking")
+
+
+def _mark_for_cache(body: dict[str, Any]) -> None:
+    """The four marks that the API takes: after the tools, after the system prompt, and at the end of the last two
+    messages of the user, so that the next request finds what this one kept."""
+    ends: list[list[Part]] = [body[name] for name in ("tools", "system") if body.get(name)]
+    ends += [message["content"] for message in body["messages"] if message["role"] == "user"][-2:]
+    for parts in ends:
+        parts[-1] = {**parts[-1], "cache_control": {"type": "ephemeral"}}

@@ -1,0 +1,30 @@
+"""How a provider is reached; the settings as the adapters take them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pygent_ls.llm.known_model import OwnFacts
+
+NO_KEY = "none"
+"""Sent to a server of the user's own where no key is set: some clients and proxies refuse to send nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """How a provider is reached. What is None or empty is the adapter's own choice, from the environment."""
+
+    api_base: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    api_key_env: str | None = None
+    """The variable that the user says the key is in."""
+    extra_headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    betas: tuple[str, ...] = ()
+    """Features that a provider has on trial; Anthropic's are named in a header."""
+    first_byte_timeout_s: float = 300.0
+    """Until the first byte of an answer: local models load slowly."""
+    idle_timeout_s: float = 60.0
+    """Between two pieces of it."""
+    own_facts: Mapping[str, OwnFacts] = field(default_factory=dict[str, OwnFacts])
+    """What the user says of models, by their names; it stands above every table."""

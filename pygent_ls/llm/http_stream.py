@@ -1,0 +1,257 @@
+"""One request, and the events of its answer, by aiohttp: three times as fast as httpx here (benchmarks/model_call.py).
+
+The only module that imports aiohttp, and only when a provider is called or `start_loading` is. It never asks twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urljoin, urlsplit
+
+from pygent_ls.errors import ModelError
+from pygent_ls.llm.http_surroundings import proxy_of, trusted_certificates
+from pygent_ls.llm.provider_answers import AnswerError
+from pygent_ls.llm.provider_errors import Called, model_error
+from pygent_ls.llm.server_sent_events import EventReader, SentEvent, TooLongError
+
+if TYPE_CHECKING:
+    import ssl
+
+    import aiohttp
+
+MAX_ERROR_BYTES = 65_536
+"""Of an error's body."""
+
+MAX_REDIRECTS = 3
+
+CONNECT_S = 30.0
+"""For a connection to stand; what is not there does not load slowly."""
+
+KEEP_ALIVE_S = 50.0
+"""That a connection waits for its next request: tools take a while, and most servers close after 60 s or more."""
+
+LAST_BYTES_S = 0.25
+"""For the end of the body after its last event; a server that takes longer loses the connection."""
+
+EVENTS_A_ROUND = 16
+"""Events that are handed on before others on the event loop have their turn: what was buffered comes at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One request, and what is waited for."""
+
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+    body: Mapping[str, Any] = field(repr=False)
+    called: Called
+    first_byte_timeout_s: float
+    idle_timeout_s: float
+    is_last: Callable[[SentEvent], bool]
+    """Whether nothing counts after this event."""
+
+
+class Connections:
+    """The connections of a process to its providers, kept between requests; whoever made it closes it."""
+
+    def __init__(self) -> None:
+        self._session: aiohttp.ClientSession | None = None
+        self._certificates: ssl.SSLContext | None = None
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._is_loaded = False
+
+    def start_loading(self) -> None:
+        """Import the library in a thread of its own, unless that was begun before."""
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._load, name="http-loader", daemon=True)
+                self._thread.start()
+
+    def _load(self) -> None:
+        import aiohttp
+
+        self._is_loaded = bool(aiohttp)
+
+    async def prepare(self) -> None:
+        """Return when a call would begin at once."""
+        if not self._is_loaded:
+            await asyncio.to_thread(self._load)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def events(self, call: Call) -> AsyncGenerator[SentEvent, None]:
+        """Post, and yield what comes, to the end. Cancelling the consumer, or `aclose`, closes the connection.
+
+        Raises `ModelError`, and `AnswerError` where the answer is an error: its body may say what to leave out.
+        """
+        await self.prepare()
+        import aiohttp
+
+        timeout_s = call.first_byte_timeout_s
+        response: aiohttp.ClientResponse | None = None
+        try:
+            async with asyncio.timeout(timeout_s):
+                response = await self._answer(call)
+                await _check(response)
+            async with aclosing(_pieces(response, call)) as pieces:
+                async for events in pieces:
+                    for number, event in enumerate(events, start=1):
+                        yield event
+                        if call.is_last(event):
+                            await _drain(response)
+                            return
+                        if number % EVENTS_A_ROUND == 0:
+                            await asyncio.sleep(0)
+        except aiohttp.ServerTimeoutError as error:  # no connection, and not a slow answer
+            raise model_error(error, call.called) from None
+        except TimeoutError:
+            raise silent(call.called, timeout_s) from None
+        except TooLongError as error:
+            raise model_error(AnswerError(str(error), body={"type": "server_error"}), call.called) from None
+        except (aiohttp.ClientError, ValueError, OSError) as error:
+            raise model_error(error, call.called) from None
+        finally:
+            if response is not None:
+                response.close()
+
+    async def _answer(self, call: Call) -> aiohttp.ClientResponse:
+        """The answer's head; a redirect within the same host is followed, so that no key goes elsewhere."""
+        body = json.dumps(call.body, ensure_ascii=False, separators=(",", ":")).encode()
+        url = call.url
+        for _ in range(MAX_REDIRECTS):
+            response = await self._posted(url, body, call.headers)
+            if not 300 <= response.status < 400:
+                return response
+            response.close()
+            target = urljoin(url, response.headers.get("location", ""))
+            if response.status not in (307, 308) or not _same_host(url, target):
+                raise _sent_on(call.called, target, response.status)
+            url = target
+        raise _sent_on(call.called, url, None)
+
+    async def _posted(self, url: str, body: bytes, headers: Mapping[str, str]) -> aiohttp.ClientResponse:
+        import aiohttp
+
+        session = await self._opened()
+        return await session.post(
+            url,
+            data=body,
+            headers=headers,
+            allow_redirects=False,
+            proxy=proxy_of(url),
+            ssl=await self._trusted() if url.startswith("https:") else True,
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S),
+        )
+
+    async def _opened(self) -> aiohttp.ClientSession:
+        import aiohttp
+
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                headers={"Accept-Encoding": "identity"},  # what is packed small could unpack to anything
+            )
+        return self._session
+
+    async def _trusted(self) -> ssl.SSLContext:
+        if self._certificates is None:
+            self._certificates = await asyncio.to_thread(trusted_certificates)
+        return self._certificates
+
+
+def _sent_on(called: Called, target: str, status: int | None) -> ModelError:
+    return ModelError(
+        f"{called.provider} sends requests on to {_shown(target)}. If that is right, name it in the setting "
+        "`api_base`.",
+        type="invalid_request",
+        provider=called.provider,
+        status=status,
+    )
+
+
+def silent(called: Called, timeout_s: float) -> ModelError:
+    """The provider sent nothing for too long."""
+    message = f"{called.provider} sent nothing for {timeout_s:g} s. Try again, or choose another model."
+    return ModelError(message, type="timeout", provider=called.provider)
+
+
+def broken_off(called: Called) -> ModelError:
+    """The stream ended before the answer did."""
+    message = f"{called.provider} broke off in the middle of its answer. Try again."
+    return ModelError(message, type="network", provider=called.provider)
+
+
+async def _check(response: aiohttp.ClientResponse) -> None:
+    """Raises `AnswerError` for an answer that is an error, or no stream."""
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if response.status == 200 and kind not in ("text/html", "application/json", "application/xhtml+xml"):
+        return
+    raw = b""
+    async for piece in response.content.iter_any():
+        raw += piece
+        if len(raw) >= MAX_ERROR_BYTES:
+            break
+    text = raw[:MAX_ERROR_BYTES].decode("utf-8", "replace")
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    try:
+        body: object = json.loads(text)
+    except (ValueError, RecursionError):
+        body = None
+    if response.status != 200:
+        raise AnswerError(text, status=response.status, body=body, headers=headers)
+    if isinstance(body, dict) and "error" in body:
+        raise AnswerError(text, body=cast("object", body), headers=headers)
+    what = f"not a stream but {kind}: {text}"
+    raise AnswerError(what, body={"type": "server_error", "message": what}, headers=headers)
+
+
+async def _pieces(response: aiohttp.ClientResponse, call: Call) -> AsyncGenerator[list[SentEvent], None]:
+    """The events of each piece that comes in."""
+    reader = EventReader()
+    timeout_s = call.first_byte_timeout_s
+    while True:
+        try:
+            async with asyncio.timeout(timeout_s):
+                piece = await response.content.readany()
+        except TimeoutError:
+            raise silent(call.called, timeout_s) from None
+        timeout_s = call.idle_timeout_s
+        if not piece:
+            yield reader.end()
+            return
+        yield reader.feed(piece)
+
+
+async def _drain(response: aiohttp.ClientResponse) -> None:
+    """Read the end of the body, so that the connection can be used again."""
+    try:
+        async with asyncio.timeout(LAST_BYTES_S):
+            while await response.content.readany():
+                pass
+    except TimeoutError:
+        pass  # the answer is whole; it is only the connection that is lost
+
+
+def _same_host(url: str, target: str) -> bool:
+    here, there = urlsplit(url), urlsplit(target)
+    return here.hostname == there.hostname and (
+        (here.scheme, here.port) == (there.scheme, there.port) or (here.scheme, there.scheme) == ("http", "https")
+    )
+
+
+def _shown(url: str) -> str:
+    """An address without what may be secret in it."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"

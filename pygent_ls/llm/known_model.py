@@ -1,0 +1,191 @@
+"""What is known of a model without calling it, and what a call of it costs. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from pygent_ls.agent.messages import Usage
+from pygent_ls.agent.model import ModelFacts
+
+LISTS_ABILITIES = frozenset({"openai", "anthropic", "gemini", "mistral", "xai", "deepseek", "groq", "ollama"})
+"""Providers of whose models litellm's table says what they can do, so that what it leaves out they cannot."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnFacts:
+    """What the user says of one model. Prices are dollars for a million tokens; None: what the table says."""
+
+    input_usd_per_mtok: float | None = None
+    output_usd_per_mtok: float | None = None
+    cache_read_usd_per_mtok: float | None = None
+    cache_write_usd_per_mtok: float | None = None
+    context_limit: int | None = None
+    max_output_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """Dollars a token, for requests of more than `above_tokens` tokens."""
+
+    above_tokens: int = 0
+    input: float
+    output: float
+    cache_read: float
+    cache_write: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownModel:
+    """A model as a table, and the user, have it; as it stands here nothing is known of it."""
+
+    rates: tuple[Rates, ...] = ()
+    """By rising `above_tokens`; empty where the price is not known."""
+    context_limit: int | None = None
+    max_output_tokens: int | None = None
+    mode: str = ""
+    """`chat`, `responses`, `embedding` …; empty where not known."""
+    has_native_tools: bool = True
+    takes_images: bool = True
+    takes_temperature: bool = True
+    thinks: bool | None = None
+    """Whether it can be asked to think; None where not known."""
+    thinks_adaptively: bool = False
+    """It decides itself how much, and takes an effort in place of a number of tokens."""
+    caches_prompts: bool = False
+
+    @property
+    def facts(self) -> ModelFacts:
+        """As the core takes them."""
+        return ModelFacts(
+            context_limit=self.context_limit,
+            max_output_tokens=self.max_output_tokens,
+            has_price=bool(self.rates),
+            has_native_tools=self.has_native_tools,
+            takes_images=self.takes_images,
+        )
+
+    def counted(self, *, n_input: int, n_output: int, cache_read: int = 0, cache_write: int = 0) -> Usage:
+        """The usage of one call; `n_input` counts everything that the model read, cached or not."""
+        return Usage(
+            input_tokens=n_input,
+            output_tokens=n_output,
+            cache_read_tokens=cache_read,
+            cache_write_tokens=cache_write,
+            cost_usd=self._cost(n_input, n_output, cache_read, cache_write),
+            context_tokens=n_input + n_output,
+            context_limit=self.context_limit,
+        )
+
+    def _cost(self, n_input: int, n_output: int, cache_read: int, cache_write: int) -> float | None:
+        """Dollars; None where the price is not known. The longest tier that is reached counts for every token."""
+        reached = (each for each in reversed(self.rates) if n_input > each.above_tokens or each is self.rates[0])
+        rates = next(reached, None)
+        if rates is None:
+            return None
+        fresh = max(n_input - cache_read - cache_write, 0)
+        return (
+            fresh * rates.input
+            + cache_read * rates.cache_read
+            + cache_write * rates.cache_write
+            + n_output * rates.output
+        )
+
+    def under(self, own: OwnFacts | None) -> KnownModel:
+        """With what the user says of it, who knows better."""
+        if own is None:
+            return self
+        rates = self.rates
+        if own.input_usd_per_mtok is not None and own.output_usd_per_mtok is not None:
+            read, write = own.cache_read_usd_per_mtok, own.cache_write_usd_per_mtok
+            rates = (
+                Rates(
+                    input=own.input_usd_per_mtok / 1e6,
+                    output=own.output_usd_per_mtok / 1e6,
+                    cache_read=(own.input_usd_per_mtok if read is None else read) / 1e6,
+                    cache_write=(own.input_usd_per_mtok if write is None else write) / 1e6,
+                ),
+            )
+        return replace(
+            self,
+            rates=rates,
+            context_limit=own.context_limit or self.context_limit,
+            max_output_tokens=own.max_output_tokens or self.max_output_tokens,
+        )
+
+
+def known_model(entry: Mapping[str, Any]) -> KnownModel:
+    """An entry of litellm's table."""
+    listed = str(entry.get("litellm_provider", "")) in LISTS_ABILITIES
+
+    def can(ability: str) -> bool:
+        return bool(entry.get(f"supports_{ability}", not listed))
+
+    return KnownModel(
+        rates=_rates(entry),
+        context_limit=_whole(entry, "max_input_tokens"),
+        max_output_tokens=_whole(entry, "max_output_tokens"),
+        mode=str(entry.get("mode", "")),
+        has_native_tools=can("function_calling"),
+        takes_images=can("vision"),
+        takes_temperature=entry.get("supports_sampling_params") is not False,
+        thinks=bool(entry["supports_reasoning"]) if "supports_reasoning" in entry else (False if listed else None),
+        thinks_adaptively=bool(entry.get("supports_adaptive_thinking")),
+        caches_prompts=bool(entry.get("supports_prompt_caching")),
+    )
+
+
+def _whole(entry: Mapping[str, Any], key: str) -> int | None:
+    value = entry.get(key)
+    return int(value) if isinstance(value, int | float) and value > 0 else None
+
+
+def _rates(entry: Mapping[str, Any]) -> tuple[Rates, ...]:
+    """Two forms are in use: keys that end in `_above_200k_tokens`, and a list with ranges."""
+    tiers = entry.get("tiered_pricing")
+    if isinstance(tiers, list):
+        listed = [
+            _rate(each, "", int(each["range"][0]))
+            for each in cast("list[dict[str, Any]]", tiers)
+            if _is_range(each.get("range"))
+        ]
+        found = [each for each in listed if each]
+    else:
+        base = _rate(entry, "", 0)
+        found = [base, *(_rate(entry, suffix, above) for suffix, above in _tiers(entry))] if base else []
+    return tuple(sorted((each for each in found if each), key=lambda each: each.above_tokens))
+
+
+def _is_range(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], int | float)  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _tiers(entry: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    for key in entry:
+        found = re.fullmatch(r"input_cost_per_token(_above_(\d+)k_tokens)", key)
+        if found:
+            yield found[1], int(found[2]) * 1000
+
+
+def _rate(entry: Mapping[str, Any], suffix: str, above: int) -> Rates | None:
+    price, output = _dollars(entry, "input_cost_per_token" + suffix), _dollars(entry, "output_cost_per_token" + suffix)
+    if price is None or output is None:
+        return None
+    read = _dollars(entry, "cache_read_input_token_cost" + suffix)
+    if read is None and not suffix:
+        read = _dollars(entry, "input_cost_per_token_cache_hit")
+    write = _dollars(entry, "cache_creation_input_token_cost" + suffix)
+    return Rates(
+        above_tokens=above,
+        input=price,
+        output=output,
+        cache_read=price if read is None else read,
+        cache_write=price if write is None else write,
+    )
+
+
+def _dollars(entry: Mapping[str, Any], key: str) -> float | None:
+    value = entry.get(key)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

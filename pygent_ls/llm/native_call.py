@@ -1,0 +1,103 @@
+"""What our own adapters share: one request to one model, repeated only where the model refuses a parameter."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+from pygent_ls.agent.model import Chunk
+from pygent_ls.llm.endpoint import Endpoint
+from pygent_ls.llm.http_stream import Call
+from pygent_ls.llm.known_model import KnownModel
+from pygent_ls.llm.native_target import NativeTarget, native_target
+from pygent_ls.llm.provider_answers import AnswerError
+from pygent_ls.llm.provider_errors import model_error
+from pygent_ls.llm.providers import Provider
+from pygent_ls.llm.refusals import MAX_REPEATS, learn
+from pygent_ls.llm.resources import ModelResources
+from pygent_ls.llm.server_sent_events import SentEvent
+
+
+@dataclass(slots=True, kw_only=True)
+class Native:
+    """One model, by its provider and its name there."""
+
+    name: str
+    """The string that chose it."""
+    provider: Provider
+    model: str
+    endpoint: Endpoint
+    resources: ModelResources
+    known: KnownModel = field(default_factory=KnownModel)
+    """What its prices and limits are, once it is prepared."""
+    _target: NativeTarget | None = None
+
+    async def prepared(self) -> NativeTarget:
+        """Where to call it. Raises `ModelError`: no key, an address that is none."""
+        if self._target is None:
+            target = self.target(os.environ)
+            self.known = await self.resources.prices.look_up(
+                self.name, self.provider.name, self.model, self.endpoint.own_facts
+            )
+            await self.resources.connections.prepare()
+            self._target = target
+        return self._target
+
+    def target(self, environment: Mapping[str, str]) -> NativeTarget:
+        """The same, with nothing loaded."""
+        return native_target(self.name, self.provider, self.model, self.endpoint, environment)
+
+    def refused(self, target: NativeTarget) -> dict[str, int]:
+        """What this model refused before."""
+        return self.resources.refusals.of(target.base, target.model)
+
+    def call(
+        self,
+        target: NativeTarget,
+        url: str,
+        headers: Mapping[str, str],
+        body: Mapping[str, Any],
+        is_last: Callable[[SentEvent], bool],
+    ) -> Call:
+        """A request; the user's own headers stand above ours."""
+        ours = {"Content-Type": "application/json", "Accept": "text/event-stream", **headers}
+        own = {name.lower() for name in self.endpoint.extra_headers}
+        kept = {name: value for name, value in ours.items() if name.lower() not in own}
+        return Call(
+            url=url,
+            headers={**kept, **self.endpoint.extra_headers},
+            body=body,
+            called=target.called,
+            first_byte_timeout_s=self.endpoint.first_byte_timeout_s,
+            idle_timeout_s=self.endpoint.idle_timeout_s,
+            is_last=is_last,
+        )
+
+
+async def answered(
+    native: Native,
+    target: NativeTarget,
+    make_call: Callable[[], tuple[Call, Mapping[str, Any]]],
+    chunks: Callable[[SentEvent], Iterator[Chunk]],
+) -> AsyncGenerator[Chunk, None]:
+    """The chunks of the answer. `make_call` gives the request and what of it may be left out.
+
+    Raises `ModelError`. Nothing is repeated but a request of which the provider refused a parameter by name.
+    """
+    refused = native.refused(target)
+    for _ in range(MAX_REPEATS + 1):
+        call, adjustable = make_call()
+        try:
+            async with aclosing(native.resources.connections.events(call)) as events:
+                async for event in events:
+                    for chunk in chunks(event):
+                        yield chunk
+            return
+        except AnswerError as error:
+            if not learn(error, adjustable, refused):
+                raise model_error(error, target.called) from None
+    message = f"{target.called.provider} refuses one parameter after another"
+    raise model_error(AnswerError(message, status=400, body={"message": message}), target.called)

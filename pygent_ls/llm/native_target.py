@@ -1,0 +1,81 @@
+"""What a model string and an endpoint mean to an adapter of our own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from pygent_ls.errors import ModelError
+from pygent_ls.llm.endpoint import Endpoint
+from pygent_ls.llm.provider_errors import Called, how_to_set_key
+from pygent_ls.llm.providers import Provider, first_set
+
+AUTH_TOKEN = "ANTHROPIC_AUTH_TOKEN"  # noqa: S105 - a name
+"""Holds a token for the `Authorization` header, as gateways before Anthropic want it, and no key of Anthropic's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NativeTarget:
+    """Where a model is called, as what, and with which key."""
+
+    name: str
+    """The string that chose it."""
+    provider: Provider
+    model: str
+    """Its name there."""
+    base: str
+    """Without a slash at its end."""
+    is_own_address: bool
+    """The requests go to the provider's own servers, and not to one that is compatible."""
+    key: str | None = field(repr=False)
+    is_token: bool
+    """The key is a token for the `Authorization` header, whoever the provider is."""
+    called: Called = field(repr=False)
+
+
+def native_target(
+    name: str, provider: Provider, model: str, endpoint: Endpoint, env: Mapping[str, str]
+) -> NativeTarget:
+    """Raises `ModelError`: no key, an address that is none."""
+    base_variable = first_set(provider.base_variables, env)
+    configured = endpoint.api_base or (env[base_variable] if base_variable else None)
+    base = _address(configured or provider.address, provider)
+    if not is_address(base):
+        where = "setting `api_base`" if endpoint.api_base else f"environment variable {base_variable}"
+        raise ModelError(f"The {where} is not an http address: {configured!r}.", type="invalid_request")
+    variable = endpoint.api_key_env or first_set(provider.key_variables, env) or provider.key_variables[0]
+    key = endpoint.api_key or env.get(variable) or None
+    if key is None and (endpoint.api_key_env or (provider.needs_key and configured is None)):
+        message = f"No key for {provider.name}. {how_to_set_key(variable)}"
+        raise ModelError(message, type="auth", provider=provider.name)
+    keys = (key or "", *(env.get(each, "") for each in provider.key_variables), *endpoint.extra_headers.values())
+    return NativeTarget(
+        name=name,
+        provider=provider,
+        model=_model(model, provider),
+        base=base,
+        is_own_address=urlsplit(base).hostname == urlsplit(provider.address).hostname,
+        key=key,
+        is_token=not endpoint.api_key and variable == AUTH_TOKEN,
+        called=Called(name=name, provider=provider.name, address=configured, key_variable=variable, keys=keys),
+    )
+
+
+def _address(given: str, provider: Provider) -> str:
+    base, version = given.strip().rstrip("/"), provider.habits.version_path
+    return base if base.endswith(version) else base + version
+
+
+def _model(model: str, provider: Provider) -> str:
+    prefix = provider.habits.model_prefix
+    return model if not prefix or model.startswith("accounts/") else prefix + model
+
+
+def is_address(text: str) -> bool:
+    """Whether requests can go there."""
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname)

@@ -1,0 +1,56 @@
+"""What a provider's answer says beside its body: when to come back, and what it calls the request. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+REQUEST_IDS = ("x-request-id", "request-id", "x-amzn-requestid", "x-goog-request-id", "apim-request-id")
+
+MAX_ID_CHARS = 100
+
+
+class AnswerError(Exception):
+    """A provider answered with an error, or sent one in its stream; `status_code` is None there."""
+
+    def __init__(
+        self, text: str, *, status: int | None = None, body: object = None, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(text)
+        self.status_code = status
+        self.body = body
+        self.headers: Mapping[str, str] = headers or {}
+
+
+def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Seconds until the provider wants to be asked again, from 0; None where it does not say.
+
+    `retry-after-ms` counts first; `retry-after` is a number of seconds or an HTTP date.
+    """
+    milliseconds = _number(headers.get("retry-after-ms", ""))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    said = headers.get("retry-after", "")
+    seconds = _number(said)
+    if seconds is not None:
+        return seconds
+    try:
+        date = parsedate_to_datetime(said)
+    except (ValueError, IndexError):
+        return None
+    if date.tzinfo is None:
+        date = date.replace(tzinfo=UTC)
+    return max((date - (now or datetime.now(UTC))).total_seconds(), 0.0)
+
+
+def _number(text: str) -> float | None:
+    text = text.strip()
+    return float(text) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text) else None
+
+
+def request_id(headers: Mapping[str, str]) -> str:
+    """The provider's own name for the call; empty where it gives none, or one that is no name."""
+    said = next((headers[name] for name in REQUEST_IDS if headers.get(name)), "")
+    return said if re.fullmatch(rf"[\w.:/+=-]{{1,{MAX_ID_CHARS}}}", said) else ""

@@ -1,0 +1,24 @@
+"""What all models of a process have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pygent_ls.llm.http_stream import Connections
+from pygent_ls.llm.litellm_model import LitellmLoader
+from pygent_ls.llm.prices import PriceTable
+from pygent_ls.llm.refusals import Refusals
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelResources:
+    """One object a process; nothing in it is loaded, or opened, before a model needs it."""
+
+    connections: Connections = field(default_factory=Connections)
+    prices: PriceTable = field(default_factory=PriceTable)
+    refusals: Refusals = field(default_factory=Refusals)
+    loader: LitellmLoader = field(default_factory=LitellmLoader)
+
+    async def close(self) -> None:
+        """Close every connection; no model is called any more."""
+        await self.connections.close()
