@@ -28,7 +28,7 @@ class RetryPolicy:
     max_seconds: float = 120.0
     """From the first failure to the last attempt's beginning."""
     initial_delay_s: float = 1.0
-    """Doubled with each attempt; up to half of the first is added by chance, so that many clients do not come at once."""
+    """Doubled with each attempt, and up to half of it added by chance: many clients are not to come at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
