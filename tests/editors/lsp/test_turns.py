@@ -95,12 +95,12 @@ async def test_turns_of_one_session_share_its_history(folder: Path) -> None:
 
 
 async def test_a_failed_model_call_is_a_result_that_says_why(folder: Path) -> None:
-    script = [[TextChunk(text="half"), ModelError("slow down", type="rate_limit")], say("fine")]
+    script = [[TextChunk(text="half"), ModelError("no key", type="auth")], say("fine")]
     async with connected(folder, Setup(script=script)) as editor:
         failed = await editor.turn()
 
         assert failed["stopReason"] == "error"
-        assert failed["error"] == {"type": "rate_limit", "message": "slow down", "retryable": True}
+        assert failed["error"] == {"type": "auth", "message": "no key", "retryable": False}
         (error,) = [event for event in editor.events() if event["type"] == "llm_error"]
         withdrawn = {event["itemId"] for event in editor.events() if event["type"] == "text_delta"}
         assert set(error["withdrawn"]) == withdrawn
