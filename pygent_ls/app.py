@@ -86,6 +86,7 @@ class Agent:
         from pygent_ls.sessions.past import PastSessions
         from pygent_ls.sessions.store import Sessions
         from pygent_ls.trusting import Trusting
+        from pygent_ls.workspace.kept_outputs import KeptOutputs
         from pygent_ls.workspace.process import LocalProcesses
         from pygent_ls.workspace.sandbox import Sandbox
         from pygent_ls.workspace.snapshots import Snapshots
@@ -108,6 +109,7 @@ class Agent:
         self._snapshots = Snapshots(
             self.state_folder / "snapshots", lambda: self._processes.find("git"), days=self._settings.snapshot_days
         )
+        self._outputs = KeptOutputs(self.state_folder / "outputs")
         self._past = PastSessions(self.state_folder / "checkpoints", front_end.workspace, self._snapshots)
         self.sessions: Sessions = Sessions(
             self._session_defaults,
@@ -258,6 +260,7 @@ class Agent:
         return FileRuleStore(self.state_folder, self._first_folder())
 
     def _surroundings(self, session_id: str, mode: Mode) -> Surroundings:
+        from pygent_ls.agent.outputs import Outputs
         from pygent_ls.agent.permissions import Permissions
         from pygent_ls.agent.read_log import ReadLog
         from pygent_ls.agent.surroundings import Surroundings
@@ -283,6 +286,7 @@ class Agent:
             permissions=Permissions(mode, self._rules(), policy_of(self._settings, self.state_folder)),
             cache=self._cache,
             reads=ReadLog(),
+            outputs=Outputs(self._outputs.of(session_id)),
             max_tool_result_chars=self._settings.max_tool_result_chars,
             secrets=self._secrets(),
             instructions=RepositoryInstructions(self._front_end.workspace),

@@ -55,10 +55,8 @@ class Finishing:
 
     async def keep(self, call: ToolUseBlock, outcome: Outcome, duration_s: float) -> ToolResult:
         """Keep what the model will read, also where the turn is cancelled meanwhile; returns what is to be told."""
-        outcome = await to_its_end(self._without_secrets(call, outcome))
-        content, truncated = cut(outcome.content, call.name, self.around.max_tool_result_chars)
-        if truncated and self.around.tools.get(READER):
-            content += "\n" + self.around.outputs.keep(call.id, call.name, outcome.content)
+        outcome, content = await to_its_end(self._shown(call, outcome))
+        truncated = content is not outcome.content
         self.results[call.id] = ToolResultBlock(
             tool_use_id=call.id,
             content=content,
@@ -83,6 +81,16 @@ class Finishing:
         await self.emit(result)
         if is_being_cancelled():  # the call was not cut off where it changed a file, or only waited to be told of
             raise asyncio.CancelledError
+
+    async def _shown(self, call: ToolUseBlock, outcome: Outcome) -> tuple[Outcome, str]:
+        """The outcome without secrets, and what of its content the model reads; where that is not all, the whole is
+        kept."""
+        outcome = await self._without_secrets(call, outcome)
+        content, limit = outcome.content, self.around.max_tool_result_chars
+        hint = ""
+        if len(content) > limit and self.around.tools.get(READER):
+            hint = await self.around.outputs.keep(call.id, call.name, content)
+        return outcome, cut(content, call.name, limit, hint)[0]
 
     async def _without_secrets(self, call: ToolUseBlock, outcome: Outcome) -> Outcome:
         """The outcome as the model and the front ends see it; before it, what was held back of its live output."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
+from typing import Protocol
 
 from pygent_ls.errors import ToolError
 
@@ -11,9 +13,11 @@ READER = "read_file"
 PREFIX = "output:"
 """Begins what `read_file` takes in place of a path: `output:` and the id of the tool call."""
 
-MAX_KEPT_BYTES = 16_000_000
-"""Of one session: some 80 results of the 200,000 characters at which a command's output ends. They are in memory alone:
-nothing of them is left behind when the session or the daemon ends, however it does."""
+MAX_KEPT_BYTES = 64_000_000
+"""Of one session: some 300 results of the 200,000 characters at which a command's output ends."""
+
+MAX_RESULT_BYTES = 16_000_000
+"""Of one result: nobody reads more of it in pieces of 40,000 characters."""
 
 MAX_NAMED = 5
 
@@ -23,52 +27,121 @@ def is_output(tool_name: str, path: str) -> bool:
     return tool_name == READER and path.startswith(PREFIX)
 
 
+class OutputStore(Protocol):
+    """Where one session's results lie, by the ids of their calls. No method raises anything."""
+
+    async def write(self, tool_id: str, content: bytes) -> str:
+        """Keep a result, in place of an older one of that id. Returns why it could not be kept, or nothing."""
+        ...
+
+    async def read(self, tool_id: str) -> bytes | None:
+        """What was kept; None where it is not there any more."""
+        ...
+
+    async def remove(self, tool_id: str) -> None:
+        """Forget one."""
+        ...
+
+    async def clear(self) -> None:
+        """Forget all of them."""
+        ...
+
+
+class OutputsInMemory:
+    """An `OutputStore` of which nothing is left behind, for a session that is to leave nothing."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, bytes] = {}
+
+    async def write(self, tool_id: str, content: bytes) -> str:
+        """See the port."""
+        self._kept[tool_id] = content
+        return ""
+
+    async def read(self, tool_id: str) -> bytes | None:
+        """See the port."""
+        return self._kept.get(tool_id)
+
+    async def remove(self, tool_id: str) -> None:
+        """See the port."""
+        self._kept.pop(tool_id, None)
+
+    async def clear(self) -> None:
+        """See the port."""
+        self._kept.clear()
+
+
 class Outputs:
     """One session's results that were cut, as the model may read them: after secrets were taken out."""
 
-    def __init__(self, max_bytes: int = MAX_KEPT_BYTES) -> None:
+    def __init__(
+        self,
+        store: OutputStore | None = None,
+        *,
+        max_bytes: int = MAX_KEPT_BYTES,
+        max_result_bytes: int = MAX_RESULT_BYTES,
+    ) -> None:
+        self._store = store or OutputsInMemory()
         self._max_bytes = max_bytes
-        self._kept: dict[str, bytes] = {}
+        self._max_result_bytes = min(max_bytes, max_result_bytes)
+        self._sizes: dict[str, int] = {}
+        """Of what is kept, the oldest first."""
         self._dropped: set[str] = set()
+        self._one_at_a_time = asyncio.Lock()
 
-    def keep(self, tool_id: str, tool_name: str, content: str) -> str:
+    async def keep(self, tool_id: str, tool_name: str, content: str) -> str:
         """Keep a whole result; the oldest ones go where there is no room. Returns what tells the model how to read it.
 
         What `read_file` returned is not kept: it is read again in smaller pieces.
         """
         if tool_name == READER:
             return "[Read fewer lines at a time: start_line, end_line.]"
-        self._kept.pop(tool_id, None)
-        self._kept[tool_id] = content.encode("utf-8", "surrogatepass")
-        for oldest in list(self._too_many()):
-            del self._kept[oldest]
-            self._dropped.add(oldest)
-        if tool_id not in self._kept:
+        data = content.encode("utf-8", "surrogatepass")
+        if len(data) > self._max_result_bytes:
             return "[It is too long to be kept whole: make the call again so that it says less.]"
+        async with self._one_at_a_time:
+            self._sizes.pop(tool_id, None)
+            for oldest in list(self._too_many(len(data))):
+                await self._drop(oldest)
+            why_not = await self._store.write(tool_id, data)
+            if why_not:
+                self._dropped.add(tool_id)
+                return f"[It could not be kept whole ({why_not}): make the call again so that it says less.]"
+            self._sizes[tool_id] = len(data)
         return f"[The whole of it: {READER} with path {PREFIX}{tool_id}, and start_line and end_line.]"
 
-    def _too_many(self) -> Iterator[str]:
-        n_bytes = sum(map(len, self._kept.values()))
-        for tool_id, content in self._kept.items():
+    def _too_many(self, n_new: int) -> Iterator[str]:
+        n_bytes = sum(self._sizes.values()) + n_new
+        for tool_id, size in self._sizes.items():
             if n_bytes <= self._max_bytes:
                 return
-            n_bytes -= len(content)
+            n_bytes -= size
             yield tool_id
 
-    def text_of(self, path: str) -> str:
+    async def _drop(self, tool_id: str) -> None:
+        del self._sizes[tool_id]
+        self._dropped.add(tool_id)
+        await self._store.remove(tool_id)
+
+    async def text_of(self, path: str) -> str:
         """The whole of what `output:ID` names. Raises `ToolError`: it is not kept any more, or never was."""
         tool_id = path.removeprefix(PREFIX)
-        if tool_id in self._kept:
-            return self._kept[tool_id].decode("utf-8", "surrogatepass")
+        if tool_id in self._sizes:
+            data = await self._store.read(tool_id)
+            if data is not None:
+                return data.decode("utf-8", "surrogatepass")
+            raise ToolError(f"{path} is no longer kept: it was removed from the disk. Make the call again.")
         if tool_id in self._dropped:
             raise ToolError(f"{path} is no longer kept: later results took its room. Make the call again.")
-        kept = ", ".join(f"{PREFIX}{each}" for each in list(self._kept)[-MAX_NAMED:])
+        kept = ", ".join(f"{PREFIX}{each}" for each in list(self._sizes)[-MAX_NAMED:])
         raise ToolError(
             f"There is no {path}: only results that were cut are kept, in the session that they were made in. "
             + (f"The last ones here are {kept}." if kept else "There is none here.")
         )
 
-    def clear(self) -> None:
+    async def clear(self) -> None:
         """Forget all of them."""
-        self._kept.clear()
-        self._dropped.clear()
+        async with self._one_at_a_time:
+            self._sizes.clear()
+            self._dropped.clear()
+            await self._store.clear()

@@ -230,7 +230,6 @@ class Session:
             turn.cancel()
         await asyncio.gather(*(turn.task for turn in self._turns if turn.task), return_exceptions=True)
         await self._parts.surroundings.processes.background.end_all(self.id)
-        self._parts.surroundings.outputs.clear()
         await self._hooks.ended(self.around)
 
     async def _take_turn(self, turn: RunningTurn, model: Model) -> TurnResult:

@@ -228,6 +228,7 @@ class Sessions:
             raise SessionError("A turn of this session runs: cancel it, or wait for its end.", kind="turn_running")
         del self._sessions[session_id]
         await session.close()
+        await session.around.outputs.clear()
         self._on_change(session_id, "deleted")
 
     async def close_one(self, session_id: str) -> None:
@@ -236,8 +237,9 @@ class Sessions:
         await self.get(session_id).close()
 
     async def close(self) -> None:
-        """Cancel every turn and wait for them."""
+        """Cancel every turn and wait for them. The conversations end with the daemon."""
         await asyncio.gather(*(session.close() for session in self.all()))
+        await asyncio.gather(*(session.around.outputs.clear() for session in self.all()))
 
 
 def _place(session: Session) -> str:

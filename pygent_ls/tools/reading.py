@@ -61,7 +61,7 @@ async def read_file(
         raise ToolError(f"end_line ({end_line}) is before start_line ({start_line}). Both count from 1, both included.")
     if is_output(READER, path):
         context.cacheable = False  # other sessions have other results
-        name, lines = path, await asyncio.to_thread(_folded_lines, context.outputs.text_of(path))
+        name, lines = path, await asyncio.to_thread(_folded_lines, await context.outputs.text_of(path))
     else:
         document = await context.read(path)
         name, lines = context.workspace.shown(document.path), await asyncio.to_thread(_bare_lines, document.text)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pygent_ls.agent.events import ToolCall, ToolResult
 from pygent_ls.agent.messages import ToolUseBlock
-from pygent_ls.agent.outputs import Outputs
+from pygent_ls.agent.outputs import Outputs, OutputsInMemory
 from pygent_ls.agent.permissions import RuleDecision, narrowest_rules, subjects_of
 from pygent_ls.agent.rules import Rule
 from pygent_ls.agent.secret_keeping import Secrets
@@ -48,7 +48,10 @@ async def test_a_result_that_was_cut_says_how_to_read_the_whole_of_it() -> None:
     rig = rig_with()
     cut = await called(rig, "shell", "call_7")
     assert cut.truncated
-    assert cut.content.endswith("[The whole of it: read_file with path output:call_7, and start_line and end_line.]")
+    assert cut.content.endswith(
+        "[The whole of it: read_file with path output:call_7, and start_line and end_line.]\n"
+        f"[OUTPUT TRUNCATED: Showing 1000 of {len(LOG)} characters from shell]"
+    )
 
     middle = await called(rig, "read_file", "call_8", path="output:call_7", start_line=200, end_line=202)
 
@@ -80,7 +83,7 @@ async def test_a_reading_that_is_cut_itself_is_to_be_made_smaller() -> None:
     rig = rig_with()
     await called(rig, "shell", "call_1")
     cut = await called(rig, "read_file", "call_2", path="output:call_1")
-    assert cut.content.endswith("[Read fewer lines at a time: start_line, end_line.]")
+    assert "\n[Read fewer lines at a time: start_line, end_line.]\n[OUTPUT TRUNCATED: " in cut.content
     assert (await called(rig, "read_file", "call_3", path="output:call_2")).is_error
 
 
@@ -89,7 +92,7 @@ async def test_where_there_is_no_read_file_nothing_is_kept_nor_promised() -> Non
     cut = await called(rig, "shell", "call_1")
     assert cut.content.endswith("characters from shell]")
     with pytest.raises(ToolError):
-        rig.around.outputs.text_of("output:call_1")
+        await rig.around.outputs.text_of("output:call_1")
 
 
 async def test_a_long_error_can_be_read_whole_too() -> None:
@@ -119,7 +122,7 @@ async def test_what_is_kept_has_no_secrets_in_it() -> None:
     read = await called(rig, "read_file", "r", path="output:call_1", end_line=2)
 
     assert "     2\tline 1\n" in read.content
-    assert SECRET not in rig.around.outputs.text_of("output:call_1")
+    assert SECRET not in await rig.around.outputs.text_of("output:call_1")
     assert SECRET not in read.content
 
 
@@ -177,46 +180,68 @@ async def test_a_result_is_no_place_in_the_workspace() -> None:
 # What is kept
 
 
-def test_the_oldest_go_where_there_is_no_room_and_that_is_said() -> None:
+async def test_the_oldest_go_where_there_is_no_room_and_that_is_said() -> None:
     outputs = Outputs(max_bytes=10)
-    outputs.keep("a", "shell", "1234")
-    outputs.keep("b", "shell", "1234")
-    outputs.keep("c", "shell", "é23")
-    assert outputs.text_of("output:b") == "1234"
-    assert outputs.text_of("output:c") == "é23"
+    await outputs.keep("a", "shell", "1234")
+    await outputs.keep("b", "shell", "1234")
+    await outputs.keep("c", "shell", "é23")
+    assert await outputs.text_of("output:b") == "1234"
+    assert await outputs.text_of("output:c") == "é23"
     with pytest.raises(ToolError, match="no longer kept: later results took its room"):
-        outputs.text_of("output:a")
+        await outputs.text_of("output:a")
     with pytest.raises(ToolError, match=r"The last ones here are output:b, output:c\."):
-        outputs.text_of("output:x")
+        await outputs.text_of("output:x")
 
 
-def test_what_is_larger_than_all_room_is_not_kept_and_not_promised() -> None:
-    outputs = Outputs(max_bytes=10)
-    assert "too long to be kept" in outputs.keep("a", "shell", "12345678901")
+async def test_what_is_larger_than_one_result_may_be_is_not_kept_and_not_promised() -> None:
+    outputs = Outputs(max_result_bytes=10)
+    assert "too long to be kept" in await outputs.keep("a", "shell", "12345678901")
+    assert "The whole of it" in await outputs.keep("b", "shell", "1234567890")
 
 
-async def test_a_session_that_closes_keeps_nothing() -> None:
+async def test_what_the_store_cannot_keep_is_not_promised() -> None:
+    class Full(OutputsInMemory):
+        async def write(self, tool_id: str, content: bytes) -> str:
+            return "No space left on device"
+
+    outputs = Outputs(Full())
+    assert await outputs.keep("a", "shell", "1234") == (
+        "[It could not be kept whole (No space left on device): make the call again so that it says less.]"
+    )
+    with pytest.raises(ToolError, match="no longer kept"):
+        await outputs.text_of("output:a")
+
+
+async def test_what_was_removed_from_the_store_is_said_to_be_gone() -> None:
+    store = OutputsInMemory()
+    outputs = Outputs(store)
+    await outputs.keep("a", "shell", "1234")
+    await store.clear()
+    with pytest.raises(ToolError, match="it was removed from the disk"):
+        await outputs.text_of("output:a")
+
+
+async def test_a_session_that_is_closed_keeps_its_results_as_it_can_be_gone_on_with() -> None:
     talk = conversation([])
     outputs = talk.rig.around.outputs
-    outputs.keep("a", "shell", "1234")
+    await outputs.keep("a", "shell", "1234")
     await bounded(talk.session.close())
-    with pytest.raises(ToolError, match="There is none here"):
-        outputs.text_of("output:a")
+    assert await outputs.text_of("output:a") == "1234"
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcde"), st.text(max_size=12)), max_size=20))
-def test_whatever_is_kept_the_last_result_that_fits_is_there_and_the_room_is_never_exceeded(
+async def test_whatever_is_kept_the_last_result_that_fits_is_there_and_the_room_is_never_exceeded(
     results: list[tuple[str, str]],
 ) -> None:
     outputs = Outputs(max_bytes=30)
     for tool_id, text in results:
-        promise = outputs.keep(tool_id, "shell", text)
+        promise = await outputs.keep(tool_id, "shell", text)
         if "too long" not in promise:
-            assert outputs.text_of(f"output:{tool_id}") == text
+            assert await outputs.text_of(f"output:{tool_id}") == text
         total = 0
         for each in "abcde":
             try:
-                total += len(outputs.text_of(f"output:{each}").encode("utf-8", "surrogatepass"))
+                total += len((await outputs.text_of(f"output:{each}")).encode("utf-8", "surrogatepass"))
             except ToolError:
                 continue
         assert total <= 30

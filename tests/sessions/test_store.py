@@ -9,7 +9,7 @@ import pytest
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.surroundings import Surroundings
-from pygent_ls.errors import ModelError, SessionError
+from pygent_ls.errors import ModelError, SessionError, ToolError
 from pygent_ls.sessions.store import NewSession, SessionDefaults, Sessions
 from pygent_ls.sessions.turns import TurnRequest
 from tests.fakes import FOLDER, FakeModel, Gate, bounded, make_rig
@@ -88,3 +88,16 @@ async def test_closing_ends_the_turns_of_every_session() -> None:
 
     assert [reader.types[-1] for reader in readers] == ["finished", "finished"]
     assert [session.running for session in store.sessions.all()] == [None, None]
+
+
+@pytest.mark.parametrize("how", ["deleted", "the daemon ends"])
+async def test_what_is_kept_of_cut_results_goes_with_the_session(how: str) -> None:
+    store = Store()
+    session = store.sessions.new(NewSession())
+    outputs = session.around.outputs
+    await outputs.keep("a", "shell", "1234")
+
+    await bounded(store.sessions.delete(session.id) if how == "deleted" else store.sessions.close())
+
+    with pytest.raises(ToolError, match="There is none here"):
+        await outputs.text_of("output:a")
