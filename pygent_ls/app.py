@@ -99,7 +99,7 @@ class Agent:
         self._trusting = Trusting(blueprint.trust, front_end.ask_trust)
         self._sandbox = Sandbox(
             self._settings.sandbox,
-            lambda: front_end.workspace.folders,
+            lambda: (*front_end.workspace.folders, *front_end.workspace.more_folders),
             network=self._settings.sandbox_network,
             own=(self.state_folder, user_file().parent),
         )
@@ -156,7 +156,7 @@ class Agent:
 
     async def _take_settings(self) -> TurnSettings:
         """The settings for a turn that begins; asks the user where the workspace's need trust."""
-        from pygent_ls.app_prompt import make_system_prompt, prompt_settings
+        from pygent_ls.app_prompt import make_system_prompt, more_folders, prompt_settings
         from pygent_ls.sessions.turn_settings import TurnSettings
 
         await self._front_end.configured()
@@ -165,6 +165,8 @@ class Agent:
         self._taken = taken = await self._trusting.settle(taken)
         settings = taken.loaded.settings
         self._sandbox.change(settings.sandbox, network=settings.sandbox_network)
+        beside, wrong = await asyncio.to_thread(more_folders, taken)
+        self._front_end.workspace.use_also(beside)
         prompt = await prompt_settings(taken)
         problems = [f"Settings: {each}" for each in self._live.news(taken)]
         return TurnSettings(
@@ -174,9 +176,9 @@ class Agent:
             policy=policy_of(settings, self.state_folder),
             endpoint=endpoint_of(settings),
             make_model=partial(self._make_model, settings),
-            make_system_prompt=partial(make_system_prompt, folders, prompt),
+            make_system_prompt=partial(make_system_prompt, self._front_end.workspace, prompt),
             renewed=partial(self._renewed, settings),
-            notices=tuple(filter(None, (*problems, prompt.problem, self._trusting.notice(taken)))),
+            notices=tuple(filter(None, (*problems, *wrong, prompt.problem, self._trusting.notice(taken)))),
         )
 
     def _renewed(self, settings: Settings, around: Surroundings) -> Surroundings:
@@ -316,4 +318,4 @@ class Agent:
         """For a session that takes no settings when its turns begin."""
         from pygent_ls.app_prompt import make_system_prompt, prompt_settings
 
-        return await make_system_prompt(self._front_end.workspace.folders, await prompt_settings(self._taken), wanted)
+        return await make_system_prompt(self._front_end.workspace, await prompt_settings(self._taken), wanted)

@@ -6,15 +6,13 @@ import asyncio
 import os
 import platform
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
-from pygent_ls.agent.instructions import Instruction, Instructions, without_secrets
 from pygent_ls.agent.prompt import PromptFor, PromptSources, SystemPart, WorkspaceFacts, prompt_of, system_parts
-from pygent_ls.agent.reading_rules import Reading
-from pygent_ls.agent.secret_keeping import Secrets
+from pygent_ls.agent.workspace import Workspace
 from pygent_ls.config_live import Taken
 from pygent_ls.config_sources import WORKSPACE_FILE, user_file
 from pygent_ls.errors import ToolError
@@ -45,7 +43,6 @@ class PromptSettings:
     added: str
     replaced_by: str | None
     """The text of `system_prompt_file`; None where none is set, or it cannot be read."""
-    more_folders: tuple[str, ...] = ()
     problem: str = ""
     """Why the file cannot be read, for the user."""
 
@@ -54,9 +51,7 @@ async def prompt_settings(taken: Taken) -> PromptSettings:
     """Reads `system_prompt_file`, which is relative to the folder of the settings' file that names it; elsewhere (the
     environment, the editor, the command line) to the workspace."""
     settings = taken.loaded.settings
-    usual = PromptSettings(
-        added=settings.system_prompt, replaced_by=None, more_folders=tuple(map(str, settings.additional_dirs))
-    )
+    usual = PromptSettings(added=settings.system_prompt, replaced_by=None)
     if not settings.system_prompt_file:
         return usual
     file = place_named(taken, "system_prompt_file", settings.system_prompt_file)
@@ -78,19 +73,36 @@ def place_named(taken: Taken, key: str, named: str) -> Path:
     return folder / Path(named).expanduser()
 
 
-async def make_system_prompt(folders: Sequence[Path], settings: PromptSettings, wanted: PromptFor) -> str:
+def more_folders(taken: Taken) -> tuple[list[Path], list[str]]:
+    """The folders of `additional_dirs`, and what is wrong with the others, for the user. Blocking."""
+    found: list[Path] = []
+    wrong: list[str] = []
+    home = Path.home().resolve()
+    for named in taken.loaded.settings.additional_dirs:
+        folder = place_named(taken, "additional_dirs", named)
+        if not folder.is_dir():
+            wrong.append(f"additional_dirs: there is no folder {folder}, so nothing can be used there.")
+        elif home.is_relative_to(folder.resolve()):
+            wrong.append(f"additional_dirs: {folder} holds the whole home folder. Name a folder in it.")
+        else:
+            found.append(folder.resolve())
+    return found, wrong
+
+
+async def make_system_prompt(workspace: Workspace, settings: PromptSettings, wanted: PromptFor) -> str:
     """The whole system prompt of a turn."""
-    return prompt_of(await make_parts(folders, settings, wanted))
+    return prompt_of(await make_parts(workspace, settings, wanted))
 
 
-async def make_parts(folders: Sequence[Path], settings: PromptSettings, wanted: PromptFor) -> list[SystemPart]:
+async def make_parts(workspace: Workspace, settings: PromptSettings, wanted: PromptFor) -> list[SystemPart]:
     """Its parts."""
+    folders = workspace.folders
     git, users_file = await asyncio.gather(_git(folders[0] if folders else None), _users_file())
     facts = WorkspaceFacts(
         platform=platform.platform(terse=True),
         date=date.today().isoformat(),
         folders=[str(folder) for folder in folders],
-        more_folders=settings.more_folders,
+        more_folders=[str(folder) for folder in workspace.more_folders],
         shell=Path(os.environ.get("SHELL", "/bin/sh")).name,
         git=git,
     )
@@ -106,15 +118,6 @@ async def make_parts(folders: Sequence[Path], settings: PromptSettings, wanted: 
             instructions=wanted.instructions,
         )
     )
-
-
-async def instructions_for(
-    instructions: Instructions, reading: Reading, secrets: Secrets
-) -> tuple[Sequence[Instruction], Sequence[Instruction]]:
-    """Those of the workspace without their secrets, and those that were not taken, which say why."""
-    found = await instructions.of_workspace(reading)
-    taken = [each for each in found if not each.problem]
-    return [await without_secrets(each, secrets) for each in taken], [each for each in found if each.problem]
 
 
 async def _users_file() -> str:

@@ -17,7 +17,7 @@ from pygent_ls.agent.secret_keeping import Secrets
 from pygent_ls.agent.secrets import Redactor
 from pygent_ls.agent.tool import ToolRegistry, visible
 from pygent_ls.agent.variants import AgentProfile, variants
-from pygent_ls.app_prompt import make_parts, prompt_settings
+from pygent_ls.app_prompt import make_parts, more_folders, prompt_settings
 from pygent_ls.app_values import policy_of
 from pygent_ls.config_live import Taken
 from pygent_ls.config_sources import state_folder
@@ -59,7 +59,8 @@ class Shown:
     taken: Sequence[Instruction]
     """The project's files that are in it."""
     not_taken: Sequence[Instruction]
-    problem: str
+    problems: Sequence[str]
+    """What is wrong with the settings of it, for the user."""
 
 
 def run_command(given: argparse.Namespace) -> int:
@@ -92,7 +93,7 @@ def run_command(given: argparse.Namespace) -> int:
         given.refuse(visible(str(error)))
         raise
     sys.stdout.write(as_json(shown) + "\n" if given.json else as_text(shown))
-    return 1 if shown.problem else 0
+    return 1 if shown.problems else 0
 
 
 def _secrets(workspace: DiskWorkspace, *, is_on: bool) -> Secrets:
@@ -113,8 +114,10 @@ async def prompt_shown(wanted: Wanted) -> Shown:
     paths = [_existing(workspace, each) for each in wanted.files]
     near = await instructions.near(paths, reading)
     of_prompt = await prompt_settings(wanted.taken)
+    beside, wrong = more_folders(wanted.taken)
+    workspace.use_also(beside)
     parts = await make_parts(
-        workspace.folders,
+        workspace,
         of_prompt,
         PromptFor(
             mode=mode,
@@ -130,7 +133,7 @@ async def prompt_shown(wanted: Wanted) -> Shown:
         beside=[await without_secrets(each, secrets) for each in near],
         taken=[each for each in found if not each.problem],
         not_taken=[each for each in found if each.problem],
-        problem=of_prompt.problem,
+        problems=[*wrong, *filter(None, (of_prompt.problem,))],
     )
 
 
@@ -163,8 +166,7 @@ def as_text(shown: Shown) -> str:
         if each.n_chars > MAX_FILE_CHARS
     ]
     notes += [f"{visible(each.name)} was not taken: {each.problem}" for each in shown.not_taken]
-    if shown.problem:
-        notes.append(shown.problem)
+    notes += map(visible, shown.problems)
     notes.append("A session adds what its marks around text from outside mean, and an editor tells where you are.")
     return "\n".join([*lines, "", *(f"· {note}" for note in notes), ""])
 
@@ -182,7 +184,7 @@ def as_json(shown: Shown) -> str:
             ],
             "beside": [{"file": each.name, "chars": each.n_chars, "text": each.shown} for each in shown.beside],
             "not_taken": [{"file": each.name, "problem": each.problem} for each in shown.not_taken],
-            "problem": shown.problem or None,
+            "problems": list(shown.problems),
         },
         indent=2,
         ensure_ascii=False,

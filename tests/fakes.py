@@ -218,6 +218,7 @@ class FakeWorkspace:
 
     def __init__(self, files: Mapping[str, str] | None = None) -> None:
         self.folders: Sequence[Path] = (FOLDER,)
+        self.more_folders: Sequence[Path] = ()
         self.links: dict[Path, Path] = {}
         self.applied: list[EditPlan] = []
         self.refusal: ToolError | None = None
@@ -265,6 +266,10 @@ class FakeWorkspace:
         return sorted(self.shown(path) for path in {*self._texts, *self._buffers})
 
     # The port
+
+    def use_also(self, folders: Sequence[Path]) -> None:
+        """Remember them; nothing is in them."""
+        self.more_folders = folders
 
     def resolve(self, path: str, *, follow: bool = True) -> Path:
         """Normalise as text; `links` are followed at the end of a path."""

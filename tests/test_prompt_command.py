@@ -135,15 +135,16 @@ async def test_a_prompt_file_is_relative_to_what_names_it(
 
     assert found.parts[0].name == "system_prompt_file"
     assert part(found, "system_prompt_file") == "You are a parrot."
-    assert (part(found, "role"), part(found, "workspace"), found.problem) == ("", "", "")
+    assert (part(found, "role"), part(found, "workspace"), found.problems) == ("", "", [])
 
 
 async def test_a_prompt_file_that_is_gone_is_said_and_the_usual_prompt_stands(home: Path) -> None:
     put(home, {"config.toml": 'system_prompt_file = "gone.md"\n'})
     found = await shown(home.parents[1] / "w")
     assert part(found, "role")
-    assert found.problem.startswith(f"system_prompt_file: There is no file {home / 'gone.md'}.")
-    assert found.problem.endswith("The usual system prompt is used until the file can be read.")
+    (problem,) = found.problems
+    assert problem.startswith(f"system_prompt_file: There is no file {home / 'gone.md'}.")
+    assert problem.endswith("The usual system prompt is used until the file can be read.")
 
 
 async def test_a_variant_has_its_own_prompt_mode_and_tools(home: Path) -> None:
@@ -154,6 +155,21 @@ async def test_a_variant_has_its_own_prompt_mode_and_tools(home: Path) -> None:
     assert "change the files" not in part(found, "role")
     assert "smallest change" not in part(found, "tools")
     assert part(await shown(home.parents[1] / "w", agent=reader, mode="default"), "mode") == ""
+
+
+async def test_folders_beside_the_workspace_are_told_and_what_is_none_is_said(home: Path) -> None:
+    beside = home.parents[1] / "beside"
+    beside.mkdir()
+    put(home, {"config.toml": f'additional_dirs = ["{beside}", "gone", "/", "~", "../../beside"]\n'})
+
+    found = await shown(home.parents[1] / "w")
+
+    assert f"by their whole paths:\n- {beside}\nDate:" in part(found, "workspace")
+    assert found.problems == [
+        f"additional_dirs: there is no folder {home / 'gone'}, so nothing can be used there.",
+        "additional_dirs: / holds the whole home folder. Name a folder in it.",
+        f"additional_dirs: {Path.home()} holds the whole home folder. Name a folder in it.",
+    ]
 
 
 # What the command shows

@@ -161,7 +161,8 @@ class Secrets:
 
     async def _learn_env_files(self, text: str, *, own: bool = True) -> None:
         """Know those that a text names, and the workspace's own."""
-        folders = self._workspace.folders if self._workspace and own else ()
+        workspace = self._workspace if own else None
+        folders = (*workspace.folders, *workspace.more_folders) if workspace else ()
         names = [str(folder / name) for folder in folders for name in ENV_FILES_OF_A_FOLDER]
         await self._learn_files([*names, *list(dict.fromkeys(_mentioned(text)))[:MAX_MENTIONED]])
 

@@ -149,10 +149,19 @@ class Workspace(Protocol):
         """The workspace folders, links resolved; empty when the daemon has none."""
         ...
 
+    @property
+    def more_folders(self) -> Sequence[Path]:
+        """Folders beside them that may be used too, links resolved; what is in them is shown by its whole path."""
+        ...
+
+    def use_also(self, folders: Sequence[Path]) -> None:
+        """Let these be the `more_folders` from now on; those that lie in the workspace are in it anyway."""
+        ...
+
     def resolve(self, path: str, *, follow: bool = True) -> Path:
         """The absolute path, links resolved (the last part too, unless `follow` is False).
 
-        Raises `OutsideWorkspaceError` for anything that is not below a workspace folder.
+        Raises `OutsideWorkspaceError` for anything that is below neither a workspace folder nor one of `more_folders`.
         """
         ...
 

@@ -101,8 +101,11 @@ def place_of(context: ToolContext, path: Path) -> Place:
 
 
 def _folder_of(context: ToolContext, path: Path) -> Path:
-    """The outermost workspace folder that holds the path; the path itself where none does."""
-    holding = [each for each in context.workspace.folders if path.is_relative_to(each)]
+    """The outermost folder that holds the path, one of the workspace's before others; the path itself where none
+    does."""
+    workspace = context.workspace
+    holding = [each for each in workspace.folders if path.is_relative_to(each)]
+    holding = holding or [each for each in workspace.more_folders if path.is_relative_to(each)]
     return min(holding, key=lambda each: len(each.parts), default=path)
 
 

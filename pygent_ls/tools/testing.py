@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -109,11 +109,15 @@ async def _chosen(context: ToolContext, target: str | None, name_filter: str) ->
 
 
 def _is_inside(context: ToolContext, folder: Path) -> bool:
-    return any(folder.is_relative_to(each) for each in context.workspace.folders)
+    return any(folder.is_relative_to(each) for each in _folders(context))
 
 
 def _may_be_the_root(context: ToolContext, folder: Path) -> bool:
-    return folder in context.workspace.folders
+    return folder in _folders(context)
+
+
+def _folders(context: ToolContext) -> Sequence[Path]:
+    return (*context.workspace.folders, *context.workspace.more_folders)
 
 
 MANIFESTS = ("pyproject.toml", "pytest.ini", "setup.cfg", "package.json", "Cargo.toml", "go.mod", "Makefile")
@@ -125,7 +129,7 @@ async def _has_manifest(context: ToolContext, folder: Path) -> bool:
 
 
 async def _nothing_found(context: ToolContext, path: Path) -> str:
-    folders = [each for each in context.workspace.folders if path.is_relative_to(each)]
+    folders = [each for each in _folders(context) if path.is_relative_to(each)]
     place = Place(path=folders[0], folder=folders[0]) if folders else None
     names = await list_place(context, place, "{pyproject.toml,package.json,Cargo.toml,go.mod}") if place else []
     below = sorted({name.rpartition("/")[0] for name in names if "/" in name})[:10]

@@ -23,10 +23,19 @@ class DiskWorkspace:
     def __init__(self, folders: Iterable[str | Path]) -> None:
         self._folders = Folders.of(folders)
 
+    def use_also(self, folders: Sequence[Path]) -> None:
+        """See the port."""
+        self._folders = Folders.of(self._folders.given, folders)
+
     @property
     def folders(self) -> Sequence[Path]:
         """See the port."""
         return self._folders.resolved
+
+    @property
+    def more_folders(self) -> Sequence[Path]:
+        """See the port."""
+        return self._folders.more
 
     def resolve(self, path: str, *, follow: bool = True) -> Path:
         """See the port, and `Folders.resolve`."""
@@ -88,5 +97,5 @@ def check_plan(plan: EditPlan, folders: Folders) -> None:
         keeps_last = isinstance(operation, DeleteFile | MoveFile)
         for path in paths_of(operation):
             folders.check(path, follow=not keeps_last)
-            if keeps_last and path in folders.resolved:
+            if keeps_last and path in (*folders.resolved, *folders.more):
                 raise ToolError(f"{folders.shown(path)} is a workspace folder itself and stays where it is.")

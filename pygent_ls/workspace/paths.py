@@ -32,15 +32,18 @@ class Folders:
     names: tuple[str, ...]
     """What stands before a path where there are several folders: the basename, with `-2` and so on for a second
     folder of that basename. Empty for the root of the file system."""
+    more: tuple[Path, ...] = ()
+    """Folders beside the workspace's that may be used too, links resolved; their paths are shown whole."""
 
     @classmethod
-    def of(cls, folders: Iterable[str | Path]) -> Folders:
+    def of(cls, folders: Iterable[str | Path], more: Iterable[Path] = ()) -> Folders:
         """The value for these folders, in this order; one that is given twice counts once."""
         pairs: dict[Path, Path] = {}
         for folder in folders:
             pairs.setdefault(Path(os.path.realpath(folder)), Path(folder).absolute())
         resolved = tuple(pairs)
-        return cls(given=tuple(pairs.values()), resolved=resolved, names=tuple(_names(resolved)))
+        names, beside = tuple(_names(resolved)), _beside(more, resolved)
+        return cls(given=tuple(pairs.values()), resolved=resolved, names=names, more=beside)
 
     def resolve(self, path: str, *, follow: bool = True) -> Path:
         """The absolute path that the text means, links resolved as the operating system does it.
@@ -48,8 +51,8 @@ class Folders:
         Relative to the first folder; `NAME/…` where there are several. With `follow` False the last part is
         left as it is, for deleting or moving a link itself. The file need not exist.
 
-        Raises `OutsideWorkspaceError` for what is not below (or equal to) a folder, `ToolError` for text that
-        cannot be a path.
+        Raises `OutsideWorkspaceError` for what is not below (or equal to) a folder, or one of `more`; `ToolError` for
+        text that cannot be a path.
         """
         _check_text(path)
         return self.check(self._anchored(path), follow=follow, said=path)
@@ -62,7 +65,7 @@ class Folders:
         if not self.resolved:
             raise ToolError(NO_FOLDER)
         found = _real(path) if follow else _real_but_last(path)
-        if self.folder_of(found) is None:
+        if self.folder_of(found) is None and not any(found.is_relative_to(folder) for folder in self.more):
             raise OutsideWorkspaceError(self._outside(str(path) if said is None else said, found))
         if len(os.fsencode(found)) > MAX_PATH_BYTES:
             raise ToolError(f"The path is too long: {len(os.fsencode(found))} bytes, {MAX_PATH_BYTES} are possible.")
@@ -109,8 +112,14 @@ class Folders:
 
     def _outside(self, said: str, found: Path) -> str:
         leads = "" if os.path.normpath(said) == str(found) else f" (it leads to {printable(str(found))})"
-        folders = ", ".join(printable(str(folder)) for folder in self.resolved)
+        folders = ", ".join(printable(str(folder)) for folder in (*self.resolved, *self.more))
         return f"{printable(said)} is outside the workspace{leads}. Only paths inside {folders} can be used."
+
+
+def _beside(more: Iterable[Path], resolved: Sequence[Path]) -> tuple[Path, ...]:
+    """Those that are not in the workspace anyway, links resolved."""
+    found = dict.fromkeys(Path(os.path.realpath(each)) for each in more)
+    return tuple(each for each in found if not any(each.is_relative_to(folder) for folder in resolved))
 
 
 def printable(text: str) -> str:

@@ -31,7 +31,7 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
     "yaml": ("workspace/questions.py", "extensions/commands.py"),
     "pygent_ls.config": ("cli.py", "app", "doctor.py", "config"),
     "pygent_ls.config_page": ("cli.py", "config"),
-    "pygent_ls.config_sources": ("cli.py", "app", "doctor.py", "config"),
+    "pygent_ls.config_sources": ("cli.py", "app", "doctor.py", "prompt_command.py", "config"),
     "pygent_ls.log": ("cli.py", "app", "doctor.py", "config"),
 }
 """Who alone may import what, as the beginnings of paths in the package."""

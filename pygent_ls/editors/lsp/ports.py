@@ -41,17 +41,28 @@ class LspWorkspace:
         self._edited: set[Path] = set()
         """What tools changed through the editor; whether it is saved by now, the buffers tell."""
         self._applying = asyncio.Lock()
+        self._more: Sequence[Path] = ()
         self.set_folders(folders)
 
     def set_folders(self, folders: Sequence[Path]) -> None:
         """Take the workspace folders that the editor has now."""
-        self._folders = Folders.of(folders)
+        self._folders = Folders.of(folders, self._more)
         self._disk = DiskWorkspace(folders)
+
+    def use_also(self, folders: Sequence[Path]) -> None:
+        """See the port."""
+        self._more = folders
+        self._folders = Folders.of(self._folders.given, folders)
 
     @property
     def folders(self) -> Sequence[Path]:
         """See the port."""
         return self._folders.resolved
+
+    @property
+    def more_folders(self) -> Sequence[Path]:
+        """See the port."""
+        return self._folders.more
 
     def resolve(self, path: str, *, follow: bool = True) -> Path:
         """See the port."""
