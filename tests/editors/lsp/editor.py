@@ -24,6 +24,7 @@ from pygent_ls.agent.permissions import Mode, Permissions, Rule
 from pygent_ls.agent.read_log import ReadLog
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.tool import Tool, ToolRegistry
+from pygent_ls.agent.variants import AgentProfile, variants
 from pygent_ls.editors.lsp.server import PygentServer
 from pygent_ls.editors.lsp.stdio import BrokenFrame, FrameReader, FrameWriter
 from pygent_ls.editors.ports import FrontEnd
@@ -167,6 +168,11 @@ class FakeCore:
         """See `Core`."""
         self._processes.kill_all()
 
+    @property
+    def agents(self) -> Sequence[AgentProfile]:
+        """The shipped ones."""
+        return list(variants().profiles.values())
+
     def _make_model(self, name: str) -> Model:
         if name == self._setup.model:
             return self.model
@@ -185,6 +191,7 @@ class FakeCore:
             processes=self._processes,
             approver=self._front_end.approver,
             questioner=self._front_end.questioner,
+            pauser=self._front_end.pauser,
             editor=self._front_end.editor,
             reviewer=self._front_end.reviewer,
             permissions=Permissions(mode, self._rules),
