@@ -222,6 +222,7 @@ class Compacting:
         await self.tell(Notice(content="The conversation is being summed up to make room."))
         await model.prepare()
         limit = self.memory.limit(self.context, model)
+        limit = min(limit, model.facts.context_limit or limit)  # the settings' limit is not of this model
         n_answer = min(SUMMARY_TOKENS, max(limit // 8, 256))
         budget = self.memory.chars_for(max(limit * 3 // 4 - n_answer, 500)) - len(SUMMARY_SYSTEM)
         said = ""

@@ -64,3 +64,37 @@ def test_an_outdated_file_is_stale_whatever_it_holds_until_it_is_read() -> None:
     assert log.is_stale(document("one"))
     log.record(document("one"))
     assert not log.is_stale(document("one"))
+
+
+def test_what_the_conversation_has_lost_counts_as_not_read_and_is_stale_where_it_changed() -> None:
+    log = ReadLog()
+    log.record(document("one"))
+    log.settle()
+    log.fade(seen=())
+    assert not log.knows(PATH)
+    assert not log.is_stale(document("one"))
+    assert log.is_stale(document("two"))
+    log.record(document("one"))
+    assert log.knows(PATH)
+
+
+def test_what_is_still_shown_and_what_was_read_since_does_not_fade() -> None:
+    log = ReadLog()
+    log.record(document("one"))
+    log.fade(seen=())
+    assert log.knows(PATH), "it was read since the last request"
+    log.settle()
+    log.fade(seen={PATH})
+    assert log.knows(PATH)
+
+
+def test_a_reading_that_is_taken_back_leaves_what_had_faded() -> None:
+    log = ReadLog()
+    log.record(document("one"))
+    log.settle()
+    log.fade(seen=())
+    known = log.known(PATH)
+    log.record(document("two"))
+    log.take_back(PATH, known)
+    assert not log.knows(PATH)
+    assert log.is_stale(document("two"))
