@@ -83,8 +83,13 @@ class Instructions(Protocol):
         from now on."""
         ...
 
-    async def again(self, messages: Sequence[Message], reading: Reading) -> Sequence[Instruction]:
-        """Those that were given and stand in none of these messages, as they are now."""
+    def forget_lost(self, messages: Sequence[Message]) -> None:
+        """Let those that stand in none of these messages, which are all that the model will read, not count as given
+        any more: they are found again with the next file."""
+        ...
+
+    def afresh(self) -> Instructions:
+        """For another conversation, in which none was given yet."""
         ...
 
 
@@ -100,6 +105,9 @@ class NoInstructions:
         """None."""
         return ()
 
-    async def again(self, messages: Sequence[Message], reading: Reading) -> Sequence[Instruction]:
-        """None."""
-        return ()
+    def forget_lost(self, messages: Sequence[Message]) -> None:
+        """There are none."""
+
+    def afresh(self) -> Instructions:
+        """Likewise."""
+        return self

@@ -66,11 +66,14 @@ class RepositoryInstructions:
                     new.append(self._given[found.path])
         return [each for each in new if not each.problem]
 
-    async def again(self, messages: Sequence[Message], reading: Reading) -> Sequence[Instruction]:
+    def forget_lost(self, messages: Sequence[Message]) -> None:
         """See the port."""
-        gone = lost((each for each in self._given.values() if not each.problem), messages)
-        texts = [replace(await self._read(each.path, reading), below=each.below) for each in gone]
-        return sorted((each for each in texts if not each.problem), key=lambda each: len(each.path.parts))
+        for each in lost(self._given.values(), messages) if self._given else ():
+            del self._given[each.path]
+
+    def afresh(self) -> RepositoryInstructions:
+        """See the port."""
+        return RepositoryInstructions(self._workspace)
 
     # Finding
 

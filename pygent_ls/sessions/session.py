@@ -325,7 +325,8 @@ class Session:
             request.parts,
             around,
             self._parts.make_system_prompt,
-            told=self.messages,
+            history=self.messages,
+            rules=self.context.rules,
             wanted=PromptFor(mode=mode, tools=[each.name for each in around.tools.list_all()]),
         )
         summarizer, problems = self.context.summarizer()

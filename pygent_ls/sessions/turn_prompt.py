@@ -16,6 +16,7 @@ from pygent_ls.agent.attachments import (
     SelectionPart,
     render,
 )
+from pygent_ls.agent.context import ContextRules
 from pygent_ls.agent.instructions import block_of, without_secrets
 from pygent_ls.agent.messages import Block, ImageBlock, Message, TextBlock
 from pygent_ls.agent.prompt import PromptFor
@@ -37,17 +38,19 @@ async def opening(
     around: Surroundings,
     make_system_prompt: MakeSystemPrompt,
     *,
-    told: Sequence[Message],
+    history: Sequence[Message],
+    rules: ContextRules,
     wanted: PromptFor,
 ) -> Opening:
-    """The beginning of a turn; `told` are the messages that the model will read before it.
+    """The beginning of a turn after this history, of which the model will read what the rules leave.
 
     `wanted` needs no instructions: they are found here. What the project says of the files that the user named comes
-    with their words, and stays there; what of it is in no message any more stands in the system prompt.
+    with their words, and stays there.
     """
     reading = around.permissions.reading()
     parts = await expanded(parts, around)
-    shared = [*await around.instructions.of_workspace(reading), *await around.instructions.again(told, reading)]
+    shared = await around.instructions.of_workspace(reading)
+    around.instructions.forget_lost(_still_read(history, around, rules))
     near = await around.instructions.near([*_paths_in(parts), *_active(around)], reading)
     content = await render(parts, around.workspace, around.reads, around.secrets.masked, reading)
     blocks = tuple([block_of(await without_secrets(each, around.secrets)) for each in near])
@@ -58,6 +61,14 @@ async def opening(
         PromptFor(mode=wanted.mode, tools=wanted.tools, agent=wanted.agent, instructions=found)
     )
     return Opening(system=await around.secrets.masked(prompt), content=content)
+
+
+def _still_read(history: Sequence[Message], around: Surroundings, rules: ContextRules) -> Sequence[Message]:
+    """What of the earlier turns the model will read, compacted parts as what stands for them."""
+    if rules.mode == "fresh":
+        return ()
+    around.context.follow(history, counts_words=rules.max_words > 0)
+    return around.context.cut(rules, turn_id="").of(around.context.messages)
 
 
 def _active(around: Surroundings) -> Iterator[Path]:

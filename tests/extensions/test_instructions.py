@@ -169,15 +169,22 @@ async def test_what_was_said_and_is_no_longer_in_the_conversation_is_said_again_
     workspace = FakeWorkspace(NESTED)
     own = RepositoryInstructions(workspace)
     first, second = await own.near([place("a/b/c.py")], ANY)
-    said = user_message((block_of(first), block_of(second)))
+    await own.of_workspace(ANY)
 
-    assert await own.again([said], ANY) == []
+    own.forget_lost([user_message((block_of(first), block_of(second)))])
+    assert await own.near([place("a/b/c.py")], ANY) == []
+
     workspace.put("a/b/CLAUDE.md", "changed")
-    lost = await own.again([user_message((block_of(first),))], ANY)
-    assert [(each.name, each.below, each.text) for each in lost] == [("a/b/CLAUDE.md", "a/b", "changed")]
+    await own.of_workspace(ANY)
+    own.forget_lost([user_message((block_of(first),))])
+    assert [(each.name, each.text) for each in await own.near([place("a/b/c.py")], ANY)] == [
+        ("a/b/CLAUDE.md", "changed")
+    ]
 
 
 async def test_words_of_the_user_that_look_alike_do_not_count_as_said() -> None:
     own = instructions(NESTED)
     await own.near([place("a/b/c.py")], ANY)
-    assert len(await own.again([user_message('<instructions file="a/AGENTS.md">')], ANY)) == 2
+    await own.of_workspace(ANY)
+    own.forget_lost([user_message('<instructions file="a/AGENTS.md">')])
+    assert len(await own.near([place("a/b/c.py")], ANY)) == 2
