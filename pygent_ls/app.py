@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pygent_ls.app_values import endpoint_of, hooks_of, limits_of, policy_of
+from pygent_ls.app_values import endpoint_of, hooks_of, limits_of, policy_of, programs_of
 from pygent_ls.config import Settings
 from pygent_ls.config_layers import Loaded
 from pygent_ls.config_live import NOT_WRONG, LiveSettings, Taken
@@ -104,7 +104,7 @@ class Agent:
             own=(self.state_folder, user_file().parent),
         )
         self._processes = LocalProcesses(self._sandbox, hidden_variables=key_variables(self._settings.api_key_env))
-        self._models = ModelResources()
+        self._models = ModelResources(cli=programs_of(self._settings, self._processes, self.state_folder))
         self._cache = ToolCache(max_entries=self._settings.cache_entries, clock=time.monotonic)
         self._snapshots = Snapshots(
             self.state_folder / "snapshots", lambda: self._processes.find("git"), days=self._settings.snapshot_days
@@ -307,10 +307,10 @@ class Agent:
 
     def _make_model(self, settings: Settings, name: str) -> Model:
         """Raises `ModelError` for a name that can be none."""
-        from pygent_ls.llm.choose import make_model
+        from pygent_ls.llm.choose import make_turn_model
 
         try:
-            return make_model(name, endpoint_of(settings), self._models)
+            return make_turn_model(name, endpoint_of(settings), self._models)
         except SettingError as error:
             raise ModelError(str(error), type="invalid_request") from error
 

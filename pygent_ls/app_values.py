@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pygent_ls.config import Settings
 from pygent_ls.config_sources import user_file
+from pygent_ls.log import redacted
 
 if TYPE_CHECKING:
     from pygent_ls.agent.hooks import Hooks
     from pygent_ls.agent.permissions import Policy
     from pygent_ls.agent.workspace import Processes
+    from pygent_ls.llm.cli_model import CliSurroundings
     from pygent_ls.llm.endpoint import Endpoint
     from pygent_ls.sessions.turn_settings import Limits
 
@@ -63,6 +66,7 @@ def policy_of(settings: Settings, state: Path) -> Policy:
 
 def endpoint_of(settings: Settings) -> Endpoint:
     """How the provider is reached, and what the user says of models."""
+    from pygent_ls.llm.cli_programs import CliProgram
     from pygent_ls.llm.endpoint import Endpoint
     from pygent_ls.llm.known_model import OwnFacts
 
@@ -74,6 +78,25 @@ def endpoint_of(settings: Settings) -> Endpoint:
         first_byte_timeout_s=settings.first_byte_timeout_s,
         idle_timeout_s=settings.stream_idle_timeout_s,
         own_facts={name: OwnFacts(**table.model_dump()) for name, table in settings.models.items()},
+        programs={
+            name: CliProgram(command=each.command, form=each.format, stream=each.stream)
+            for name, each in settings.cli_models.items()
+        },
+        text_tool_calls=settings.text_tool_calls,
+    )
+
+
+def programs_of(settings: Settings, processes: Processes, state: Path) -> CliSurroundings:
+    """What programs that are models are run with; `state` is the daemon's own folder."""
+    from pygent_ls.llm.cli_model import CliSurroundings
+    from pygent_ls.llm.providers import key_variables
+
+    keys = (name for name in sorted(key_variables(settings.api_key_env)) if name in os.environ)
+    return CliSurroundings(
+        processes=processes,
+        folder=state / "cli_models",
+        environment={name: os.environ[name] for name in keys},
+        masked=redacted,
     )
 
 

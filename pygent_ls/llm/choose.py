@@ -6,12 +6,14 @@ import importlib.util
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from pygent_ls.agent.model import Model
 from pygent_ls.errors import ModelError, SettingError
-from pygent_ls.llm import litellm_model, offline_model, scripted_model
+from pygent_ls.llm import cli_programs, litellm_model, offline_model, scripted_model
 from pygent_ls.llm.anthropic_model import AnthropicModel
+from pygent_ls.llm.cli_model import CliModel
 from pygent_ls.llm.endpoint import Endpoint
 from pygent_ls.llm.litellm_model import LitellmModel
 from pygent_ls.llm.native_call import Native
@@ -23,6 +25,7 @@ from pygent_ls.llm.providers import EXTRAS, Provider, first_set, provider_named
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routed_model import RoutedModel
 from pygent_ls.llm.scripted_model import ScriptedModel
+from pygent_ls.llm.text_tool_calls import TextToolCalls
 
 _BARE_NAMES: Mapping[str, str] = {
     r"claude-": "anthropic",
@@ -36,7 +39,7 @@ _BARE_NAMES: Mapping[str, str] = {
 
 
 def make_model(name: str, endpoint: Endpoint, resources: ModelResources) -> Model:
-    """The model of that name: `scripted:FILE`, `offline/rules`, or any litellm string. Loads nothing yet.
+    """The model of that name: `cli:NAME`, `scripted:FILE`, `offline/rules`, or any litellm string. Loads nothing yet.
 
     What speaks chat completions or Anthropic's Messages API is called by our own adapters; everything else, and
     `litellm/…`, through litellm. A `scripted:` model keeps its place in the file: make it once a session. Raises
@@ -52,6 +55,8 @@ def make_model(name: str, endpoint: Endpoint, resources: ModelResources) -> Mode
         if not file:
             raise SettingError(f"The model {name!r} names no file: write scripted:FILE.")
         return ScriptedModel(Path(file))
+    if name.startswith(cli_programs.PREFIX):
+        return _program(name, endpoint, resources)
     if name.startswith(litellm_model.PREFIX):
         return _through_litellm(name, endpoint, resources)
     provider, slash, bare = name.partition("/")
@@ -61,6 +66,15 @@ def make_model(name: str, endpoint: Endpoint, resources: ModelResources) -> Mode
     if known is None or known.protocol == "litellm" or not bare:
         return _through_litellm(name, endpoint, resources)
     return _native(name, known, bare, endpoint, resources)
+
+
+def make_turn_model(name: str, endpoint: Endpoint, resources: ModelResources) -> Model:
+    """The same, and its tools are text where that is wanted, or where it turns out to have no other."""
+    model = make_model(name, endpoint, resources)
+    setting = endpoint.text_tool_calls
+    if setting == "off" or isinstance(model, CliModel | OfflineModel):  # a program's are text already
+        return model
+    return model if setting == "auto" and isinstance(model, ScriptedModel) else TextToolCalls(model, setting)
 
 
 def adapter_of(model: Model) -> str:
@@ -74,6 +88,10 @@ def adapter_of(model: Model) -> str:
             return "litellm"
         case RoutedModel(chosen=chosen):
             return adapter_of(chosen) if chosen else "chosen with the first call"
+        case TextToolCalls(inner=inner):
+            return adapter_of(inner)
+        case CliModel(command=command):
+            return f"the program {command[0]}, run for each answer, outside the sandbox"
         case _:
             return "none is needed"
 
@@ -85,6 +103,8 @@ def start_loading(model: Model, resources: ModelResources) -> None:
             resources.connections.start_loading()
         case LitellmModel():
             resources.loader.start()
+        case TextToolCalls(inner=inner):
+            start_loading(inner, resources)
         case _:
             pass
 
@@ -103,6 +123,19 @@ def _is_installed(module: str) -> bool:
         return importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:  # of what stands before the dot
         return False
+
+
+def _program(name: str, endpoint: Endpoint, resources: ModelResources) -> Model:
+    if resources.cli is None:
+        raise SettingError(f"The model {name!r} is a program, and none can be run here.")
+    around = replace(
+        resources.cli,
+        own=endpoint.programs,
+        first_byte_timeout_s=endpoint.first_byte_timeout_s,
+        idle_timeout_s=endpoint.idle_timeout_s,
+        text_tool_calls=endpoint.text_tool_calls != "off",
+    )
+    return around.model(name)
 
 
 def _through_litellm(name: str, endpoint: Endpoint, resources: ModelResources) -> Model:

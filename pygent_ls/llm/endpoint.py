@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pygent_ls.llm.cli_programs import CliProgram
 from pygent_ls.llm.known_model import OwnFacts
+from pygent_ls.llm.text_tool_calls import TextToolCallsSetting
 
 NO_KEY = "none"
 """Sent to a server of the user's own where no key is set: some clients and proxies refuse to send nothing."""
@@ -28,3 +30,6 @@ class Endpoint:
     """Between two pieces of it."""
     own_facts: Mapping[str, OwnFacts] = field(default_factory=dict[str, OwnFacts])
     """What the user says of models, by their names; it stands above every table."""
+    programs: Mapping[str, CliProgram] = field(default_factory=dict[str, CliProgram])
+    """The user's programs that are models, by their names."""
+    text_tool_calls: TextToolCallsSetting = "auto"

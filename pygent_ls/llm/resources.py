@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from pygent_ls.llm.cli_model import CliSurroundings
 from pygent_ls.llm.http_stream import Connections
 from pygent_ls.llm.litellm_model import LitellmLoader
 from pygent_ls.llm.prices import PriceTable
@@ -18,6 +19,8 @@ class ModelResources:
     prices: PriceTable = field(default_factory=PriceTable)
     refusals: Refusals = field(default_factory=Refusals)
     loader: LitellmLoader = field(default_factory=LitellmLoader)
+    cli: CliSurroundings | None = None
+    """What programs that are models are run with; None where none is to be run."""
 
     async def close(self) -> None:
         """Close every connection; no model is called any more."""

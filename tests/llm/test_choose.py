@@ -12,7 +12,9 @@ import pytest
 
 from pygent_ls.errors import ModelError, SettingError
 from pygent_ls.llm.anthropic_model import AnthropicModel
-from pygent_ls.llm.choose import make_model, missing_extra
+from pygent_ls.llm.choose import adapter_of, make_model, make_turn_model, missing_extra
+from pygent_ls.llm.cli_model import CliModel, CliSurroundings
+from pygent_ls.llm.cli_programs import CliProgram
 from pygent_ls.llm.endpoint import Endpoint
 from pygent_ls.llm.litellm_model import LitellmModel
 from pygent_ls.llm.offline_model import OfflineModel
@@ -21,6 +23,8 @@ from pygent_ls.llm.providers import EXTRAS, OTHERS, PROVIDERS, default_model, ke
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routed_model import RoutedModel
 from pygent_ls.llm.scripted_model import ScriptedModel
+from pygent_ls.llm.text_tool_calls import TextToolCalls, TextToolCallsSetting
+from tests.fakes import FakeProcesses
 
 COMPATIBLE = (
     *("openrouter", "groq", "deepseek", "mistral", "xai", "together_ai", "fireworks_ai", "cerebras"),
@@ -171,3 +175,44 @@ def test_choosing_a_model_imports_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False)
 
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "as_text"),
+    [
+        ("openai/gpt-4o", "auto", True),
+        ("gemini/gemini-pro", "on", True),
+        ("openai/gpt-4o", "off", False),
+        ("scripted:answers.jsonl", "on", True),
+        ("scripted:answers.jsonl", "auto", False),
+        ("offline/rules", "on", False),
+        ("cli:gemini", "on", False),
+    ],
+)
+def test_tools_may_become_text_where_the_setting_leaves_it_open(
+    tmp_path: Path, name: str, setting: TextToolCallsSetting, as_text: bool
+) -> None:
+    resources = ModelResources(cli=CliSurroundings(processes=FakeProcesses(), folder=tmp_path))
+    model = make_turn_model(name, Endpoint(text_tool_calls=setting), resources)
+    assert isinstance(model, TextToolCalls) is as_text
+    assert model.name == name
+
+
+def test_a_program_is_run_as_the_settings_say(tmp_path: Path) -> None:
+    resources = ModelResources(cli=CliSurroundings(processes=FakeProcesses(), folder=tmp_path))
+    program = CliProgram(command=("mine",), form="xml")
+    endpoint = Endpoint(
+        programs={"toy": program}, first_byte_timeout_s=7, idle_timeout_s=8, text_tool_calls="off", api_base="http://x"
+    )
+
+    model = make_model("cli:toy", endpoint, resources)
+
+    assert isinstance(model, CliModel)
+    assert (model.program, model.around.first_byte_timeout_s, model.around.idle_timeout_s) == (program, 7, 8)
+    assert not model.around.text_tool_calls
+    assert adapter_of(model) == "the program mine, run for each answer, outside the sandbox"
+
+
+def test_where_no_program_may_be_run_that_is_said() -> None:
+    with pytest.raises(SettingError, match="none can be run here"):
+        make_model("cli:claude", Endpoint(), ModelResources())
