@@ -1,0 +1,156 @@
+"""Turns whose model is a real HTTP server on loopback that fails in every way that providers do."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import pytest
+
+from pygent_ls.agent.events import LlmError, Text, ToolCall
+from pygent_ls.agent.messages import Message
+from pygent_ls.agent.model import Model
+from pygent_ls.agent.retrying import RetryPolicy
+from pygent_ls.agent.turn import TurnResult
+from pygent_ls.llm.choose import make_model
+from pygent_ls.llm.endpoint import Endpoint
+from pygent_ls.llm.resources import ModelResources
+from tests.agent.abilities import saying
+from tests.agent.turns import cancel_turn, check_turn, new_turn
+from tests.fakes import Rig, bounded, make_rig
+from tests.llm.loopback import KEY, chunk_event
+from tests.model_server import Call, ModelServer, Step
+
+OK = Step(text="a whole answer")
+POLICY = RetryPolicy(max_attempts=3, initial_delay_s=0.001)
+ALL_THE_TIME: Mapping[str, float] = {}
+QUICK: Mapping[str, float] = {"first_byte_timeout_s": 0.7, "idle_timeout_s": 0.7}
+"""For what is to be given up; everything else has all the time that a busy machine needs."""
+
+
+@pytest.fixture
+async def resources() -> AsyncGenerator[ModelResources]:
+    """Of one test: its connections are closed."""
+    own = ModelResources()
+    yield own
+    await own.close()
+
+
+def model_at(
+    server: ModelServer,
+    resources: ModelResources,
+    name: str = "openai/mock",
+    times: Mapping[str, Any] = ALL_THE_TIME,
+) -> Model:
+    return make_model(name, Endpoint(api_base=server.url, api_key=KEY, **times), resources)
+
+
+async def turn_over(
+    script: Sequence[Step], resources: ModelResources, times: Mapping[str, float] = ALL_THE_TIME
+) -> tuple[Rig, ModelServer, TurnResult]:
+    """A whole turn with that server for its model, which can look at things."""
+    rig = make_rig(saying("look", "seen"))
+    async with ModelServer(script) as server:
+        turn = new_turn(rig, model_at(server, resources, times=times), retry=POLICY)
+        result = await bounded(turn.run())
+    check_turn(turn, result, rig.events.stamped)
+    return rig, server, result
+
+
+HALF = chunk_event({"content": "half "})
+
+
+@pytest.mark.parametrize(
+    ("step", "kind", "times"),
+    [
+        (Step(status=429, error="slow down", headers={"retry-after": "1"}), "rate_limit", ALL_THE_TIME),
+        (Step(status=529, error="busy"), "overloaded", ALL_THE_TIME),
+        (Step(status=500), "server", ALL_THE_TIME),
+        (Step(status=408), "timeout", ALL_THE_TIME),
+        (Step(hang=True), "timeout", QUICK),
+        (Step(text="half an answer", stall_after=2), "timeout", QUICK),
+        (Step(text="half an answer", drop_after=3), "network", ALL_THE_TIME),
+        (Step(raw=("text/event-stream", HALF + "data: {broken\n\n")), "server", ALL_THE_TIME),
+        (Step(raw=("text/event-stream", HALF)), "network", ALL_THE_TIME),
+        (Step(raw=("text/html", "<html>gateway</html>")), "server", ALL_THE_TIME),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+async def test_what_may_pass_is_asked_again_and_leaves_no_text(
+    resources: ModelResources, step: Step, kind: str, times: Mapping[str, float]
+) -> None:
+    rig, server, result = await turn_over([step, OK], resources, times)
+    assert (result.stop_reason, result.text, result.iterations) == ("end_turn", "a whole answer", 1)
+    assert len(server.requests) == 2
+    assert server.requests[0].messages == server.requests[1].messages
+    (error,) = rig.events.of(LlmError)
+    assert (error.error_type, error.attempt, error.will_retry) == (kind, 1, True)
+    assert [each.content for each in rig.events.of(Text)] == ["a whole answer"]
+    assert (step.headers.get("retry-after") == "1") == (rig.retries.delays == [1.0])
+
+
+@pytest.mark.parametrize(
+    ("step", "kind"),
+    [
+        (Step(status=401, error="no"), "auth"),
+        (Step(status=403, error="no"), "auth"),
+        (Step(status=400, error="no"), "invalid_request"),
+        (Step(status=400, error="no", code="content_policy_violation"), "content_filter"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+async def test_what_cannot_succeed_is_asked_once(resources: ModelResources, step: Step, kind: str) -> None:
+    _, server, result = await turn_over([step, OK], resources)
+    assert (result.stop_reason, len(server.requests)) == ("error", 1)
+    assert result.error is not None
+    assert result.error.type == kind
+
+
+async def test_a_slow_first_byte_is_waited_for(resources: ModelResources) -> None:
+    rig, _, result = await turn_over([Step(text="late", delay_s=0.1)], resources)
+    assert (result.text, rig.events.of(LlmError)) == ("late", [])
+
+
+async def test_a_call_that_was_cut_off_is_asked_for_again_with_more_room(resources: ModelResources) -> None:
+    half = Call(name="look", arguments='{"path": "z.txt", "content": "half')
+    rig, server, result = await turn_over(
+        [Step(calls=(half,), finish="length"), Step(calls=(Call(name="look"),)), OK], resources
+    )
+    assert result.text == "a whole answer"
+    assert [each.tool_name for each in rig.events.of(ToolCall)] == ["look"]
+    first, second, _ = [_room(each.body) for each in server.requests]
+    assert second == 2 * first
+
+
+def _room(body: Mapping[str, Any]) -> int:
+    return body.get("max_completion_tokens") or body["max_tokens"]
+
+
+async def test_a_fallback_of_the_same_provider_answers(resources: ModelResources) -> None:
+    rig = make_rig()
+    async with ModelServer(lambda request, _: OK if request.body["model"] == "spare" else Step(status=503)) as server:
+        turn = new_turn(
+            rig,
+            model_at(server, resources),
+            retry=RetryPolicy(max_attempts=2, initial_delay_s=0.001),
+            fallback_models=("openai/spare",),
+            make_model=partial(model_at, server, resources),
+        )
+        result = await bounded(turn.run())
+        assert [each.body["model"] for each in server.requests] == ["mock", "mock", "spare"]
+    assert result.text == "a whole answer"
+    assert [each.fallback_model for each in rig.events.of(LlmError)] == [None, "openai/spare"]
+
+
+async def test_a_cancel_closes_the_connection_of_a_stream(resources: ModelResources) -> None:
+    rig, history = make_rig(), list[Message]()
+    async with ModelServer([Step(text="half an answer", stall_after=3)]) as server:
+        turn = new_turn(rig, model_at(server, resources), history)
+
+        async def streams() -> None:
+            await server.until(lambda: bool(server.requests))
+
+        result = await cancel_turn(rig, turn, streams)
+        await server.until(lambda: server.disconnects == 1)
+    assert result.stop_reason == "cancelled"
