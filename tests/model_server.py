@@ -1,4 +1,5 @@
-"""A provider to talk to: a real HTTP server on loopback that speaks the OpenAI streaming chat format.
+"""A provider to talk to: a real HTTP server on loopback that speaks the OpenAI streaming chat format, and Anthropic's
+where it is asked at `/v1/messages`.
 
 It plays a script of `Step`s, one a request, and records what it was asked. It runs in a thread of its own, so it
 serves a daemon in another process and a test's own event loop alike, and measures neither:
@@ -21,6 +22,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from tests import anthropic_dialect
 
 WAIT_S = 30.0
 """Longest wait for anything here: far beyond what loopback needs, far below the tests' own timeout."""
@@ -220,6 +223,7 @@ class ModelServer:
             self.requests.append(request)
             self._changed.notify_all()
         answer = _Answer(reader, writer, self._step(request, number), str(request.body.get("model", "")))
+        answer.is_anthropic = path.endswith("/messages")
         try:
             await answer.send(request.body, number)
         except _ClientLeftError:
@@ -262,6 +266,7 @@ class _Answer:
         self._step = step
         self._model = model
         self._id = "chatcmpl-test"
+        self.is_anthropic = False
         self._n_sent = 0
 
     async def send(self, body: Mapping[str, Any], number: int) -> None:
@@ -275,7 +280,7 @@ class _Answer:
             await self._bytes(step.status, step.raw[0], step.raw[1].encode())
         elif step.status != 200:
             error = {"message": step.error, "type": step.error_type, "param": None, "code": step.code}
-            await self.whole(step.status, {"error": error})
+            await self.whole(step.status, {"type": "error", "error": error})
         elif body.get("stream"):
             await self._stream(number, usage_wanted="include_usage" in str(body.get("stream_options")))
         else:
@@ -320,6 +325,9 @@ class _Answer:
     async def _stream(self, number: int, *, usage_wanted: bool) -> None:
         head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
         await self._write(head.encode())
+        if self.is_anthropic:
+            await self._stream_messages(number)
+            return
         await self._delta({"role": "assistant", "content": ""})
         for delta in self._deltas(number):
             await self._delta(delta)
@@ -330,12 +338,28 @@ class _Answer:
         done = b"data: [DONE]\n\n"
         await self._write(b"%x\r\n%b\r\n0\r\n\r\n" % (len(done), done))
 
+    async def _stream_messages(self, number: int) -> None:
+        step = self._step
+        usage = (step.usage[0], step.cached_tokens, step.usage[1]) if step.usage else None
+        for event in anthropic_dialect.events(
+            thoughts=_parts(step.thinking, step.chunk),
+            texts=_parts(step.text, step.chunk),
+            calls=[
+                (call.name, call_id, _parts(arguments, step.chunk)) for call, call_id, arguments in self._calls(number)
+            ],
+            finish=self._finish(),
+            usage=usage,
+        ):
+            await self._event(event)
+        await self._write(b"0\r\n\r\n")
+
     async def _delta(self, delta: Mapping[str, Any], finish: str | None = None) -> None:
         choice = {"index": 0, "delta": delta, "finish_reason": finish}
         await self._event(self._envelope("chat.completion.chunk") | {"choices": [choice]})
 
     async def _event(self, content: Mapping[str, Any]) -> None:
-        data = b"data: " + json.dumps(content).encode() + b"\n\n"
+        name = f"event: {content['type']}\n".encode() if self.is_anthropic else b""
+        data = name + b"data: " + json.dumps(content).encode() + b"\n\n"
         await self._write(b"%x\r\n%b\r\n" % (len(data), data))
         self._n_sent += 1
         if self._n_sent == self._step.drop_after:

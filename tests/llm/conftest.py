@@ -9,7 +9,8 @@ from pygent_ls.llm.litellm_model import LitellmLoader
 
 @pytest.fixture(scope="session")
 def loader() -> LitellmLoader:
-    """litellm, which takes seconds to import: loaded once a worker, and whoever needs it waits."""
-    shared = LitellmLoader()
-    shared.start()
-    return shared
+    """litellm, which takes seconds to import: loaded once a worker, by the first test that needs it and waits.
+
+    Not before, since its import silences warnings of its own, and the end of a test brings them back.
+    """
+    return LitellmLoader()
