@@ -17,9 +17,11 @@ from pygent_ls.agent.attachments import (
     render,
 )
 from pygent_ls.agent.context import ContextRules
-from pygent_ls.agent.instructions import block_of, without_secrets
+from pygent_ls.agent.instructions import Instruction, block_of, without_secrets
 from pygent_ls.agent.messages import Block, ImageBlock, Message, TextBlock
 from pygent_ls.agent.prompt import PromptFor
+from pygent_ls.agent.secret_keeping import Secrets
+from pygent_ls.agent.secrets import is_env_file
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.sessions.mentions import expanded
 from pygent_ls.sessions.turn_settings import MakeSystemPrompt
@@ -56,11 +58,17 @@ async def opening(
     blocks = tuple([block_of(await without_secrets(each, around.secrets)) for each in near])
     if blocks:
         content = (*blocks, *(content if isinstance(content, tuple) else (TextBlock(text=content),)))
-    found = [await without_secrets(each, around.secrets) for each in shared if not each.problem]
+    found = [await _as_its_name_says(each, around.secrets) for each in shared if not each.problem]
     prompt = await make_system_prompt(
         PromptFor(mode=wanted.mode, tools=wanted.tools, agent=wanted.agent, instructions=found)
     )
     return Opening(system=await around.secrets.masked(prompt), content=content)
+
+
+async def _as_its_name_says(instruction: Instruction, secrets: Secrets) -> Instruction:
+    """Without the values of a file of nothing but secrets, that only its name tells; the rest is masked with the whole
+    prompt, once."""
+    return await without_secrets(instruction, secrets) if is_env_file(instruction.path.name) else instruction
 
 
 def _still_read(history: Sequence[Message], around: Surroundings, rules: ContextRules) -> Sequence[Message]:

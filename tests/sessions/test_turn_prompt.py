@@ -127,3 +127,11 @@ async def test_a_key_in_them_reaches_no_model() -> None:
     opened = await own.open("@a/x.py")
     assert key not in repr(opened)
     assert "root {{SECRET_" in opened.system
+
+
+async def test_every_value_of_a_file_of_secrets_that_is_imported_is_masked() -> None:
+    own = desk(
+        {"CLAUDE.md": "@deep/.env", "deep/.env": "PLAIN=plumsandpears\n"}, redactor=Redactor(find_secrets, key=b"k")
+    )
+    opened = await own.open("hi")
+    assert "PLAIN={{SECRET_" in opened.system
