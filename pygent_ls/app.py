@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pygent_ls.app_agents import profiles_of, variants_of
 from pygent_ls.app_values import endpoint_of, hooks_of, limits_of, policy_of, programs_of
 from pygent_ls.config import Settings
 from pygent_ls.config_layers import Loaded
@@ -27,6 +28,7 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.agent.secret_keeping import Secrets
     from pygent_ls.agent.surroundings import Surroundings
     from pygent_ls.agent.tool import ToolRegistry
+    from pygent_ls.agent.variants import AgentProfile, Variants
     from pygent_ls.editors.ports import FrontEnd
     from pygent_ls.sessions.commands.ports import CommandFacts
     from pygent_ls.sessions.rules import FileRuleStore
@@ -172,10 +174,13 @@ class Agent:
         return TurnSettings(
             model=_model_and_reason(taken.loaded)[0],
             mode=settings.mode,
+            agent=settings.agent,
+            variants=await asyncio.to_thread(variants_of, taken),
             limits=limits_of(settings),
             policy=policy_of(settings, self.state_folder),
             endpoint=endpoint_of(settings),
             make_model=partial(self._make_model, settings),
+            make_model_at=partial(self._make_model, settings),
             make_system_prompt=partial(make_system_prompt, self._front_end.workspace, prompt),
             renewed=partial(self._renewed, settings),
             notices=tuple(filter(None, (*problems, *wrong, prompt.problem, self._trusting.notice(taken)))),
@@ -197,10 +202,20 @@ class Agent:
 
     def _tools(self, settings: Settings) -> ToolRegistry:
         from pygent_ls.agent.tool import ToolRegistry
+        from pygent_ls.agent.variants import allowed_by_settings, variants
         from pygent_ls.tools.offered import offered_tools
 
-        has_folder = bool(self._front_end.workspace.folders)
-        return ToolRegistry(offered_tools(has_folder=has_folder, shell_timeout_s=settings.shell_timeout_s))
+        offered = offered_tools(
+            has_folder=bool(self._front_end.workspace.folders),
+            shell_timeout_s=settings.shell_timeout_s,
+            agents=[(each.name, each.description) for each in variants(profiles_of(settings)).profiles.values()],
+        )
+        return allowed_by_settings(ToolRegistry(offered), settings.disallowed_tools)
+
+    @property
+    def agents(self) -> Sequence[AgentProfile]:
+        """See `Core`."""
+        return list(variants_of(self._taken).profiles.values())
 
     @property
     def model_ready(self) -> bool:
@@ -245,11 +260,19 @@ class Agent:
 
         return SessionDefaults(
             working_directory=self._first_folder(),
-            agent="default",
+            agent=self._settings.agent,
             model=_model_and_reason(self._taken.loaded)[0],
             mode=self._settings.mode,
             limits=limits_of(self._settings),
+            variants=variants_of(self._taken),
+            look_up_variants=self._look_up_variants,
+            make_model_at=lambda name, api_base: self._make_model(self._settings, name, api_base),
         )
+
+    def _look_up_variants(self) -> Variants:
+        """As the settings are this moment; where the user was not asked about a workspace's, those do not count."""
+        folders = self._front_end.workspace.folders
+        return variants_of(self._live.take(folders[0] if folders else None))
 
     def _first_folder(self) -> Path:
         """The first workspace folder, which the editor may change; without any, the daemon's working directory."""
@@ -305,12 +328,13 @@ class Agent:
         secrets.switch(on=self._settings.redact_secrets)
         return secrets
 
-    def _make_model(self, settings: Settings, name: str) -> Model:
-        """Raises `ModelError` for a name that can be none."""
+    def _make_model(self, settings: Settings, name: str, api_base: str = "") -> Model:
+        """At this address, else where the settings say. Raises `ModelError` for a name that can be none."""
         from pygent_ls.llm.choose import make_turn_model
 
+        endpoint = endpoint_of(settings)
         try:
-            return make_turn_model(name, endpoint_of(settings), self._models)
+            return make_turn_model(name, replace(endpoint, api_base=api_base or endpoint.api_base), self._models)
         except SettingError as error:
             raise ModelError(str(error), type="invalid_request") from error
 

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pygent_ls.app_agents import planners_of
 from pygent_ls.config import Settings
 from pygent_ls.config_sources import user_file
 from pygent_ls.log import redacted
@@ -60,6 +61,7 @@ def policy_of(settings: Settings, state: Path) -> Policy:
     return Policy(
         rules=settings.permissions,
         may_bypass=settings.allow_bypass,
+        planners=planners_of(settings),
         protected=Protected(home=Path.home().as_posix(), folders=tuple(folders)),
     )
 

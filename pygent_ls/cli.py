@@ -90,6 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("prompt", nargs="?", metavar="PROMPT", help="what to do; - or nothing: read it from a pipe")
     run.add_argument("--cwd", metavar="DIR", default=".", help="the folder to work in (default: this one)")
     run.add_argument("--model", metavar="MODEL", help="the model, in place of the one that the settings name")
+    run.add_argument("--agent", metavar="AGENT", help="the agent, in place of the one that the settings name")
     run.add_argument(
         "--yes",
         action="store_true",
@@ -155,7 +156,7 @@ def _run(given: argparse.Namespace) -> int:
     set_up(os.environ)
     folder = folder.resolve()
     blueprint = read_settings({}, [folder], {"model": given.model})
-    return run(blueprint, Errand(prompt=prompt, folder=folder, yes=given.yes))
+    return run(blueprint, Errand(prompt=prompt, folder=folder, agent=given.agent, yes=given.yes))
 
 
 def _prompt(given: str | None) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Literal
 
+from pygent_ls.agent.context import ContextMode
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.tool import ToolRegistry
 from pygent_ls.errors import SessionError
@@ -15,8 +15,6 @@ DEFAULT = "default"
 
 PLANNER = "plan"
 """The variant of a subagent in plan mode for which none was named."""
-
-ContextMode = Literal["continue", "fresh", "sliding"]
 
 READING_TOOLS = (
     "read_file",
@@ -84,6 +82,12 @@ def without(tools: ToolRegistry, withheld: Mapping[str, str]) -> ToolRegistry:
     """The same less those of these names; why they are not offered is said where one is called."""
     kept = [each for each in tools.list_all() if each.name not in withheld]
     return ToolRegistry(kept, {**tools.withheld, **withheld})
+
+
+def allowed_by_settings(tools: ToolRegistry, disallowed: Iterable[str]) -> ToolRegistry:
+    """Those of the tools that the setting `disallowed_tools`, names and globs, leaves."""
+    missing = [each.name for each in tools.list_all() if matches(each.name, disallowed)]
+    return without(tools, dict.fromkeys(missing, "is not offered: the setting `disallowed_tools` takes it away"))
 
 
 def matches(tool_name: str, patterns: Iterable[str]) -> bool:

@@ -51,6 +51,8 @@ class Errand:
     prompt: str
     folder: Path
     """The workspace; it exists."""
+    agent: str | None = None
+    """The variant; None: the one that the settings name."""
     yes: bool
     """Whether everything that would ask is allowed once."""
 
@@ -104,7 +106,7 @@ async def _run(blueprint: Blueprint, errand: Errand, answer: TextIO, terminal: T
     if core.reviews_edits:
         view.tell(NO_REVIEW, "yellow")
     try:
-        result = await _turn(core, errand.prompt, view)
+        result = await _turn(core, errand, view)
     except PygentError as error:
         view.tell(f"Error: {error}", "red")
         return FAILED
@@ -135,11 +137,11 @@ async def _nobody(_question: TrustQuestion) -> None:
     """No answer: the folder's settings are not trusted. `--yes` is an answer to permission prompts alone."""
 
 
-async def _turn(core: Core, prompt: str, view: TerminalView) -> TurnResult:
+async def _turn(core: Core, errand: Errand, view: TerminalView) -> TurnResult:
     """Raises `PygentError` where the turn cannot begin."""
     core.start_loading()
-    session = core.sessions.new(NewSession())
-    turn = session.start_turn(TurnRequest(parts=(prompt,)), view)
+    session = core.sessions.new(NewSession(agent=errand.agent))
+    turn = session.start_turn(TurnRequest(parts=(errand.prompt,)), view)
     return await _result(turn, view)
 
 

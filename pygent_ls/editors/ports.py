@@ -13,6 +13,7 @@ from pygent_ls.agent.editor_state import EditorState, NoEditor
 from pygent_ls.agent.review import NoReviewer, Reviewer
 from pygent_ls.agent.rules import Rule
 from pygent_ls.agent.tool import ToolRegistry, visible
+from pygent_ls.agent.variants import AgentProfile
 from pygent_ls.agent.workspace import Workspace
 from pygent_ls.sessions.store import Sessions
 
@@ -87,6 +88,11 @@ class Core(Protocol):
 
     @property
     def tools(self) -> ToolRegistry: ...
+
+    @property
+    def agents(self) -> Sequence[AgentProfile]:
+        """The variants that a session, a turn or a subagent may use."""
+        ...
 
     @property
     def state_folder(self) -> Path:

@@ -55,8 +55,12 @@ class SessionContext:
     @property
     def rules(self) -> ContextRules:
         """The settings', with what was chosen for this session."""
+        return self.rules_for(None)
+
+    def rules_for(self, agents: ContextMode | None) -> ContextRules:
+        """The same for an agent that has a mode of its own."""
         rules = self.limits().context
-        return rules if self.mode is None else replace(rules, mode=self.mode)
+        return replace(rules, mode=self.mode or agents or rules.mode)
 
     def summarizer(self) -> tuple[Model | None, Sequence[str]]:
         """The model of the settings that sums up, and what is to be told of it; None where the turn's own does."""

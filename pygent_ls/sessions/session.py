@@ -20,19 +20,19 @@ from pygent_ls.agent.events import (
     TurnQueued,
     TurnStarted,
 )
-from pygent_ls.agent.limits import TurnLimits
 from pygent_ls.agent.loop import Turn
 from pygent_ls.agent.messages import Message, Usage, now
-from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.prompt import PromptFor
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.turn import TurnResult, TurnSpec
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.checkpoints import Checkpoint, FileDiff
+from pygent_ls.sessions.choices import Choices, Chosen, limits_for, narrowed
 from pygent_ls.sessions.commands.answering import CommandTurn
 from pygent_ls.sessions.commands.command import ModelPrompt
 from pygent_ls.sessions.compacting import SessionContext
+from pygent_ls.sessions.delegates import Delegates
 from pygent_ls.sessions.going_back import GoingBack
 from pygent_ls.sessions.rewind import Restored, Wanted
 from pygent_ls.sessions.session_hooks import SessionHooks
@@ -57,8 +57,6 @@ class Session:
         self.id = parts.id
         self.name = parts.name
         self.working_directory = parts.working_directory
-        self.agent = parts.agent
-        self.model = parts.model
         self.created_at: datetime = now()
         self.updated_at: datetime = self.created_at
         self.usage = Usage()
@@ -66,9 +64,7 @@ class Session:
         self.messages: list[Message] = []
         self.permissions = parts.surroundings.permissions
         self._parts = parts
-        self._has_own_model = parts.has_own_model
-        self._endpoint: object = None
-        self._models: dict[str, Model] = {}
+        self.choices = Choices(parts, self.permissions)
         self._stream = EventStream(flush_interval_s=parts.limits.stream_flush_s)
         self._turns: list[RunningTurn] = []
         self._one_at_a_time = asyncio.Lock()
@@ -77,8 +73,8 @@ class Session:
             messages=self.messages,
             around=lambda: self.around,
             limits=lambda: self._parts.limits,
-            model=lambda: self._model(self.model),
-            make_model=self._model,
+            model=lambda: self.choices.for_turn(TurnRequest(parts=())).model,
+            make_model=self.choices.made,
             tell=self._tell_running,
             spend=self._spend,
         )
@@ -90,9 +86,19 @@ class Session:
         return {"tokens_used": self.usage.total_tokens, "cost_usd": self.usage.cost_usd}
 
     @property
+    def agent(self) -> str:
+        """The agent that its turns use that choose none."""
+        return self.choices.agent
+
+    @property
+    def model(self) -> str:
+        """The model, likewise."""
+        return self.choices.model_now
+
+    @property
     def own_model(self) -> str | None:
-        """The model that was chosen for this session; None where the settings choose."""
-        return self.model if self._has_own_model else None
+        """The model that was chosen for this session; None where the agent or the settings choose."""
+        return self.choices.own_model
 
     @property
     def around(self) -> Surroundings:
@@ -119,24 +125,24 @@ class Session:
     def start_turn(self, request: TurnRequest, subscriber: Subscriber) -> RunningTurn:
         """Start a turn, or queue it behind the one that runs.
 
-        Raises `ModelError` where the turn's model cannot be had at all, `SessionError` for a mode that is not allowed.
+        Raises `ModelError` where the turn's model cannot be had at all, `SessionError` for a mode that is not allowed,
+        or an agent that there is not.
         """
-        self.permissions.check_mode(request.mode)
-        model = self._model(request.model or self.model)
+        chosen = self.choices.for_turn(request)
         turn = RunningTurn(f"turn-{uuid4().hex[:12]}", request, subscriber)
         self._turns.append(turn)
-        turn.task = asyncio.create_task(self._take_turn(turn, model))
+        turn.task = asyncio.create_task(self._take_turn(turn, chosen))
         return turn
 
     def set_model(self, name: str) -> None:
         """Use another model from the next turn on. Raises `ModelError` where it cannot be had."""
-        self._model(name)
-        self.model = name
-        self._has_own_model = True
+        self.choices.set_model(name)
 
     def configure(self, *, agent: str | None = None, model: str | None = None, mode: Mode | None = None) -> None:
         """Change what is given, all or nothing. Raises `SessionError` and `ModelError` for what cannot be had."""
         self.permissions.check_mode(mode)
+        if agent is not None:
+            self.choices.found(agent)
         if model is not None:
             self.set_model(model)
         if agent is not None:
@@ -146,8 +152,8 @@ class Session:
         self._changed("configured")
 
     def set_agent(self, name: str) -> None:
-        """Have another agent from the next turn on."""
-        self.agent = name
+        """Have another agent from the next turn on. Raises `SessionError` for one that there is not."""
+        self.choices.set_agent(name)
 
     def rename(self, name: str) -> None:
         """Give it another name; with an empty one, it is named by its next prompt."""
@@ -169,7 +175,11 @@ class Session:
         """See `SessionContext.compact`; commands call that. Raises `turn_running`, too."""
         self._check_idle()
         async with self._one_at_a_time:
-            done = await self.context.compact(instruction)
+            return await self.compact_now(instruction)
+
+    async def compact_now(self, instruction: str = "") -> Compacted:
+        """See `CommandSession`."""
+        done = await self.context.compact(instruction)
         self._hooks.starts_anew("compact")
         return done
 
@@ -232,33 +242,33 @@ class Session:
         await self._parts.surroundings.processes.background.end_all(self.id)
         await self._hooks.ended(self.around)
 
-    async def _take_turn(self, turn: RunningTurn, model: Model) -> TurnResult:
+    async def _take_turn(self, turn: RunningTurn, chosen: Chosen) -> TurnResult:
         stop: StopReason = "error"
         try:
             turn.begin()
             if self._turns[0] is not turn:
-                await self._publish_own(turn, TurnQueued(**await self._beginning(turn, model)))
+                await self._publish_own(turn, TurnQueued(**await self._beginning(turn, chosen)))
             async with self._one_at_a_time:
-                return await self._run(turn, model)
+                return await self._run(turn, chosen)
         except asyncio.CancelledError:  # it never came to run
             stop = "cancelled"
             return TurnResult(stop_reason=stop, text="", usage=Usage(), iterations=0, files_changed=())
         finally:
             if turn.turn is None:
-                await self._tell_that_it_never_ran(turn, model, stop)
+                await self._tell_that_it_never_ran(turn, chosen, stop)
             self._turns.remove(turn)
             self._stream.flush()
 
-    async def _tell_that_it_never_ran(self, turn: RunningTurn, model: Model, stop: StopReason) -> None:
+    async def _tell_that_it_never_ran(self, turn: RunningTurn, chosen: Chosen, stop: StopReason) -> None:
         """Every turn begins and ends, in so many words, also one that was taken out of the queue."""
-        await self._publish_own(turn, TurnStarted(**await self._beginning(turn, model)))
+        await self._publish_own(turn, TurnStarted(**await self._beginning(turn, chosen)))
         if stop == "cancelled":
             await self._publish_own(turn, Cancelled())
         await self._publish_own(turn, Finished(stop_reason=stop, usage=Usage(), files_changed=()))
 
-    async def _run(self, turn: RunningTurn, model: Model) -> TurnResult:
-        running = turn.turn = await self._made(turn, model)
-        self.permissions.set_turn_mode(turn.request.mode)
+    async def _run(self, turn: RunningTurn, chosen: Chosen) -> TurnResult:
+        running = turn.turn = await self._made(turn, chosen)
+        self.permissions.set_turn_mode(turn.own_mode)
         self._parts.on_change(self.id, "turn_started")
         try:
             return await running.run()
@@ -271,7 +281,7 @@ class Session:
             self._parts.surroundings.cache.cleanup_expired()
             self._parts.on_change(self.id, "turn_finished")
 
-    async def _made(self, turn: RunningTurn, model: Model) -> Turn | CommandTurn:
+    async def _made(self, turn: RunningTurn, chosen: Chosen) -> Turn | CommandTurn:
         async def sink(stamped: Stamped) -> None:
             await self._stream.publish(stamped, turn.turn_id, turn.subscriber)
 
@@ -286,81 +296,88 @@ class Session:
         elif asked is not None:
             return CommandTurn(
                 answer=asked,
-                beginning=TurnStarted(**await self._beginning(turn, model)),
+                beginning=TurnStarted(**await self._beginning(turn, chosen)),
                 item_id=f"{turn.turn_id}-text",
                 sink=own_sink,
             )
-        spec = await self._spec(turn, model, await self._take_settings())
+        notices = await self._take_settings()
+        chosen = self.choices.for_turn(turn.request)
+        turn.own_mode = chosen.own_mode
+        around = narrowed(self.around, chosen.profile, turn.request)
+        spec = await self._spec(turn, chosen, around, notices)
         self.going_back.goes_on()
         if self.name == UNNAMED:
             self.name = name_of(turn.prompt) or UNNAMED
-        return Turn(spec=spec, around=self._parts.surroundings, history=self.messages, sink=sink)
+        return Turn(spec=spec, around=around, history=self.messages, sink=sink)
 
-    async def _take_settings(self) -> tuple[str, ...] | None:
-        """Let the settings count as they are now, from this turn on; returns what is to be told of them, None where
-        they cannot change. Raises `ModelError` where they have come to name a model that cannot be had."""
+    async def _take_settings(self) -> tuple[str, ...]:
+        """Let the settings count as they are now, from this turn on; returns what is to be told of them. Raises
+        `ModelError` where they have come to name a model that cannot be had."""
         if self._parts.take_settings is None:
-            return None
+            return ()
         taken = await self._parts.take_settings()
         self._parts = replace(
             self._parts,
             limits=taken.limits,
             make_model=taken.make_model,
+            make_model_at=taken.make_model_at,
             make_system_prompt=taken.make_system_prompt,
             surroundings=taken.renewed(self._parts.surroundings),
         )
         self.permissions.take(taken.policy, taken.mode)
-        if taken.endpoint != self._endpoint:
-            self._endpoint = taken.endpoint
-            self._models.clear()
-        if not self._has_own_model:
-            self._model(taken.model)  # where it cannot be had, the next turn begins with the one before
-            self.model = taken.model
+        self.choices.take(self._parts, taken)
         return taken.notices
 
-    async def _spec(self, turn: RunningTurn, model: Model, notices: tuple[str, ...] | None) -> TurnSpec:
-        request, limits, around = turn.request, self._parts.limits, self._parts.surroundings
-        mode = request.mode or self.permissions.mode
+    async def _spec(
+        self, turn: RunningTurn, chosen: Chosen, around: Surroundings, notices: tuple[str, ...]
+    ) -> TurnSpec:
+        request, limits, profile = turn.request, self._parts.limits, chosen.profile
         opened = await opening(
             request.parts,
-            around,
+            self.around,
             self._parts.make_system_prompt,
             history=self.messages,
-            rules=self.context.rules,
-            wanted=PromptFor(mode=mode, tools=[each.name for each in around.tools.list_all()]),
+            rules=self.context.rules_for(profile.context_mode),
+            wanted=PromptFor(
+                mode=chosen.mode, tools=[each.name for each in around.tools.list_all()], agent=profile.prompt
+            ),
         )
         summarizer, problems = self.context.summarizer()
         return TurnSpec(
             turn_id=turn.turn_id,
             prompt=await self._shown_prompt(turn),
             content=opened.content,
-            model=model if notices is None else self._model(request.model or self.model),
-            mode=mode,
-            agent=self.agent,
+            model=chosen.model,
+            mode=chosen.mode,
+            agent=profile.name,
             system=opened.system,
-            limits=_limits_of(request, limits.turn),
+            limits=limits_for(request, profile, limits.turn),
             max_output_tokens=limits.max_output_tokens,
+            temperature=limits.temperature if profile.temperature is None else profile.temperature,
             session_source=self._hooks.take(),
-            temperature=limits.temperature,
             max_thinking_tokens=limits.max_thinking_tokens,
             retry=limits.retry,
             fallback_models=limits.fallback_models,
-            make_model=self._model,
-            context=self.context.rules,
+            make_model=self.choices.made,
+            context=self.context.rules_for(profile.context_mode),
             compaction=limits.compaction,
             summarizer=summarizer,
-            notices=(*(notices or ()), *problems),
+            notices=(*notices, *profile.notices, *request.notices, *problems),
+            stream=profile.stream,
+            delegate=Delegates(
+                variants=self.choices.variants,
+                make_model=self.choices.made,
+                make_system_prompt=self._parts.make_system_prompt,
+            ).make,
         )
 
-    def _model(self, name: str) -> Model:
-        """One instance a name: a scripted model keeps its place."""
-        if name not in self._models:
-            self._models[name] = self._parts.make_model(name)
-        return self._models[name]
-
-    async def _beginning(self, turn: RunningTurn, model: Model) -> _Beginning:
-        mode = turn.request.mode or self.permissions.mode
-        return {"prompt": await self._shown_prompt(turn), "model": model.name, "mode": mode, "agent": self.agent}
+    async def _beginning(self, turn: RunningTurn, chosen: Chosen) -> _Beginning:
+        return {
+            "prompt": await self._shown_prompt(turn),
+            "model": chosen.model.name,
+            "mode": chosen.mode,
+            "agent": chosen.profile.name,
+        }
 
     async def _shown_prompt(self, turn: RunningTurn) -> str:
         turn.prompt = await self._parts.surroundings.secrets.masked(turn.said)
@@ -379,12 +396,3 @@ class Session:
 
     async def _publish_own(self, turn: RunningTurn, event: AgentEvent) -> None:
         await self._stream.publish(Stamped(event=event, iteration=0, total_tokens=0), turn.turn_id, turn.subscriber)
-
-
-def _limits_of(request: TurnRequest, usual: TurnLimits) -> TurnLimits:
-    return replace(
-        usual,
-        max_iterations=usual.max_iterations if request.max_iterations is None else request.max_iterations,
-        max_tokens=usual.max_tokens if request.max_tokens is None else request.max_tokens,
-        max_budget_usd=usual.max_budget_usd if request.max_budget_usd is None else request.max_budget_usd,
-    )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from uuid import uuid4
 
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.agent.variants import Variants, variants
 from pygent_ls.errors import SessionError
 from pygent_ls.extensions.session_files import settled, timestamp
 from pygent_ls.sessions.checkpoints import Checkpoint
@@ -19,8 +20,8 @@ from pygent_ls.sessions.commands.registry import Commands
 from pygent_ls.sessions.past import PastSession, PastSessions
 from pygent_ls.sessions.searching import Found, search
 from pygent_ls.sessions.session import Session
-from pygent_ls.sessions.turn_settings import Limits, MakeSystemPrompt, TakeSettings
-from pygent_ls.sessions.turns import UNNAMED, SessionParts
+from pygent_ls.sessions.turn_settings import Limits, MakeModelAt, MakeSystemPrompt, TakeSettings
+from pygent_ls.sessions.turns import UNNAMED, SessionParts, TurnRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,11 @@ class SessionDefaults:
     model: str
     mode: Mode
     limits: Limits
+    variants: Variants = field(default_factory=variants)
+    """All agents."""
+    look_up_variants: Callable[[], Variants] | None = None
+    """See `SessionParts`; and this."""
+    make_model_at: MakeModelAt | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +45,7 @@ class NewSession:
     """What a front end asks for; None means the default."""
 
     working_directory: Path | None = None
+    agent: str | None = None
     model: str | None = None
     mode: Mode | None = None
     name: str | None = None
@@ -102,7 +109,7 @@ class Sessions:
         return self._defaults()
 
     def new(self, wanted: NewSession) -> Session:
-        """A new, empty session. Raises `ModelError` for a model that cannot be had."""
+        """A new, empty session. Raises `ModelError` for a model that cannot be had, `SessionError` for an agent."""
         session = self._made(wanted)
         self._sessions[session.id] = session
         self._on_change(session.id, "created")
@@ -115,13 +122,12 @@ class Sessions:
     def _made(self, wanted: NewSession) -> Session:
         defaults = self.defaults
         model = wanted.model or defaults.model
-        self._make_model(model)
         session_id = uuid4().hex
         working_directory = wanted.working_directory or defaults.working_directory
         surroundings = self._make_surroundings(session_id, defaults.mode)
         if wanted.mode is not None:
             surroundings.permissions.set_mode(wanted.mode)
-        return Session(
+        session = Session(
             SessionParts(
                 id=session_id,
                 name=wanted.name or UNNAMED,
@@ -135,9 +141,16 @@ class Sessions:
                 on_change=self._on_change,
                 take_settings=self._take_settings,
                 commands=self.commands,
+                make_model_at=defaults.make_model_at,
+                variants=defaults.variants,
+                look_up_variants=defaults.look_up_variants,
                 has_own_model=wanted.model is not None,
             )
         )
+        if wanted.agent is not None:
+            session.set_agent(wanted.agent)
+        session.choices.for_turn(TurnRequest(parts=()))  # what could not have a turn is no session
+        return session
 
     def get(self, session_id: str) -> Session:
         """The session of that id. Raises `SessionError` (`unknown_session`)."""
@@ -211,7 +224,8 @@ class Sessions:
             NewSession(
                 working_directory=origin.working_directory,
                 model=origin.own_model,
-                mode=origin.permissions.mode if origin.permissions.mode != self.defaults.mode else None,
+                agent=origin.choices.own_agent,
+                mode=origin.permissions.own_mode,
                 name=name or f"{origin.name} (fork)",
             )
         )

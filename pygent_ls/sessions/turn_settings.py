@@ -13,6 +13,10 @@ from pygent_ls.agent.permissions import Mode, Policy
 from pygent_ls.agent.prompt import PromptFor
 from pygent_ls.agent.retrying import RetryPolicy
 from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.agent.variants import DEFAULT, Variants, variants
+
+MakeModelAt = Callable[[str, str], Model]
+"""By a name and an address. Raises `ModelError` for a name that no provider takes."""
 
 MakeSystemPrompt = Callable[[PromptFor], Awaitable[str]]
 
@@ -44,10 +48,16 @@ class TurnSettings:
     """Likewise."""
     limits: Limits
     policy: Policy
+    agent: str = DEFAULT
+    """Likewise."""
+    variants: Variants = field(default_factory=variants)
+    """All agents."""
     endpoint: object
     """What a model is made with beside its name: where it changes, models are made anew."""
     make_model: Callable[[str], Model]
     """Raises `ModelError` for a name that no provider takes."""
+    make_model_at: MakeModelAt | None = None
+    """The same for a model that is reached elsewhere than the settings say."""
     make_system_prompt: MakeSystemPrompt
     renewed: Callable[[Surroundings], Surroundings]
     """A session's surroundings with what the settings say of them; its own memory stays."""

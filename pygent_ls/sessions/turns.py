@@ -13,11 +13,12 @@ from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.turn import TurnResult
+from pygent_ls.agent.variants import Variants, variants
 from pygent_ls.sessions.commands.answering import CommandTurn
 from pygent_ls.sessions.commands.command import ModelPrompt
 from pygent_ls.sessions.commands.registry import Commands
 from pygent_ls.sessions.stream import Subscriber
-from pygent_ls.sessions.turn_settings import Limits, MakeSystemPrompt, TakeSettings
+from pygent_ls.sessions.turn_settings import Limits, MakeModelAt, MakeSystemPrompt, TakeSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +26,7 @@ class TurnRequest:
     """What a front end asks for; None means the session's own."""
 
     parts: tuple[PromptPart, ...]
+    agent: str | None = None
     model: str | None = None
     mode: Mode | None = None
     max_iterations: int | None = None
@@ -52,6 +54,7 @@ class TurnRequest:
         return replace(
             self,
             parts=(asked.text, *attached),
+            agent=self.agent or asked.agent,
             model=self.model or asked.model,
             tools=asked.tools,
             notices=asked.notices,
@@ -71,12 +74,20 @@ class SessionParts:
     limits: Limits
     make_model: Callable[[str], Model]
     """Raises `ModelError` for a name that no provider takes."""
+    make_model_at: MakeModelAt | None = None
+    """The same for a model that is reached elsewhere than the settings say."""
     make_system_prompt: MakeSystemPrompt
     on_change: Callable[[str, str], None]
     """Told (session id, what) when a turn starts or ends."""
     take_settings: TakeSettings | None = None
     """Called when a turn begins; None where the parts stay as they are."""
     commands: Commands = field(default_factory=Commands)
+    variants: Variants = field(default_factory=variants)
+    """All agents, as the settings were read last."""
+    look_up_variants: Callable[[], Variants] | None = None
+    """All agents, as the settings say now."""
+    has_own_agent: bool = False
+    """Whether `agent` was chosen for this session, else it is the settings'."""
     has_own_model: bool = True
     """Whether `model` was chosen for this session, else it is the settings'."""
 
@@ -106,6 +117,8 @@ class RunningTurn:
         self.cancel_requested = False
         self.prompt = ""
         """As it may be shown to anyone; empty until the turn runs, or waits."""
+        self.own_mode: Mode | None = None
+        """The mode that it runs in, where it is not the session's."""
         self.turn: Turn | CommandTurn | None = None
         self.task: asyncio.Task[TurnResult] | None = None
         self._interruptible = False

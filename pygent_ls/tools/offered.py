@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pygent_ls.agent.tool import Tool
 from pygent_ls.tools.asking import ask_user
 from pygent_ls.tools.background import shell_input, shell_kill, shell_output
@@ -17,20 +19,22 @@ from pygent_ls.tools.reading import list_files, read_file
 from pygent_ls.tools.scaffold import add_component, create_project, list_components, list_templates
 from pygent_ls.tools.search import find_files, grep_search
 from pygent_ls.tools.shell import shell_tool
+from pygent_ls.tools.tasks import plan, task_tool
 from pygent_ls.tools.testing import run_tests
 from pygent_ls.tools.web import web_fetch
 
 IN_THE_BACKGROUND = (shell_output, shell_input, shell_kill)
 
 
-def offered_tools(*, has_folder: bool, shell_timeout_s: float) -> list[Tool]:
-    """The tools to register, in the order that the model reads them.
+def offered_tools(*, has_folder: bool, shell_timeout_s: float, agents: Sequence[tuple[str, str]] = ()) -> list[Tool]:
+    """The tools to register, in the order that the model reads them; `agents` are those that a subagent can be, each
+    with its description.
 
     Without a workspace folder there are no files to work on, and only commands and the web are left.
     """
     shell = shell_tool(shell_timeout_s)
     if not has_folder:
-        return [shell, *IN_THE_BACKGROUND, web_fetch, ask_user]
+        return [shell, *IN_THE_BACKGROUND, web_fetch, plan, task_tool(agents), ask_user]
     return [
         read_file,
         list_files,
@@ -62,5 +66,7 @@ def offered_tools(*, has_folder: bool, shell_timeout_s: float) -> list[Tool]:
         list_components,
         create_project,
         add_component,
+        plan,
+        task_tool(agents),
         ask_user,
     ]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from pygent_ls.agent.delegating import SubagentReport, SubagentTask
 from pygent_ls.agent.events import PlanEntry, PlanPriority, PlanStatus
-from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, one_line, tool, visible
+from pygent_ls.agent.tool import Tool, ToolCategory, ToolContext, ToolRisk, one_line, tool, visible
 from pygent_ls.errors import ToolError
 
 MAX_ENTRIES = 100
@@ -98,6 +100,14 @@ async def task(
     if report.stop_reason == "end_turn" and report.text.strip():
         return report.text
     raise ToolError(_failure(report))
+
+
+def task_tool(agents: Sequence[tuple[str, str]]) -> Tool:
+    """`task`, which tells the model of the agents there are, each with its description."""
+    if not agents:
+        return task
+    listed = "\n".join(f"- `{name}`: {one_line(description, MAX_ENTRY_CHARS)}" for name, description in agents)
+    return replace(task, description=f"{task.description}\n\nThe agents:\n{listed}")
 
 
 def _failure(report: SubagentReport) -> str:

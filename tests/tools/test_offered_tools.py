@@ -48,6 +48,8 @@ AGREED: dict[str, tuple[str, list[str], str, bool, float]] = {
     "list_components": ("scaffold", [], "low", True, 300),
     "create_project": ("scaffold", ["template", "path", "answers?"], "medium", False, 0),
     "add_component": ("scaffold", ["component", "path?", "answers?"], "medium", False, 0),
+    "plan": ("agent", ["entries"], "low", False, 0),
+    "task": ("agent", ["description", "prompt", "agent?"], "low", False, 0),
     "ask_user": ("agent", ["question", "choices?"], "low", False, 0),
 }
 
@@ -72,7 +74,7 @@ def test_names_arguments_risk_and_cache_are_as_agreed() -> None:
 
 def test_without_a_folder_the_file_tools_are_off() -> None:
     names = [tool.name for tool in offered_tools(has_folder=False, shell_timeout_s=120)]
-    assert names == ["shell", "shell_output", "shell_input", "shell_kill", "web_fetch", "ask_user"]
+    assert names == ["shell", "shell_output", "shell_input", "shell_kill", "web_fetch", "plan", "task", "ask_user"]
 
 
 @pytest.mark.parametrize("tool", tools(), ids=lambda tool: tool.name)
@@ -98,12 +100,13 @@ def test_what_changes_files_plans_and_what_runs_long_keeps_its_own_time() -> Non
     changing = ["git_add", "git_commit", "git_checkout", "git_push", "git_pull", "shell", "run_tests"]
     reading = ["git_status", "git_diff", "git_branch", "git_log"]
     own_time = {tool.name for tool in tools() if tool.timeout_s is None}
-    assert own_time == {*changing, "shell_output", "ask_user"}
+    assert own_time == {*changing, "shell_output", "task", "ask_user"}
     assert [tool.name for tool in tools() if tool.runs_programs] == [*reading, *changing]
 
 
 def test_titles_name_what_a_call_is_about() -> None:
     given = {
+        "description": "look",
         "path": "a.py",
         "pattern": "x",
         "source": "a",
@@ -150,5 +153,7 @@ def test_titles_name_what_a_call_is_about() -> None:
         "list_components": "List components",
         "create_project": "Create a.py from the template cli",
         "add_component": "Add licence to a.py, a, b",
+        "plan": "Plan",
+        "task": "Subagent: look",
         "ask_user": "Ask: Which?",
     }

@@ -273,7 +273,7 @@ def session_out(session: Session) -> outgoing.SessionOut:
         "updatedAt": timestamp(session.updated_at),
         "agent": session.agent,
         "model": session.model,
-        "mode": session.permissions.mode,
+        "mode": session.choices.mode_now,
         "usage": usage_out(session.usage),
         "messageCount": len(session.messages),
         "lastSeq": session.last_seq,

@@ -134,7 +134,7 @@ class TurnStartParams(Params):
 
     prompt: Annotated[str, Field(min_length=1)] | Annotated[list[ContentBlock], Field(min_length=1)]
     session_id: str | None = None
-    agent: Literal["default"] | None = None
+    agent: Annotated[str, Field(min_length=1)] | None = None
     model: str | None = None
     mode: Mode | None = None
     context: EditorContext | None = None
@@ -201,7 +201,7 @@ class SessionNewParams(Params):
     """`pygent/session/new`."""
 
     cwd: str | None = None
-    agent: Literal["default"] | None = None
+    agent: Annotated[str, Field(min_length=1)] | None = None
     model: str | None = None
     mode: Mode | None = None
     name: str | None = None

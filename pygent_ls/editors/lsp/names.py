@@ -31,6 +31,7 @@ METHODS = (
     "pygent/checkpoint/diff",
     "pygent/checkpoint/restore",
     "pygent/tools/list",
+    "pygent/agents/list",
     "pygent/commands/list",
     "pygent/complete",
     "pygent/status",

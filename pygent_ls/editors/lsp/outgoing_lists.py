@@ -78,6 +78,21 @@ class ToolsOut(TypedDict):
     tools: list[ToolOut]
 
 
+class AgentOut(TypedDict):
+    """A variant of the agent. `model` and `mode` are its own; null where the session's or the settings' count."""
+
+    name: str
+    description: str
+    model: str | None
+    mode: Mode | None
+
+
+class AgentsOut(TypedDict):
+    """The result of `pygent/agents/list`."""
+
+    agents: list[AgentOut]
+
+
 class StatusOut(TypedDict):
     """The result of `pygent/status`."""
 

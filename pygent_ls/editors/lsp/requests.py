@@ -66,6 +66,7 @@ class Requests:
             "pygent/checkpoint/diff": checkpoints.diff,
             "pygent/checkpoint/restore": checkpoints.restore,
             "pygent/tools/list": self._tools,
+            "pygent/agents/list": self._agents,
             "pygent/commands/list": self._commands,
             "pygent/complete": sessions.complete,
             "pygent/status": self._status,
@@ -115,7 +116,9 @@ class Requests:
             if not cwd.is_absolute() or not cwd.is_dir():
                 raise JsonRpcInvalidParams(f"cwd: {params.cwd!r} is not the absolute path of a folder")
             cwd = cwd.resolve()
-        wanted = NewSession(working_directory=cwd, model=params.model, mode=params.mode, name=params.name)
+        wanted = NewSession(
+            working_directory=cwd, agent=params.agent, model=params.model, mode=params.mode, name=params.name
+        )
         return session_out(self._sessions.new(wanted))
 
     def _set_mode(self, params: incoming.SetModeParams) -> outgoing_lists.ModeOut:
@@ -166,6 +169,19 @@ class Requests:
             "commands": [
                 {"name": each.name, "description": each.description, "source": each.source, "takes": each.takes}
                 for each in listing.commands.values()
+            ]
+        }
+
+    def _agents(self, _: incoming.NoParams) -> outgoing_lists.AgentsOut:
+        return {
+            "agents": [
+                {
+                    "name": each.name,
+                    "description": each.description,
+                    "model": each.model or None,
+                    "mode": each.mode,
+                }
+                for each in self._core.agents
             ]
         }
 

@@ -53,7 +53,7 @@ class Turns:
         """The session of that id, or a new one."""
         if params.session_id is not None:
             return self._sessions.get(params.session_id)
-        return self._sessions.new(NewSession(model=params.model, mode=params.mode))
+        return self._sessions.new(NewSession(agent=params.agent, model=params.model, mode=params.mode))
 
     def begin(
         self, session: Session, request: TurnRequest, *, events_token: Token | None, work_token: Token | None
@@ -116,6 +116,7 @@ def request_of(params: incoming.TurnStartParams) -> TurnRequest:
         raise JsonRpcInvalidParams("outputSchema: this version gives no structured results; leave it out")
     return TurnRequest(
         parts=parts,
+        agent=params.agent,
         model=params.model,
         mode=params.mode,
         max_iterations=params.max_iterations,

@@ -1,0 +1,85 @@
+"""The agents of the settings: the shipped variants, and what the tables `[agents.NAME]` make of them and add."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pygent_ls.config import Settings
+from pygent_ls.config_live import Taken
+from pygent_ls.config_sources import WORKSPACE_FILE, user_file
+
+if TYPE_CHECKING:
+    from pygent_ls.agent.variants import AgentProfile, Variants
+
+MAX_PROMPT_BYTES = 1_000_000
+"""Of a `prompt_file`: no prompt is longer, and a large file named by mistake does not stop a turn."""
+
+_SAME = (
+    "description",
+    "model",
+    "api_base",
+    "prompt",
+    "tools",
+    "disallowed_tools",
+    "mode",
+    "max_iterations",
+    "max_tokens",
+    "max_budget_usd",
+    "context_mode",
+    "stream",
+    "temperature",
+)
+"""The settings of an agent that are what they are called."""
+
+
+def profiles_of(settings: Settings) -> list[AgentProfile]:
+    """The agents of the tables; one that has the name of a shipped one changes what it sets. Reads no file."""
+    from pygent_ls.agent.variants import SHIPPED, AgentProfile
+
+    found: list[AgentProfile] = []
+    for name, table in settings.agents.items():
+        given = {key: getattr(table, key) for key in _SAME if key in table.model_fields_set}
+        found.append(replace(SHIPPED.get(name, AgentProfile(name=name)), **given))
+    return found
+
+
+def planners_of(settings: Settings) -> frozenset[str]:
+    """The names of the agents that only plan."""
+    from pygent_ls.agent.variants import variants
+
+    return variants(profiles_of(settings)).planners
+
+
+def variants_of(taken: Taken) -> Variants:
+    """All agents, with the prompts that stand in files. Blocking; of one that cannot be read its agent says so."""
+    from pygent_ls.agent.variants import variants
+
+    settings = taken.loaded.settings
+    own = [_with_prompt(each, settings.agents[each.name].prompt_file, taken) for each in profiles_of(settings)]
+    return variants(own, may_bypass=settings.allow_bypass)
+
+
+def _with_prompt(profile: AgentProfile, named: str, taken: Taken) -> AgentProfile:
+    if not named:
+        return profile
+    places = list(_places(named, taken))
+    file = next((each for each in places if each.is_file()), places[0])
+    try:
+        with file.open("rb") as opened:
+            text = opened.read(MAX_PROMPT_BYTES).decode("utf-8", "replace")
+    except OSError as error:
+        problem = f"agents.{profile.name}.prompt_file: {file} cannot be read ({error.strerror}); it has no prompt."
+        return replace(profile, notices=(*profile.notices, problem))
+    return replace(profile, prompt=text)
+
+
+def _places(named: str, taken: Taken) -> Iterator[Path]:
+    """Where a relative path may lead, the first that is there counts: beside the user's settings, then the workspace's,
+    then in the workspace."""
+    yield user_file().parent / Path(named).expanduser()
+    if taken.folder is not None:
+        yield (taken.folder / WORKSPACE_FILE).parent / Path(named).expanduser()
+        yield taken.folder / Path(named).expanduser()

@@ -1,0 +1,171 @@
+"""Which agent, model and mode the turns of a session use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from pygent_ls.agent.limits import TurnLimits
+from pygent_ls.agent.model import Model
+from pygent_ls.agent.permissions import Mode, Permissions
+from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.agent.variants import AgentProfile, Variants, matches, without
+from pygent_ls.sessions.mentions import mentions_in
+from pygent_ls.sessions.turn_settings import TurnSettings
+from pygent_ls.sessions.turns import SessionParts, TurnRequest
+
+Number = TypeVar("Number", int, float)
+
+MENTION = "agent-"
+"""What the word of a mention begins with that names an agent: `@agent-review`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """What one turn uses."""
+
+    profile: AgentProfile
+    model: Model
+    mode: Mode
+    own_mode: Mode | None
+    """The mode where it is the turn's or the agent's; None where it is the session's, which may be changed meanwhile.
+    """
+
+
+class Choices:
+    """What was chosen for one session.
+
+    A model is chosen by the turn, then the session, then the agent, then the settings; a mode likewise, but that an
+    agent which only plans is not let do more by the session's.
+    """
+
+    def __init__(self, parts: SessionParts, permissions: Permissions) -> None:
+        self.agent = parts.agent
+        self.model = parts.model
+        self._has_own_agent = parts.has_own_agent
+        self._has_own_model = parts.has_own_model
+        self._parts = parts
+        self._permissions = permissions
+        self._variants = parts.variants
+        self._endpoint: object = None
+        self._models: dict[tuple[str, str], Model] = {}
+
+    @property
+    def own_agent(self) -> str | None:
+        """The agent that was chosen for the session; None where the settings choose."""
+        return self.agent if self._has_own_agent else None
+
+    @property
+    def own_model(self) -> str | None:
+        """The model, likewise."""
+        return self.model if self._has_own_model else None
+
+    @property
+    def variants(self) -> Variants:
+        """All agents."""
+        return self._variants
+
+    @property
+    def model_now(self) -> str:
+        """The name of the model that a turn would be given that chooses nothing."""
+        return self.own_model or self._profile(None).model or self.model
+
+    @property
+    def mode_now(self) -> Mode:
+        """The mode, likewise."""
+        return self._mode(None, self._profile(None)) or self._permissions.mode
+
+    def set_model(self, name: str) -> None:
+        """Use another model from the next turn on. Raises `ModelError` where it cannot be had."""
+        self.made(name)
+        self.model = name
+        self._has_own_model = True
+
+    def set_agent(self, name: str) -> None:
+        """Have another agent from the next turn on. Raises `SessionError` (`unknown_agent`)."""
+        self.found(name)
+        self.agent = name
+        self._has_own_agent = True
+
+    def take(self, parts: SessionParts, taken: TurnSettings) -> None:
+        """Let the settings count as they are now. Raises `ModelError` where they have come to name a model that cannot
+        be had."""
+        self._parts = parts
+        self._variants = taken.variants
+        if taken.endpoint != self._endpoint:
+            self._endpoint = taken.endpoint
+            self._models.clear()
+        if not self._has_own_agent:
+            self.agent = taken.agent
+        if not self._has_own_model:
+            if not self._profile(None).model:
+                self.made(taken.model)  # where it cannot be had, the next turn begins with the one before
+            self.model = taken.model
+
+    def for_turn(self, request: TurnRequest) -> Chosen:
+        """What a turn uses. Raises `SessionError` (`unknown_agent`, or a mode that is not allowed), and `ModelError`
+        where its model cannot be had."""
+        profile = self._profile(agent_mentioned(request.prompt) or request.agent)
+        own = self._mode(request.mode, profile)
+        self._permissions.check_mode(own)
+        model = request.model or self.own_model
+        made = self.made(model) if model else self.made(profile.model or self.model, profile.api_base)
+        return Chosen(profile=profile, model=made, mode=own or self._permissions.mode, own_mode=own)
+
+    def made(self, name: str, api_base: str = "") -> Model:
+        """One instance a name: a scripted model keeps its place. Raises `ModelError`."""
+        key = (name, api_base)
+        if key not in self._models:
+            make_at = self._parts.make_model_at
+            self._models[key] = make_at(name, api_base) if api_base and make_at else self._parts.make_model(name)
+        return self._models[key]
+
+    def _profile(self, named: str | None) -> AgentProfile:
+        if named is not None:
+            return self.found(named)
+        return self.found(self.agent) if self._has_own_agent else self._variants.usual(self.agent)
+
+    def found(self, name: str) -> AgentProfile:
+        """The variant of that name, also where the settings have come to have it a moment ago. Raises `SessionError`
+        (`unknown_agent`)."""
+        if name not in self._variants.profiles and self._parts.look_up_variants:
+            self._variants = self._parts.look_up_variants()
+        return self._variants.get(name)
+
+    def _mode(self, of_turn: Mode | None, profile: AgentProfile) -> Mode | None:
+        """The mode that goes before the settings' and the session's; None where these count."""
+        if of_turn is not None:
+            return of_turn
+        if profile.mode == "plan":
+            return "plan"
+        return profile.mode if self._permissions.own_mode is None else None
+
+
+def agent_mentioned(words: str) -> str | None:
+    """The agent that a prompt calls with `@agent-NAME`, the first of several."""
+    names = [each.word.removeprefix(MENTION) for each in mentions_in(words) if each.word.startswith(MENTION)]
+    return next(iter(names), None)
+
+
+def narrowed(around: Surroundings, profile: AgentProfile, request: TurnRequest) -> Surroundings:
+    """With no more tools than the agent is offered, and the request wants."""
+    tools = profile.offered(around.tools)
+    if request.tools is not None:
+        missing = [each.name for each in tools.list_all() if not matches(each.name, request.tools)]
+        tools = without(tools, dict.fromkeys(missing, "is not offered in this turn"))
+    return replace(around, tools=tools)
+
+
+def limits_for(request: TurnRequest, profile: AgentProfile, usual: TurnLimits) -> TurnLimits:
+    """The turn's own limits, then its agent's, then the settings'."""
+    return replace(
+        usual,
+        max_iterations=_first((request.max_iterations, profile.max_iterations), usual.max_iterations),
+        max_tokens=_first((request.max_tokens, profile.max_tokens), usual.max_tokens),
+        max_budget_usd=_first((request.max_budget_usd, profile.max_budget_usd), usual.max_budget_usd),
+    )
+
+
+def _first(given: Iterable[Number | None], otherwise: Number) -> Number:
+    return next((each for each in given if each is not None), otherwise)

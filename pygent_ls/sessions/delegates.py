@@ -1,0 +1,112 @@
+"""Subagents as a session makes them: with a variant of the agent, and no more leave than their parent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from pygent_ls.agent.context_memory import ContextMemory
+from pygent_ls.agent.delegating import SubagentTask
+from pygent_ls.agent.instructions import without_secrets
+from pygent_ls.agent.limits import TurnLimits
+from pygent_ls.agent.model import Model
+from pygent_ls.agent.permissions import stricter
+from pygent_ls.agent.plan import Plan
+from pygent_ls.agent.prompt import PromptFor
+from pygent_ls.agent.read_log import ReadLog
+from pygent_ls.agent.subagents import Delegate
+from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.agent.tool import one_line
+from pygent_ls.agent.turn import TurnState
+from pygent_ls.agent.variants import PLANNER, AgentProfile, Variants
+from pygent_ls.errors import ModelError, SessionError, ToolError
+from pygent_ls.sessions.turn_settings import MakeSystemPrompt
+
+SUBAGENT_PROMPT = """\
+You are a subagent: another agent gave you this task, and reads only your last message. Do what it asks and no more. \
+End with a report that stands for itself: what you found or did, with files and lines, what you have verified, and \
+what is left open."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delegates:
+    """Makes the subagents of one turn."""
+
+    variants: Variants
+    make_model: Callable[[str, str], Model]
+    """By its name, and the address where it is reached; raises `ModelError`."""
+    make_system_prompt: MakeSystemPrompt
+
+    async def make(self, tool_id: str, task: SubagentTask, parent: TurnState) -> Delegate:
+        """The subagent for the `task` call of that id. Raises `ToolError` where it cannot be had."""
+        spec, around = parent.spec, parent.around
+        mode = stricter(around.permissions.mode, spec.ceiling)
+        profile = self._profile(task.agent, spec.agent, plans=mode == "plan")
+        ceiling = stricter(profile.mode or "bypass", spec.ceiling)
+        own = replace(
+            around,
+            tools=profile.offered(around.tools),
+            reads=ReadLog(),
+            plan=Plan(),
+            context=ContextMemory(),
+            instructions=around.instructions.afresh(),
+        )
+        masked = around.secrets.masked
+        return Delegate(
+            around=own,
+            spec=replace(
+                spec,
+                prompt=await masked(task.description),
+                content=await masked(task.prompt),
+                model=self._model(profile) or parent.model,
+                mode=stricter(mode, ceiling),
+                agent=profile.name,
+                system=await self._system(profile, own, stricter(mode, ceiling)),
+                limits=_limits(profile, spec.limits),
+                temperature=spec.temperature if profile.temperature is None else profile.temperature,
+                context=replace(spec.context, mode=profile.context_mode or spec.context.mode),
+                stream=profile.stream,
+                notices=(),
+                parent_tool_id=tool_id,
+                source=await masked(f"subagent {profile.name}: {one_line(task.description)}"),
+                ceiling=ceiling,
+            ),
+        )
+
+    def _profile(self, named: str | None, parents: str, *, plans: bool) -> AgentProfile:
+        if named is None:
+            named = PLANNER if plans and parents not in self.variants.planners else parents
+        try:
+            return self.variants.get(named)
+        except SessionError as error:
+            raise ToolError(str(error)) from None
+
+    def _model(self, profile: AgentProfile) -> Model | None:
+        """The variant's own; None where it has none."""
+        if not profile.model:
+            return None
+        try:
+            return self.make_model(profile.model, profile.api_base)
+        except ModelError as error:
+            raise ToolError(f"The agent {profile.name} cannot be started: {error.message}") from None
+
+    async def _system(self, profile: AgentProfile, around: Surroundings, mode: str) -> str:
+        found = await around.instructions.of_workspace(around.permissions.reading())
+        wanted = PromptFor(
+            mode=mode,
+            tools=[each.name for each in around.tools.list_all()],
+            agent="\n\n".join(filter(None, (SUBAGENT_PROMPT, profile.prompt))),
+            instructions=[await without_secrets(each, around.secrets) for each in found if not each.problem],
+        )
+        return await around.secrets.masked(await self.make_system_prompt(wanted))
+
+
+def _limits(profile: AgentProfile, parents: TurnLimits) -> TurnLimits:
+    """Its model calls are its own, and at most as many as its parent may make; its tokens, dollars and seconds count
+    for the turn, and here only where the variant has a limit of its own."""
+    calls = [each for each in (profile.max_iterations, parents.max_iterations) if each]
+    return TurnLimits(
+        max_iterations=min(calls, default=0),
+        max_tokens=profile.max_tokens or 0,
+        max_budget_usd=profile.max_budget_usd or 0.0,
+    )
