@@ -97,7 +97,12 @@ class Settings(BaseModel):
     )
     system_prompt: str = Field(default="", description="Added to the system prompt that every model call begins with.")
     system_prompt_file: str = Field(
-        default="", description="A file whose text replaces the system prompt that is put together otherwise."
+        default="",
+        description=(
+            "A file whose text stands in the place of the system prompt that is put together otherwise, AGENTS.md and "
+            "CLAUDE.md included (`pygent-ls prompt` shows it). A relative path begins at the file that names it, else "
+            "at the workspace. While it cannot be read, you are told, and the usual prompt is used."
+        ),
     )
     agent: str = Field(default="default", min_length=1, description="The agent that a new session begins with.")
     mode: Mode = Field(
@@ -169,7 +174,11 @@ class Settings(BaseModel):
     )
     additional_dirs: Words = Field(
         default=(),
-        description="Folders beside the workspace's that tools may use.",
+        description=(
+            "Folders beside the workspace's that tools may use, by their whole paths; rules such as "
+            "`edit_file(/home/me/shared/**)` name them so. A relative path begins at the file that names it, else at "
+            "the workspace. Commands in the sandbox may write there too. Checkpoints do not keep what is in them."
+        ),
         json_schema_extra={"expected": "a list of folders"},
     )
     disallowed_tools: Words = Field(

@@ -16,7 +16,8 @@ from pygent_ls.agent.prompt import PromptFor, SystemPart, prompt_of
 from pygent_ls.agent.secret_keeping import Secrets
 from pygent_ls.agent.secrets import Redactor
 from pygent_ls.agent.tool import ToolRegistry, visible
-from pygent_ls.agent.variants import AgentProfile, variants
+from pygent_ls.agent.variants import AgentProfile
+from pygent_ls.app_agents import variants_of
 from pygent_ls.app_prompt import make_parts, more_folders, prompt_settings
 from pygent_ls.app_values import policy_of
 from pygent_ls.config_live import Taken
@@ -81,7 +82,7 @@ def run_command(given: argparse.Namespace) -> int:
                 Wanted(
                     taken=taken,
                     workspace=workspace,
-                    agent=variants(may_bypass=settings.allow_bypass).get(given.agent or settings.agent),
+                    agent=variants_of(taken).get(given.agent or settings.agent),
                     mode=given.mode,
                     files=given.files,
                     tools=ToolRegistry(offered_tools(has_folder=True, shell_timeout_s=settings.shell_timeout_s)),

@@ -215,6 +215,9 @@ def test_the_command_needs_no_model_and_no_network(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr, told["mode"]) == (0, "", "plan")
     assert [each["name"] for each in told["parts"]] == ["role", "tools", "workspace", "instructions", "mode"]
     assert "Say PINEAPPLE." in told["parts"][3]["text"]
+    put(tmp_path / "config/pygent-ls", {"config.toml": '[agents.reader]\nprompt = "You are READER."\n'})
+    reader = command("prompt", "--agent", "reader", environment=environment, cwd=tmp_path / "w")
+    assert "\n# Your part\nYou are READER.\n" in reader.stdout
     wrong = command("prompt", "--agent", "nobody", environment=environment, cwd=tmp_path / "w")
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert "there is no agent 'nobody'. The agents are: default, plan, review" in wrong.stderr
