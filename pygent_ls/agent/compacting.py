@@ -168,11 +168,13 @@ class Compacting:
             if shorter != tuple(tail):
                 standing = replace(standing, messages=(*standing.messages, *shorter))
                 parts = replace(parts, tail_place=len(memory.messages))
+        n_before = size_of(memory.rows, memory.cut(self.context, self.turn_id)) + room.around
         made = covering(memory, history, parts, standing)
         if sum(map(chars_of, made.applied(history))) >= sum(map(chars_of, memory.messages)):
             return None
         memory.add(made, history)
-        after = memory.tokens(memory.cut(self.context, self.turn_id), room.around)
+        n_after = size_of(memory.rows, memory.cut(self.context, self.turn_id)) + room.around
+        after = before * n_after // max(n_before, 1)  # as the provider counted before, where it did
         done = Compacted(tokens_before=before, tokens_after=after, messages_summarised=len(parts.middle))
         await self.tell(done)
         return done

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from pygent_ls.agent.context import ContextMode
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.editors.lsp.incoming import Count, Params
 
@@ -62,6 +63,15 @@ class SessionConfigureParams(Params):
     agent: str | None = None
     model: Annotated[str, Field(min_length=1)] | None = None
     mode: Mode | None = None
+    context_mode: ContextMode | None = None
+
+
+class SessionCompactParams(Params):
+    """`pygent/session/compact`, while no turn runs: the conversation is summed up for the requests to come, with an eye
+    to what `instruction` says. The session's own messages stay."""
+
+    session_id: str
+    instruction: Annotated[str, Field(max_length=10_000)] = ""
 
 
 class CompleteParams(Params):

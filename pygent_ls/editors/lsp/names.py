@@ -24,6 +24,8 @@ METHODS = (
     "pygent/session/export",
     "pygent/session/configure",
     "pygent/session/close",
+    "pygent/session/compact",
+    "pygent/session/clear",
     "pygent/permission/setMode",
     "pygent/permission/rules",
     "pygent/permission/forget",

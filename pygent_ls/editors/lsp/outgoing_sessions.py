@@ -50,6 +50,14 @@ class MatchesOut(TypedDict):
     matches: list[MatchOut]
 
 
+class CompactionOut(TypedDict):
+    """The result of `pygent/session/compact`; the tokens are estimates of what a request holds."""
+
+    tokensBefore: int
+    tokensAfter: int
+    messagesSummarised: int
+
+
 class ExportOut(TypedDict):
     """The result of `pygent/session/export`."""
 

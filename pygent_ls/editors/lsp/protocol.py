@@ -46,6 +46,8 @@ REQUESTS: dict[str, tuple[type[incoming.Params], Any]] = {
     "pygent/session/export": (incoming_sessions.SessionExportParams, outgoing_sessions.ExportOut),
     "pygent/session/configure": (incoming_sessions.SessionConfigureParams, outgoing.SessionOut),
     "pygent/session/close": (incoming.SessionParams, outgoing_sessions.ClosedOut),
+    "pygent/session/compact": (incoming_sessions.SessionCompactParams, outgoing_sessions.CompactionOut),
+    "pygent/session/clear": (incoming.SessionParams, outgoing.SessionOut),
     "pygent/permission/setMode": (incoming.SetModeParams, outgoing_lists.ModeOut),
     "pygent/permission/rules": (incoming.RulesParams, outgoing_lists.RulesOut),
     "pygent/permission/forget": (incoming.ForgetParams, outgoing_lists.ForgottenOut),

@@ -59,6 +59,8 @@ class Requests:
             "pygent/session/export": sessions.export,
             "pygent/session/configure": sessions.configure,
             "pygent/session/close": sessions.close,
+            "pygent/session/compact": sessions.compact,
+            "pygent/session/clear": sessions.clear,
             "pygent/permission/setMode": self._set_mode,
             "pygent/permission/rules": self._rules,
             "pygent/permission/forget": self._forget,

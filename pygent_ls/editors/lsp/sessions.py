@@ -80,6 +80,23 @@ class SessionRequests:
         """`pygent/session/configure`."""
         session = self._sessions.get(params.session_id)
         session.configure(agent=params.agent, model=params.model, mode=params.mode)
+        if params.context_mode is not None:
+            session.context.mode = params.context_mode
+        return session_out(session)
+
+    async def compact(self, params: incoming_sessions.SessionCompactParams) -> outgoing_sessions.CompactionOut:
+        """`pygent/session/compact`."""
+        done = await self._sessions.get(params.session_id).compact(params.instruction)
+        return {
+            "tokensBefore": done.tokens_before,
+            "tokensAfter": done.tokens_after,
+            "messagesSummarised": done.messages_summarised,
+        }
+
+    def clear(self, params: incoming.SessionParams) -> outgoing.SessionOut:
+        """`pygent/session/clear`."""
+        session = self._sessions.get(params.session_id)
+        session.clear()
         return session_out(session)
 
     async def close(self, params: incoming.SessionParams) -> outgoing_sessions.ClosedOut:
