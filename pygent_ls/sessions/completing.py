@@ -72,7 +72,7 @@ class Completions:
     async def complete(self, text: str, commands: Commands, session: CommandSession) -> Completion:
         """How the text, which ends where the user is, can go on."""
         if found := _MENTION.search(text):
-            return await self._mention(found, commands, session.around)
+            return await self._mention(found, session)
         if found := _NAME.match(text):
             return await _command_names(found, commands)
         if found := _ARGUMENTS.match(text):
@@ -98,7 +98,7 @@ class Completions:
 
     # Mentions
 
-    async def _mention(self, found: re.Match[str], commands: Commands, around: Surroundings) -> Completion:
+    async def _mention(self, found: re.Match[str], session: CommandSession) -> Completion:
         word = found["word"]
         start = found.start() + len(found[0]) - len(found["quote"] + word) - 1
         items: list[Item] = []
@@ -110,10 +110,10 @@ class Completions:
             ]
             items += [
                 Item(label=f"@{name}", insert_text=f"@{name}", kind="agent", detail=each.description)
-                for each in commands.facts.agents()
+                for each in session.choices.variants.profiles.values()
                 if word.lower() in (name := f"agent-{each.name}").lower()
             ]
-        names = await self._files(word, around)
+        names = await self._files(word, session.around)
         items += [Item(label=f"@{name}", insert_text=f"@{_quoted(name)}", kind="file") for name in names]
         return Completion(items=tuple(items[:MAX_ITEMS]), start=start)
 
@@ -192,8 +192,8 @@ def best(typed: str, things: Iterable[Thing], *, key: Callable[[Thing], str]) ->
     """Those whose text has the typed letters in this order, small and capital letters alike, the best first.
 
     A last part of a path that begins with them goes first, then one with a word that does, then one that holds them;
-    after these the paths that do, and last what has them apart. Of equals the shorter is first. With nothing typed,
-    all are there in their order.
+    after these the paths that do, and last what has them apart: as the first letters of words, in its last part,
+    anywhere. Of equals the shorter is first. With nothing typed, all are there in their order.
     """
     wanted = typed.lower()
     if not wanted:
@@ -209,12 +209,17 @@ def best(typed: str, things: Iterable[Thing], *, key: Callable[[Thing], str]) ->
     return [each[-1] for each in ranked]
 
 
+_FIRST_LETTER = re.compile(r"(?<![a-z0-9])[a-z0-9]")
+
+
 def _rank(wanted: str, text: str, apart: re.Pattern[str]) -> int | None:
     """0 is best; None where the letters are not all there."""
     if wanted not in text:
         if apart.match(text) is None:
             return None
-        return 4 if apart.match(text, text.rfind("/") + 1) else 5
+        if apart.match("".join(_FIRST_LETTER.findall(text))):
+            return 4
+        return 5 if apart.match(text, text.rfind("/") + 1) else 6
     base = text[text.rfind("/") + 1 :]
     place = base.find(wanted)
     if place <= 0:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from pygent_ls.agent.events import AgentEvent, Finished, StopReason, Text, TextDelta, TurnStarted
+from pygent_ls.agent.events import AgentEvent, Cancelled, Finished, StopReason, Text, TextDelta, TurnStarted
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.turn import TurnResult
 from pygent_ls.errors import ModelError, SessionError, ToolError
 
-Answer = Callable[[], Awaitable[str]]
-"""Does what a command does, and returns what the user reads; raises `SessionError`, `ModelError` or `ToolError`."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a command is going to answer."""
+
+    make: Callable[[], Awaitable[str]]
+    """Does what the command does, and returns what the user reads; raises `SessionError`, `ModelError` or `ToolError`.
+    """
+    can_be_cancelled: bool = False
+    """It takes a while, and when it is cancelled nothing has happened."""
 
 
 @dataclass(kw_only=True)
@@ -23,25 +32,36 @@ class CommandTurn:
     item_id: str
     sink: Callable[[AgentEvent], Awaitable[None]]
     closing: bool = False
-    """It cannot be cancelled: what it does is short, and half of it is worse than the whole."""
+    """It cannot be cancelled any more: what it does is short, and half of it is worse than the whole."""
     usage: Usage = field(default_factory=Usage)
 
     async def run(self) -> TurnResult:
         """Run to the end; what is raised for the user is what the user reads."""
-        self.closing = True
+        self.closing = not self.answer.can_be_cancelled
         stop: StopReason = "error"
         error: ModelError | None = None
         text = ""
         try:
             await self.sink(self.beginning)
             try:
-                text = await self.answer()
+                text = await self.answer.make()
                 stop = "end_turn"
             except (SessionError, ModelError, ToolError) as problem:
                 text = str(problem)
                 error = ModelError(text.partition("\n")[0], type="invalid_request")
-            await self.sink(TextDelta(item_id=self.item_id, content=text))
-            await self.sink(Text(item_id=self.item_id, content=text))
+            except asyncio.CancelledError:
+                if self.closing:
+                    raise
+                stop = "cancelled"
+            self.closing = True
+            if stop == "cancelled":
+                await self.sink(Cancelled())
+            else:
+                await self._say(text)
         finally:
             await self.sink(Finished(stop_reason=stop, usage=self.usage, files_changed=()))
         return TurnResult(stop_reason=stop, text=text, usage=self.usage, iterations=0, files_changed=(), error=error)
+
+    async def _say(self, text: str) -> None:
+        await self.sink(TextDelta(item_id=self.item_id, content=text))
+        await self.sink(Text(item_id=self.item_id, content=text))

@@ -60,7 +60,7 @@ async def _modes(call: Call) -> Sequence[Choice]:
 
 
 async def _agent(call: Call) -> str:
-    agents = {each.name: each for each in call.facts.agents()}
+    agents = call.session.choices.variants.profiles
     if call.text:
         found = one_of(call, "agent", agents)
         call.session.set_agent(found.name)
@@ -75,7 +75,7 @@ async def _agent(call: Call) -> str:
 async def _agent_prompt(call: Call) -> ModelPrompt | None:
     """`/agent NAME PROMPT`: one turn of that agent."""
     name, _, prompt = call.text.partition(" ")
-    if not prompt.strip() or name not in {each.name for each in call.facts.agents()}:
+    if not prompt.strip() or name not in call.session.choices.variants.profiles:
         return None
     return ModelPrompt(text=prompt.strip(), agent=name)
 
@@ -83,7 +83,7 @@ async def _agent_prompt(call: Call) -> ModelPrompt | None:
 async def _agents(call: Call) -> Sequence[Choice]:
     if call.words:
         return ()
-    return [Choice(word=each.name, detail=each.description) for each in call.facts.agents()]
+    return [Choice(word=each.name, detail=each.description) for each in call.session.choices.variants.profiles.values()]
 
 
 # What it may do

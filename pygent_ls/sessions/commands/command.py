@@ -85,6 +85,8 @@ class Command:
     complete: Complete | None = None
     takes_files: bool = False
     """Whether its words are files of the workspace."""
+    can_be_cancelled: bool = False
+    """Its answer takes a while, and when it is cancelled nothing has happened."""
     source: CommandSource = "built-in"
 
     @property

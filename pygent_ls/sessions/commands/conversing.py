@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from pygent_ls.agent.context import chars_of, tokens_of
+from pygent_ls.agent.messages import (
+    Block,
+    ImageBlock,
+    Message,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.commands.command import Call, Command, ModelPrompt
 
@@ -29,6 +41,54 @@ async def _clear(call: Call) -> str:
     return f"The conversation is empty now: {n_messages} messages are gone. Files stay as they are."
 
 
+async def _compact(call: Call) -> str:
+    done = await call.session.compact_now(call.text)
+    return (
+        f"{done.messages_summarised} messages are summed up: the next request has about {done.tokens_after:,} tokens, "
+        f"where it had {done.tokens_before:,}. The conversation itself stays in the session."
+    )
+
+
+async def _context(call: Call) -> str:
+    report = call.session.context.report()
+    share = f" ({report.tokens / report.limit:.0%})" if report.limit else ""
+    lines = [f"The next request has about {report.tokens:,} of {report.limit:,} tokens{share}."]
+    sent = f"{report.n_sent} of {report.n_messages} messages"
+    if report.n_replaced:
+        sent += f"; {report.n_replaced} of them are summed up"
+    lines.append(f"- conversation: {sent}, mode `{report.mode}`")
+    lines += [f"- {what}: about {n_tokens:,} tokens" for what, n_tokens in _by_part(call).items() if n_tokens]
+    if report.strategy == "off":
+        return "\n".join([*lines, "Nothing is done when it is full: `compaction.strategy` is off."])
+    return "\n".join(
+        [*lines, f"At {report.compacts_at:,} tokens it is made shorter (`{report.strategy}`); `/compact` does it now."]
+    )
+
+
+def _by_part(call: Call) -> dict[str, int]:
+    """What fills the window, estimated from the characters of the whole conversation."""
+    n_chars = {"your prompts": 0, "attachments": 0, "answers": 0, "thinking": 0, "tool calls": 0, "tool results": 0}
+    for message in call.session.messages:
+        for block in message.blocks:
+            n_chars[_part(message, block)] += chars_of(replace(message, content=(block,)))
+    n_chars["system prompt and tools"] = call.session.around.context.n_chars_around
+    return {part: tokens_of(n) for part, n in n_chars.items()}
+
+
+def _part(message: Message, block: Block) -> str:
+    match block:
+        case TextBlock(from_outside=True) | ImageBlock():
+            return "attachments"
+        case TextBlock():
+            return "your prompts" if message.role == "user" else "answers"
+        case ThinkingBlock():
+            return "thinking"
+        case ToolUseBlock():
+            return "tool calls"
+        case ToolResultBlock():
+            return "tool results"
+
+
 async def _continue(call: Call) -> ModelPrompt:
     if not call.session.messages:
         raise SessionError("There is nothing to go on with: the conversation is empty.", kind="nothing_to_continue")
@@ -41,6 +101,14 @@ async def _init(call: Call) -> ModelPrompt:
 
 COMMANDS = (
     Command(name="clear", description="empty the conversation; files stay", run=_clear),
+    Command(
+        name="compact",
+        takes="[INSTRUCTION]",
+        description="have the conversation so far summed up, and go on with that",
+        run=_compact,
+        can_be_cancelled=True,
+    ),
+    Command(name="context", description="what fills the model's window", run=_context),
     Command(
         name="continue",
         takes="[PROMPT]",

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 
+from pygent_ls.agent.variants import matches
 from pygent_ls.errors import SessionError
 from pygent_ls.extensions.commands import OwnCommand
 from pygent_ls.sessions.commands.command import Call, Command, ModelPrompt
 from pygent_ls.sessions.commands.template import filled
 
-NARROWING_MODES = frozenset({"plan"})
-"""Of an agent that a workspace's command may choose: it may do less than any other."""
+_AGENT_WORD = re.compile(r"@(?=agent-)", re.IGNORECASE)
+"""In a prompt it chooses the agent; in the words of a workspace's command it is a word like any other."""
 
 
 def own_command(own: OwnCommand) -> Command:
@@ -40,23 +42,24 @@ async def _broken(own: OwnCommand, _call: Call) -> ModelPrompt:
 async def _prompt(own: OwnCommand, call: Call) -> ModelPrompt:
     """Raises `SessionError` where the front matter names what there is not."""
     notices: list[str] = []
-    agent, model = own.agent, own.model
-    agents = {each.name: each for each in call.facts.agents()}
-    if agent is not None and agent not in agents:
-        raise _names_nothing(own, f"the agent `{agent}`", list(agents))
+    agent, model, template = own.agent, own.model, own.template
+    variants = call.session.choices.variants
+    if agent is not None and agent not in variants.profiles:
+        raise _names_nothing(own, f"the agent `{agent}`", list(variants.profiles))
     if own.source == "workspace":
-        if agent is not None and agents[agent].mode not in NARROWING_MODES:
+        if agent is not None and agent not in variants.planners:
             notices.append(_left_out(own, f"the agent `{agent}`"))
             agent = None
         if model is not None:
             notices.append(_left_out(own, f"the model `{model}`"))
             model = None
-    tools = {each.name for each in call.session.around.tools.list_all()}
+        template = _AGENT_WORD.sub("", template)
+    tools = [each.name for each in call.session.around.tools.list_all()]
     for name in own.tools or ():
-        if name not in tools:
+        if not any(matches(tool, (name,)) for tool in tools):
             raise _names_nothing(own, f"the tool `{name}`", sorted(tools))
     return ModelPrompt(
-        text=filled(own.template, call.text), agent=agent, model=model, tools=own.tools, notices=tuple(notices)
+        text=filled(template, call.text), agent=agent, model=model, tools=own.tools, notices=tuple(notices)
     )
 
 

@@ -6,14 +6,19 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from pygent_ls.agent.events import Compacted
 from pygent_ls.agent.messages import Message, Usage
-from pygent_ls.agent.permissions import Mode, Permissions
+from pygent_ls.agent.permissions import Permissions
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.errors import SessionError
 from pygent_ls.extensions.commands import OwnCommands
+from pygent_ls.sessions.compacting import SessionContext
 from pygent_ls.sessions.going_back import GoingBack
+
+if TYPE_CHECKING:  # it is made of what a turn is made of, and that of the commands
+    from pygent_ls.sessions.choices import Choices
 
 
 class CommandSession(Protocol):
@@ -58,8 +63,22 @@ class CommandSession(Protocol):
         ...
 
     @property
+    def choices(self) -> Choices:
+        """Which agent, model and mode its turns use."""
+        ...
+
+    @property
+    def context(self) -> SessionContext:
+        """What its requests hold of the conversation."""
+        ...
+
+    @property
     def going_back(self) -> GoingBack:
         """To its checkpoints, and to before its last turn."""
+        ...
+
+    async def compact_now(self, instruction: str = "") -> Compacted:
+        """Sum the conversation up. Raises `SessionError` (`nothing_to_compact`) and `ModelError`."""
         ...
 
     def shown(self, path: Path) -> str:
@@ -120,15 +139,6 @@ def _alone() -> SessionError:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NamedAgent:
-    """A variant that can be chosen."""
-
-    name: str
-    description: str
-    mode: Mode | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class NamedModel:
     """A model that can be named."""
 
@@ -146,7 +156,6 @@ async def _none() -> Mapping[str, str]:
 class CommandFacts:
     """What commands are told of the rest of the program, each time as it is then."""
 
-    agents: Callable[[], Sequence[NamedAgent]] = lambda: ()
     models: Callable[[], Sequence[NamedModel]] = lambda: ()
     aliases: Callable[[], Awaitable[Mapping[str, str]]] = _none
     """Of the settings: names without the slash, and what they stand for."""

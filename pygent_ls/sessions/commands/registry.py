@@ -150,7 +150,8 @@ async def _asked(command: Command, call: Call, *, has_attachments: bool) -> Answ
         return prompt
     if command.run is None or has_attachments:
         return None
-    return partial(_answered, command, call, "" if path == command.name else path)
+    make = partial(_answered, command, call, "" if path == command.name else path)
+    return Answer(make=make, can_be_cancelled=command.can_be_cancelled)
 
 
 async def _answered(command: Command, call: Call, path: str) -> str:
@@ -165,7 +166,7 @@ def _failing(error: SessionError) -> Answer:
     async def fail() -> str:
         raise error
 
-    return fail
+    return Answer(make=fail)
 
 
 def _unknown(name: str, listing: Listing) -> UnknownCommandError:

@@ -1,0 +1,125 @@
+"""The sessions of a daemon on fakes, over a real folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pygent_ls.agent.guard import Surroundings
+from pygent_ls.agent.messages import Usage
+from pygent_ls.agent.model import Model
+from pygent_ls.agent.permissions import Mode
+from pygent_ls.agent.rules import Rule
+from pygent_ls.agent.secret_keeping import Secrets
+from pygent_ls.agent.secrets import Redactor
+from pygent_ls.agent.tool import Tool
+from pygent_ls.agent.turn import TurnResult
+from pygent_ls.errors import ModelError
+from pygent_ls.extensions.commands import OwnCommands
+from pygent_ls.sessions.checkpoints import Checkpoints
+from pygent_ls.sessions.commands.ports import CommandFacts, NamedModel
+from pygent_ls.sessions.session import Session
+from pygent_ls.sessions.store import NewSession, SessionDefaults, Sessions
+from pygent_ls.sessions.turns import TurnRequest
+from pygent_ls.tools.offered import offered_tools
+from pygent_ls.workspace.disk import DiskWorkspace
+from pygent_ls.workspace.process import LocalProcesses
+from tests.fakes import FakeModel, Step, bounded, make_rig
+from tests.sessions.conversation import LIMITS, say_mode
+from tests.sessions.subscribers import Reader
+from tests.workspace.repositories import find_git, snapshots_beside
+
+
+@dataclass
+class Shelf:
+    """Sessions whose models play the script, one after another; `other/model` says nothing. Own commands stand in
+    `user/` beside the folder and in its `.pygent/commands`."""
+
+    folder: Path
+    script: Sequence[Sequence[Step]] = ()
+    tools: Sequence[Tool] | None = None
+    mode: Mode = "trust"
+    rules: Sequence[Rule] = ()
+    redactor: Redactor | None = None
+    aliases: dict[str, str] = field(default_factory=dict[str, str])
+    mcp_servers: dict[str, str] = field(default_factory=dict[str, str])
+    changes: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+    def __post_init__(self) -> None:
+        self.model = FakeModel(self.script)
+        self.workspace = DiskWorkspace([self.folder])
+        self.users = OwnCommands(folder=self.folder.parent / "user", source="user")
+        self.workspaces = OwnCommands(folder=self.folder / ".pygent" / "commands", source="workspace")
+        self.sessions = Sessions(
+            lambda: SessionDefaults(
+                working_directory=self.folder, agent="default", model="fake/model", mode=self.mode, limits=LIMITS
+            ),
+            make_surroundings=self._surroundings,
+            make_model=self._model,
+            make_system_prompt=say_mode,
+            on_change=lambda session_id, what: self.changes.append((session_id, what)),
+        )
+        self.sessions.tell_commands(
+            CommandFacts(
+                models=lambda: [
+                    NamedModel(name="fake/model", available=True),
+                    NamedModel(name="far/model", available=False, reason="needs FAR_KEY"),
+                ],
+                aliases=self._aliases,
+                own=lambda: (self.users, self.workspaces),
+                mcp_servers=self._mcp_servers,
+            )
+        )
+        self.session = self.sessions.new(NewSession())
+
+    async def say(self, prompt: str, *, session: Session | None = None) -> TurnResult:
+        """One whole turn."""
+        running = (session or self.session).start_turn(TurnRequest(parts=(prompt,)), Reader())
+        assert running.task is not None
+        return await bounded(running.task)
+
+    async def text(self, prompt: str) -> str:
+        """What a turn answers."""
+        return (await self.say(prompt)).text
+
+    def write_command(self, name: str, text: str, *, of_workspace: bool = False) -> None:
+        """An own command, `git/commit` for one in a folder."""
+        path = (self.workspaces if of_workspace else self.users).folder / f"{name}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    @property
+    def asked(self) -> str:
+        """What the user's last message was to the model."""
+        return self.model.requests[-1].messages[-1].text
+
+    async def _aliases(self) -> Mapping[str, str]:
+        return self.aliases
+
+    async def _mcp_servers(self) -> Mapping[str, str]:
+        return self.mcp_servers
+
+    def _model(self, name: str) -> Model:
+        if name == "fake/model":
+            return self.model
+        if name == "other/model":
+            return FakeModel([], name=name)
+        raise ModelError(f"there is no model {name}", type="invalid_request")
+
+    def _surroundings(self, session_id: str, mode: Mode) -> Surroundings:
+        tools = offered_tools(has_folder=True, shell_timeout_s=10.0) if self.tools is None else self.tools
+        rig = make_rig(*tools, mode=mode, rules=self.rules)
+        return replace(
+            rig.around,
+            session_id=session_id,
+            workspace=self.workspace,
+            processes=LocalProcesses(),
+            secrets=Secrets(self.redactor, self.workspace),
+            checkpointer=Checkpoints(self.workspace, snapshots_beside(self.folder, find=find_git)),
+            working_directory=self.folder,
+        )
+
+
+UNPRICED = Usage(input_tokens=100, output_tokens=20)
+PRICED = Usage(input_tokens=1000, output_tokens=234, cache_read_tokens=800, cost_usd=0.01234)

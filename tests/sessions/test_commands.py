@@ -1,0 +1,307 @@
+"""Commands that tell and choose: answered by the session, without a model, and no part of the conversation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pygent_ls.agent.messages import Usage
+from pygent_ls.agent.rules import Rule
+from pygent_ls.errors import SessionError
+from pygent_ls.sessions.commands.registry import BUILT_IN
+from pygent_ls.sessions.turns import TurnRequest
+from tests.fakes import Call, Gate, bounded, say
+from tests.sessions.shelf import Shelf
+from tests.sessions.subscribers import Reader
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = (tmp_path / "project").resolve()
+    made.mkdir()
+    return made
+
+
+# What every command does
+
+
+async def test_every_command_says_how_it_is_used_and_none_asks_a_model(folder: Path) -> None:
+    shelf = Shelf(folder)
+
+    for name, command in BUILT_IN.items():
+        told = await shelf.text(f"/help {name}")
+        assert told.startswith(f"`/{name}`: {command.description}")
+    for prompt in ("/help", "/model", "/agent", "/mode", "/permissions", "/cost", "/tools", "/mcp", "/voice"):
+        assert (await shelf.say(prompt)).stop_reason == "end_turn", prompt
+
+    assert shelf.model.requests == []
+    assert shelf.session.messages == []
+    assert shelf.session.usage == Usage()
+
+
+@pytest.mark.parametrize(
+    ("prompt", "says"),
+    [
+        ("/cost now", "`/cost` stands alone: it takes nothing behind it."),
+        ("/search", "Something is missing.\nUsage: `/search WORDS`"),
+        ("/checkpoint diff", "Something is missing.\nUsage: `/checkpoint diff ID`"),
+        ("/checkpoint show 1", "`/checkpoint` knows no `show`.\nUsage: `/checkpoint list`, `/checkpoint diff ID`, "),
+        ("/mode quick", "mode: 'quick' is none of these: `default`, `accept_edits`, `plan`, `trust`, `bypass`.\n"),
+        ("/mode plan trust", "mode: 'plan trust' is none of these"),
+        ("/agent nobody", "agent: 'nobody' is none of these: `default`, `plan`"),
+        ("/model none/such", "there is no model none/such"),
+        ("/checkpoint restore nine", "There is no checkpoint 'nine'. `/checkpoint list` shows them.\nUsage: "),
+        ("/session load nine", "There is no other session 'nine'. `/session list` shows them.\nUsage: "),
+        ("/session rename", "Something is missing.\nUsage: `/session rename NAME`"),
+        ("/session fork 3", "There is no turn '3'; the conversation has 0, and 1 is the first.\n"),
+        ("/export pdf", "format: 'pdf' is none of these: `markdown`, `json`, `xml`, `plain`.\nUsage: "),
+        ("/permissions forget shell", "There is no rule 'shell'. `/permissions` lists them.\nUsage: "),
+        ("/help frob", "There is no command 'frob'. `/help` lists them.\nUsage: `/help [COMMAND]`"),
+        ("/continue", "There is nothing to go on with: the conversation is empty."),
+        ("/compact", "There is nothing to compact"),
+    ],
+)
+async def test_what_a_command_cannot_do_is_an_error_that_says_what_would_work(
+    folder: Path, prompt: str, says: str
+) -> None:
+    result = await Shelf(folder).say(prompt)
+
+    assert result.stop_reason == "error"
+    assert result.text.startswith(says)
+    assert result.error is not None
+    assert not result.error.retryable
+
+
+# Choosing
+
+
+async def test_a_model_is_shown_with_those_that_could_be_used_and_chosen(folder: Path) -> None:
+    shelf = Shelf(folder, [say("x")])
+
+    shown = await shelf.text("/model")
+    chosen = await shelf.text("/model other/model")
+    again = await shelf.text("/model")
+
+    assert shown.splitlines() == [
+        "The model is `fake/model`.",
+        "Ready to use: `fake/model`.",
+        "- `far/model`: needs FAR_KEY",
+        "`/model NAME` chooses another one, any that a provider has.",
+    ]
+    assert chosen == "The model is `other/model` from now on."
+    assert again.startswith("The model is `other/model`.")
+    assert (await shelf.say("go")).stop_reason == "error"  # it has nothing to say
+    assert shelf.model.requests == []
+
+
+async def test_a_mode_is_chosen_and_one_that_is_not_allowed_says_what_it_needs(folder: Path) -> None:
+    shelf = Shelf(folder, mode="default")
+
+    chosen = await shelf.text("/mode plan")
+    refused = await shelf.say("/mode bypass")
+
+    assert chosen == "The mode is `plan` from now on: reads and plans, changes nothing."
+    assert "allow_bypass = true" in refused.text
+    assert shelf.session.permissions.mode == "plan"
+    assert "- `plan`: reads and plans, changes nothing (now)" in (await shelf.text("/mode")).splitlines()
+
+
+async def test_an_agent_is_chosen_for_the_session_or_for_one_prompt(folder: Path) -> None:
+    shelf = Shelf(folder, [say("looked"), say("did")])
+
+    once = await shelf.say("/agent review what is wrong here?")
+    told = await shelf.text("/agent")
+    chosen = await shelf.text("/agent plan")
+
+    assert once.text == "looked"
+    assert shelf.asked == "what is wrong here?"
+    assert told.startswith("The agent is `default`.")
+    assert chosen.startswith("The agent is `plan` from now on:")
+    assert shelf.session.agent == "plan"
+
+
+async def test_rules_are_listed_with_where_they_are_from_and_forgotten(folder: Path) -> None:
+    rules = [
+        Rule(text="shell(git status:*)", decision="allow", origin="always_allow"),
+        Rule(text="read_file(**/.env)", decision="deny", origin="user"),
+    ]
+    shelf = Shelf(folder, rules=rules)
+
+    before = await shelf.text("/permissions")
+    forgotten = await shelf.text("/permissions forget shell(git status:*)")
+    after = await shelf.text("/permissions list")
+
+    assert "- allow `shell(git status:*)` (Always allow)" in before.splitlines()
+    assert "- deny `read_file(**/.env)` (your settings)" in before.splitlines()
+    assert forgotten == "The rule `shell(git status:*)` is forgotten."
+    assert "shell" not in after
+
+
+async def test_tools_are_listed_with_their_risk(folder: Path) -> None:
+    lines = (await Shelf(folder).text("/tools")).splitlines()
+
+    assert any(line.startswith("- `read_file` (low risk, only reads): ") for line in lines)
+    assert any(line.startswith("- `shell` (high risk): ") for line in lines)
+
+
+# Telling
+
+
+async def test_what_was_spent_is_told_for_the_turn_and_the_session_and_an_unknown_price_as_such(folder: Path) -> None:
+    priced = Usage(input_tokens=1000, output_tokens=234, cache_read_tokens=800, cost_usd=0.01234)
+    shelf = Shelf(folder, [say("a", usage=priced), say("b", usage=priced), say("c")])
+
+    nothing = await shelf.text("/cost")
+    await shelf.say("one")
+    await shelf.say("two")
+    known = await shelf.text("/cost")
+    await shelf.say("three")
+    unknown = await shelf.text("/cost")
+
+    assert nothing == "Nothing was spent: no model was asked yet."
+    assert known.splitlines() == [
+        "- last turn: 1,234 tokens (1,000 in, of which 800 cached, 234 out), $0.0123",
+        "- session: 2,468 tokens (2,000 in, of which 1,600 cached, 468 out), $0.0247",
+    ]
+    assert unknown.splitlines()[0] == "- last turn: 120 tokens (100 in, 20 out), cost unknown"
+    assert "takes its prices" in unknown.splitlines()[2]
+
+
+async def test_the_mcp_servers_of_the_settings_are_named_and_that_none_runs_is_said(folder: Path) -> None:
+    shelf = Shelf(folder)
+    none = await shelf.text("/mcp")
+    shelf.mcp_servers["docs"] = "user file config.toml"
+
+    some = await shelf.text("/mcp")
+
+    assert none.startswith("No MCP server is named in the settings")
+    assert some.splitlines() == [
+        "- `docs`: not started; named in user file config.toml",
+        "This version starts no MCP server, so the tools of none are offered.",
+    ]
+
+
+async def test_the_context_is_told_by_what_fills_it(folder: Path) -> None:
+    shelf = Shelf(folder, [say("an answer of some words " * 40)])
+    await shelf.say("a question " * 100)
+
+    lines = (await shelf.text("/context")).splitlines()
+
+    assert lines[0].startswith("The next request has about ")
+    assert "- conversation: 2 of 2 messages, mode `continue`" in lines
+    assert "- your prompts: about 275 tokens" in lines
+    assert "- answers: about 240 tokens" in lines
+
+
+# The conversation
+
+
+async def test_clear_empties_the_conversation_and_leaves_files_alone(folder: Path) -> None:
+    shelf = Shelf(folder, [say("a"), say("b")])
+    await shelf.say("one")
+
+    cleared = await shelf.text("/clear")
+    await shelf.say("two")
+
+    assert cleared == "The conversation is empty now: 2 messages are gone. Files stay as they are."
+    assert [message.text for message in shelf.model.requests[-1].messages] == ["two"]
+    assert await shelf.text("/clear") == "The conversation is empty now: 2 messages are gone. Files stay as they are."
+    assert await shelf.text("/clear") == "The conversation was empty."
+
+
+async def test_compact_sums_up_with_an_instruction_and_the_next_request_is_shorter(folder: Path) -> None:
+    long = "word " * 2000
+    shelf = Shelf(folder, [say(long), say(long), say("SUMMARY"), say("on")])
+    await shelf.say(f"first {long}")
+    await shelf.say("second")
+
+    compacted = await shelf.say("/compact keep the names")
+    await shelf.say("third")
+
+    assert compacted.stop_reason == "end_turn"
+    assert "messages are summed up: the next request has about" in compacted.text
+    assert compacted.usage.total_tokens == 120
+    sent = "\n".join(message.text for message in shelf.model.requests[-1].messages)
+    assert "SUMMARY" in sent
+    assert len(shelf.session.messages) == 6
+
+
+async def test_a_compaction_is_cancelled_and_then_nothing_has_happened(folder: Path) -> None:
+    gate = Gate()
+    long = "word " * 2000
+    shelf = Shelf(folder, [say(long), say(long), [gate, *say("SUMMARY")], say("on")])
+    await shelf.say(f"first {long}")
+    await shelf.say("second")
+    before = list(shelf.session.messages)
+
+    reader = Reader()
+    running = shelf.session.start_turn(TurnRequest(parts=("/compact",)), reader)
+    await gate.reached()
+    assert running.cancel()
+    assert running.task is not None
+    result = await bounded(running.task)
+
+    assert result.stop_reason == "cancelled"
+    assert reader.types[0] == "turn_started"
+    assert reader.types[-2:] == ["cancelled", "finished"]
+    assert shelf.session.messages == before
+
+
+async def test_continue_goes_on_with_what_was_cut_off(folder: Path) -> None:
+    shelf = Shelf(folder, [say("half"), say("other half"), say("more")])
+    await shelf.say("tell me")
+
+    assert await shelf.text("/continue") == "other half"
+    assert shelf.asked == "Go on where you stopped. Do not repeat what is done."
+    await shelf.say("/continue with the tests")
+    assert shelf.asked.endswith("\n\nwith the tests")
+
+
+async def test_init_has_the_model_write_an_agents_md(folder: Path) -> None:
+    shelf = Shelf(folder, [say("written")])
+
+    result = await shelf.say("/init for the backend team")
+
+    assert result.text == "written"
+    assert "`AGENTS.md`" in shelf.asked
+    assert shelf.asked.endswith("\n\nfor the backend team")
+
+
+# Going back
+
+
+async def test_a_checkpoint_is_compared_and_gone_back_to_by_the_beginning_of_its_id(folder: Path) -> None:
+    (folder / "a.txt").write_text("one\n")
+    edit = Call(name="edit_file", arguments={"path": "a.txt", "old": "one", "new": "two"})
+    shelf = Shelf(folder, [say("", edit), say("done")])
+    await shelf.say("change it")
+    (point,) = shelf.session.checkpoints
+
+    diff = await shelf.text(f"/checkpoint diff {point.id[:12]}")
+    restored = await shelf.text(f"/checkpoint restore {point.id} files")
+
+    assert "-one\n+two" in diff
+    assert (folder / "a.txt").read_text() == "one\n"
+    assert "Brought back: `a.txt`." in restored
+    assert len(shelf.session.messages) == 5  # the model is told of it
+    undo = shelf.session.checkpoints[-1].id
+    assert restored.endswith(f"`/checkpoint restore {undo}` takes that back.")
+    await shelf.text(f"/checkpoint restore {undo}")
+    assert (folder / "a.txt").read_text() == "two\n"
+    assert len(shelf.session.messages) == 4
+
+
+async def test_a_conversation_is_not_taken_over_while_a_model_is_asked(folder: Path) -> None:
+    gate = Gate()
+    shelf = Shelf(folder, [[gate, *say("x")]])
+    running = shelf.session.start_turn(TurnRequest(parts=("go",)), Reader())
+    await gate.reached()
+
+    with pytest.raises(SessionError) as raised:
+        shelf.session.take_conversation(())
+
+    gate.open()
+    assert running.task is not None
+    await bounded(running.task)
+    assert raised.value.kind == "turn_running"
