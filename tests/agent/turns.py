@@ -105,7 +105,7 @@ def check_turn(turn: Turn, result: TurnResult, stamped: Sequence[Stamped]) -> No
 def check_history(history: Sequence[Message]) -> None:
     """Every tool call has exactly one result, in the order of the calls, in the message right after it."""
     ids: list[str] = []
-    for message, following in zip(history, [*history[1:], None], strict=True):
+    for message, following in zip(history, [*history, None][1:], strict=True):
         assert message.blocks, "an empty message"
         assert message.role == "assistant" or not message.tool_calls
         if message.role == "assistant":
