@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pygent_ls.agent.asker import NobodyToAsk
-from pygent_ls.agent.events import Notice
+from pygent_ls.agent.events import Notice, PermissionDenied
 from pygent_ls.app import Agent, read_settings
 from pygent_ls.editors.ports import FrontEnd, TrustQuestion
 from pygent_ls.sessions.session import Session
@@ -123,6 +123,36 @@ async def test_what_is_not_trusted_does_nothing_and_is_told_once(build: Build) -
     (notice,) = house.notices
     assert "permissions.allow" in notice
     assert "pygent-ls trust" in notice
+
+
+@pytest.mark.parametrize("answer", [True, False, None])
+async def test_a_workspaces_hook_does_not_run_before_it_is_trusted(build: Build, answer: bool | None) -> None:
+    house = build('[[hooks]]\nevent = "stop"\ncommand = "touch hook-ran; exit 1"\n', answer=answer)
+    await house.turn(house.agent.sessions.new(NewSession()))
+    await house.agent.close()
+
+    assert (house.folder / "hook-ran").exists() == (answer is True)
+    assert any("`touch hook-ran; exit 1` ended with 1" in each for each in house.notices) == (answer is True)
+
+
+async def test_hooks_are_those_of_the_moment_in_which_a_turn_begins(build: Build, tmp_path: Path) -> None:
+    house = build()
+    session = house.agent.sessions.new(NewSession())
+    user_file = tmp_path / "config" / "pygent-ls" / "config.toml"
+    user_file.parent.mkdir(parents=True)
+
+    await house.turn(session)
+    user_file.write_text(
+        '[[hooks]]\nevent = "pre_tool_use"\nmatcher = "create_file"\ncommand = "echo not here >&2; exit 2"\n'
+    )
+    await house.turn(session)
+    await house.agent.close()
+
+    denied = [each.event for each in house.reader.events if isinstance(each.event, PermissionDenied)]
+    assert [each.reason for each in denied] == [
+        "the user rejected it.",
+        "a hook that the user set up denies it: not here",
+    ]
 
 
 async def test_a_session_that_is_there_already_follows_what_is_trusted_later(build: Build) -> None:

@@ -119,6 +119,16 @@ def test_what_only_tightens_asks_nothing(place: Place) -> None:
     assert taken.loaded.settings.mode == "plan"
 
 
+def test_a_workspaces_hooks_are_none_until_they_are_trusted_and_for_those_commands_alone(place: Place) -> None:
+    place.user_file.write_text('[[hooks]]\nevent = "stop"\ncommand = "mine"\n')
+    theirs = '[[hooks]]\nevent = "stop"\ncommand = "theirs"\n'
+
+    assert [each.command for each in place.says(theirs).loaded.settings.hooks] == ["mine"]
+    assert [each.command for each in place.trusts(theirs).loaded.settings.hooks] == ["mine", "theirs"]
+    for other in (theirs.replace("theirs", "theirs --more"), theirs.replace('"stop"', '"session_start"'), theirs * 2):
+        assert [each.command for each in place.says(other).loaded.settings.hooks] == ["mine"]
+
+
 def test_what_no_trust_can_give_is_not_asked_for(place: Place) -> None:
     taken = place.trusts('allow_bypass = true\nmode = "bypass"\nmodel = "m"\nnonsense = 1\nmax_tokens = "many"\n')
 

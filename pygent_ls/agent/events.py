@@ -99,7 +99,7 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """The model asks for a tool; sent before permission is."""
+    """The model asks for a tool; sent before permission is, and again, with its id, where a hook changed the input."""
 
     tool_id: str
     tool_name: str

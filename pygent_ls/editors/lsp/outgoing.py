@@ -115,7 +115,7 @@ class ItemOut(EventOut):
 
 
 class ToolCallOut(EventOut):
-    """The model asks for a tool."""
+    """The model asks for a tool; once more with the same `toolId` where a hook has changed its input."""
 
     type: Literal["tool_call"]
     toolId: str
