@@ -86,7 +86,7 @@ class _Found:
 
 
 def _found_model(surveyed: Surveyed) -> _Found:
-    from pygent_ls.app_values import endpoint_of
+    from pygent_ls.app_values import endpoint_of, programs_of
     from pygent_ls.llm.anthropic_model import AnthropicModel
     from pygent_ls.llm.choose import adapter_of, make_model, missing_extra
     from pygent_ls.llm.litellm_model import LitellmModel
@@ -94,11 +94,13 @@ def _found_model(surveyed: Surveyed) -> _Found:
     from pygent_ls.llm.providers import provider_named
     from pygent_ls.llm.resources import ModelResources
     from pygent_ls.llm.routed_model import RoutedModel
+    from pygent_ls.workspace.process import LocalProcesses
 
     settings = surveyed.loaded.settings
     adapter = "none"
     try:
-        model = make_model(surveyed.model, endpoint_of(settings), ModelResources())
+        programs = programs_of(settings, LocalProcesses(), surveyed.state_folder)
+        model = make_model(surveyed.model, endpoint_of(settings), ModelResources(cli=programs))
         if isinstance(model, RoutedModel):
             model = asyncio.run(model.routed())
         adapter = adapter_of(model)
@@ -108,7 +110,7 @@ def _found_model(surveyed: Surveyed) -> _Found:
         elif isinstance(model, LitellmModel) and provider_named(_provider(surveyed.model)):
             problem = problem or _key_problem(surveyed.model, settings, surveyed.environment)
         elif not problem:
-            asyncio.run(model.prepare())  # a name that only litellm can judge: loading it takes seconds
+            asyncio.run(model.prepare())  # a program; or a name that only litellm can judge: loading it takes seconds
     except (SettingError, ModelError) as error:
         problem = str(error)
     return _Found(adapter=adapter, problem=problem)

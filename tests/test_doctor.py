@@ -160,6 +160,18 @@ def test_a_script_that_can_be_played_can_run(examine: Examine, tmp_path: Path) -
     assert examine({"PYGENT_MODEL": f"scripted:{script}"})[1] == 0
 
 
+def test_a_program_can_be_the_model_where_it_is_installed(examine: Examine) -> None:
+    tables = {"toy": {"command": [sys.executable]}, "no": {"command": ["no-such"]}}
+    toy = Layer(name="config.toml", values={"cli_models": tables})
+    report, code = examine({"PYGENT_MODEL": "cli:toy"}, [toy])
+    assert f"the program {sys.executable}, run for each answer, outside the sandbox" in report
+    assert code == 0
+
+    report, code = examine({"PYGENT_MODEL": "cli:no"}, [toy])
+    assert "the program 'no-such' is not installed" in report
+    assert code == 1
+
+
 def test_a_script_that_is_missing_or_broken_cannot(examine: Examine, tmp_path: Path) -> None:
     script = tmp_path / "script.jsonl"
     missing, missing_code = examine({"PYGENT_MODEL": f"scripted:{script}"})

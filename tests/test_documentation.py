@@ -22,6 +22,7 @@ PAGES = (
     "CONTRIBUTING.md",
     "docs/architecture.md",
     "docs/adding.md",
+    "docs/cli-models.md",
     "docs/commands.md",
     "docs/security.md",
     "docs/templates.md",

@@ -153,6 +153,11 @@ class CliModel:
     def _streams(self) -> bool:
         return self.program.stream and not self.program.noise
 
+    @property
+    def _keys(self) -> dict[str, str]:
+        wanted = self.program.keys
+        return {name: key for name, key in self.around.environment.items() if wanted is None or name.startswith(wanted)}
+
     def _spec(self, request: ModelRequest) -> ProcessSpec:
         system = "\n\n".join(part for part in (with_tools(request.system, request.tools).rstrip(), CONTINUE) if part)
         messages = [_without_thinking(message) for message in request.messages]
@@ -173,7 +178,7 @@ class CliModel:
             argv=tuple(part.replace(CONVERSATION, conversation) for part in self.command),
             cwd=self.around.folder,
             timeout_s=math.inf,
-            env={"NO_COLOR": "1", "TERM": "dumb", **self.around.environment},
+            env={"NO_COLOR": "1", "TERM": "dumb", **self._keys},
             max_output_chars=MAX_KEPT_CHARS,
             stdin_bytes=b"" if as_argument else conversation.encode(),
             errors_apart=True,

@@ -27,6 +27,8 @@ class CliProgram:
     """What it writes is passed on as it comes."""
     model_option: tuple[str, ...] = ()
     """Added where a model is named and the command has no place for it."""
+    keys: tuple[str, ...] | None = None
+    """How the names begin of the variables with keys that it is given; None: it is given all that there are."""
     noise: str = ""
     """A regular expression for lines of its output that are no part of the answer; where it is set, nothing is passed
     on before the end."""
@@ -53,14 +55,18 @@ PRESETS: Mapping[str, CliProgram] = {
             *("--tools", "", "--strict-mcp-config", "--system-prompt", CONTINUE),
         ),
         model_option=("--model", MODEL),
+        keys=("ANTHROPIC_",),
     ),
     # What it is told in --prompt comes after what it reads. Tools that would have to ask are off when nobody is there.
     "gemini": CliProgram(
         command=("gemini", "--prompt", CONTINUE, "--output-format", "text"),
         model_option=("--model", MODEL),
+        keys=("GEMINI_", "GOOGLE_"),
     ),
     # It wraps words unless it is told not to, also where no terminal reads it.
-    "ollama": CliProgram(command=("ollama", "run", MODEL, "--nowordwrap", "--hidethinking"), form="plain"),
+    "ollama": CliProgram(
+        command=("ollama", "run", MODEL, "--nowordwrap", "--hidethinking"), form="plain", keys=("OLLAMA_",)
+    ),
     # It takes its task as an argument, and writes its log to the same output.
     "coro": CliProgram(
         command=("coro", "--max-steps", "1", CONVERSATION),

@@ -15,6 +15,7 @@ import pytest
 from pygent_ls.agent.conversation_text import TextForm, conversation_text
 from pygent_ls.agent.messages import Message, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, user_message
 from pygent_ls.agent.model import FinishChunk, ModelFacts, ModelRequest, TextChunk, UsageChunk
+from pygent_ls.agent.workspace import ProcessResult
 from pygent_ls.errors import ModelError, ModelErrorType, SettingError
 from pygent_ls.llm.cli_model import MAX_ARGUMENT_BYTES, CliModel, CliSurroundings
 from pygent_ls.llm.cli_programs import CONTINUE, PRESETS, CliProgram
@@ -23,9 +24,11 @@ from pygent_ls.log import redacted
 from pygent_ls.workspace.process import LocalProcesses
 from tests.agent.abilities import read_file
 from tests.agent.turns import run_turn
-from tests.fakes import bounded, make_rig
+from tests.fakes import FakeProcesses, bounded, make_rig
 from tests.llm.model_contract import ANSWER_TEXT, READ_FILE, chunks_of, joined, request
 from tests.workspace.programs import runs
+
+ENDED = ProcessResult(exit_code=0, stdout="plum", stderr="", omitted_chars=0, timed_out=False, duration_s=0.1)
 
 ECHO = "import sys; sys.stdout.write(sys.stdin.read())"
 
@@ -163,6 +166,16 @@ async def test_it_runs_in_an_empty_folder_with_the_providers_keys(
     without = joined(await bounded(chunks_of(model_of(script, tmp_path)))).text
     given = joined(await bounded(chunks_of(model_of(script, tmp_path, environment={"SECRET_KEY": "k-1"})))).text
     assert (without, given) == (f"{tmp_path / 'empty'} [] None", f"{tmp_path / 'empty'} [] k-1")
+
+
+async def test_a_known_program_is_given_its_own_providers_keys_alone(tmp_path: Path) -> None:
+    processes = FakeProcesses({"claude": lambda _: ENDED})
+    keys = {"ANTHROPIC_API_KEY": "a", "OPENAI_API_KEY": "o"}
+    around = CliSurroundings(processes=processes, folder=tmp_path, environment=keys)
+    await bounded(chunks_of(around.model("cli:claude")))
+    (spec,) = processes.specs
+    assert dict(spec.env) == {"NO_COLOR": "1", "TERM": "dumb", "ANTHROPIC_API_KEY": "a"}
+    assert not spec.sandboxed
 
 
 async def test_the_conversation_may_be_an_argument(tmp_path: Path) -> None:
