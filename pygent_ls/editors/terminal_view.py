@@ -64,7 +64,10 @@ class TerminalView:
     def deliver(self, events: Sequence[SessionEvent]) -> None:
         """See `Subscriber`."""
         for each in events:
-            self._show(each.event)
+            if each.parent_tool_id is None:
+                self._show(each.event)
+            else:
+                self._show_inside(each.event)
         self._flush()
 
     def tell(self, line: str, colour: Colour | None = None) -> None:
@@ -110,6 +113,21 @@ class TerminalView:
                 pass  # one turn never waits, its answer was just typed, and the summary has the totals
             case trouble:
                 self._show_trouble(trouble)
+
+    def _show_inside(self, event: ev.AgentEvent) -> None:
+        """What a subagent does, in lines of its own: what it says is for the agent that started it."""
+        match event:
+            case ev.ToolCall(tool_id=tool_id, title=title):
+                self.tell(f"  ↳ {title}", "dim")
+                self._question(tool_id).set()
+            case ev.PermissionDenied(tool_name=name, reason=reason):
+                self.tell(f"    {name} was not run: {one_line(reason, MAX_LINE_CHARS)}", "red")
+            case ev.PermissionRequested(permission_id=permission_id):
+                self._question(permission_id).set()
+            case ev.LlmError() | ev.Notice():
+                self._show_trouble(event)
+            case _:
+                pass  # how it ends, its call tells
 
     def _show_said(self, event: Said) -> None:
         match event:

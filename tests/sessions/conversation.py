@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -87,6 +87,8 @@ def conversation(
     has_git: bool = True,
     redactor: Redactor | None = None,
     hooks: Hooks | None = None,
+    other: Sequence[Sequence[Step]] = (),
+    change: Callable[[SessionParts], SessionParts] = lambda parts: parts,
 ) -> Conversation:
     """A session whose model plays the script; `other/model` is one that says "other".
 
@@ -99,7 +101,7 @@ def conversation(
         checkpoints = Checkpoints(workspace, snapshots_beside(folder, find=find_git if has_git else lambda: None))
         around = replace(around, workspace=workspace, checkpointer=checkpoints, working_directory=folder)
     own = script if isinstance(script, FakeModel) else FakeModel(script)
-    models = {own.name: own, "other/model": FakeModel([], name="other/model")}
+    models = {own.name: own, "other/model": FakeModel(other, name="other/model")}
     changes: list[tuple[str, str]] = []
 
     def make_model(name: str) -> Model:
@@ -107,18 +109,17 @@ def conversation(
             raise ModelError(f"there is no model {name}", type="invalid_request")
         return models[name]
 
-    session = Session(
-        SessionParts(
-            id="session-1",
-            name="Test",
-            working_directory=FOLDER,
-            agent="default",
-            model=own.name,
-            surroundings=around,
-            limits=LIMITS,
-            make_model=make_model,
-            make_system_prompt=make_system_prompt or say_mode,
-            on_change=lambda session_id, what: changes.append((session_id, what)),
-        )
+    parts = SessionParts(
+        id="session-1",
+        name="Test",
+        working_directory=FOLDER,
+        agent="default",
+        model=own.name,
+        surroundings=around,
+        limits=LIMITS,
+        make_model=make_model,
+        make_system_prompt=make_system_prompt or say_mode,
+        on_change=lambda session_id, what: changes.append((session_id, what)),
     )
+    session = Session(change(parts))
     return Conversation(session=session, rig=rig, models=models, changes=changes)
