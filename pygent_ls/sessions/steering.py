@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pygent_ls.agent.attachments import PromptPart, render
+from pygent_ls.agent.attachments import PromptPart
 from pygent_ls.agent.loop import Turn
 from pygent_ls.agent.retrying import RetryAction
 from pygent_ls.agent.turn import Steering
-from pygent_ls.sessions.mentions import expanded
+from pygent_ls.sessions.turn_prompt import content_of
 from pygent_ls.sessions.turns import RunningTurn
 
 
@@ -18,13 +18,7 @@ async def steer(running: RunningTurn | None, turn_id: str, parts: Sequence[Promp
     if turn is None or turn.closing:
         return False
     around = turn.around
-    content = await render(
-        await expanded(parts, around),
-        around.workspace,
-        around.reads,
-        around.secrets.masked,
-        around.permissions.reading(),
-    )
+    content = await content_of(parts, around)
     shown = await around.secrets.masked("".join(part for part in parts if isinstance(part, str)))
     return turn.steer(Steering(shown=shown, content=content))
 

@@ -50,19 +50,27 @@ async def opening(
     with their words, and stays there.
     """
     reading = around.permissions.reading()
-    parts = await expanded(parts, around)
     shared = await around.instructions.of_workspace(reading)
     around.instructions.forget_lost(_still_read(history, around, rules))
-    near = await around.instructions.near([*_paths_in(parts), *_active(around)], reading)
-    content = await render(parts, around.workspace, around.reads, around.secrets.masked, reading)
-    blocks = tuple([block_of(await without_secrets(each, around.secrets)) for each in near])
-    if blocks:
-        content = (*blocks, *(content if isinstance(content, tuple) else (TextBlock(text=content),)))
+    content = await content_of(parts, around)
     found = [await _as_its_name_says(each, around.secrets) for each in shared if not each.problem]
     prompt = await make_system_prompt(
         PromptFor(mode=wanted.mode, tools=wanted.tools, agent=wanted.agent, instructions=found)
     )
     return Opening(system=await around.secrets.masked(prompt), content=content)
+
+
+async def content_of(parts: Sequence[PromptPart], around: Surroundings) -> str | tuple[Block, ...]:
+    """What the user says, as the model reads it: what the project says of the files that they named, what the words
+    carry, the words."""
+    reading = around.permissions.reading()
+    parts = await expanded(parts, around)
+    near = await around.instructions.near([*_paths_in(parts), *_active(around)], reading)
+    content = await render(parts, around.workspace, around.reads, around.secrets.masked, reading)
+    blocks = tuple([block_of(await without_secrets(each, around.secrets)) for each in near])
+    if not blocks:
+        return content
+    return (*blocks, *(content if isinstance(content, tuple) else (TextBlock(text=content),)))
 
 
 async def _as_its_name_says(instruction: Instruction, secrets: Secrets) -> Instruction:

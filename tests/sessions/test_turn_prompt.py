@@ -15,7 +15,7 @@ from pygent_ls.agent.prompt import PromptFor
 from pygent_ls.agent.secret_keeping import Secrets
 from pygent_ls.agent.secrets import Redactor
 from pygent_ls.extensions.instructions import RepositoryInstructions
-from pygent_ls.sessions.turn_prompt import Opening, opening
+from pygent_ls.sessions.turn_prompt import Opening, content_of, opening
 from pygent_ls.workspace.secret_finder import find_secrets
 from tests.agent.abilities import FILE_TOOLS, place
 from tests.fakes import Rig, make_rig
@@ -135,3 +135,11 @@ async def test_every_value_of_a_file_of_secrets_that_is_imported_is_masked() -> 
     )
     opened = await own.open("hi")
     assert "PLAIN={{SECRET_" in opened.system
+
+
+async def test_what_is_said_meanwhile_brings_them_too() -> None:
+    own = desk()
+    await own.open("go")
+    content = await content_of(("look at @a/x.py",), own.rig.around)
+    assert isinstance(content, tuple)
+    assert content[0] == TextBlock(text=MANGO)
