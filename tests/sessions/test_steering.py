@@ -1,0 +1,62 @@
+"""What the user says to a session's running turn, and to a retry of it that waits."""
+
+from __future__ import annotations
+
+from pygent_ls.agent.attachments import FilePart
+from pygent_ls.agent.events import LlmError, Steered
+from pygent_ls.errors import ModelError
+from pygent_ls.sessions.steering import decide_retry, steer
+from tests.agent.abilities import place
+from tests.fakes import Gate, say
+from tests.sessions.conversation import conversation
+from tests.sessions.test_secrets_of_a_session import KEY, redactor
+
+
+async def test_secrets_in_the_users_words_reach_neither_the_model_nor_an_event() -> None:
+    gate = Gate()
+    talk = conversation([[gate, *say("one")], say("two")], files={".env": f"A={KEY}\nREGION=eu\n"}, redactor=redactor())
+    turn, reader = talk.start("go")
+    await gate.reached()
+    said = (f"use {KEY} of ", FilePart(path=place(".env")))
+
+    assert await steer(talk.session.running, turn.id, said)
+    gate.open()
+    await turn.result()
+
+    mark = await redactor().redact(KEY)
+    assert [each.event for each in reader.events if isinstance(each.event, Steered)] == [
+        Steered(content=f"use {mark} of ")
+    ]
+    assert f"use {mark} of " in talk.model.requests[1].messages[-1].text
+    assert "REGION=" in talk.model.requests[1].messages[-1].text
+    assert KEY not in repr([reader.events, talk.model.requests, talk.session.messages])
+
+
+async def test_a_session_without_a_turn_and_another_turn_hear_nothing() -> None:
+    gate = Gate()
+    talk = conversation([[gate, *say("one")]])
+    assert not await steer(talk.session.running, "turn-1", ("hello?",))
+    assert not decide_retry(talk.session.running, "turn-1", "now")
+    turn, _ = talk.start("go")
+    await gate.reached()
+    assert not await steer(talk.session.running, "another", ("hello?",))
+    assert not decide_retry(talk.session.running, turn.id, "now")
+    gate.open()
+    await turn.result()
+    assert not await steer(talk.session.running, turn.id, ("hello?",))
+
+
+async def test_a_command_that_needs_no_model_is_not_steered() -> None:
+    talk = conversation([])
+    turn, _ = talk.start("/help")
+    assert not await steer(talk.session.running, turn.id, ("hello?",))
+    await turn.result()
+
+
+async def test_the_user_hurries_a_retry() -> None:
+    talk = conversation([[ModelError("busy", type="overloaded", retry_after_s=100)], say("Here.")])
+    turn, reader = talk.start("go")
+    await reader.until(2)
+    assert any(isinstance(each.event, LlmError) for each in reader.events)
+    assert decide_retry(talk.session.running, turn.id, "now")
+    assert (await turn.result()).text == "Here."
