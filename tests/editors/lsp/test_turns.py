@@ -127,7 +127,7 @@ async def test_attachments_reach_the_model_and_the_prompt_is_the_users_words(fol
         {"type": "file", "uri": uri, "range": second_line},
         {"type": "selection", "uri": uri, "range": second_line, "text": "line 2"},
         {"type": "diagnostics", "uri": uri, "items": [{"range": second_line, "message": "bad", "severity": 2}]},
-        {"type": "image", "mimeType": "image/png", "data": "AAAA"},
+        {"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgo="},
         {"type": "text", "text": "why?"},
     ]
     async with connected(folder, Setup(script=[say("ok")])) as editor:
