@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.agent.tool import ToolRegistry
     from pygent_ls.agent.variants import AgentProfile, Variants
     from pygent_ls.editors.ports import FrontEnd
+    from pygent_ls.llm.listing import ListedModel
     from pygent_ls.sessions.commands.ports import CommandFacts
     from pygent_ls.sessions.rules import FileRuleStore
     from pygent_ls.sessions.store import SessionDefaults
@@ -216,6 +217,13 @@ class Agent:
     def agents(self) -> Sequence[AgentProfile]:
         """See `Core`."""
         return list(variants_of(self._taken).profiles.values())
+
+    async def models(self) -> Sequence[ListedModel]:
+        """See `Core`."""
+        from pygent_ls.app_models import models_of
+
+        settings, default = self._settings, _model_and_reason(self._taken.loaded)[0]
+        return await models_of(settings, default, endpoint_of(settings), self._models, self._processes.find)
 
     @property
     def model_ready(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pygent_ls.agent.approver import Approver
 from pygent_ls.agent.asker import NobodyToAsk, Questioner
@@ -16,6 +16,9 @@ from pygent_ls.agent.tool import ToolRegistry, visible
 from pygent_ls.agent.variants import AgentProfile
 from pygent_ls.agent.workspace import Workspace
 from pygent_ls.sessions.store import Sessions
+
+if TYPE_CHECKING:  # with it come the adapters of all models
+    from pygent_ls.llm.listing import ListedModel
 
 MAX_WISHES = 40
 """That a question lists: what a dialog has room for."""
@@ -92,6 +95,10 @@ class Core(Protocol):
     @property
     def agents(self) -> Sequence[AgentProfile]:
         """The variants that a session, a turn or a subagent may use."""
+        ...
+
+    async def models(self) -> Sequence[ListedModel]:
+        """The models that could be named, and what those lack that cannot be called."""
         ...
 
     @property

@@ -33,6 +33,7 @@ METHODS = (
     "pygent/checkpoint/diff",
     "pygent/checkpoint/restore",
     "pygent/tools/list",
+    "pygent/models/list",
     "pygent/agents/list",
     "pygent/commands/list",
     "pygent/complete",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -91,6 +91,20 @@ class AgentsOut(TypedDict):
     """The result of `pygent/agents/list`."""
 
     agents: list[AgentOut]
+
+
+class ModelOut(TypedDict):
+    """A model that can be named. `reason` says what it lacks where it is not `available`, as far as can be told."""
+
+    name: str
+    available: bool
+    reason: NotRequired[str]
+
+
+class ModelsOut(TypedDict):
+    """The result of `pygent/models/list`."""
+
+    models: list[ModelOut]
 
 
 class StatusOut(TypedDict):

@@ -55,6 +55,7 @@ REQUESTS: dict[str, tuple[type[incoming.Params], Any]] = {
     "pygent/checkpoint/diff": (incoming.CheckpointParams, outgoing_checkpoints.CheckpointDiffOut),
     "pygent/checkpoint/restore": (incoming.CheckpointRestoreParams, outgoing_checkpoints.RestoredOut),
     "pygent/tools/list": (incoming.NoParams, outgoing_lists.ToolsOut),
+    "pygent/models/list": (incoming.NoParams, outgoing_lists.ModelsOut),
     "pygent/agents/list": (incoming.NoParams, outgoing_lists.AgentsOut),
     "pygent/commands/list": (incoming.NoParams, outgoing_commands.CommandsOut),
     "pygent/complete": (incoming_sessions.CompleteParams, outgoing_sessions.CompletionOut),

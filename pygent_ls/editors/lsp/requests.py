@@ -9,7 +9,7 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from time import monotonic
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import ValidationError
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
@@ -25,6 +25,9 @@ from pygent_ls.editors.ports import Core
 from pygent_ls.errors import ModelError, SessionError
 from pygent_ls.sessions.steering import decide_retry
 from pygent_ls.sessions.store import NewSession
+
+if TYPE_CHECKING:
+    from pygent_ls.llm.listing import ListedModel
 
 P = TypeVar("P", bound=incoming.Params)
 
@@ -68,6 +71,7 @@ class Requests:
             "pygent/checkpoint/diff": checkpoints.diff,
             "pygent/checkpoint/restore": checkpoints.restore,
             "pygent/tools/list": self._tools,
+            "pygent/models/list": self._models,
             "pygent/agents/list": self._agents,
             "pygent/commands/list": self._commands,
             "pygent/complete": sessions.complete,
@@ -187,6 +191,9 @@ class Requests:
             ]
         }
 
+    async def _models(self, _: incoming.NoParams) -> outgoing_lists.ModelsOut:
+        return {"models": [_model_out(each) for each in await self._core.models()]}
+
     def _status(self, _: incoming.NoParams) -> outgoing_lists.StatusOut:
         sessions = self._sessions.all()
         return {
@@ -223,6 +230,13 @@ def repaired(value: Any) -> Any:
             return {key: repaired(each) for key, each in cast("dict[str, Any]", value).items()}
         case _:
             return value
+
+
+def _model_out(model: ListedModel) -> outgoing_lists.ModelOut:
+    told: outgoing_lists.ModelOut = {"name": model.name, "available": model.available}
+    if model.reason:
+        told["reason"] = model.reason
+    return told
 
 
 def resident_bytes() -> int:

@@ -29,6 +29,7 @@ from pygent_ls.editors.lsp.server import PygentServer
 from pygent_ls.editors.lsp.stdio import BrokenFrame, FrameReader, FrameWriter
 from pygent_ls.editors.ports import FrontEnd
 from pygent_ls.errors import ModelError
+from pygent_ls.llm.listing import ListedModel
 from pygent_ls.sessions.checkpoints import Checkpoints
 from pygent_ls.sessions.past import PastSessions
 from pygent_ls.sessions.rules import FileRuleStore
@@ -127,6 +128,10 @@ class FakeCore:
         """See `Core`."""
         given = self._setup.tools
         return ToolRegistry(offered_tools(has_folder=True, shell_timeout_s=10.0) if given is None else given)
+
+    async def models(self) -> Sequence[ListedModel]:
+        """See `Core`."""
+        return [ListedModel(name=self._setup.model), ListedModel(name="other", available=False, reason="no key")]
 
     @property
     def reviews_edits(self) -> bool:

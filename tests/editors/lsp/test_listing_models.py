@@ -1,0 +1,17 @@
+"""`pygent/models/list` over the wire."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.editors.lsp.editor import Setup, connected
+
+
+async def test_models_are_listed_with_what_they_lack(folder: Path) -> None:
+    async with connected(folder, Setup(model="offline/rules")) as editor:
+        assert await editor.request("pygent/models/list") == {
+            "models": [
+                {"name": "offline/rules", "available": True},
+                {"name": "other", "available": False, "reason": "no key"},
+            ]
+        }

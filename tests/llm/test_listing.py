@@ -1,0 +1,61 @@
+"""The models that are listed for a user to choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pygent_ls.llm.cli_programs import CliProgram
+from pygent_ls.llm.endpoint import Endpoint
+from pygent_ls.llm.listing import MAX_A_PROVIDER, ListedModel, listed_models
+from pygent_ls.llm.providers import PROVIDERS
+from pygent_ls.llm.resources import ModelResources
+
+
+async def listing(
+    *named: str, env: Mapping[str, str] | None = None, endpoint: Endpoint | None = None, found: Sequence[str] = ()
+) -> dict[str, ListedModel]:
+    models = await listed_models(
+        named, lambda name: name if name in found else None, endpoint or Endpoint(), ModelResources(), env or {}
+    )
+    by_name = {each.name: each for each in models}
+    assert len(by_name) == len(models), "each once"
+    return by_name
+
+
+async def test_without_a_key_each_provider_is_one_line_that_names_its_variable() -> None:
+    models = await listing()
+
+    assert [models[each.default_model] for each in PROVIDERS] == [
+        ListedModel(name=each.default_model, available=False, reason=f"{each.key_variables[0]} is not set")
+        for each in PROVIDERS
+    ]
+    assert models["offline/rules"] == ListedModel(name="offline/rules")
+
+
+async def test_a_key_brings_the_models_of_its_provider_that_call_tools() -> None:
+    models = await listing(env={"ANTHROPIC_API_KEY": "k"})
+
+    claudes = [each for name, each in models.items() if name.startswith("anthropic/")]
+    assert ListedModel(name="anthropic/claude-sonnet-4-5") in claudes
+    assert 5 < len(claudes) <= MAX_A_PROVIDER
+    assert all(each.available for each in claudes)
+
+
+async def test_what_the_settings_name_comes_first_and_says_what_it_lacks() -> None:
+    endpoint = Endpoint(api_base="http://localhost:9/v1")
+    assert next(iter((await listing("openai/own", endpoint=endpoint)).values())) == ListedModel(name="openai/own")
+
+    models = await listing("groq/x", "scripted:", "openai/gpt-5")
+    assert "GROQ_API_KEY" in models["groq/x"].reason
+    assert "names no file" in models["scripted:"].reason
+    assert models["openai/gpt-5"].reason == "OPENAI_API_KEY is not set"
+
+
+async def test_programs_are_there_where_they_are_found() -> None:
+    endpoint = Endpoint(programs={"toy": CliProgram(command=("toy-model",))})
+
+    models = await listing(endpoint=endpoint, found=["claude"])
+
+    assert models["cli:claude"] == ListedModel(name="cli:claude")
+    assert models["cli:toy"] == ListedModel(name="cli:toy", available=False, reason="toy-model is not found")
+    assert models["cli:ollama/MODEL"].reason == "ollama is not found"
