@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from pygent_ls.agent.approver import PermissionOutcome
 from pygent_ls.agent.asker import Answered
@@ -322,13 +322,15 @@ class Session(RuleBasedStateMachine):
         self.runner.close()
 
 
-class TestSession(Session.TestCase):
-    """More than 500 turns, the same each time."""
-
-    settings = settings(
-        max_examples=20,
-        stateful_step_count=30,
-        deadline=None,
-        derandomize=True,
-        suppress_health_check=[HealthCheck.too_slow],
+def test_whatever_happens_each_call_has_one_result_and_each_turn_one_beginning_and_end() -> None:
+    """Over 500 turns, the same each time."""
+    run_state_machine_as_test(  # pyright: ignore[reportUnknownMemberType] - it takes any factory
+        Session,
+        settings=settings(
+            max_examples=20,
+            stateful_step_count=30,
+            deadline=None,
+            derandomize=True,
+            suppress_health_check=[HealthCheck.too_slow],
+        ),
     )
