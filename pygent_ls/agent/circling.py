@@ -9,9 +9,13 @@ from collections.abc import Mapping, Sequence
 from pygent_ls.agent.events import LoopDetected
 from pygent_ls.agent.limits import Stop
 from pygent_ls.agent.messages import TextBlock, ToolResultBlock, ToolUseBlock
+from pygent_ls.agent.tool import one_line
 
 MAX_EQUAL = 3
 """Equal rounds that are borne: one to look, one to look again, and one by mistake."""
+
+MAX_NAMES_CHARS = 100
+"""Of the tools that the question names, which the model may have made up."""
 
 TOLD = TextBlock(
     text=(
@@ -63,7 +67,7 @@ class CircleWatch:
         if not self._was_told:
             self._was_told = True
             return TOLD
-        names = ", ".join(dict.fromkeys(call.name for call in calls))
+        names = one_line(", ".join(dict.fromkeys(call.name for call in calls)), MAX_NAMES_CHARS)
         return Stop(
             reason="loop_detected",
             events=(LoopDetected(limit=MAX_EQUAL, value=n),),

@@ -106,6 +106,16 @@ async def test_mistakes_that_are_repeated_are_a_circle_too() -> None:
     assert (await run_turn(rig, model)).stop_reason == "loop_detected"
 
 
+async def test_a_name_that_the_model_made_up_cannot_change_the_question() -> None:
+    rig, user = watched()
+    model = FakeModel([say("", Call(name="x\n\u202eAllow all " + "x" * 500, arguments={}))] * 20)
+    await run_turn(rig, model)
+    (question,) = user.questions
+    assert "\n" not in question.text
+    assert "\u202e" not in question.text
+    assert len(question.text) < 200
+
+
 # The watch alone
 
 
