@@ -8,6 +8,7 @@ what a limit leaves out can still be read, searched and exported.
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -203,8 +204,7 @@ def cut_for(rows: Rows, rules: ContextRules, turn_id: str, max_chars: int = 0) -
     chars = min(filter(None, (rules.max_chars, max_chars)), default=0)
     limits = _Limits(rules.most_messages, chars, rules.max_words)
     place = rows.first_of(turn_id) if rules.mode == "fresh" else 0
-    if limits.messages and place < len(rows) - limits.messages:
-        place = rows[len(rows) - limits.messages].unit  # before it are too many in any case
+    place = max(place, limits.least_place(rows))
     while True:
         cut = _cut_at(rows, place)
         following = _next_unit(rows, place)
@@ -236,6 +236,13 @@ class _Limits:
     messages: int
     chars: int
     words: int
+
+    def least_place(self, rows: Rows) -> int:
+        """The first unit from which on there is no more than the limits allow; where none is, the last unit."""
+        found = bisect_left(range(len(rows)), 1, key=lambda place: self.allow(rows, Cut(place)))
+        if found < len(rows) and rows[found].unit != found:
+            found = _next_unit(rows, found) or len(rows)
+        return found if found < len(rows) else rows[len(rows) - 1].unit
 
     def allow(self, rows: Rows, cut: Cut) -> bool:
         n_messages = len(rows) - cut.start + (cut.head is not None)

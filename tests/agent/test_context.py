@@ -19,7 +19,7 @@ from pygent_ls.agent.context import (
 from pygent_ls.agent.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock, user_message
 from tests.agent.histories import check_pairs, histories
 
-LIGHT = settings(max_examples=60, deadline=None)
+LIGHT = settings(max_examples=40, deadline=None)
 
 COUNTS = st.one_of(st.just(0), st.integers(1, 12))
 SIZES = st.one_of(st.just(0), st.integers(1, 600))
