@@ -9,6 +9,7 @@ import pty
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
@@ -138,6 +139,22 @@ class Turn:
         """Deliver the events in one batch; what is on both streams then."""
         self.view.deliver([_placed(number, event) for number, event in enumerate(events, start=1)])
         return self.answer.getvalue(), self.status.getvalue()
+
+
+def test_what_a_subagent_does_is_told_and_what_it_says_is_not_the_answer() -> None:
+    screen = Turn()
+    inside: list[ev.AgentEvent] = [
+        ev.TextDelta(item_id="i", content="I look."),
+        tool_call("Read a.py", tool_id="c2"),
+        tool_result("x = 1"),
+        ev.PermissionDenied(tool_id="c3", tool_name="shell", reason="a rule denies it"),
+        ev.Notice(content="slow"),
+        ev.Text(item_id="i", content="I look."),
+    ]
+    screen.view.deliver([replace(_placed(n, each), parent_tool_id="c1") for n, each in enumerate(inside)])
+
+    assert screen.answer.getvalue() == ""
+    assert screen.status.getvalue() == "  ↳ Read a.py\n    shell was not run: a rule denies it\nslow\n"
 
 
 def _placed(number: int, event: ev.AgentEvent) -> SessionEvent:

@@ -515,6 +515,24 @@ async def test_the_list_of_tools_is_what_the_model_is_offered(folder: Path) -> N
         assert risks["shell"] == ("high", False)
 
 
+async def test_agents_are_listed_and_chosen_for_a_session_or_a_turn(folder: Path) -> None:
+    async with connected(folder, Setup(script=[say("one"), say("two")])) as editor:
+        agents = (await editor.request("pygent/agents/list"))["agents"]
+        assert [each["name"] for each in agents] == ["default", "plan", "review", "yolo", "opus", "local"]
+        assert {key: agents[1][key] for key in ("model", "mode")} == {"model": None, "mode": "plan"}
+
+        session = await editor.request("pygent/session/new", {"agent": "review"})
+        assert (session["agent"], session["mode"]) == ("review", "plan")
+        await editor.turn("go", sessionId=session["sessionId"])
+        (started,) = [each for each in editor.events() if each["type"] == "turn_started"]
+        assert (started["agent"], started["mode"]) == ("review", "plan")
+
+        for method, params in (("session/new", {}), ("turn/start", {"prompt": "x"})):
+            error = await editor.error(f"pygent/{method}", {**params, "agent": "nobody"})
+            assert (error.code, error.data) == (-32602, {"kind": "unknown_agent"})
+            assert "The agents are: default, plan, review, yolo, opus, local." in error.message
+
+
 # Going on
 
 
