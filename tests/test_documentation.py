@@ -22,8 +22,10 @@ PAGES = (
     "CONTRIBUTING.md",
     "docs/architecture.md",
     "docs/adding.md",
+    "docs/agents.md",
     "docs/cli-models.md",
     "docs/commands.md",
+    "docs/hooks.md",
     "docs/security.md",
     "docs/templates.md",
 )
