@@ -108,6 +108,8 @@ class ModelServer:
         """`time.monotonic()` when the last byte of an answer was written."""
         self.disconnects = 0
         """Connections that the client closed before the answer was over."""
+        self.n_connections = 0
+        """That were ever opened."""
         self.port = 0
         self._script = script
         self._changed = threading.Condition()
@@ -193,6 +195,7 @@ class ModelServer:
         task = asyncio.current_task()
         assert task is not None
         self._connections[task] = writer
+        self.n_connections += 1
         task.add_done_callback(self._gone)
         try:
             while True:
