@@ -76,7 +76,7 @@ class ClosedOut(TypedDict):
     closed: bool
 
 
-class ItemOut(TypedDict):
+class CompletionItemOut(TypedDict):
     """One way to go on; `insertText` takes the place of the text from `start` to `offset`."""
 
     label: str
@@ -88,5 +88,5 @@ class ItemOut(TypedDict):
 class CompletionOut(TypedDict):
     """The result of `pygent/complete`, the best first; `start` counts as `offset` does."""
 
-    items: list[ItemOut]
+    items: list[CompletionItemOut]
     start: int

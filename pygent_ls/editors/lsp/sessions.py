@@ -115,8 +115,8 @@ class SessionRequests:
         return {"items": [_item(each) for each in found.items], "start": start}
 
 
-def _item(item: Item) -> outgoing_sessions.ItemOut:
-    out: outgoing_sessions.ItemOut = {"label": item.label, "insertText": item.insert_text, "kind": item.kind}
+def _item(item: Item) -> outgoing_sessions.CompletionItemOut:
+    out: outgoing_sessions.CompletionItemOut = {"label": item.label, "insertText": item.insert_text, "kind": item.kind}
     if item.detail:
         out["detail"] = item.detail
     return out

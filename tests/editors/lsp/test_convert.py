@@ -221,15 +221,18 @@ def test_a_turns_result_is_what_the_schema_says(error: ModelError | None) -> Non
 async def test_every_answer_is_what_the_schema_says(folder: Path) -> None:
     (folder / "a.txt").write_text("one\n")
     script = [
-        say("I look.", Call(name="read_file", arguments={"path": "a.txt"}), thinking="Hm."),
+        say("I look. " * 100, Call(name="read_file", arguments={"path": "a.txt"}), thinking="Hm."),
         say("", Call(name="edit_file", arguments={"path": "a.txt", "old": "one", "new": "two"})),
         say("", Call(name="shell", arguments={"command": "echo hi"}), Call(name="nonsense", arguments="{")),
         say("Done."),
+        say("In short."),
     ]
     async with connected(folder, Setup(script=script, checkpoints=True)) as editor:
         editor.handlers["window/showMessageRequest"] = lambda _: {"title": "Always allow"}
         results = {"pygent/turn/start": await editor.turn()}
         session = {"sessionId": results["pygent/turn/start"]["sessionId"]}
+        results["pygent/session/compact"] = await editor.request("pygent/session/compact", session)
+        others = [{"sessionId": (await editor.request("pygent/session/new", {}))["sessionId"]} for _ in range(2)]
         listed = await editor.request("pygent/checkpoint/list", session)
         point = {"checkpointId": listed["checkpoints"][0]["checkpointId"]}
         parameters: dict[str, dict[str, Any]] = {
@@ -240,6 +243,12 @@ async def test_every_answer_is_what_the_schema_says(folder: Path) -> None:
             "pygent/turn/dequeue": {**session, "turnId": "none"},
             "pygent/permission/setMode": {**session, "mode": "plan"},
             "pygent/permission/forget": {"rule": "none"},
+            "pygent/session/search": {"query": "look"},
+            "pygent/session/rename": {**session, "name": "Another"},
+            "pygent/session/export": {**session, "format": "plain"},
+            "pygent/session/delete": others[0],
+            "pygent/session/close": others[1],
+            "pygent/complete": {"text": "/", "offset": 1},
         }
         for method in names.METHODS:
             if method not in results:
