@@ -43,6 +43,8 @@ class Choices:
     def __init__(self, parts: SessionParts, permissions: Permissions) -> None:
         self.agent = parts.agent
         self.model = parts.model
+        self.max_thinking_tokens: int | None = None
+        """A model call; None where the settings choose."""
         self._has_own_agent = parts.has_own_agent
         self._has_own_model = parts.has_own_model
         self._parts = parts
@@ -75,6 +77,10 @@ class Choices:
     def mode_now(self) -> Mode:
         """The mode, likewise."""
         return self._mode(None, self._profile(None)) or self._permissions.mode
+
+    def thinking_tokens(self, usual: int) -> int:
+        """What a model call may think; `usual` is what the settings say."""
+        return usual if self.max_thinking_tokens is None else self.max_thinking_tokens
 
     def set_model(self, name: str) -> None:
         """Use another model from the next turn on. Raises `ModelError` where it cannot be had."""

@@ -10,8 +10,9 @@ from typing import Literal, Protocol
 from pygent_ls.agent.conversation_text import conversation_text
 from pygent_ls.agent.messages import Message, Usage
 from pygent_ls.extensions.session_files import SavedSession, saved_text, settled
+from pygent_ls.sessions.html_page import html_page
 
-ExportFormat = Literal["markdown", "json", "xml", "plain"]
+ExportFormat = Literal["markdown", "json", "xml", "plain", "html"]
 
 
 class Exportable(Protocol):
@@ -38,10 +39,13 @@ class Exportable(Protocol):
 
 
 def exported(session: Exportable, form: ExportFormat) -> str:
-    """The session in that form: `json` is the file that `/load` takes, the others are the conversation alone.
+    """The session in that form: `json` is the file that `/load` takes, `html` a page for a browser, the others are
+    the conversation alone.
 
     A call of a turn that runs, which has no result yet, is left out of what can be loaded.
     """
+    if form == "html":
+        return html_page(session.name, session.messages)
     if form != "json":
         return conversation_text(session.messages, form)
     saved = SavedSession(

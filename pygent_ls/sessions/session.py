@@ -78,7 +78,7 @@ class Session:
             tell=self._tell_running,
             spend=self._spend,
         )
-        self.going_back = GoingBack(lambda: self.around, self.messages, lambda: self._changed("restored"))
+        self.going_back = GoingBack(lambda: self.around, self.messages, lambda: self.changed("restored"))
 
     @property
     def metadata(self) -> dict[str, int | float | None]:
@@ -138,19 +138,6 @@ class Session:
         """Use another model from the next turn on. Raises `ModelError` where it cannot be had."""
         self.choices.set_model(name)
 
-    def configure(self, *, agent: str | None = None, model: str | None = None, mode: Mode | None = None) -> None:
-        """Change what is given, all or nothing. Raises `SessionError` and `ModelError` for what cannot be had."""
-        self.permissions.check_mode(mode)
-        if agent is not None:
-            self.choices.found(agent)
-        if model is not None:
-            self.set_model(model)
-        if agent is not None:
-            self.set_agent(agent)
-        if mode is not None:
-            self.permissions.set_mode(mode)
-        self._changed("configured")
-
     def set_agent(self, name: str) -> None:
         """Have another agent from the next turn on. Raises `SessionError` for one that there is not."""
         self.choices.set_agent(name)
@@ -158,7 +145,7 @@ class Session:
     def rename(self, name: str) -> None:
         """Give it another name; with an empty one, it is named by its next prompt."""
         self.name = " ".join(name.split()) or UNNAMED
-        self._changed("renamed")
+        self.changed("renamed")
 
     def take_conversation(self, messages: Sequence[Message]) -> None:
         """Have this conversation from now on, in place of its own. The files that its turns changed stay so: other
@@ -169,7 +156,7 @@ class Session:
         self._hooks.starts_anew("resume" if messages else "clear")
         self.going_back.came_from_elsewhere(each.turn_id for each in messages)
         self._parts.surroundings.reads.forget_all()
-        self._changed("restored")
+        self.changed("restored")
 
     async def compact(self, instruction: str = "") -> Compacted:
         """See `SessionContext.compact`; commands call that. Raises `turn_running`, too."""
@@ -188,7 +175,8 @@ class Session:
         self._check_idle()
         self.take_conversation(())
 
-    def _changed(self, what: str) -> None:
+    def changed(self, what: str) -> None:
+        """Tell that something of it is another now."""
         self.updated_at = now()
         self._parts.on_change(self.id, what)
 
@@ -355,7 +343,7 @@ class Session:
             max_output_tokens=limits.max_output_tokens,
             temperature=limits.temperature if profile.temperature is None else profile.temperature,
             session_source=self._hooks.take(),
-            max_thinking_tokens=limits.max_thinking_tokens,
+            max_thinking_tokens=self.choices.thinking_tokens(limits.max_thinking_tokens),
             retry=limits.retry,
             fallback_models=limits.fallback_models,
             make_model=self.choices.made,

@@ -111,12 +111,13 @@ class Sessions:
     def new(self, wanted: NewSession) -> Session:
         """A new, empty session. Raises `ModelError` for a model that cannot be had, `SessionError` for an agent."""
         session = self._made(wanted)
+        session.choices.for_turn(TurnRequest(parts=()))  # what could not have a turn is no session
         self._sessions[session.id] = session
         self._on_change(session.id, "created")
         return session
 
     def draft(self) -> Session:
-        """A session as `new` would make it, of which nobody is told and which nobody finds."""
+        """A session as `new` would make it, of which nobody is told and which nobody finds; whatever its model is."""
         return self._made(NewSession())
 
     def _made(self, wanted: NewSession) -> Session:
@@ -149,7 +150,6 @@ class Sessions:
         )
         if wanted.agent is not None:
             session.set_agent(wanted.agent)
-        session.choices.for_turn(TurnRequest(parts=()))  # what could not have a turn is no session
         return session
 
     def get(self, session_id: str) -> Session:
@@ -229,6 +229,8 @@ class Sessions:
                 name=name or f"{origin.name} (fork)",
             )
         )
+        fork.context.mode = origin.context.mode
+        fork.choices.max_thinking_tokens = origin.choices.max_thinking_tokens
         fork.take_conversation(settled(messages))
         return fork
 

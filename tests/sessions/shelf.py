@@ -18,7 +18,7 @@ from pygent_ls.agent.turn import TurnResult
 from pygent_ls.errors import ModelError
 from pygent_ls.extensions.commands import OwnCommands
 from pygent_ls.sessions.checkpoints import Checkpoints
-from pygent_ls.sessions.commands.ports import CommandFacts, NamedModel
+from pygent_ls.sessions.commands.ports import CommandFacts
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.store import NewSession, SessionDefaults, Sessions
 from pygent_ls.sessions.turns import TurnRequest
@@ -29,6 +29,15 @@ from tests.fakes import FakeModel, Step, bounded, make_rig
 from tests.sessions.conversation import LIMITS, say_mode
 from tests.sessions.subscribers import Reader
 from tests.workspace.repositories import find_git, snapshots_beside
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """A model that can be named."""
+
+    name: str
+    available: bool
+    reason: str = ""
 
 
 @dataclass
@@ -62,10 +71,7 @@ class Shelf:
         )
         self.sessions.tell_commands(
             CommandFacts(
-                models=lambda: [
-                    NamedModel(name="fake/model", available=True),
-                    NamedModel(name="far/model", available=False, reason="needs FAR_KEY"),
-                ],
+                models=self._models,
                 aliases=self._aliases,
                 own=lambda: (self.users, self.workspaces),
                 mcp_servers=self._mcp_servers,
@@ -93,6 +99,12 @@ class Shelf:
     def asked(self) -> str:
         """What the user's last message was to the model."""
         return self.model.requests[-1].messages[-1].text
+
+    async def _models(self) -> Sequence[Listed]:
+        return [
+            Listed(name="fake/model", available=True),
+            Listed(name="far/model", available=False, reason="needs FAR_KEY"),
+        ]
 
     async def _aliases(self) -> Mapping[str, str]:
         return self.aliases

@@ -55,7 +55,7 @@ async def test_every_command_says_how_it_is_used_and_none_asks_a_model(folder: P
         ("/session load nine", "There is no other session 'nine'. `/session list` shows them.\nUsage: "),
         ("/session rename", "Something is missing.\nUsage: `/session rename NAME`"),
         ("/session fork 3", "There is no turn '3'; the conversation has 0, and 1 is the first.\n"),
-        ("/export pdf", "format: 'pdf' is none of these: `markdown`, `json`, `xml`, `plain`.\nUsage: "),
+        ("/export pdf", "format: 'pdf' is none of these: `markdown`, `json`, `xml`, `plain`, `html`.\nUsage: "),
         ("/permissions forget shell", "There is no rule 'shell'. `/permissions` lists them.\nUsage: "),
         ("/help frob", "There is no command 'frob'. `/help` lists them.\nUsage: `/help [COMMAND]`"),
         ("/continue", "There is nothing to go on with: the conversation is empty."),

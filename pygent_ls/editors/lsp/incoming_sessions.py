@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
 from pygent_ls.agent.context import ContextMode
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.editors.lsp.incoming import Count, Params
+from pygent_ls.sessions.exporting import ExportFormat
 
 MAX_LIMIT = 1000
 """Sessions, or turns, in one answer."""
@@ -52,7 +53,7 @@ class SessionExportParams(Params):
     """`pygent/session/export`: `json` is what `/load` takes."""
 
     session_id: str
-    format: Literal["markdown", "json", "xml", "plain"]
+    format: ExportFormat
 
 
 class SessionConfigureParams(Params):
@@ -63,6 +64,7 @@ class SessionConfigureParams(Params):
     agent: str | None = None
     model: Annotated[str, Field(min_length=1)] | None = None
     mode: Mode | None = None
+    max_thinking_tokens: Count | None = None
     context_mode: ContextMode | None = None
 
 

@@ -10,6 +10,7 @@ from pygent_ls.editors.lsp.convert import session_out
 from pygent_ls.editors.lsp.features import Encoding
 from pygent_ls.extensions.session_files import message_out
 from pygent_ls.sessions.completing import Completions, Item
+from pygent_ls.sessions.configuring import Configured, configure
 from pygent_ls.sessions.exporting import exported
 from pygent_ls.sessions.store import SessionFilter, Sessions
 
@@ -79,9 +80,14 @@ class SessionRequests:
     def configure(self, params: incoming_sessions.SessionConfigureParams) -> outgoing.SessionOut:
         """`pygent/session/configure`."""
         session = self._sessions.get(params.session_id)
-        session.configure(agent=params.agent, model=params.model, mode=params.mode)
-        if params.context_mode is not None:
-            session.context.mode = params.context_mode
+        wanted = Configured(
+            agent=params.agent,
+            model=params.model,
+            mode=params.mode,
+            max_thinking_tokens=params.max_thinking_tokens,
+            context_mode=params.context_mode,
+        )
+        configure(session, wanted)
         return session_out(session)
 
     async def compact(self, params: incoming_sessions.SessionCompactParams) -> outgoing_sessions.CompactionOut:

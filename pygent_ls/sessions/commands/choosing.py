@@ -27,7 +27,7 @@ async def _model(call: Call) -> str:
         call.session.set_model(call.text)
         return f"The model is `{call.text}` from now on."
     lines = [f"The model is `{call.session.model}`."]
-    models = call.facts.models()
+    models = await call.facts.models()
     usable = [each.name for each in models if each.available]
     if usable:
         more = f" and {len(usable) - MAX_SHOWN} more" if len(usable) > MAX_SHOWN else ""
@@ -39,7 +39,7 @@ async def _model(call: Call) -> str:
 async def _models(call: Call) -> Sequence[Choice]:
     if call.words:
         return ()
-    return [Choice(word=each.name, detail=each.reason) for each in call.facts.models() if each.available]
+    return [Choice(word=each.name, detail=each.reason) for each in await call.facts.models() if each.available]
 
 
 async def _mode(call: Call) -> str:

@@ -24,7 +24,7 @@ MAX_LISTED = 50
 MAX_FOUND = 20
 """Turns that a search shows, the best."""
 
-SUFFIXES: Mapping[ExportFormat, str] = {"markdown": "md", "json": "json", "xml": "xml", "plain": "txt"}
+SUFFIXES: Mapping[ExportFormat, str] = {"markdown": "md", "json": "json", "xml": "xml", "plain": "txt", "html": "html"}
 """How a file of each form is named."""
 
 
@@ -280,7 +280,7 @@ COMMANDS = (
     ),
     Command(
         name="export",
-        takes="markdown|json|xml|plain [FILE] [--force]",
+        takes="markdown|json|xml|plain|html [FILE] [--force]",
         description="show the conversation as text, or write it to a file of the workspace",
         run=_export,
         complete=_formats,

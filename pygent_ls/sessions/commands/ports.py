@@ -138,14 +138,22 @@ def _alone() -> SessionError:
     return SessionError("This session stands alone: nothing keeps others beside it.", kind="no_sessions")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamedModel:
+class NamedModel(Protocol):
     """A model that can be named."""
 
-    name: str
-    available: bool
-    reason: str = ""
-    """Why it is not available, or why it is."""
+    @property
+    def name(self) -> str: ...
+    @property
+    def available(self) -> bool: ...
+
+    @property
+    def reason(self) -> str:
+        """Why it is not available; empty where it is."""
+        ...
+
+
+async def _no_models() -> Sequence[NamedModel]:
+    return ()
 
 
 async def _none() -> Mapping[str, str]:
@@ -156,7 +164,7 @@ async def _none() -> Mapping[str, str]:
 class CommandFacts:
     """What commands are told of the rest of the program, each time as it is then."""
 
-    models: Callable[[], Sequence[NamedModel]] = lambda: ()
+    models: Callable[[], Awaitable[Sequence[NamedModel]]] = _no_models
     aliases: Callable[[], Awaitable[Mapping[str, str]]] = _none
     """Of the settings: names without the slash, and what they stand for."""
     own: Callable[[], Sequence[OwnCommands]] = lambda: ()

@@ -31,7 +31,7 @@ async def test_a_session_is_loaded_with_its_messages_and_exported_in_each_form(f
         loaded = await editor.request("pygent/session/load", session)
         texts = {
             form: (await editor.request("pygent/session/export", {**session, "format": form}))["content"]
-            for form in ("markdown", "plain", "json", "xml")
+            for form in ("markdown", "plain", "json", "xml", "html")
         }
 
         asked, called, result, answer = loaded["messages"]
@@ -172,6 +172,21 @@ async def test_what_a_session_is_configured_with_counts_from_then_on_all_of_it_o
         assert no_mode.data == {"kind": "bypass_not_allowed"}
         assert (await editor.request("pygent/session/load", key))["mode"] == "plan"
         assert changes(editor, key["sessionId"]) == ["created", "configured"]
+
+
+async def test_how_much_is_thought_and_sent_is_the_sessions_own_and_its_forks(folder: Path) -> None:
+    async with connected(folder, Setup(script=[say("one"), say("two"), say("three")])) as editor:
+        key = {"sessionId": (await editor.turn("first"))["sessionId"]}
+
+        await editor.request("pygent/session/configure", {**key, "maxThinkingTokens": 2048, "contextMode": "fresh"})
+        await editor.turn("second", **key)
+        fork = await editor.request("pygent/session/fork", key)
+        await editor.turn("third", sessionId=fork["sessionId"])
+
+        before, *after = editor.core.model.requests
+        assert before.max_thinking_tokens == 0
+        assert [request.max_thinking_tokens for request in after] == [2048, 2048]
+        assert [[message.text for message in request.messages] for request in after] == [["second"], ["third"]]
 
 
 async def test_closing_a_session_ends_its_turn_and_it_can_be_gone_on_with(folder: Path) -> None:
