@@ -94,7 +94,7 @@ class ToolGuard:
         result = await self._finishing.keep(call, outcome, perf_counter() - started)
         if call.id in self._has_run and not is_being_cancelled():
             with suppress(asyncio.CancelledError):  # it is raised once the result is told
-                await self._hooks.after(call, result)
+                await self._hooks.after(call, result, self.standing.share.changing)
         await self._finishing.tell(result, my_turn)
 
     async def _ended(self, call: ToolUseBlock) -> Outcome:

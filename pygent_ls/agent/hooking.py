@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ from pygent_ls.agent.events import AgentEvent, Notice, StopReason, ToolResult
 from pygent_ls.agent.hooks import NOTHING, HookEvent, HookInput, HookOutcome, HookSource
 from pygent_ls.agent.messages import TextBlock, ToolUseBlock
 from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.agent.tool import ToolCategory
 from pygent_ls.errors import ToolError
 
 MAX_SAID_CHARS = 10_000
@@ -56,6 +58,8 @@ class TurnHooks:
     """What was said before calls, by their id."""
     _beside: dict[str, list[TextBlock]] = field(default_factory=dict[str, list[TextBlock]])
     """What the model is to read beside the results of calls."""
+    _told: set[str] = field(default_factory=set[str])
+    """What is wrong with hooks, each thing once a turn."""
     _stop_denials: int = 0
 
     def __post_init__(self) -> None:
@@ -81,7 +85,9 @@ class TurnHooks:
         for ran in said.ran:
             await self.emit(replace(ran, command=await masked(ran.command)))
         for problem in said.notices:
-            await self.emit(Notice(content=await masked(problem), level="warning"))
+            if problem not in self._told:
+                self._told.add(problem)
+                await self.emit(Notice(content=await masked(problem), level="warning"))
         return replace(
             said,
             reason=cut(await masked(said.reason), event, MAX_SAID_CHARS)[0],
@@ -149,9 +155,9 @@ class TurnHooks:
         """What hooks answer before the user is asked whether the call may run."""
         return await self.fire("permission_request", {"tool_name": call.name, "tool_input": call.input})
 
-    async def after(self, call: ToolUseBlock, result: ToolResult) -> None:
+    async def after(self, call: ToolUseBlock, result: ToolResult, changing: asyncio.Lock) -> None:
         """Tell hooks of a call that has run; what they say stands beside its result. They may change files where the
-        tool may."""
+        tool may; nothing else of the turn does meanwhile, by `changing`."""
         event: HookEvent = "post_tool_use_failure" if result.is_error else "post_tool_use"
         if not self.around.hooks.listens(event, call.name):
             return
@@ -161,13 +167,13 @@ class TurnHooks:
         else:
             facts["tool_result"] = result.content
         tool = self.around.tools.get(call.name)
-        if tool is None or tool.read_only:
+        if tool is None or tool.read_only or tool.category is ToolCategory.AGENT:
             self._hear(call, event, await self.fire(event, facts))
             return
         workspace = self.around.workspace
         stamps = {change.path: await workspace.stamp(change.path) for change in result.changes}
         try:
-            async with self._keeper.around_program(f"the {event} hook"):
+            async with changing, self._keeper.around_program(f"the {event} hook"):
                 self._hear(call, event, await self._saved_and_fired(event, facts))
         finally:
             self.around.cache.clear()

@@ -34,8 +34,10 @@ class SessionHooks:
         return source
 
     async def ended(self, around: Surroundings, reason: str = "close") -> None:
-        """Tell that the session is over, where it ever started. No turn runs that could tell of it."""
+        """Tell that the session is over, where it ever started; it may be gone on with. No turn runs that could tell of
+        it."""
         if self._has_started:
+            self._has_started, self._due = False, "resume"
             hooks = TurnHooks(around=around, turn_id="", emit=_unheard)
             with suppress(TimeoutError):
                 async with asyncio.timeout(END_S):

@@ -338,6 +338,30 @@ async def test_where_the_user_does_not_want_to_save_the_hooks_do_not_run() -> No
     ]
 
 
+async def test_hooks_after_a_change_wait_for_whatever_else_changes_files() -> None:
+    made = Hooked({"post_tool_use": HookOutcome()}, approver=FakeApprover("allow_once"))
+    changing = made.guard.standing.share.changing
+    edited = made.rig.workspace.gate_after_apply = Gate()
+    work = asyncio.ensure_future(made.run("edit_file", **EDIT))
+    await edited.reached()
+    other = asyncio.ensure_future(changing.acquire())  # a subagent's program, next in line
+    edited.open()
+    await bounded(other)
+    await asyncio.sleep(0)
+    assert made.hooks.given == []
+    changing.release()
+    await bounded(work)
+    assert made.hooks.events == ["post_tool_use"]
+
+
+async def test_what_is_wrong_with_a_hook_is_told_once_a_turn() -> None:
+    made = Hooked({"pre_tool_use": HookOutcome(notices=("The hook is no program.",))})
+    for name in ("a.txt", "b.txt"):
+        await made.run("read_file", path=name)
+    assert [each.content for each in made.rig.events.of(Notice)] == ["The hook is no program."]
+    assert len(made.rig.events.of(HookRan)) == 2
+
+
 # Cancelling
 
 

@@ -147,3 +147,15 @@ async def test_the_users_word_during_a_stop_hook_is_still_answered() -> None:
     turn = new_turn(rig, model)
     result = await bounded(turn.run())
     assert (result.text, len(model.requests), len(hooks.given)) == ("b", 2, 2)
+
+
+async def test_a_subagent_has_a_hook_of_its_own_for_its_end_and_none_for_its_prompt() -> None:
+    said = [deny("look again"), HookOutcome()]
+    answers: dict[HookEvent, Answer] = dict.fromkeys(("session_start", "user_prompt_submit", "stop"), HookOutcome())
+    rig, hooks = rig_with({**answers, "subagent_stop": lambda _: said.pop(0)})
+    turn = new_turn(rig, FakeModel([say("a"), say("b")]))
+    turn = replace(turn, spec=replace(turn.spec, parent_tool_id="call_1"))
+    result = await bounded(turn.run())
+
+    assert (result.text, hooks.events) == ("b", ["subagent_stop", "subagent_stop"])
+    assert [each.parent_tool_id for each in rig.events.stamped if isinstance(each.event, HookRan)] == ["call_1"] * 2

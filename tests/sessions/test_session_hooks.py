@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from pygent_ls.agent.hooks import HookEvent, HookOutcome
+from pathlib import Path
+
+from pygent_ls.agent.hooks import HookEvent, HookInput, HookOutcome
 from pygent_ls.agent.messages import user_message
-from tests.fakes import Gate, bounded, say
+from tests.agent.abilities import edit_file
+from tests.fakes import Call, FakeApprover, Gate, bounded, say
 from tests.hooks import FakeHooks
 from tests.sessions.conversation import Conversation, conversation
 
@@ -26,6 +29,15 @@ async def test_a_session_starts_with_its_first_turn_and_ends_once_it_is_closed()
     await made.turn()
     await made.session.close()
     assert told(hooks) == [("session_start", "startup"), ("session_end", "close")]
+
+
+async def test_a_session_that_is_gone_on_with_after_it_was_closed_resumes() -> None:
+    made, hooks = hooked()
+    await made.turn()
+    await made.session.close()
+    await made.session.close()
+    await made.turn()
+    assert told(hooks) == [("session_start", "startup"), ("session_end", "close"), ("session_start", "resume")]
 
 
 async def test_a_session_without_a_turn_neither_starts_nor_ends() -> None:
@@ -74,3 +86,28 @@ async def test_a_turn_that_is_cancelled_while_the_session_starts_has_started_it(
     assert (await turn.result()).stop_reason == "cancelled"
     await made.turn()
     assert told(hooks) == [("session_start", "startup")]
+
+
+async def test_what_a_hook_formats_after_an_edit_goes_back_with_the_turn(tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    file = folder / "a.py"
+    file.write_text("x=1\n")
+
+    def formats(_: HookInput) -> HookOutcome:
+        file.write_text(file.read_text().replace("=", " = "))
+        return HookOutcome()
+
+    edit = Call(name="edit_file", arguments={"path": "a.py", "old": "x=1", "new": "x=2"})
+    made = conversation(
+        [say("", edit), say("done")],
+        edit_file,
+        folder=folder,
+        approver=FakeApprover("allow_once"),
+        hooks=FakeHooks({"post_tool_use": formats}),
+    )
+    await made.turn()
+    assert file.read_text() == "x = 2\n"
+
+    undone = await made.session.undo()
+    assert (file.read_text(), undone.skipped) == ("x=1\n", [])
