@@ -10,13 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.arguments import MAX_NESTING, MAX_QUOTED_CHARS, parse_arguments, with_schema
+from pygent_ls.agent.events import ToolResult
+from pygent_ls.agent.messages import Message
+from tests.agent.abilities import edit_file, read_file
+from tests.agent.turns import run_turn
+from tests.fakes import Call, FakeModel, make_rig, say
 
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=10,
-)
-objects = st.dictionaries(st.text(), json_values, min_size=1, max_size=4)
+leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+texts = st.text(max_size=8)
+json_values = leaves | texts | st.lists(leaves | texts, max_size=3) | st.dictionaries(texts, leaves | texts, max_size=2)
+objects = st.dictionaries(texts, json_values, min_size=1, max_size=3)
 
 
 @pytest.mark.parametrize(
@@ -168,3 +171,27 @@ def with_commas(value: Any) -> list[str]:
 @given(st.text())
 def test_whatever_comes_mending_ends(text: str) -> None:
     parse_arguments(text, may_close=True)
+
+
+async def test_what_was_mended_stands_in_the_history_and_what_was_not_as_an_empty_object_with_the_schema() -> None:
+    rig = make_rig(read_file, edit_file, files={"a.py": "plum"})
+    model = FakeModel(
+        [
+            say("", Call(name="read_file", arguments='```json\n{"path": "a.py"', id="r")),
+            say("", Call(name="edit_file", arguments='{"path": "a.py"', id="e")),
+            say("ok"),
+        ]
+    )
+    history: list[Message] = []
+
+    await run_turn(rig, model, history)
+
+    assert [(call.id, call.input) for message in history for call in message.tool_calls] == [
+        ("r", {"path": "a.py"}),
+        ("e", {}),
+    ]
+    read, edited = rig.events.of(ToolResult)
+    assert (read.content, read.is_error) == ("plum", False)
+    assert edited.is_error
+    assert "The schema of the arguments: {" in edited.content
+    assert (rig.workspace.text("a.py"), rig.approver.requests) == ("plum", [])

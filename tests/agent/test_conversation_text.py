@@ -139,7 +139,7 @@ def test_an_input_with_fences_stays_in_its_own() -> None:
 
 # For whatever text
 
-anything = st.text(st.characters(), max_size=40)
+anything = st.text(st.characters(), max_size=12)
 """Half surrogate pairs, control characters and line breaks of every kind among it."""
 
 inputs = st.dictionaries(anything, st.recursive(anything | st.integers() | st.none(), st.lists, max_leaves=3))
@@ -153,9 +153,9 @@ messages = st.lists(
     st.builds(
         Message,
         role=st.sampled_from(["user", "assistant"]),
-        content=anything | st.lists(blocks, max_size=4).map(tuple),
+        content=anything | st.lists(blocks, max_size=3).map(tuple),
     ),
-    max_size=4,
+    max_size=3,
 )
 
 
