@@ -131,6 +131,7 @@ class Agent:
 
         workspace = self._front_end.workspace
         return CommandFacts(
+            models=self.models,
             aliases=partial(aliases_of, self._live, workspace),
             mcp_servers=partial(mcp_servers_of, self._live, workspace),
             own=partial(own_commands, workspace),
