@@ -98,17 +98,18 @@ class Retrying:
 
     async def run(self, attempt: Callable[[], Awaitable[Answer | Failed]]) -> Answer | Failed:
         """The answer, or the last failure."""
+        first = await attempt()
+        return await self._again(first, attempt) if isinstance(first, Failed) and first.error.retryable else first
+
+    async def _again(self, first: Failed, attempt: Callable[[], Awaitable[Answer | Failed]]) -> Answer | Failed:
         from tenacity import AsyncRetrying, retry_if_result, wait_exponential, wait_random
 
-        policy = self.policy
+        policy, began = self.policy, self.clock()
         failures: list[Failed] = []
-        first_failure = 0.0
 
         async def attempted() -> Answer | Failed:
-            nonlocal first_failure
-            came = await attempt()
+            came = await attempt() if failures else first
             if isinstance(came, Failed):
-                first_failure = first_failure if failures else self.clock()
                 failures.append(came := replace(came, attempt=len(failures) + 1))
             return came
 
@@ -119,8 +120,10 @@ class Retrying:
             return max(varied(state), failures[-1].error.retry_after_s or 0.0)
 
         def is_enough(state: RetryCallState) -> bool:
-            begins_after_s = self.clock() - first_failure + state.upcoming_sleep
-            return len(failures) >= policy.max_attempts or begins_after_s > policy.max_seconds
+            left_s = policy.max_seconds - (self.clock() - began)
+            if len(failures) < policy.max_attempts and state.upcoming_sleep > left_s:
+                failures[-1] = self._explained(failures[-1], left_s)
+            return len(failures) >= policy.max_attempts or state.upcoming_sleep > left_s
 
         async def tell(state: RetryCallState) -> None:
             await self.tell(failures[-1], state.upcoming_sleep)
@@ -138,19 +141,18 @@ class Retrying:
             retry_error_callback=lambda _: failures[-1],
         )
         try:
-            came = cast("Answer | Failed", await again(attempted))
+            return cast("Answer | Failed", await again(attempted))
         except _GivenUpError:
             return failures[-1]
-        return self._explained(came) if isinstance(came, Failed) else came
 
-    def _explained(self, failed: Failed) -> Failed:
+    def _explained(self, failed: Failed, left_s: float) -> Failed:
         """Says so where the provider asks for more time than there is."""
         error = failed.error
-        if not error.retryable or (error.retry_after_s or 0.0) <= self.policy.max_seconds:
+        if (error.retry_after_s or 0.0) <= left_s:
             return failed
         message = (
-            f"{error.message} The provider asks to be left alone for {error.retry_after_s:g} s, and retries may take "
-            f"{self.policy.max_seconds:g} s in all (retry.max_seconds)."
+            f"{error.message} The provider asks to be left alone for {error.retry_after_s:g} s, and of the "
+            f"{self.policy.max_seconds:g} s that retries may take (retry.max_seconds), {max(left_s, 0):.0f} are left."
         )
         explained = ModelError(
             message,

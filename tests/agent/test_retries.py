@@ -97,8 +97,8 @@ async def test_who_asks_for_more_time_than_there_is_is_not_asked_again() -> None
     assert rig.retries.delays == []
     assert result.error is not None
     assert result.error.message == (
-        "slow down. The provider asks to be left alone for 3600 s, and retries may take 60 s in all "
-        "(retry.max_seconds)."
+        "slow down. The provider asks to be left alone for 3600 s, and of the 60 s that retries may take "
+        "(retry.max_seconds), 60 are left."
     )
     assert told(rig) == [("rate_limit", 1, False, None)]
 
@@ -107,6 +107,7 @@ async def test_the_attempts_of_one_call_have_a_time_limit_together() -> None:
     rig, error = make_rig(), ModelError("slow down", type="rate_limit", retry_after_s=25)
     await run_turn(rig, FakeModel([failing(error)] * 9), retry=RetryPolicy(max_attempts=9, max_seconds=60))
     assert rig.retries.delays == [25, 25]
+    assert [each.error_message for each in rig.events.of(LlmError)][-1].endswith("10 are left.")
 
 
 async def test_each_call_of_a_turn_has_its_own_attempts() -> None:
