@@ -9,9 +9,11 @@ import pytest
 
 from pygent_ls.agent.asker import NobodyToAsk
 from pygent_ls.agent.events import Notice, TurnStarted
+from pygent_ls.agent.variants import SHIPPED
 from pygent_ls.app import Agent, read_settings
 from pygent_ls.editors.ports import FrontEnd, TrustQuestion
 from pygent_ls.errors import SessionError
+from pygent_ls.llm.prices import PriceTable
 from pygent_ls.sessions.store import NewSession
 from pygent_ls.sessions.turns import TurnRequest
 from pygent_ls.workspace.disk import DiskWorkspace
@@ -196,3 +198,9 @@ async def test_a_model_and_a_mode_of_the_session_go_before_an_agents(house: Hous
     (started,) = [each.event for each in reader.events if isinstance(each.event, TurnStarted)]
     assert (started.agent, started.model, started.mode) == ("there", "offline/rules", "accept_edits")
     await agent.close()
+
+
+async def test_the_model_of_opus_is_one_that_litellm_lists() -> None:
+    known = await PriceTable().look_up(SHIPPED["opus"].model, "anthropic", SHIPPED["opus"].model.split("/")[1], {})
+
+    assert known.facts.has_price

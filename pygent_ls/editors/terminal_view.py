@@ -102,8 +102,9 @@ class TerminalView:
                 self._show_done(event)
             case ev.Compacted() | ev.PlanChanged() | ev.HookRan() | ev.Steered():
                 self._show_news(event)
-            case ev.TurnStarted(model=model, mode=mode):
-                self.tell(f"{model} · mode {mode}", "dim")
+            case ev.TurnStarted(model=model, mode=mode, agent=agent):
+                own = f"agent {one_line(agent)} · " if agent != "default" else ""
+                self.tell(f"{own}{model} · mode {mode}", "dim")
             case ev.Finished():
                 self._write_held()
                 self.tell(_summary(event), "dim")

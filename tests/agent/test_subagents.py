@@ -28,6 +28,7 @@ from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.plan import Plan
 from pygent_ls.agent.read_log import ReadLog
+from pygent_ls.agent.retrying import WaitingRetries
 from pygent_ls.agent.subagents import Delegate, DelegateTo
 from pygent_ls.agent.tool import ToolContext, ToolRisk
 from pygent_ls.agent.turn import TurnState
@@ -374,3 +375,30 @@ async def test_a_plan_is_told_and_kept_and_a_subagents_is_another() -> None:
     assert told == [(True, kept), (False, (PlanEntry(content="look", status="in_progress"),))]
     first = rig.events.of(ToolResult)[0]
     assert first.content == "The plan is kept: 1 of 2 done, 1 to do. Now: mend"
+
+
+async def test_the_turns_time_is_its_subagents_too() -> None:
+    async def takes_long(_: ToolContext) -> str:
+        rig.clock.advance(100)
+        return "late"
+
+    rig = make_rig(task, named("takes_long", takes_long))
+    child = FakeModel([say("Begun.", Call(name="takes_long", arguments={})), say("Never.")])
+    model = FakeModel([say("", ask("other")), say("Never.")])
+    turn = new_turn(rig, model, limits=TurnLimits(max_seconds=50), delegate=delegating({"other": child}))
+
+    result = await bounded(turn.run())
+
+    check_turn(turn, result, rig.events.stamped)
+    assert (result.stop_reason, len(child.requests), len(model.requests)) == ("time_limit", 1, 1)
+    assert "The subagent other reached the limit of time" in rig.events.of(ToolResult)[-1].content
+
+
+async def test_what_the_user_says_of_a_retry_holds_for_all_that_wait() -> None:
+    retries = WaitingRetries()
+    waiting = [asyncio.ensure_future(retries.wait(3_600)) for _ in range(2)]
+    await asyncio.sleep(0)
+
+    assert retries.decide("give_up")
+    assert await bounded(asyncio.gather(*waiting)) == ["give_up", "give_up"]
+    assert not retries.decide("now")

@@ -93,6 +93,22 @@ def test_yes_allows_everything_that_would_ask(environment: dict[str, str], folde
     assert "  - shell: echo out; touch made" in without.stderr, "and it was allowed once, not for good"
 
 
+def test_an_agent_is_chosen_by_its_name(environment: dict[str, str], folder: Path, tmp_path: Path) -> None:
+    model = script(tmp_path, EDIT, {"text": "done"})
+
+    done = run(
+        "run", "go", "--cwd", str(folder), "--model", model, "--agent", "review", "--yes", environment=environment
+    )
+
+    assert (done.returncode, done.stdout) == (0, "done\n")
+    assert re.search(r"^agent review · scripted:.* · mode plan$", done.stderr, re.M)
+    assert "edit_file is not offered to the agent review" in done.stderr
+    assert (folder / "app.py").read_text(encoding="utf-8") == "x = 1\n"
+    wrong = run("run", "go", "--cwd", str(folder), "--model", model, "--agent", "nobody", environment=environment)
+    assert wrong.returncode == 1
+    assert "there is no agent 'nobody'. The agents are: default, plan, review" in wrong.stderr
+
+
 def test_the_current_folder_is_the_workspace_where_none_is_named(
     environment: dict[str, str], folder: Path, tmp_path: Path
 ) -> None:
