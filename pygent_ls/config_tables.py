@@ -85,7 +85,7 @@ class Retry(BaseModel):
         default=5, ge=1, le=MOST, description="Attempts of one model call that fails, the first one counted."
     )
     max_seconds: float = Field(
-        default=120.0, ge=0, le=MOST, description="Seconds that the attempts of one call may take together."
+        default=120.0, ge=0, le=MOST, description="Seconds from the first failure of a call in which it is tried again."
     )
     initial_delay_s: float = Field(
         default=1.0,
