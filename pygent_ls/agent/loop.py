@@ -13,6 +13,7 @@ from pygent_ls.agent.arguments import readers_of
 from pygent_ls.agent.calling import ModelCalls
 from pygent_ls.agent.events import Cancelled, EventSink, Finished, Notice, Steered, StopReason, TurnStarted
 from pygent_ls.agent.messages import Message, ToolUseBlock, Usage, user_message
+from pygent_ls.agent.model import Model
 from pygent_ls.agent.pausing import Pauses
 from pygent_ls.agent.retrying import RetryController, WaitingRetries
 from pygent_ls.agent.subagents import TASK, Delegate, Subagents
@@ -66,6 +67,10 @@ class Turn:
     def usage(self) -> Usage:
         """What the model calls so far took, those of subagents too."""
         return self._state.total
+
+    def use(self, model: Model) -> None:
+        """Ask this model from the next call on."""
+        self._state.model = model
 
     def steer(self, steering: Steering) -> bool:
         """Let this join the conversation before the next model call, of which there will be one more where there would

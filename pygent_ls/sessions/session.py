@@ -135,8 +135,12 @@ class Session:
         return turn
 
     def set_model(self, name: str) -> None:
-        """Use another model from the next turn on. Raises `ModelError` where it cannot be had."""
+        """Use another model from the next model call on, but for a turn that has its own. Raises `ModelError` where it
+        cannot be had."""
         self.choices.set_model(name)
+        running = self.running
+        if running is not None and isinstance(running.turn, Turn) and running.request.model is None:
+            running.turn.use(self.choices.made(name))
 
     def set_agent(self, name: str) -> None:
         """Have another agent from the next turn on. Raises `SessionError` for one that there is not."""
@@ -154,6 +158,7 @@ class Session:
             self._check_idle()
         self.messages[:] = messages
         self._hooks.starts_anew("resume" if messages else "clear")
+        self.around.plan.entries = ()
         self.going_back.came_from_elsewhere(each.turn_id for each in messages)
         self._parts.surroundings.reads.forget_all()
         self.changed("restored")
@@ -287,6 +292,7 @@ class Session:
                 beginning=TurnStarted(**await self._beginning(turn, chosen)),
                 item_id=f"{turn.turn_id}-text",
                 sink=own_sink,
+                mask=self.around.secrets.masked,
             )
         notices = await self._take_settings()
         chosen = self.choices.for_turn(turn.request)

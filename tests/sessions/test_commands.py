@@ -8,9 +8,11 @@ import pytest
 
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.rules import Rule
+from pygent_ls.agent.secrets import Redactor
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.commands.registry import BUILT_IN
 from pygent_ls.sessions.turns import TurnRequest
+from pygent_ls.workspace.secret_finder import find_secrets
 from tests.fakes import Call, Gate, bounded, say
 from tests.sessions.shelf import Shelf
 from tests.sessions.subscribers import Reader
@@ -305,3 +307,31 @@ async def test_a_conversation_is_not_taken_over_while_a_model_is_asked(folder: P
     assert running.task is not None
     await bounded(running.task)
     assert raised.value.kind == "turn_running"
+
+
+async def test_a_model_that_is_chosen_while_a_turn_runs_is_asked_from_its_next_call_on(folder: Path) -> None:
+    gate = Gate()
+    call = Call(name="list_files", arguments={})
+    shelf = Shelf(folder, [[gate, *say("", call)], say("never")])
+    running = shelf.session.start_turn(TurnRequest(parts=("go",)), Reader())
+    await gate.reached()
+
+    shelf.session.set_model("other/model")
+    gate.open()
+    assert running.task is not None
+    result = await bounded(running.task)
+
+    assert len(shelf.model.requests) == 1
+    assert result.error is not None
+    assert result.error.provider == "other/model"  # it has nothing to say
+
+
+async def test_an_answer_shows_no_secret(folder: Path) -> None:
+    key = "AKIA" + "Q3EGW7MJ5NPXU4TR"
+    shelf = Shelf(folder, redactor=Redactor(find_secrets, key=b"k"))
+    shelf.write_command("look", f"---\ndescription: use {key}\n---\nGo.", of_workspace=True)
+
+    answers = [await shelf.say(prompt) for prompt in ("/help", f"/model {key}", f"/agent {key}")]
+
+    assert key not in repr(answers)
+    assert all("{{SECRET_" in answer.text for answer in answers)

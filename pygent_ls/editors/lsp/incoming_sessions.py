@@ -57,8 +57,8 @@ class SessionExportParams(Params):
 
 
 class SessionConfigureParams(Params):
-    """`pygent/session/configure`: what is missing stays as it is. A mode counts from the next permission check, the
-    rest from the next turn."""
+    """`pygent/session/configure`: what is missing stays as it is. A mode counts from the next permission check, a
+    model from the next model call, the rest from the next turn."""
 
     session_id: str
     agent: str | None = None

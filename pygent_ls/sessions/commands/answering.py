@@ -31,6 +31,8 @@ class CommandTurn:
     beginning: TurnStarted
     item_id: str
     sink: Callable[[AgentEvent], Awaitable[None]]
+    mask: Callable[[str], Awaitable[str]]
+    """Takes the secrets out of what the user reads: files and settings may hold some."""
     closing: bool = False
     """It cannot be cancelled any more: what it does is short, and half of it is worse than the whole."""
     usage: Usage = field(default_factory=Usage)
@@ -47,13 +49,14 @@ class CommandTurn:
                 text = await self.answer.make()
                 stop = "end_turn"
             except (SessionError, ModelError, ToolError) as problem:
-                text = str(problem)
+                text = await self.mask(str(problem))
                 error = ModelError(text.partition("\n")[0], type="invalid_request")
             except asyncio.CancelledError:
                 if self.closing:
                     raise
                 stop = "cancelled"
             self.closing = True
+            text = await self.mask(text)
             if stop == "cancelled":
                 await self.sink(Cancelled())
             else:
