@@ -241,7 +241,8 @@ class Compacting:
             break
         if not said:
             raise ModelError(f"{model.name} said nothing.", type="server", provider=model.name)
-        return "\n\n".join(filter(None, (said, self._touched(parts.middle).text, last_plan(parts.middle))))
+        plan = self.around.plan.text if self.around.plan.entries else last_plan(parts.middle)
+        return "\n\n".join(filter(None, (said, self._touched(parts.middle).text, plan)))
 
     def _request(self, text: str, instruction: str, n_answer: int) -> ModelRequest:
         marks = self.around.marks

@@ -21,6 +21,14 @@ class Plan:
         """What is not done."""
         return tuple(each for each in self.entries if each.status != "completed")
 
+    @property
+    def text(self) -> str:
+        """As the model is reminded of it; empty where nothing is left to do."""
+        if not self.open_entries:
+            return ""
+        lines = [f"- {each.status.replace('_', ' ')}: {each.content}" for each in self.entries]
+        return "\n".join(["The plan as it is now:", *lines])
+
 
 SetPlan = Callable[[Sequence["PlanEntry"]], Awaitable[None]]
 """Takes the whole plan in place of the one before, and tells of it."""

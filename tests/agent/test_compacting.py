@@ -9,7 +9,7 @@ import pytest
 
 from pygent_ls.agent.compaction import CompactionRules, Strategy
 from pygent_ls.agent.context import ContextRules
-from pygent_ls.agent.events import Compacted, LlmError, Notice, UsageReported
+from pygent_ls.agent.events import Compacted, LlmError, Notice, PlanEntry, UsageReported
 from pygent_ls.agent.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock, Usage, user_message
 from pygent_ls.agent.model import ModelFacts, ModelRequest
 from pygent_ls.errors import ModelError
@@ -105,6 +105,16 @@ async def test_a_summary_is_text_from_outside_and_the_users_words_stay_theirs() 
     asked = blocks_of(model.requests[0])
     assert asked[0].text.startswith(f"<untrusted-{marks.number}>"), "what is summed up is data, too"
     assert marks.number in model.requests[0].system
+
+
+async def test_the_plan_that_the_session_keeps_goes_before_one_that_was_said() -> None:
+    rig, history = rig_with_files(), worked(12)
+    rig.around.plan.entries = (PlanEntry(content="report", status="pending"),)
+    model = FakeModel([say("SUMMARY"), say("done")])
+
+    await run_turn(rig, model, history, context=WINDOW)
+
+    assert "The plan as it is now:\n- pending: report" in text_of(model.requests[1])
 
 
 async def test_files_touched_and_the_plan_are_known_without_the_model() -> None:
