@@ -44,6 +44,9 @@ LEAST_GAIN = 0.1
 """Of the window; for less, a conversation is not compacted before it must be: each time costs a call, and the
 provider's cache."""
 
+LATEST = 0.95
+"""The share of the window until which a summary that failed for a while is waited for."""
+
 LEAST_WINDOW = 4_000
 """Tokens: what a refused request says at least of a model's window. Our tools alone are more."""
 
@@ -115,7 +118,8 @@ class Compacting:
         done = None
         if self._is_worth_it(parts, before, room, trigger) and await self._may(trigger):
             standing = await self._standing(parts, room, trigger, instruction)
-            done = await self._replaced(history, parts, standing, room, before)
+            if standing is not None:
+                done = await self._replaced(history, parts, standing, room, before)
         memory.tried = occasion
         return done
 
@@ -181,7 +185,8 @@ class Compacting:
 
     # What stands for the rest
 
-    async def _standing(self, parts: Parts, room: Room, trigger: Trigger, instruction: str) -> Standing:
+    async def _standing(self, parts: Parts, room: Room, trigger: Trigger, instruction: str) -> Standing | None:
+        """None where it can wait for the next request."""
         strategy = "summarize" if trigger == "manual" else self.rules.strategy
         if not parts.middle:  # the first message alone may be what is too long
             return summed_up(parts, parts.summary, room.window)
@@ -194,8 +199,16 @@ class Compacting:
         except ModelError as error:
             if trigger == "manual":
                 raise
+            if trigger == "auto" and error.retryable and self._can_wait(room):
+                await self._warn(f"The conversation could not be summed up yet: {error.message} It is tried again.")
+                return None
             return await self._cheaply(parts, room, f"The conversation could not be summed up: {error.message} ")
         return summed_up(parts, summary, room.window)
+
+    def _can_wait(self, room: Room) -> bool:
+        memory = self.memory
+        tokens = memory.tokens(memory.cut(self.context, self.turn_id), room.around)
+        return tokens < LATEST * memory.limit(self.context, self.model)
 
     async def _cheaply(self, parts: Parts, room: Room, problem: str = "") -> Standing:
         """Without the results of tools where that suffices, else without the messages; tells what was lost."""

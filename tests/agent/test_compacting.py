@@ -248,6 +248,19 @@ async def test_a_summary_that_fails_leaves_out_results_and_says_what_was_lost() 
     assert "What tools returned" in lost
 
 
+async def test_a_summary_that_fails_for_a_while_is_tried_again_while_there_is_room() -> None:
+    rig, history = rig_with_files(), worked(11)
+    counted = say("one", usage=Usage(input_tokens=3_400, output_tokens=5))
+    model = FakeModel([[ModelError("slow down", type="rate_limit")], counted, say("SUMMARY"), say("two")])
+
+    await run_turn(rig, model, history, context=WINDOW)
+    assert "file 1: sheep" in text_of(model.requests[1]), "nothing is lost meanwhile"
+    assert "tried again" in notices(rig)[0]
+    await run_turn(rig, model, history, turn_id="turn-2", context=WINDOW)
+
+    assert "SUMMARY" in text_of(model.requests[3])
+
+
 async def test_where_that_is_not_enough_messages_go_and_the_users_words_stay() -> None:
     rig = rig_with_files()
     history = [user_message(TASK, turn_id="turn-0")]
