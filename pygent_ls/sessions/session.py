@@ -159,7 +159,6 @@ class Session:
         self.messages[:] = messages
         self._hooks.starts_anew("resume" if messages else "clear")
         self.around.plan.entries = ()
-        self.around.plan.entries = ()
         self.going_back.came_from_elsewhere(each.turn_id for each in messages)
         self._parts.surroundings.reads.forget_all()
         self.changed("restored")
