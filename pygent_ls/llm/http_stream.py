@@ -1,4 +1,5 @@
-"""One request, and the events of its answer, by aiohttp: three times as fast as httpx here (benchmarks/model_call.py).
+"""One request, and the events of its answer, by aiohttp, which takes half of the CPU that httpx does, or less
+(benchmarks/model_call.py).
 
 The only module that imports aiohttp, and only when a provider is called or `start_loading` is. It never asks twice.
 """
