@@ -1,6 +1,6 @@
 """The events of a `text/event-stream`, whatever pieces its bytes come in. Pure.
 
-No library: httpx-sse is no faster (1.3 µs an event to 0.8, benchmarks/model_call.py), and it cannot be imported without
+No library: httpx-sse is slower (2 µs an event to 1, benchmarks/model_call.py), and it cannot be imported without
 httpx, which costs 0.1 s and 11 MB where aiohttp does the work, and nothing bounds what an endless line takes of memory.
 """
 
