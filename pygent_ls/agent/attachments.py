@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pygent_ls.agent.diffs import split_lines
@@ -30,6 +30,8 @@ class FilePart:
 
     path: Path
     lines: LineRange | None = None
+    is_background: bool = field(default=False, compare=False)
+    """The editor tells of it, and the user did not name it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,8 @@ class DiagnosticsPart:
 
     path: Path
     lines: tuple[str, ...]
+    is_background: bool = field(default=False, compare=False)
+    """As of a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +82,18 @@ Attachment = FilePart | SelectionPart | DiagnosticsPart | EditorPart | ImageBloc
 PromptPart = str | Attachment
 
 MAX_ATTACHED_CHARS = 100_000
-"""Of one attached file: about 25 000 tokens; the model reads the rest with read_file."""
+"""Of one attachment: about 25 000 tokens; of a file the model reads the rest with read_file."""
+
+
+def is_background(part: Attachment) -> bool:
+    """Whether it only tells where the user is: nobody asked for anything by it."""
+    match part:
+        case EditorPart():
+            return True
+        case FilePart(is_background=told) | DiagnosticsPart(is_background=told):
+            return told
+        case SelectionPart() | ImageBlock() | ImagePart() | NotePart():
+            return False
 
 
 Mask = Callable[[str, str | None], Awaitable[str]]
@@ -130,7 +145,7 @@ async def _block_of(part: Attachment, workspace: Workspace, reads: ReadLog) -> B
         case EditorPart(active=active, visible=visible):
             return _data(_editor(part, workspace)) if active or visible else None
         case NotePart(kind=kind, text=text):
-            return _data(f'<context kind="{kind}">\n{text}\n</context>')
+            return _data(f'<context kind="{kind}">\n{_fitting(text)}\n</context>')
 
 
 def _denied(part: Attachment, workspace: Workspace, reading: Reading) -> Block | None:
@@ -171,18 +186,25 @@ async def _file(part: FilePart, workspace: Workspace, reads: ReadLog) -> str:
         return f'<context kind="file" path="{name}">\nCould not be read: {error}\n</context>'
     text = document.text
     if part.lines is not None:
-        text = "".join(split_lines(text)[part.lines.first - 1 : part.lines.last])
+        lines = split_lines(text)
+        text = "".join(lines[part.lines.first - 1 : part.lines.last])
+        if part.lines.first > len(lines):
+            text = f"There are no such lines: the file has {len(lines)}."
     elif len(text) <= MAX_ATTACHED_CHARS:
         reads.record(document)
-    if len(text) > MAX_ATTACHED_CHARS:
-        left_out = len(text) - MAX_ATTACHED_CHARS
-        text = f"{text[:MAX_ATTACHED_CHARS]}\n[… {left_out} characters left out; use read_file …]"
     return _block("file", name, text, part.lines).text
 
 
 def _block(kind: str, name: str, text: str, lines: LineRange | None = None) -> TextBlock:
     where = f' lines="{lines.first}-{lines.last}"' if lines else ""
-    return _data(f'<context kind="{kind}" path="{name}"{where}>\n{text}\n</context>')
+    return _data(f'<context kind="{kind}" path="{name}"{where}>\n{_fitting(text)}\n</context>')
+
+
+def _fitting(text: str) -> str:
+    left_out = len(text) - MAX_ATTACHED_CHARS
+    if left_out <= 0:
+        return text
+    return f"{text[:MAX_ATTACHED_CHARS]}\n[… {left_out} characters left out: look there with tools …]"
 
 
 def _data(text: str) -> TextBlock:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pygent_ls.agent.attachments import EditorPart, PromptPart
+from pygent_ls.agent.attachments import PromptPart, is_background
 from pygent_ls.agent.loop import Turn
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode
@@ -45,7 +45,7 @@ class TurnRequest:
     @property
     def has_attachments(self) -> bool:
         """Whether the user sends more than words; where they are is background."""
-        return any(not isinstance(part, str | EditorPart) for part in self.parts)
+        return any(not isinstance(part, str) and not is_background(part) for part in self.parts)
 
     def saying(self, asked: ModelPrompt) -> TurnRequest:
         """The request with what a command stands for in place of the user's words; a model that they chose for this

@@ -10,6 +10,7 @@ from pygent_ls.agent.attachments import (
     EditorPart,
     FilePart,
     LineRange,
+    NotePart,
     PromptPart,
     SelectionPart,
     render,
@@ -79,6 +80,24 @@ async def test_a_long_file_is_cut_says_so_and_does_not_count_as_read() -> None:
     rig = make_rig(files={"a.txt": "x" * (MAX_ATTACHED_CHARS + 7)})
     assert "7 characters left out" in await context_of(rig, FilePart(path=place("a.txt")))
     assert not rig.around.reads.knows(place("a.txt"))
+
+
+async def test_nothing_that_is_attached_is_longer_than_a_file_may_be() -> None:
+    lines = LineRange(first=1, last=9)
+    for part in (
+        SelectionPart(path=place("a.txt"), lines=lines, text="x" * (MAX_ATTACHED_CHARS + 7)),
+        DiagnosticsPart(path=place("a.txt"), lines=("x" * MAX_ATTACHED_CHARS, "123456")),
+        NotePart(kind="diff", text="x" * (MAX_ATTACHED_CHARS + 7)),
+    ):
+        assert "\n[… 7 characters left out" in await context_of(make_rig(), part)
+
+
+async def test_lines_that_a_file_does_not_have_are_said_so() -> None:
+    rig = make_rig(files={"a.txt": "one\ntwo\n"})
+    shown = await context_of(rig, FilePart(path=place("a.txt"), lines=LineRange(first=10, last=20)))
+    assert shown == (
+        '<context kind="file" path="a.txt" lines="10-20">\nThere are no such lines: the file has 2.\n</context>'
+    )
 
 
 @pytest.mark.parametrize(

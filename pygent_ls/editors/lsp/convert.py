@@ -315,11 +315,13 @@ def _context_parts(context: incoming.EditorContext) -> list[PromptPart]:
     active = path_of(context.active_uri) if context.active_uri else None
     if active or visible:
         parts.append(EditorPart(active=active, visible=visible))
-    if context.selection is not None and (selected := path_of(context.selection.uri)):
-        parts.append(FilePart(path=selected, lines=lines_of(context.selection.range)))
+    chosen = context.selection
+    if chosen is not None and chosen.range.start != chosen.range.end and (path := path_of(chosen.uri)):
+        parts.append(FilePart(path=path, lines=lines_of(chosen.range), is_background=True))  # a cursor selects nothing
     for file in context.diagnostics or ():
-        if path := path_of(file.uri):
-            parts.append(DiagnosticsPart(path=path, lines=tuple(_problem(item) for item in file.items)))
+        if file.items and (path := path_of(file.uri)):
+            lines = tuple(_problem(item) for item in file.items)
+            parts.append(DiagnosticsPart(path=path, lines=lines, is_background=True))
     return parts
 
 

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
-from pygent_ls.agent.attachments import EditorPart, PromptPart
+from pygent_ls.agent.attachments import PromptPart, is_background
 from pygent_ls.editors.lsp import incoming, outgoing, outgoing_lists
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.convert import BadBlockError, prompt_parts, turn_result
@@ -132,6 +132,6 @@ def _parts_of(
         parts = prompt_parts(prompt, context)
     except BadBlockError as error:
         raise JsonRpcInvalidParams(f"prompt: {error}") from None
-    if not any(part.strip() if isinstance(part, str) else not isinstance(part, EditorPart) for part in parts):
+    if not any(part.strip() if isinstance(part, str) else not is_background(part) for part in parts):
         raise JsonRpcInvalidParams("prompt: it says nothing")
     return parts

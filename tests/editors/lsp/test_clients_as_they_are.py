@@ -133,6 +133,32 @@ async def test_a_prompt_that_says_nothing_is_refused(folder: Path, prompt: objec
     assert (error.code, error.message) == (-32602, "prompt: it says nothing")
 
 
+async def test_where_the_user_is_makes_no_prompt(folder: Path) -> None:
+    """Clients send it with every turn: a command among them is answered all the same."""
+    (folder / "a.py").write_text("x\n")
+    uri = (folder / "a.py").as_uri()
+    problems = [{"range": span(0, 1), "message": "odd"}]
+    where = {"selection": {"uri": uri, "range": span(0, 1)}, "diagnostics": [{"uri": uri, "items": problems}]}
+    async with connected(folder) as editor:
+        error = await editor.error("pygent/turn/start", {"prompt": " ", "context": where})
+        result = await editor.turn("/cost", context=where)
+
+        assert (error.code, error.message) == (-32602, "prompt: it says nothing")
+        assert result["iterations"] == 0
+        assert editor.core.model.requests == []
+
+
+async def test_a_cursor_selects_nothing_and_a_clean_file_has_no_problems(folder: Path) -> None:
+    (folder / "a.py").write_text("x\n")
+    uri = (folder / "a.py").as_uri()
+    clean: dict[str, Any] = {"uri": uri, "items": []}
+    where = {"selection": {"uri": uri, "range": span(0, 0)}, "diagnostics": [clean]}
+    async with connected(folder, Setup(script=[say("Hello")])) as editor:
+        blocks = await prompt_blocks(editor, "hi", context=where)
+
+    assert [block.text for block in blocks] == ["hi"]
+
+
 async def test_whole_numbers_may_have_a_decimal_point(folder: Path) -> None:
     async with connected(folder, Setup(script=[say("", Call(name="list_files", arguments={}))])) as editor:
         result = await editor.turn("go", maxIterations=1.0)

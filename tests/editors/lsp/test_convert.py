@@ -21,8 +21,8 @@ from pygent_ls.agent.tool import ToolRisk
 from pygent_ls.agent.turn import TurnResult
 from pygent_ls.agent.workspace import FileChange
 from pygent_ls.editors.lsp import names, outgoing
-from pygent_ls.editors.lsp.convert import event_out, prompt_parts, timestamp, turn_result
-from pygent_ls.editors.lsp.incoming import EditorContext
+from pygent_ls.editors.lsp.convert import event_out, lines_of, prompt_parts, timestamp, turn_result
+from pygent_ls.editors.lsp.incoming import EditorContext, WireRange
 from pygent_ls.editors.lsp.protocol import CLIENT_NOTIFICATIONS, NOTIFICATIONS, REQUESTS, wire_schema
 from pygent_ls.errors import ModelError
 from pygent_ls.sessions.stream import SessionEvent
@@ -291,13 +291,9 @@ whole_numbers = st.integers(0, 50)
 @given(start=whole_numbers, n_lines=whole_numbers, character=whole_numbers)
 def test_the_lines_of_a_range_are_the_ones_that_it_touches(start: int, n_lines: int, character: int) -> None:
     end = start + n_lines
-    selection = {
-        "uri": "file:///w/a.py",
-        "range": {"start": {"line": start, "character": 0}, "end": {"line": end, "character": character}},
-    }
-    (part,) = prompt_parts("", EditorContext.model_validate({"selection": selection}))[1:]
+    where = {"start": {"line": start, "character": 0}, "end": {"line": end, "character": character}}
+
+    lines = lines_of(WireRange.model_validate(where))
 
     touched = end + 1 if character or n_lines == 0 else end
-    lines = getattr(part, "lines", None)
-    assert lines is not None
     assert (lines.first, lines.last) == (start + 1, touched)
