@@ -57,7 +57,6 @@ class ModelError(PygentError):
         status: int | None = None,
         retry_after_s: float | None = None,
         request_id: str = "",
-        is_final: bool = False,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -68,13 +67,20 @@ class ModelError(PygentError):
         """Seconds that the provider asks to be left alone; None where it says nothing."""
         self.request_id = request_id
         """The provider's own name for the call; empty where it gave none."""
-        self.is_final = is_final
-        """Waiting does not help, whatever the type: the account has nothing left."""
 
     @property
     def retryable(self) -> bool:
         """Whether the same request may succeed later."""
-        return self.type in RETRYABLE and not self.is_final
+        return self.type in RETRYABLE
+
+
+class ExhaustedError(ModelError):
+    """The account has nothing left: waiting does not help, whatever the type."""
+
+    @property
+    def retryable(self) -> bool:
+        """Never."""
+        return False
 
 
 class SessionError(PygentError):

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from pygent_ls.errors import ModelError, ModelErrorType
+from pygent_ls.errors import ExhaustedError, ModelError, ModelErrorType
 from pygent_ls.llm.provider_answers import request_id, retry_after_s
 
 MAX_MESSAGE_CHARS = 400
@@ -94,14 +94,14 @@ def model_error(error: BaseException, called: Called) -> ModelError:
     if len(message) >= MAX_MESSAGE_CHARS:
         message = message[: MAX_MESSAGE_CHARS - 2] + "…"
     headers = _headers(chain)
-    return ModelError(
+    failure = ExhaustedError if _is_final(verdict, chain) else ModelError
+    return failure(
         message,
         type=verdict[0],
         provider=called.provider,
         status=verdict[1],
         retry_after_s=retry_after_s(headers),
         request_id=request_id(headers) or _named_in_body(chain),
-        is_final=_is_final(verdict, chain),
     )
 
 
