@@ -230,7 +230,7 @@ class Asking:
         said = await self.hooks.asked(call)
         if said.decision == "deny":
             return PermissionAnswer(outcome="reject_once", feedback=said.reason, by="hook")
-        if said.decision == "allow" and verdict is not None and verdict().by == "mode":
+        if said.decision == "allow" and verdict is not None and _is_open_by_mode(verdict()):
             return PermissionAnswer(outcome="allow_once", by="hook")
         return None
 
@@ -238,6 +238,10 @@ class Asking:
         """What the user says; or what the mode and the rules say, where they are changed so that there is nothing left
         to ask: then the question is withdrawn."""
         while verdict is not None:
+            settled = verdict()  # it may have been changed while hooks thought about it, too
+            if settled.decision != "ask":
+                outcome = "allow_once" if settled.decision == "allow" else "reject_once"
+                return PermissionAnswer(outcome=outcome, feedback=settled.reason, by=settled.by)
             is_settled = asyncio.timeout(None)
             try:
                 async with is_settled:
@@ -246,10 +250,6 @@ class Asking:
             except TimeoutError:
                 if not is_settled.expired():
                     raise
-            settled = verdict()
-            if settled.decision != "ask":
-                outcome = "allow_once" if settled.decision == "allow" else "reject_once"
-                return PermissionAnswer(outcome=outcome, feedback=settled.reason, by=settled.by)
         return await self.approver.approve(request)
 
     async def _denied(self, call: ToolUseBlock, reason: str, by: DecidedBy) -> DeniedError:
@@ -268,6 +268,10 @@ def _look_again(is_settled: asyncio.Timeout, verdict: Callable[[], Verdict]) -> 
     with suppress(ToolError):  # a path that leads elsewhere by now: the user decides, and the tool will say so
         if not is_settled.expired() and is_settled.when() is None and verdict().decision != "ask":
             is_settled.reschedule(asyncio.get_running_loop().time())
+
+
+def _is_open_by_mode(verdict: Verdict) -> bool:
+    return verdict.decision == "ask" and verdict.by == "mode"
 
 
 def _stricter(verdict: Verdict, of_file: Verdict, name: str) -> Verdict:

@@ -206,6 +206,22 @@ async def test_a_later_allow_does_not_answer_what_an_earlier_hook_asks() -> None
     assert len(made.rig.approver.requests) == 1
 
 
+@pytest.mark.parametrize("said", [ALLOW, HookOutcome()])
+async def test_what_the_user_changes_while_a_hook_thinks_about_a_question_counts(said: HookOutcome) -> None:
+    modes: Mapping[Mode, bool] = {"plan": False, "accept_edits": True}
+    for mode, runs in modes.items():
+        made = Hooked({"permission_request": said}, approver=FakeApprover("allow_once"))
+        gate = made.hooks.gates["permission_request"] = Gate()
+        call = asyncio.ensure_future(made.run("edit_file", **EDIT))
+        await gate.reached()
+        made.rig.around.permissions.set_mode(mode)
+        gate.open()
+
+        assert (not (await bounded(call)).is_error) == runs
+        assert made.rig.approver.requests == []
+        assert [each.by for each in made.rig.events.of(PermissionResolved)] == ["mode"]
+
+
 # A changed input
 
 
