@@ -71,7 +71,8 @@ class UsageChunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishChunk:
-    """Why the model stopped, in the provider's own word."""
+    """The answer is whole, and why the model stopped, in the provider's own word; empty where it says no more than that
+    this was all."""
 
     reason: str
 
@@ -162,7 +163,7 @@ async def completed(chunks: AsyncGenerator[Chunk]) -> Completion:
     does, and where the stream ends without a finish."""
     parts: list[str] = []
     usage = Usage()
-    finish = ""
+    finish: str | None = None
     async with aclosing(chunks):
         async for chunk in chunks:
             match chunk:
@@ -174,6 +175,6 @@ async def completed(chunks: AsyncGenerator[Chunk]) -> Completion:
                     finish = reason
                 case ThinkingChunk() | ToolCallChunk():
                     pass
-    if not finish:
+    if finish is None:
         raise ModelError("The answer broke off. Try again.", type="network")
     return Completion(text="".join(parts), usage=usage)

@@ -64,8 +64,8 @@ class MessageStream:
                     cache_write=write,
                 )
             )
-        if self.finish is not None:
-            yield FinishChunk(reason=self.finish)
+        if self.finish is not None or self.was_closed:  # that it was all is enough, where it is not said why
+            yield FinishChunk(reason=self.finish or "")
 
     def _count(self, usage: Mapping[str, Any]) -> None:
         """Later counts are whole, and take the place of earlier ones."""

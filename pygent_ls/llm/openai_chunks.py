@@ -80,8 +80,8 @@ class ChatStream:
         """What is known once the stream is over."""
         if self._usage is not None:
             yield UsageChunk(usage=self._counted(self._usage))
-        if self.finish is not None:
-            yield FinishChunk(reason="refusal" if self._refused else self.finish)
+        if self.finish is not None or self.was_closed:  # some never say why; that it was all is enough
+            yield FinishChunk(reason="refusal" if self._refused else self.finish or "")
 
     def _counted(self, usage: Mapping[str, Any]) -> Usage:
         details = obj(usage.get("prompt_tokens_details"))

@@ -297,6 +297,14 @@ async def test_a_context_that_is_full_is_an_answer_that_was_cut() -> None:
     assert joined(chunks).finish_reason == "length"
 
 
+async def test_a_stream_that_is_closed_without_a_reason_is_whole() -> None:
+    step = events(*block(0, {"type": "text", "text": "all of it"}), {"type": "message_stop"})
+    async with anthropic([step]) as (_, make):
+        chunks = await chunks_of(make())
+
+    assert (joined(chunks).text, reasons(chunks)) == ("all of it", [""])
+
+
 BLOCKS = st.sampled_from([TextBlock(text="a"), TextBlock(text=" "), THOUGHT, SECRET, CALL, RESULT])
 MESSAGES = st.lists(
     st.builds(

@@ -284,8 +284,10 @@ async def test_cached_tokens_and_cost_are_counted(
     )
 
 
-async def test_a_stream_that_is_closed_without_a_reason_has_none() -> None:
-    async with provider([Step(text="half", finish=None)]) as (_, make):
+async def test_a_stream_that_is_closed_without_a_reason_is_whole() -> None:
+    async with provider([Step(text="all of it", finish=None)] * 2) as (_, make):
         chunks = await chunks_of(make())
+        completion = await make().complete(request())
 
-    assert (joined(chunks).text, reasons(chunks)) == ("half", [])
+    assert (joined(chunks).text, reasons(chunks)) == ("all of it", [""])
+    assert completion.text == "all of it"

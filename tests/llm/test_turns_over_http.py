@@ -25,8 +25,6 @@ from tests.model_server import Call, ModelServer, Step
 OK = Step(text="a whole answer")
 POLICY = RetryPolicy(max_attempts=3, initial_delay_s=0.001)
 ALL_THE_TIME: Mapping[str, float] = {}
-QUICK: Mapping[str, float] = {"first_byte_timeout_s": 0.7, "idle_timeout_s": 0.7}
-"""For what is to be given up; everything else has all the time that a busy machine needs."""
 
 
 @pytest.fixture
@@ -46,13 +44,11 @@ def model_at(
     return make_model(name, Endpoint(api_base=server.url, api_key=KEY, **times), resources)
 
 
-async def turn_over(
-    script: Sequence[Step], resources: ModelResources, times: Mapping[str, float] = ALL_THE_TIME
-) -> tuple[Rig, ModelServer, TurnResult]:
+async def turn_over(script: Sequence[Step], resources: ModelResources) -> tuple[Rig, ModelServer, TurnResult]:
     """A whole turn with that server for its model, which can look at things."""
     rig = make_rig(saying("look", "seen"))
     async with ModelServer(script) as server:
-        turn = new_turn(rig, model_at(server, resources, times=times), retry=POLICY)
+        turn = new_turn(rig, model_at(server, resources), retry=POLICY)
         result = await bounded(turn.run())
     check_turn(turn, result, rig.events.stamped)
     return rig, server, result
@@ -62,25 +58,23 @@ HALF = chunk_event({"content": "half "})
 
 
 @pytest.mark.parametrize(
-    ("step", "kind", "times"),
+    ("step", "kind"),
     [
-        (Step(status=429, error="slow down", headers={"retry-after": "1"}), "rate_limit", ALL_THE_TIME),
-        (Step(status=529, error="busy"), "overloaded", ALL_THE_TIME),
-        (Step(status=500), "server", ALL_THE_TIME),
-        (Step(status=408), "timeout", ALL_THE_TIME),
-        (Step(hang=True), "timeout", QUICK),
-        (Step(text="half an answer", stall_after=2), "timeout", QUICK),
-        (Step(text="half an answer", drop_after=3), "network", ALL_THE_TIME),
-        (Step(raw=("text/event-stream", HALF + "data: {broken\n\n")), "server", ALL_THE_TIME),
-        (Step(raw=("text/event-stream", HALF)), "network", ALL_THE_TIME),
-        (Step(raw=("text/html", "<html>gateway</html>")), "server", ALL_THE_TIME),
+        (Step(status=429, error="slow down", headers={"retry-after": "1"}), "rate_limit"),
+        (Step(status=529, error="busy"), "overloaded"),
+        (Step(status=500), "server"),
+        (Step(status=408), "timeout"),
+        (Step(text="half an answer", drop_after=3), "network"),
+        (Step(raw=("text/event-stream", HALF + "data: {broken\n\n")), "server"),
+        (Step(raw=("text/event-stream", HALF)), "network"),
+        (Step(raw=("text/html", "<html>gateway</html>")), "server"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 async def test_what_may_pass_is_asked_again_and_leaves_no_text(
-    resources: ModelResources, step: Step, kind: str, times: Mapping[str, float]
+    resources: ModelResources, step: Step, kind: str
 ) -> None:
-    rig, server, result = await turn_over([step, OK], resources, times)
+    rig, server, result = await turn_over([step, OK], resources)
     assert (result.stop_reason, result.text, result.iterations) == ("end_turn", "a whole answer", 1)
     assert len(server.requests) == 2
     assert server.requests[0].messages == server.requests[1].messages
@@ -88,6 +82,48 @@ async def test_what_may_pass_is_asked_again_and_leaves_no_text(
     assert (error.error_type, error.attempt, error.will_retry) == (kind, 1, True)
     assert [each.content for each in rig.events.of(Text)] == ["a whole answer"]
     assert (step.headers.get("retry-after") == "1") == (rig.retries.delays == [1.0])
+
+
+@pytest.mark.parametrize(
+    ("step", "impatient"),
+    [
+        (Step(hang=True), {"first_byte_timeout_s": 0.1}),
+        (Step(text="half an answer", stall_after=2), {"idle_timeout_s": 0.1}),
+    ],
+    ids=["not a word", "in the middle of its answer"],
+)
+async def test_who_falls_silent_is_given_up_and_may_be_asked_again(
+    resources: ModelResources, step: Step, impatient: Mapping[str, float]
+) -> None:
+    rig = make_rig()
+    async with ModelServer(lambda request, _: OK if request.body["model"] == "spare" else step) as server:
+        turn = new_turn(
+            rig,
+            model_at(server, resources, times=impatient),
+            retry=RetryPolicy(max_attempts=2, initial_delay_s=0.001),
+            fallback_models=("openai/spare",),  # which has all the time that a busy machine needs
+            make_model=partial(model_at, server, resources),
+        )
+        result = await bounded(turn.run())
+    check_turn(turn, result, rig.events.stamped)
+    assert (result.stop_reason, result.text, result.iterations) == ("end_turn", "a whole answer", 1)
+    told = [(each.error_type, each.attempt, each.will_retry) for each in rig.events.of(LlmError)]
+    assert told == [("timeout", 1, True), ("timeout", 2, False)]
+    assert [each.content for each in rig.events.of(Text)] == ["a whole answer"]
+
+
+async def test_an_answer_that_is_closed_without_a_reason_is_asked_for_once(resources: ModelResources) -> None:
+    look = Step(calls=(Call(name="look"),), finish=None)
+    rig, server, result = await turn_over([look, Step(text="all of it", finish=None)], resources)
+    assert (result.stop_reason, result.text, len(server.requests)) == ("end_turn", "all of it", 2)
+    assert rig.events.of(LlmError) == []
+
+
+async def test_an_answer_that_is_closed_without_a_reason_or_a_word_is_none(resources: ModelResources) -> None:
+    _, server, result = await turn_over([Step(finish=None)] * 2, resources)
+    assert (result.stop_reason, len(server.requests)) == ("error", 2)
+    assert result.error is not None
+    assert result.error.type == "server"
 
 
 @pytest.mark.parametrize(
