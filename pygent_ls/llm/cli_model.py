@@ -32,7 +32,7 @@ from pygent_ls.agent.model import (
 from pygent_ls.agent.workspace import Processes, ProcessResult, ProcessSpec
 from pygent_ls.errors import ModelError, ModelErrorType, SettingError, ToolError
 from pygent_ls.llm.cli_output import Cleaner, last_words
-from pygent_ls.llm.cli_programs import CONTINUE, CONVERSATION, PREFIX, PRESETS, CliProgram
+from pygent_ls.llm.cli_programs import CALL_IN_BLOCKS, CONTINUE, CONVERSATION, PREFIX, PRESETS, CliProgram
 from pygent_ls.llm.text_tool_calls import with_calls_found, with_tools
 
 MAX_ARGUMENT_BYTES = 131_071
@@ -159,7 +159,8 @@ class CliModel:
         return {name: key for name, key in self.around.environment.items() if wanted is None or name.startswith(wanted)}
 
     def _spec(self, request: ModelRequest) -> ProcessSpec:
-        system = "\n\n".join(part for part in (with_tools(request.system, request.tools).rstrip(), CONTINUE) if part)
+        told = with_tools(request.system, request.tools).rstrip(), CALL_IN_BLOCKS if request.tools else "", CONTINUE
+        system = "\n\n".join(part for part in told if part)
         messages = [_without_thinking(message) for message in request.messages]
         conversation = conversation_text(messages, self.program.form, system=system)
         as_argument = any(CONVERSATION in part for part in self.command)

@@ -46,6 +46,11 @@ class CliProgram:
 
 CONTINUE = "Write the assistant's next message in the conversation that you are given, and nothing else."
 
+CALL_IN_BLOCKS = (
+    "The conversation shows calls that were made in another form: write yours as `tool` blocks all the same."
+)
+"""For a program that is offered tools."""
+
 PRESETS: Mapping[str, CliProgram] = {
     # Both options are needed to take all tools away: the second for those of the user's own MCP servers. Its text
     # comes at the end, all at once.

@@ -8,6 +8,9 @@ Taken too: blocks called `tool_call` or `json` (that one only where it holds not
 offered), `arguments` for `input`, several objects or a list of them in a block, commas before a closing bracket, line
 breaks in strings, more backticks, spaces around the name, and no closing fence at the end of the answer or before the
 next block. Code blocks of any other language are text, whatever they show.
+
+Where a model goes on after a call with a result of its own invention, or with the user's next words, the answer ends
+before it: what follows would rest on what never happened.
 """
 
 from __future__ import annotations
@@ -43,6 +46,11 @@ MAX_FENCE_CHARS = 200
 _OPENING = re.compile(r"(`{3,})[ \t]*(\w+)[ \t]*\Z")
 _OPENING_AND_MORE = re.compile(r"(`{3,})[ \t]*(tool|tool_call)[ \t]*(?=[{\[])", re.IGNORECASE)
 _OTHER_OPENING = re.compile(r"[ \t]*(?:(`{3,})[^`]*|(~{3,}).*)\Z", re.DOTALL)
+_INVENTED = re.compile(
+    r"(?:Result|Error) of [\w.:-]{1,100}:|\[Result: |<tool_result>|<message role=\"user\">|## User\b|User: "
+)
+"""Begins a line that only a conversation has, as models are shown it: see `text_tool_calls` and `conversation_text`."""
+
 _BEGINNING = re.compile(r"`{1,2}\Z|`{3,}[ \t]*(\w*)([ \t]*\r?)\Z")
 
 
@@ -55,7 +63,7 @@ class ToolBlocks:
     def __init__(self, names: Container[str]) -> None:
         """`names` are those of the tools that are offered."""
         self._names = names
-        self._state: Literal["line", "text", "code", "block"] = "line"
+        self._state: Literal["line", "text", "code", "block", "over"] = "line"
         self._left = ""
         """What came and is not yet dealt with; in a block, what it holds so far."""
         self._line = ""
@@ -69,6 +77,7 @@ class ToolBlocks:
         """How much of a block's lines were looked at."""
         self._in_doubt: tuple[int, int] | None = None
         """The first closing fence that seems to stand in a string."""
+        self._has_called = False
 
     def feed(self, text: str) -> list[Piece]:
         """What is certain now."""
@@ -91,6 +100,8 @@ class ToolBlocks:
                     yield from self._given_on()
                 case "block":
                     yield from self._searched_block(is_end=is_end)
+                case "over":
+                    self._left = ""
             if (self._state, self._left) == before:
                 return
 
@@ -103,7 +114,9 @@ class ToolBlocks:
             yield self._left[: len(self._left) - len(rest)]
             self._left = rest
         line, newline, after = rest.partition("\n")
-        if begun := _OPENING_AND_MORE.match(line):
+        if self._has_called and _INVENTED.match(line):
+            self._state = "over"
+        elif begun := _OPENING_AND_MORE.match(line):
             self._open(begun[1], begun[2], begun[0], rest[begun.end() :])
         elif newline or is_end:
             opened = _OPENING.match(line.rstrip("\r"))
@@ -111,7 +124,7 @@ class ToolBlocks:
                 self._open(opened[1], opened[2], line + newline, after)
             else:
                 self._state = "text"
-        elif not self._may_open(line):
+        elif not self._may_open(line) and (len(line) > MAX_FENCE_CHARS or not self._has_called):
             self._state = "text"
 
     def _may_open(self, line: str) -> bool:
@@ -186,6 +199,7 @@ class ToolBlocks:
         if self._word == "json" and not _are_calls_alone(body[:end], self._names):
             calls = []
         if calls:
+            self._has_called = True
             yield from calls
         else:
             yield self._opening + body[:after]

@@ -18,7 +18,7 @@ from pygent_ls.agent.model import FinishChunk, ModelFacts, ModelRequest, TextChu
 from pygent_ls.agent.workspace import ProcessResult
 from pygent_ls.errors import ModelError, ModelErrorType, SettingError
 from pygent_ls.llm.cli_model import MAX_ARGUMENT_BYTES, CliModel, CliSurroundings
-from pygent_ls.llm.cli_programs import CONTINUE, PRESETS, CliProgram
+from pygent_ls.llm.cli_programs import CALL_IN_BLOCKS, CONTINUE, PRESETS, CliProgram
 from pygent_ls.llm.text_tool_calls import tools_as_text
 from pygent_ls.log import redacted
 from pygent_ls.workspace.process import LocalProcesses
@@ -102,7 +102,7 @@ async def test_it_reads_the_conversation_in_its_form(tmp_path: Path, form: TextF
     await bounded(chunks_of(model, request(*history)))
 
     without_thoughts = (history[0], replace(history[1], content=history[1].blocks[1:]), history[2])
-    system = f"You are a test.\n\n{tools_as_text([READ_FILE])}\n{CONTINUE}"
+    system = f"You are a test.\n\n{tools_as_text([READ_FILE])}\n{CALL_IN_BLOCKS}\n\n{CONTINUE}"
     assert seen.read_text() == conversation_text(without_thoughts, form, system=system)
 
 

@@ -121,6 +121,29 @@ def test_a_string_that_is_never_closed_swallows_no_more_than_its_block() -> None
     assert found(text) == [FoundCall("create_file", '{"path": "a'), "and\n", READ]
 
 
+@pytest.mark.parametrize(
+    "invented",
+    [
+        "Result of read_file:\nx = 1\n",
+        "Error of read_file:\nThere is no file a.py.",
+        "[Result: x = 1]",
+        "<tool_result>x = 1</tool_result>",
+        '<message role="user">Thanks</message>',
+        "## User\n\n> x = 1\n",
+        "User: Thanks",
+    ],
+)
+@pytest.mark.parametrize("size", [None, 1, 7])
+def test_an_answer_ends_where_it_invents_what_comes_after_its_call(invented: str, size: int | None) -> None:
+    text = f"```tool\n{BODY}\n```\n\nAnd then:\n{invented}\nSo I write it.\n```tool\n{BODY}\n```\n"
+    assert found(text, size=size) == [READ, "\nAnd then:\n"]
+
+
+@pytest.mark.parametrize("text", ["User: is a word.\n## User\nResult of read_file:\n", "[Result: 1]"])
+def test_before_a_call_such_words_are_text(text: str) -> None:
+    assert found(text) == [text]
+
+
 def test_a_call_whose_json_is_broken_is_passed_on_as_it_stands() -> None:
     assert found('```tool\n{"name": "create_file", "input": {"content": "say "hi""}}\n```') == [
         FoundCall("create_file", '{"content": "say "hi""}}')
@@ -147,7 +170,18 @@ parts = st.lists(
     st.one_of(
         anything,
         st.sampled_from(
-            ["```tool\n", "```json\n", "```\n", "\n```", "~~~\n", BODY, "```tool_call {", '{"name": "read_file"', "\n"]
+            [
+                "```tool\n",
+                "```json\n",
+                "```\n",
+                "\n```",
+                "~~~\n",
+                BODY,
+                "```tool_call {",
+                '{"name": "read_file"',
+                "\n",
+                "User: ",
+            ]
         ),
     ),
     max_size=8,
