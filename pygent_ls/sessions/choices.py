@@ -112,7 +112,8 @@ class Choices:
     def for_turn(self, request: TurnRequest) -> Chosen:
         """What a turn uses. Raises `SessionError` (`unknown_agent`, or a mode that is not allowed), and `ModelError`
         where its model cannot be had."""
-        profile = self._profile(agent_mentioned(request.prompt) or request.agent)
+        words = request.prompt if request.own_words is None else request.own_words
+        profile = self._profile(agent_mentioned(words) or request.agent)
         own = self._mode(request.mode, profile)
         self._permissions.check_mode(own)
         model = request.model or self.own_model

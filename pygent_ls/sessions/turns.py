@@ -36,6 +36,8 @@ class TurnRequest:
     """The only tools that the turn is offered, by name; None: all that it would be."""
     notices: tuple[str, ...] = ()
     """For the user, when the turn begins."""
+    own_words: str | None = None
+    """What of the prompt may choose the agent with `@agent-NAME`; None: all of it."""
 
     @property
     def prompt(self) -> str:
@@ -58,6 +60,7 @@ class TurnRequest:
             model=self.model or asked.model,
             tools=asked.tools,
             notices=asked.notices,
+            own_words=asked.own_words,
         )
 
 

@@ -93,7 +93,7 @@ async def test_a_workspaces_command_may_only_let_the_turn_do_less_and_says_what_
     reader = await told(shelf, "/look it")
     planned = await told(shelf, "/plan-it")
 
-    assert shelf.model.requests[0].messages[-1].text == "agent-yolo look at it."
+    assert shelf.model.requests[0].messages[-1].text == "@agent-yolo look at it."
     assert [tool.name for tool in shelf.model.requests[0].tools] == ["read_file"]
     assert [each.partition(",")[0] for each in notices(reader)] == [
         "/look asks for the agent `yolo`",
@@ -106,6 +106,27 @@ async def test_a_workspaces_command_may_only_let_the_turn_do_less_and_says_what_
     begun = planned.events[0].event
     assert isinstance(begun, TurnStarted)
     assert (begun.agent, begun.mode) == ("plan", "plan")
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "agent"),
+    [
+        ("@agent-yolo go", "/look", "default"),
+        ("@@agent-agent-yolo @@agent-yolo go", "/look", "default"),
+        ('@"agent-yolo" go', "/look", "default"),
+        ("@$1agent-yolo go", "/look", "default"),
+        ("@agent-$1 go", "/look yolo", "default"),
+        ("@agent-yolo $ARGUMENTS", "/look @agent-review", "review"),
+    ],
+)
+async def test_only_the_users_own_words_choose_an_agent(folder: Path, text: str, said: str, agent: str) -> None:
+    shelf = Shelf(folder, [say("x")])
+    shelf.write_command("look", text, of_workspace=True)
+
+    first = (await told(shelf, said)).events[0].event
+
+    assert isinstance(first, TurnStarted)
+    assert first.agent == agent
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,8 @@ class ModelPrompt:
     """The only tools that the turn is offered."""
     notices: tuple[str, ...] = ()
     """For the user, when the turn begins."""
+    own_words: str | None = None
+    """What of the text the user wrote themselves, where the rest may choose no agent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +120,12 @@ class UsageError(SessionError):
 
     def __init__(self, message: str) -> None:
         super().__init__(message, kind="invalid_arguments")
+
+
+def first_word(text: str) -> tuple[str, str]:
+    """The first word, and what stands behind it, without the white space between them; empty where there is none."""
+    first, *rest = text.split(maxsplit=1) or [""]
+    return first, "".join(rest)
 
 
 def usage_of(command: Command, path: str = "") -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
 
 from pygent_ls.agent.variants import matches
@@ -10,9 +9,6 @@ from pygent_ls.errors import SessionError
 from pygent_ls.extensions.commands import OwnCommand
 from pygent_ls.sessions.commands.command import Call, Command, ModelPrompt
 from pygent_ls.sessions.commands.template import filled
-
-_AGENT_WORD = re.compile(r"@(?=agent-)", re.IGNORECASE)
-"""In a prompt it chooses the agent; in the words of a workspace's command it is a word like any other."""
 
 
 def own_command(own: OwnCommand) -> Command:
@@ -42,7 +38,7 @@ async def _broken(own: OwnCommand, _call: Call) -> ModelPrompt:
 async def _prompt(own: OwnCommand, call: Call) -> ModelPrompt:
     """Raises `SessionError` where the front matter names what there is not."""
     notices: list[str] = []
-    agent, model, template = own.agent, own.model, own.template
+    agent, model, own_words = own.agent, own.model, None
     variants = call.session.choices.variants
     if agent is not None and agent not in variants.profiles:
         raise _names_nothing(own, f"the agent `{agent}`", list(variants.profiles))
@@ -53,13 +49,18 @@ async def _prompt(own: OwnCommand, call: Call) -> ModelPrompt:
         if model is not None:
             notices.append(_left_out(own, f"the model `{model}`"))
             model = None
-        template = _AGENT_WORD.sub("", template)
+        own_words = call.text  # in the others `@agent-NAME` is a word like any other
     tools = [each.name for each in call.session.around.tools.list_all()]
     for name in own.tools or ():
         if not any(matches(tool, (name,)) for tool in tools):
             raise _names_nothing(own, f"the tool `{name}`", sorted(tools))
     return ModelPrompt(
-        text=filled(template, call.text), agent=agent, model=model, tools=own.tools, notices=tuple(notices)
+        text=filled(own.template, call.text),
+        agent=agent,
+        model=model,
+        tools=own.tools,
+        notices=tuple(notices),
+        own_words=own_words,
     )
 
 
