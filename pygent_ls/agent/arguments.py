@@ -28,16 +28,21 @@ def parse_arguments(text: str, *, may_close: bool = False) -> tuple[dict[str, An
         return {}, None
     try:
         value: Any = load_json(text, may_close=may_close)
-        if _depth_exceeds(value, MAX_NESTING):
-            raise ValueError(f"nested deeper than {MAX_NESTING}")
-        # the history goes back to the provider: no NaN, no half of a surrogate pair
-        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+        check_can_be_sent(value)
     except (ValueError, RecursionError) as error:
         why = f"The arguments are not valid JSON ({error}): {_quoted(text)}"
         return {}, f"{why}\nCall the tool again with one whole JSON object."
     if not isinstance(value, dict):
         return {}, f"The arguments must be one JSON object, not {type(value).__name__}: {_quoted(text)}"
     return value, None  # pyright: ignore[reportUnknownVariableType] - JSON keys are text
+
+
+def check_can_be_sent(value: Any) -> None:
+    """Raises ValueError for what may not get into the history, which goes back to the provider: NaN, half of a
+    surrogate pair, what is nested too deep."""
+    if _depth_exceeds(value, MAX_NESTING):
+        raise ValueError(f"nested deeper than {MAX_NESTING}")
+    json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
 
 
 def readers_of(tools: ToolRegistry) -> frozenset[str]:

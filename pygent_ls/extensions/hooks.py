@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from pygent_ls.agent.arguments import check_can_be_sent
 from pygent_ls.agent.events import HookRan
 from pygent_ls.agent.hooks import NOTHING, HookDecision, HookEvent, HookInput, HookOutcome, together
 from pygent_ls.agent.workspace import Processes, ProcessResult, ProcessSpec
@@ -158,6 +159,7 @@ def _parsed(stdout: str) -> _Said | str:
         return _Said()
     try:
         raw: Any = json.loads(stdout)
+        check_can_be_sent(raw)
     except (ValueError, RecursionError):
         return f"it wrote what is no JSON: {_one_line(stdout)} (what is for people goes to standard error)"
     if not isinstance(raw, dict):

@@ -227,8 +227,19 @@ def test_nothing_that_a_hook_writes_is_an_exception(event: HookEvent, stdout: st
     assert len(said.ran) == 1
 
 
-def test_json_that_is_nested_too_deep_is_told() -> None:
-    assert "no JSON" in said_by(hook("x"), ended('{"tool_input":' + "[" * 100_000)).notices[0]
+@pytest.mark.parametrize("depth", [65, 900, 100_000])
+def test_json_that_is_nested_too_deep_is_told(depth: int) -> None:
+    said = said_by(hook("x"), ended('{"tool_input": {"a": ' + "[" * depth + "]" * depth + "}}"))
+    assert "no JSON" in said.notices[0]
+    assert said.tool_input is None
+
+
+@pytest.mark.parametrize("value", ["NaN", "-Infinity", '"\\ud800"'])
+def test_what_no_provider_takes_is_not_taken_from_a_hook(value: str) -> None:
+    for wrote in (f'{{"tool_input": {{"command": {value}}}}}', f'{{"context": {value}}}'):
+        said = said_by(hook("x"), ended(wrote))
+        assert "no JSON" in said.notices[0]
+        assert (said.tool_input, said.context) == (None, "")
 
 
 # How they end
