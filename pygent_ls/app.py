@@ -173,6 +173,7 @@ class Agent:
         self._front_end.workspace.use_also(beside)
         prompt = await prompt_settings(taken)
         problems = [f"Settings: {each}" for each in self._live.news(taken)]
+        problems += self._live.untold(filter(None, (*wrong, prompt.problem)))
         return TurnSettings(
             model=_model_and_reason(taken.loaded)[0],
             mode=settings.mode,
@@ -185,7 +186,7 @@ class Agent:
             make_model_at=partial(self._make_model, settings),
             make_system_prompt=partial(make_system_prompt, self._front_end.workspace, prompt),
             renewed=partial(self._renewed, settings),
-            notices=tuple(filter(None, (*problems, *wrong, prompt.problem, self._trusting.notice(taken)))),
+            notices=tuple(filter(None, (*problems, self._trusting.notice(taken)))),
         )
 
     def _renewed(self, settings: Settings, around: Surroundings) -> Surroundings:

@@ -57,8 +57,9 @@ async def prompt_settings(taken: Taken) -> PromptSettings:
     file = place_named(taken, "system_prompt_file", settings.system_prompt_file)
     try:
         return replace(usual, replaced_by=(await read_document(file)).text)
-    except ToolError as error:
-        why = f"system_prompt_file: {error} The usual system prompt is used until the file can be read."
+    except ToolError as error:  # says to a model what to do where there is no file
+        said = str(error) if await asyncio.to_thread(file.exists) else f"There is no file {file}."
+        why = f"system_prompt_file: {said} The usual system prompt is used until the file can be read."
         return replace(usual, problem=why)
 
 
@@ -70,7 +71,10 @@ def place_named(taken: Taken, key: str, named: str) -> Path:
         folder = user_file().parent
     elif taken.folder is not None and origin == f"workspace file {taken.folder / WORKSPACE_FILE}":
         folder = (taken.folder / WORKSPACE_FILE).parent
-    return folder / Path(named).expanduser()
+    try:
+        return folder / Path(named).expanduser()
+    except RuntimeError:  # `~NAME` of a user whom this machine does not know
+        return folder / named
 
 
 def more_folders(taken: Taken) -> tuple[list[Path], list[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -88,8 +88,11 @@ class LiveSettings:
 
     def news(self, taken: Taken) -> list[str]:
         """What is wrong with the settings and was not told yet, a line each."""
-        found = [each.text for each in taken.loaded.problems if each.kind not in NOT_WRONG]
-        new = [text for text in dict.fromkeys(found) if text not in self._told]
+        return self.untold(each.text for each in taken.loaded.problems if each.kind not in NOT_WRONG)
+
+    def untold(self, problems: Iterable[str]) -> list[str]:
+        """Those that were not told yet, each once; they count as told from now on."""
+        new = [text for text in dict.fromkeys(problems) if text not in self._told]
         self._told.update(new)
         return new
 

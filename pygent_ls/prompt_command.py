@@ -16,7 +16,7 @@ from pygent_ls.agent.prompt import PromptFor, SystemPart, prompt_of
 from pygent_ls.agent.secret_keeping import Secrets
 from pygent_ls.agent.secrets import Redactor
 from pygent_ls.agent.tool import ToolRegistry, visible
-from pygent_ls.agent.variants import AgentProfile
+from pygent_ls.agent.variants import AgentProfile, allowed_by_settings
 from pygent_ls.app_agents import variants_of
 from pygent_ls.app_prompt import make_parts, more_folders, prompt_settings
 from pygent_ls.app_values import policy_of
@@ -85,7 +85,10 @@ def run_command(given: argparse.Namespace) -> int:
                     agent=variants_of(taken).get(given.agent or settings.agent),
                     mode=given.mode,
                     files=given.files,
-                    tools=ToolRegistry(offered_tools(has_folder=True, shell_timeout_s=settings.shell_timeout_s)),
+                    tools=allowed_by_settings(
+                        ToolRegistry(offered_tools(has_folder=True, shell_timeout_s=settings.shell_timeout_s)),
+                        settings.disallowed_tools,
+                    ),
                     secrets=_secrets(workspace, is_on=settings.redact_secrets),
                 )
             )

@@ -125,6 +125,20 @@ async def test_what_is_not_trusted_does_nothing_and_is_told_once(build: Build) -
     assert "pygent-ls trust" in notice
 
 
+async def test_what_is_wrong_with_files_that_the_settings_name_is_told_once(
+    build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYGENT_SYSTEM_PROMPT_FILE", "gone.md")
+    monkeypatch.setenv("PYGENT_ADDITIONAL_DIRS", '["/gone"]')
+    house = build()
+    session = house.agent.sessions.new(NewSession())
+
+    await house.turn(session)
+    await house.turn(session)
+
+    assert [each.split(":")[0] for each in house.notices] == ["additional_dirs", "system_prompt_file"]
+
+
 @pytest.mark.parametrize("answer", [True, False, None])
 async def test_a_workspaces_hook_does_not_run_before_it_is_trusted(build: Build, answer: bool | None) -> None:
     house = build('[[hooks]]\nevent = "stop"\ncommand = "touch hook-ran; exit 1"\n', answer=answer)

@@ -143,8 +143,16 @@ async def test_a_prompt_file_that_is_gone_is_said_and_the_usual_prompt_stands(ho
     found = await shown(home.parents[1] / "w")
     assert part(found, "role")
     (problem,) = found.problems
-    assert problem.startswith(f"system_prompt_file: There is no file {home / 'gone.md'}.")
-    assert problem.endswith("The usual system prompt is used until the file can be read.")
+    assert problem == (
+        f"system_prompt_file: There is no file {home / 'gone.md'}. "
+        "The usual system prompt is used until the file can be read."
+    )
+
+
+async def test_the_home_of_somebody_unknown_is_a_path_that_is_not_there(home: Path) -> None:
+    put(home, {"config.toml": 'system_prompt_file = "~nobody-here/a.md"\nadditional_dirs = ["~nobody-here"]\n'})
+    found = await shown(home.parents[1] / "w")
+    assert [each.split(":")[0] for each in found.problems] == ["additional_dirs", "system_prompt_file"]
 
 
 async def test_a_variant_has_its_own_prompt_mode_and_tools(home: Path) -> None:
@@ -215,9 +223,11 @@ def test_the_command_needs_no_model_and_no_network(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr, told["mode"]) == (0, "", "plan")
     assert [each["name"] for each in told["parts"]] == ["role", "tools", "workspace", "instructions", "mode"]
     assert "Say PINEAPPLE." in told["parts"][3]["text"]
-    put(tmp_path / "config/pygent-ls", {"config.toml": '[agents.reader]\nprompt = "You are READER."\n'})
+    settings = 'disallowed_tools = ["*"]\n[agents.reader]\nprompt = "You are READER."\n'
+    put(tmp_path / "config/pygent-ls", {"config.toml": settings})
     reader = command("prompt", "--agent", "reader", environment=environment, cwd=tmp_path / "w")
     assert "\n# Your part\nYou are READER.\n" in reader.stdout
+    assert "before you edit" not in reader.stdout, "of what is taken away nothing is said"
     wrong = command("prompt", "--agent", "nobody", environment=environment, cwd=tmp_path / "w")
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert "there is no agent 'nobody'. The agents are: default, plan, review" in wrong.stderr
