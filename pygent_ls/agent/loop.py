@@ -16,7 +16,7 @@ from pygent_ls.agent.messages import Message, ToolUseBlock, Usage, user_message
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.pausing import Pauses
 from pygent_ls.agent.retrying import RetryController, WaitingRetries
-from pygent_ls.agent.subagents import TASK, Delegate, Subagents
+from pygent_ls.agent.subagents import Delegate, Subagents
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.tool_calls import CANCELLED_RESULT, LIMIT_RESULT, ToolCalls
 from pygent_ls.agent.turn import Steering, TurnResult, TurnSpec, TurnState
@@ -236,17 +236,17 @@ class Turn:
         return None
 
     async def _run_tools(self, calls: tuple[ToolUseBlock, ...]) -> StopReason | None:
+        stopped: StopReason | None = "cancelled"
         try:
             stopped = await self._stopped_after_answer()
-        except asyncio.CancelledError:
-            await self._tool_calls.refuse(calls, CANCELLED_RESULT)
-            raise
+        finally:  # providers reject a history with an unanswered call
+            if stopped:
+                await self._tool_calls.refuse(calls, CANCELLED_RESULT if stopped == "cancelled" else LIMIT_RESULT)
         if stopped:
-            await self._tool_calls.refuse(calls, LIMIT_RESULT)
             return stopped
         stop = await self._tool_calls.run(calls)
         if stop is None:
-            return await self._stopped_after_answer() if any(call.name == TASK for call in calls) else None
+            return None
         if not await self._pauses.goes_on(stop):
             return stop.reason
         self._tool_calls.circles.reset()

@@ -39,11 +39,12 @@ class Pauses:
         return Spent(iterations=self.state.iterations, usage=self.state.total, seconds=seconds)
 
     def before_call(self) -> Stop | None:
-        """Looked at before each model call."""
-        return self.allowance.before_call(self.spent) or self._outgrown()
+        """Looked at before each model call; also for what subagents took, and answers that called no tools."""
+        has_answers = self.state.iterations > 0
+        return self.allowance.before_call(self.spent) or (self.after_answer() if has_answers else self._outgrown())
 
     def after_answer(self) -> Stop | None:
-        """Looked at after each answer, and after subagents."""
+        """Looked at after each answer, before its tools run."""
         return self.allowance.after_answer(self.spent, self.state.model.name) or self._outgrown()
 
     def _outgrown(self) -> Stop | None:

@@ -23,10 +23,11 @@ from pygent_ls.agent.messages import Message, ToolResultBlock, Usage
 from pygent_ls.agent.model import ModelFacts
 from pygent_ls.agent.tool import ToolContext
 from pygent_ls.agent.tool_calls import CANCELLED_RESULT, LIMIT_RESULT
+from pygent_ls.agent.turn import Steering
 from pygent_ls.errors import ModelError
 from tests.agent.abilities import named
-from tests.agent.turns import cancel_turn, new_turn, run_turn
-from tests.fakes import Call, FakeModel, Gate, Rig, Step, make_rig, say
+from tests.agent.turns import cancel_turn, check_history, new_turn, run_turn
+from tests.fakes import Call, FakeModel, Gate, Rig, Step, bounded, make_rig, say
 from tests.questioner import FakeQuestioner
 
 CONTINUE, STOP = Answered(choice="Continue"), Answered(choice="Stop")
@@ -139,6 +140,40 @@ async def test_dollars_are_looked_at_after_an_answer_before_its_tools_run() -> N
     assert user.questions[0].text == "Paused after $0.80 (2 iterations, 20 tokens). Continue?"
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        say("half an ans", finish="length", usage=Usage(input_tokens=200, cost_usd=2.0)),
+        say("", usage=Usage(input_tokens=200, cost_usd=2.0)),
+    ],
+    ids=["that was cut off", "of nothing"],
+)
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [(TurnLimits(max_tokens=200), "token_limit"), (TurnLimits(max_budget_usd=2.0), "budget_limit")],
+)
+async def test_after_an_answer_without_tools_that_is_not_the_last_one_they_are_looked_at_too(
+    answer: list[Step], limits: TurnLimits, reason: str
+) -> None:
+    rig, user = asking_rig(STOP)
+    model = FakeModel([answer, say("never")])
+    model.facts = ModelFacts(has_price=True)
+    result = await run_turn(rig, model, limits=limits)
+    assert (result.stop_reason, result.iterations, len(user.questions)) == (reason, 1, 1)
+
+
+async def test_before_what_the_user_says_meanwhile_is_answered_they_are_looked_at_too() -> None:
+    rig, user = asking_rig(STOP)
+    history, gate = list[Message](), Gate()
+    turn = new_turn(rig, FakeModel([[gate, *say("Done.")], say("never")]), history, limits=TurnLimits(max_tokens=100))
+    task = asyncio.ensure_future(turn.run())
+    await gate.reached()
+    turn.steer(Steering(shown="and b", content="and b"))
+    gate.open()
+    assert ((await bounded(task)).stop_reason, len(user.questions)) == ("token_limit", 1)
+    assert [each.text for each in history] == ["do it", "Done.", "and b"]
+
+
 async def test_two_limits_at_once_are_asked_about_one_by_one() -> None:
     rig, user = asking_rig(CONTINUE, CONTINUE)
     model = FakeModel([working(Usage(input_tokens=10, cost_usd=1.0)), say("Done.", usage=Usage(cost_usd=0.0))])
@@ -200,6 +235,20 @@ async def test_a_cancel_before_the_tools_of_an_answer_answers_them_all() -> None
     turn = new_turn(rig, FakeModel([working()]), history, limits=TurnLimits(max_tokens=1))
     await cancel_turn(rig, turn, gate.reached)
     assert results_of(history[-1]) == [CANCELLED_RESULT]
+
+
+async def test_a_bug_while_the_user_is_asked_leaves_a_history_that_can_go_on() -> None:
+    class BrokenQuestioner:
+        async def ask(self, question: Question) -> QuestionAnswer:
+            raise ZeroDivisionError(question.text)
+
+    rig, history = make_rig(named("work", lambda _: asyncio.sleep(0, "never"))), list[Message]()
+    rig.around = replace(rig.around, pauser=BrokenQuestioner())
+    turn = new_turn(rig, FakeModel([working()]), history, limits=TurnLimits(max_tokens=1))
+    with pytest.raises(ZeroDivisionError):
+        await bounded(turn.run())
+    check_history(history)
+    assert rig.events.types[-2:] == ["tool_result", "finished"]
 
 
 async def test_a_subagent_asks_nobody() -> None:
