@@ -161,6 +161,7 @@ class Agent:
     async def _take_settings(self) -> TurnSettings:
         """The settings for a turn that begins; asks the user where the workspace's need trust."""
         from pygent_ls.app_prompt import make_system_prompt, more_folders, prompt_settings
+        from pygent_ls.llm.providers import key_variables
         from pygent_ls.sessions.turn_settings import TurnSettings
 
         await self._front_end.configured()
@@ -169,6 +170,7 @@ class Agent:
         self._taken = taken = await self._trusting.settle(taken)
         settings = taken.loaded.settings
         self._sandbox.change(settings.sandbox, network=settings.sandbox_network)
+        self._processes.hide(key_variables(settings.api_key_env))
         beside, wrong = await asyncio.to_thread(more_folders, taken)
         self._front_end.workspace.use_also(beside)
         prompt = await prompt_settings(taken)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -79,7 +80,10 @@ def _with_prompt(profile: AgentProfile, named: str, taken: Taken) -> AgentProfil
 def _places(named: str, taken: Taken) -> Iterator[Path]:
     """Where a relative path may lead, the first that is there counts: beside the user's settings, then the workspace's,
     then in the workspace."""
-    yield user_file().parent / Path(named).expanduser()
+    path = Path(named)
+    with suppress(RuntimeError):  # `~NAME` of a user whom this machine does not know
+        path = path.expanduser()
+    yield user_file().parent / path
     if taken.folder is not None:
-        yield (taken.folder / WORKSPACE_FILE).parent / Path(named).expanduser()
-        yield taken.folder / Path(named).expanduser()
+        yield (taken.folder / WORKSPACE_FILE).parent / path
+        yield taken.folder / path

@@ -169,6 +169,39 @@ async def test_hooks_are_those_of_the_moment_in_which_a_turn_begins(build: Build
     ]
 
 
+async def test_a_key_that_the_settings_come_to_name_is_kept_from_programs_from_the_next_turn_on(
+    build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", "sk-1")
+    house = build()
+    session = house.agent.sessions.new(NewSession())
+    user_file = tmp_path / "config" / "pygent-ls" / "config.toml"
+    user_file.parent.mkdir(parents=True)
+
+    hook = '[[hooks]]\nevent = "stop"\ncommand = "printenv MY_KEY > $PYGENT_HOOK_EVENT.txt; true"\n'
+    user_file.write_text(hook)
+    await house.turn(session)
+    before = (house.folder / "stop.txt").read_text()
+    user_file.write_text('api_key_env = "MY_KEY"\n' + hook)
+    await house.turn(session)
+    await house.agent.close()
+
+    assert (before, (house.folder / "stop.txt").read_text()) == ("sk-1\n", "")
+
+
+async def test_an_agents_prompt_file_of_an_unknown_user_is_told(build: Build, tmp_path: Path) -> None:
+    user_file = tmp_path / "config" / "pygent-ls" / "config.toml"
+    user_file.parent.mkdir(parents=True)
+    user_file.write_text('agent = "mine"\n[agents.mine]\nprompt_file = "~nobody-here/a.md"\n')
+    house = build()
+
+    await house.turn(house.agent.sessions.new(NewSession()))
+    await house.agent.close()
+
+    (notice,) = house.notices
+    assert notice.startswith("agents.mine.prompt_file: ")
+
+
 async def test_a_session_that_is_there_already_follows_what_is_trusted_later(build: Build) -> None:
     house = build(LOOSE, answer=False)
     session = house.agent.sessions.new(NewSession())

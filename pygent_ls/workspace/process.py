@@ -41,6 +41,10 @@ class LocalProcesses:
         self._watchdog = Watchdog()
         self.background = LocalBackground(self)
 
+    def hide(self, variables: Collection[str]) -> None:
+        """Give these variables to no program that is started from now on."""
+        self._hidden |= frozenset(variables)
+
     def find(self, program: str) -> str | None:
         """The program's absolute path, or None. `rg` is the system's, else the one that pip installed with us."""
         parts = [part for part in os.get_exec_path() if Path(part).is_absolute()]
