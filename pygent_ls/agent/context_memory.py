@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import is_
+from pathlib import Path
 
 from pygent_ls.agent.context import UNKNOWN_WINDOW, ContextRules, Cut, Rows, cut_for, size_of, tokens_of
 from pygent_ls.agent.messages import Block, Message, Usage
@@ -87,6 +88,8 @@ class ContextMemory:
         self.tried: tuple[Message, str] | None = None
         """The last message of the conversation when compacting it was tried last, and why it was."""
         self._compactions: list[Compaction] = []
+        self.files_shown: list[tuple[Path, ...]] = []
+        """Of each message, as far as it was looked at: the files that its results show."""
         self._marked: list[Message] = []
         self._marked_for = ""
         self._counted: _Counted | None = None
@@ -102,6 +105,7 @@ class ContextMemory:
         if not grows or self.rows.counts_words != counts_words:
             self.rows = Rows(counts_words=counts_words)
             self._marked = []
+            self.files_shown = []
             n_known = 0
         for message in messages[n_known:]:
             self.rows.append(message)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from pygent_ls.agent.compaction import NO_ROOM
 from pygent_ls.agent.context import Cut
 from pygent_ls.agent.context_memory import ContextMemory
-from pygent_ls.agent.messages import Message, ToolResultBlock
+from pygent_ls.agent.messages import ToolResultBlock
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.tool import path_arguments
 from pygent_ls.errors import ToolError
@@ -20,19 +20,27 @@ def forget_left_out(around: Surroundings, memory: ContextMemory, cut: Cut) -> No
     where a call that is still in it read them, or since the last request."""
     seen = (memory.compaction, cut)
     if seen != memory.seen:
-        around.reads.fade(set(_read_in(cut.of(memory.messages), around)))
+        around.reads.fade(_shown_in(memory, cut, around))
         memory.seen = seen
     around.reads.settle()
 
 
-def _read_in(messages: Sequence[Message], around: Surroundings) -> Iterator[Path]:
+def _shown_in(memory: ContextMemory, cut: Cut, around: Surroundings) -> set[Path]:
+    """What the results of a context show; each message is looked at once. Its head, a prompt, shows nothing."""
+    known = memory.files_shown
+    for place in range(len(known), len(memory.messages)):
+        known.append(tuple(_shown_by(memory, place, around)))
+    return {path for paths in known[cut.start :] for path in paths}
+
+
+def _shown_by(memory: ContextMemory, place: int, around: Surroundings) -> Iterator[Path]:
     shown = {
         block.tool_use_id
-        for message in messages
-        for block in message.blocks
+        for block in memory.messages[place].blocks
         if isinstance(block, ToolResultBlock) and NO_ROOM not in block.content
     }
-    for call in (call for message in messages for call in message.tool_calls if call.id in shown):
+    unit = memory.messages[memory.rows[place].unit : place] if shown else ()
+    for call in (call for message in unit for call in message.tool_calls if call.id in shown):
         tool = around.tools.get(call.name)
         if tool is None or tool.kind != "read":
             continue

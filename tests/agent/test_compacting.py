@@ -485,3 +485,18 @@ async def test_an_edit_of_a_file_that_changed_since_is_refused_all_the_same() ->
 
     assert "what the user wrote" in text_of(model.requests[2])
     assert rig.workspace.text("f1.txt") == "file 1, and what the user wrote"
+
+
+async def test_a_file_that_slid_out_of_the_context_counts_as_not_read_until_it_is_read_again() -> None:
+    rig, history = rig_with_files(), list[Message]()
+    reads = (0, 1, 2, 0, 3, 4)
+    answers = [(say("", Call(name="read_file", arguments={"path": f"f{n}.txt"})), say("done")) for n in reads]
+    model = FakeModel([each for answer in answers for each in answer])
+    known: list[list[int]] = []
+
+    for n_turn in range(len(reads)):
+        rules = ContextRules(mode="sliding", sliding_messages=9)
+        await run_turn(rig, model, history, turn_id=f"turn-{n_turn}", context=rules)
+        known.append([n for n in range(5) if rig.around.reads.knows(FOLDER / f"f{n}.txt")])
+
+    assert known == [[0], [0, 1], [1, 2], [0, 2], [0, 3], [3, 4]]
