@@ -11,14 +11,11 @@ from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode, Permissions
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.variants import AgentProfile, Variants, matches, without
-from pygent_ls.sessions.mentions import mentions_in
+from pygent_ls.sessions.mentions import agent_mentioned
 from pygent_ls.sessions.turn_settings import TurnSettings
 from pygent_ls.sessions.turns import SessionParts, TurnRequest
 
 Number = TypeVar("Number", int, float)
-
-MENTION = "agent-"
-"""What the word of a mention begins with that names an agent: `@agent-review`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,12 +144,6 @@ class Choices:
         if profile.mode == "plan":
             return "plan"
         return profile.mode if self._permissions.own_mode is None else None
-
-
-def agent_mentioned(words: str) -> str | None:
-    """The agent that a prompt calls with `@agent-NAME`, the first of several."""
-    names = [each.word.removeprefix(MENTION) for each in mentions_in(words) if each.word.startswith(MENTION)]
-    return next(iter(names), None)
 
 
 def narrowed(around: Surroundings, profile: AgentProfile, request: TurnRequest) -> Surroundings:

@@ -20,8 +20,16 @@ MAX_MENTIONS = 20
 _MENTION = re.compile(r"""(?<![^\s("'\[`])@(?:"(?P<quoted>[^"\n]+)"|(?P<plain>[^\s"'`<>()\[\]{},;]+))""")
 """Behind white space or an opening sign: not the `@` of an address of mail."""
 
-_FENCED = re.compile(r"^```.*?^```[ \t]*$", re.DOTALL | re.MULTILINE)
-"""Code that was pasted: its decorators are no mentions."""
+_FENCED = re.compile(
+    r"^[ \t]*(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})[^\n]*(?:\n.*?^[ \t]*(?P=fence)[`~]*[ \t\r]*$|.*)",
+    re.DOTALL | re.MULTILINE,
+)
+"""Code that was pasted: its decorators are no mentions. A fence that is not closed goes to the end."""
+
+_QUOTED_CODE = re.compile(r"`[^`\n]+`")
+
+_AGENT = re.compile(r"agent-([\w-]+)")
+"""Neither a file, as `agent-notes.md`, nor a package, as `agent-kit/core`."""
 
 DRAWN = "image/svg+xml"
 """A picture that is text, and read as such."""
@@ -49,6 +57,13 @@ def mentions_in(text: str) -> list[Mention]:
         if word:
             found[Mention(word, lines)] = None
     return list(found)[:MAX_MENTIONS]
+
+
+def agent_mentioned(words: str) -> str | None:
+    """The agent that a prompt calls with `@agent-NAME`, the first of several; in code it calls none."""
+    text = _QUOTED_CODE.sub(" ", _FENCED.sub("", words))
+    names = (_AGENT.fullmatch(each.word) for each in mentions_in(text) if each.lines is None)
+    return next((each[1] for each in names if each), None)
 
 
 async def expanded(parts: Sequence[PromptPart], around: Surroundings) -> tuple[PromptPart, ...]:

@@ -60,7 +60,7 @@ class TurnRequest:
             model=self.model or asked.model,
             tools=asked.tools,
             notices=asked.notices,
-            own_words=asked.own_words,
+            own_words=asked.own_words if self.own_words is None else self.own_words,
         )
 
 

@@ -13,7 +13,7 @@ from pygent_ls.agent.prompt import PromptFor
 from pygent_ls.agent.tool import ToolRisk
 from pygent_ls.agent.variants import AgentProfile, Variants, variants
 from pygent_ls.errors import SessionError
-from pygent_ls.sessions.choices import agent_mentioned
+from pygent_ls.sessions.mentions import agent_mentioned
 from pygent_ls.sessions.turn_settings import MakeSystemPrompt
 from pygent_ls.sessions.turns import TurnRequest
 from pygent_ls.tools.tasks import task
@@ -182,6 +182,18 @@ async def test_a_mention_chooses_the_agent_of_a_turn() -> None:
         ("@agent-plan or @agent-review", "plan"),
         ("mail me@agent-x.org", None),
         ("```\n@agent-review\n```", None),
+        ("```\r\n@agent-review\r\n```\r\n@agent-plan", "plan"),
+        ("~~~~ text\n~~~\n@agent-review\n~~~~\n@agent-plan", "plan"),
+        ("- so:\n  ```py\n  @agent-review\n  ```\n@agent-plan", "plan"),
+        ("```\n@agent-review, cut off", None),
+        ("```one line``` @agent-review", "review"),
+        ("what is `@agent-smith`?", None),
+        ("`@agent-x` and @agent-review", "review"),
+        ("see @agent-notes.md", None),
+        ("npm install @agent-kit/core", None),
+        ("@agent-x#L3", None),
+        ("@agent-", None),
+        ("@agent-мой_2 hi", "мой_2"),
         ("@agents.md", None),
         ("nothing", None),
     ],

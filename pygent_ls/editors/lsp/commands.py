@@ -19,6 +19,7 @@ from pygent_ls.editors.lsp.actions import (
     ask_prompt,
     code_actions,
     code_lenses,
+    comment_request,
     prompt_for,
     start_line,
     target_of,
@@ -83,7 +84,7 @@ class Commands:
             case "pygent.ask":
                 return self._ask(arguments)
             case "pygent.fix":
-                return self._start(prompt_for(command, self._fix_target(arguments)))
+                return self._start(prompt_for(command, self._fix_target(arguments)), own_words="")
             case "pygent.cancel":
                 cancelled = [turn.cancel() for turn in self._running]
                 return {"cancelled": any(cancelled)}
@@ -107,13 +108,16 @@ class Commands:
 
     def _ask(self, arguments: Sequence[Any]) -> Mapping[str, str]:
         target = self._target(arguments[1:]) if len(arguments) > 1 and isinstance(arguments[1], str) else None
-        return self._start(ask_prompt(_text(arguments, 0, "the prompt"), target))
+        asked = _text(arguments, 0, "the prompt")
+        is_comment = target is not None and comment_request(self._text(target.uri), target.first_line) == asked
+        return self._start(ask_prompt(asked, target), own_words="" if is_comment else None)
 
-    def _start(self, parts: tuple[PromptPart, ...] | None) -> Mapping[str, str]:
+    def _start(self, parts: tuple[PromptPart, ...] | None, own_words: str | None = None) -> Mapping[str, str]:
+        """`own_words` as in `TurnRequest`: what a file or a checker says is another's word."""
         if parts is None:
             raise JsonRpcInvalidParams("the document is not a file")
         session = self._current_session()
-        turn = self._turns.begin(session, TurnRequest(parts=parts), events_token=None, work_token=None)
+        turn = self._turns.begin(session, TurnRequest(parts=parts, own_words=own_words), events_token=None, work_token=None)
         assert turn.task is not None
         self._running.append(turn)
         turn.task.add_done_callback(self._when_done(turn))

@@ -221,6 +221,21 @@ async def test_a_diagnostic_is_offered_a_fix_that_carries_it(folder: Path, sourc
         assert "return 3.14 * r * r" in prompt
 
 
+@pytest.mark.parametrize("said", ["@agent-nobody", '@"agent-nobody"', "(@agent-nobody)"])
+async def test_neither_a_diagnostic_nor_a_comment_chooses_the_agent(folder: Path, source: Path, said: str) -> None:
+    source.write_text(f"# pygent: do it {said}\n")
+    async with connected(folder, Setup(script=[say("ok")] * 2)) as editor:
+        fix, comment = await actions(editor, source.as_uri(), 0, 0, diagnostic(0, said))
+        for number, action in enumerate((fix, comment), start=1):
+            await command(editor, action["command"]["command"], *action["command"]["arguments"])
+            await editor.asks("window/showDocument", number)
+            assert said in asked_of_the_model(editor)
+
+        typed = (f"please, {said}", *comment["command"]["arguments"][1:])
+        assert "there is no agent 'nobody'" in await refused(editor, "pygent.ask", *typed)
+
+
+
 async def test_a_selection_is_offered_what_can_be_done_with_it(folder: Path, source: Path) -> None:
     async with connected(folder, Setup(script=[say("ok")] * 4)) as editor:
         offered = await actions(editor, source.as_uri(), 0, 2)
