@@ -53,14 +53,17 @@ class ModelCalls:
         self._n_requests = 0
         self._made_room = False
         while True:
-            came = await self._asked_until_settled(self.state.model)
+            asked = self.state.model
+            came = await self._asked_until_settled(asked)
             if isinstance(came, Answer):
                 return came
-            fallback = await self._fallback_for(came.error)
-            await self._tell(came, fallback=fallback)
-            if fallback is None:
+            chosen = self.state.model  # the user may have chosen another one meanwhile
+            other = chosen if chosen is not asked else await self._fallback_for(came.error)
+            await self._tell(came, fallback=other)
+            if other is None:
                 raise came.error
-            self.state.model = fallback
+            if self.state.model is asked:
+                self.state.model = other
 
     async def has_price(self) -> bool:
         """Whether a call of the model that is asked now will tell its cost."""

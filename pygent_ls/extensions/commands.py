@@ -25,6 +25,9 @@ MAX_HEAD_BYTES = 10_000
 MAX_COMMANDS = 500
 """Of one folder; more are left out."""
 
+MAX_LOOKED_AT = 5000
+"""Files and folders of one folder, commands or not: it may be a link to all of a disk."""
+
 MAX_DESCRIPTION_CHARS = 200
 
 OwnSource = Literal["user", "workspace"]
@@ -64,8 +67,11 @@ class OwnCommands:
         return [found[name] for name in sorted(found)]
 
     def _files(self) -> Iterator[tuple[str, Path]]:
-        n_found = 0
+        n_found = n_looked_at = 0
         for here, folders, files in os.walk(self.folder):
+            n_looked_at += 1 + len(files)
+            if n_looked_at > MAX_LOOKED_AT:
+                return
             folders.sort()
             for file in sorted(files):
                 path = Path(here, file)

@@ -11,6 +11,7 @@ from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode, Permissions
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.variants import AgentProfile, Variants, matches, without
+from pygent_ls.errors import ModelError, SessionError
 from pygent_ls.sessions.mentions import agent_mentioned
 from pygent_ls.sessions.turn_settings import TurnSettings
 from pygent_ls.sessions.turns import SessionParts, TurnRequest
@@ -116,6 +117,14 @@ class Choices:
         model = request.model or self.own_model
         made = self.made(model) if model else self.made(profile.model or self.model, profile.api_base)
         return Chosen(profile=profile, model=made, mode=own or self._permissions.mode, own_mode=own)
+
+    def problem_of(self, request: TurnRequest) -> SessionError | ModelError | None:
+        """Why such a turn cannot be had; None where it can."""
+        try:
+            self.for_turn(request)
+        except (SessionError, ModelError) as error:
+            return error
+        return None
 
     def made(self, name: str, api_base: str = "") -> Model:
         """One instance a name: a scripted model keeps its place. Raises `ModelError`."""

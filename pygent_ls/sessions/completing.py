@@ -22,6 +22,9 @@ from pygent_ls.tools.ripgrep import list_place, places
 MAX_ITEMS = 50
 """Of a list; who wants another writes a letter more."""
 
+MAX_TYPED_CHARS = 1000
+"""Of a word, more than a path has in practice; a longer one is none that could be offered."""
+
 LISTING_S = 3.0
 """Seconds for which a listing of the files is good: while a word is written, not after a file was made."""
 
@@ -70,7 +73,14 @@ class Completions:
         self._one_at_a_time = asyncio.Lock()
 
     async def complete(self, text: str, commands: Commands, session: CommandSession) -> Completion:
-        """How the text, which ends where the user is, can go on."""
+        """How the text, which ends where the user is, can go on; what is told of it is masked."""
+        found = await self._found(text, commands, session)
+        lines = "\n".join(" ".join(each.detail.split()) for each in found.items)
+        details = (await session.around.secrets.masked(lines)).split("\n")
+        items = [replace(item, detail=detail) for item, detail in zip(found.items, details, strict=False)]
+        return replace(found, items=tuple(items))
+
+    async def _found(self, text: str, commands: Commands, session: CommandSession) -> Completion:
         if found := _MENTION.search(text):
             return await self._mention(found, session)
         if found := _NAME.match(text):
@@ -198,6 +208,8 @@ def best(typed: str, things: Iterable[Thing], *, key: Callable[[Thing], str]) ->
     wanted = typed.lower()
     if not wanted:
         return list(things)
+    if len(wanted) > MAX_TYPED_CHARS:
+        return []
     apart = re.compile("".join(f"[^{re.escape(letter)}]*{re.escape(letter)}" for letter in wanted), re.DOTALL)
     ranked: list[tuple[int, int, str, int, Thing]] = []
     for place, thing in enumerate(things):

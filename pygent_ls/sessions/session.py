@@ -29,7 +29,7 @@ from pygent_ls.agent.turn import TurnResult, TurnSpec
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.checkpoints import Checkpoint, FileDiff
 from pygent_ls.sessions.choices import Choices, Chosen, limits_for, narrowed
-from pygent_ls.sessions.commands.answering import CommandTurn
+from pygent_ls.sessions.commands.answering import CommandTurn, failing
 from pygent_ls.sessions.commands.command import ModelPrompt
 from pygent_ls.sessions.compacting import SessionContext
 from pygent_ls.sessions.delegates import Delegates
@@ -155,7 +155,7 @@ class Session:
         """Have this conversation from now on, in place of its own. The files that its turns changed stay so: other
         sessions keep what was before them. Raises `SessionError` (`turn_running`)."""
         if self.running is not None and isinstance(self.running.turn, Turn):
-            self._check_idle()
+            self.check_idle()
         self.messages[:] = messages
         self._hooks.starts_anew("resume" if messages else "clear")
         self.around.plan.entries = ()
@@ -165,7 +165,7 @@ class Session:
 
     async def compact(self, instruction: str = "") -> Compacted:
         """See `SessionContext.compact`; commands call that. Raises `turn_running`, too."""
-        self._check_idle()
+        self.check_idle()
         async with self._one_at_a_time:
             return await self.compact_now(instruction)
 
@@ -177,7 +177,7 @@ class Session:
 
     def clear(self) -> None:
         """Empty the conversation. Raises `SessionError` (`turn_running`)."""
-        self._check_idle()
+        self.check_idle()
         self.take_conversation(())
 
     def changed(self, what: str) -> None:
@@ -209,13 +209,13 @@ class Session:
         Raises `SessionError`: `turn_running`, or `checkpoint_failed`, and then nothing has happened.
         """
         self.going_back.own_checkpoints()
-        self._check_idle()
+        self.check_idle()
         async with self._one_at_a_time:
             return await self.going_back.to(checkpoint, wanted)
 
     async def undo(self) -> Restored:
         """Take back the last turn: its files and its part of the conversation. Raises `SessionError` as `restore`."""
-        self._check_idle()
+        self.check_idle()
         async with self._one_at_a_time:
             return await self.going_back.take_back()
 
@@ -223,7 +223,8 @@ class Session:
         """See `CommandSession`."""
         return self._parts.surroundings.workspace.shown(path)
 
-    def _check_idle(self) -> None:
+    def check_idle(self) -> None:
+        """Raises `SessionError` (`turn_running`) while a turn runs or waits, or something else works on it."""
         if self._turns or self._one_at_a_time.locked():
             raise SessionError("A turn is running; cancel it, or wait for its end.", kind="turn_running")
 
@@ -286,7 +287,9 @@ class Session:
         )
         if isinstance(asked, ModelPrompt):
             turn.request = turn.request.saying(asked)
-        elif asked is not None:
+            problem = self.choices.problem_of(turn.request)
+            asked = failing(problem) if problem else None
+        if asked is not None:
             return CommandTurn(
                 answer=asked,
                 beginning=TurnStarted(**await self._beginning(turn, chosen)),
@@ -341,7 +344,7 @@ class Session:
             turn_id=turn.turn_id,
             prompt=await self._shown_prompt(turn),
             content=opened.content,
-            model=chosen.model,
+            model=self.choices.for_turn(request).model,  # a moment has passed, in which it may have been chosen
             mode=chosen.mode,
             agent=profile.name,
             system=opened.system,

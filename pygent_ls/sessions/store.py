@@ -15,6 +15,7 @@ from pygent_ls.agent.variants import Variants, variants
 from pygent_ls.errors import SessionError
 from pygent_ls.extensions.session_files import settled, timestamp
 from pygent_ls.sessions.checkpoints import Checkpoint
+from pygent_ls.sessions.commands.command import Command
 from pygent_ls.sessions.commands.ports import CommandFacts
 from pygent_ls.sessions.commands.registry import Commands
 from pygent_ls.sessions.past import PastSession, PastSessions
@@ -102,6 +103,15 @@ class Sessions:
     def tell_commands(self, facts: CommandFacts) -> None:
         """What the commands of the sessions made from now on are told of the rest of the program."""
         self.commands = Commands(self, facts)
+
+    async def listed_commands(self) -> list[Command]:
+        """All that there are now, without the secrets that those who wrote them may have left there."""
+        masked = self.draft().around.secrets.masked
+        listing = await self.commands.listing()
+        return [
+            replace(each, description=await masked(each.description), takes=await masked(each.takes))
+            for each in listing.commands.values()
+        ]
 
     @property
     def defaults(self) -> SessionDefaults:
@@ -240,8 +250,7 @@ class Sessions:
         Raises `SessionError`: `unknown_session`, and `turn_running` where a turn runs or waits in it.
         """
         session = self.get(session_id)
-        if session.running or session.waiting:
-            raise SessionError("A turn of this session runs: cancel it, or wait for its end.", kind="turn_running")
+        session.check_idle()
         del self._sessions[session_id]
         await session.close()
         await session.around.outputs.clear()

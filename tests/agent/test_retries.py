@@ -279,6 +279,20 @@ async def test_a_model_that_is_given_up_is_followed_by_its_fallback() -> None:
     assert told(rig) == [("rate_limit", 1, True, None), ("rate_limit", 1, False, "spare")]
 
 
+async def test_a_model_that_the_user_chose_meanwhile_goes_before_the_fallbacks() -> None:
+    rig, gate, spare = make_rig(), Gate(), FakeModel([say("never")], name="spare")
+    turn = new_turn(rig, FakeModel([[gate, NO_KEY]]), fallback_models=("spare",), make_model=models(spare))
+    running = asyncio.create_task(turn.run())
+    await gate.reached()
+
+    turn.use(FakeModel([say("from the chosen")], name="chosen"))
+    gate.open()
+
+    assert (await bounded(running)).text == "from the chosen"
+    assert told(rig) == [("auth", 1, False, "chosen")]
+    assert spare.requests == []
+
+
 async def test_no_model_is_sent_the_thoughts_of_another() -> None:
     rig, history, look = make_rig(saying("look", "seen")), list[Message](), Call(name="look", arguments={})
     main = FakeModel([say("", look, thinking="mine"), failing(NO_KEY), say("again")])

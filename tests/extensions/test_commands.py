@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygent_ls.extensions.commands import MAX_FILE_BYTES, OwnCommand, OwnCommands, OwnSource
+from pygent_ls.extensions.commands import MAX_FILE_BYTES, MAX_LOOKED_AT, OwnCommand, OwnCommands, OwnSource
 
 FULL = """\
 ---
@@ -122,6 +122,21 @@ def test_a_workspaces_command_is_no_link_nor_behind_one(tmp_path: Path) -> None:
 
     assert found == {"fine": ("Go.", ""), "leak": ("", "it is a link")}
     assert [(each.template, each.problem[:12]) for each in linked] == [("", "it is a link")]
+
+
+def test_a_folder_that_is_a_link_to_very_much_is_not_gone_through(tmp_path: Path) -> None:
+    much = tmp_path / "much"
+    for number in range(3):
+        (much / f"folder-{number}").mkdir(parents=True)
+        (much / f"folder-{number}" / "x.md").write_text("Go.")
+    for number in range(MAX_LOOKED_AT):
+        (much / "folder-1" / f"{number}.txt").touch()
+    (tmp_path / ".pygent").mkdir()
+    (tmp_path / ".pygent" / "commands").symlink_to(much)
+
+    found = OwnCommands(folder=tmp_path / ".pygent" / "commands", source="user").read()
+
+    assert [each.name for each in found] == ["folder-0:x"]
 
 
 def test_a_workspace_that_is_itself_reached_by_a_link_has_its_commands(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pygent_ls.agent.messages import Usage
+from pygent_ls.agent.prompt import PromptFor
 from pygent_ls.agent.rules import Rule
 from pygent_ls.agent.secrets import Redactor
 from pygent_ls.errors import SessionError
@@ -14,6 +15,7 @@ from pygent_ls.sessions.commands.registry import BUILT_IN
 from pygent_ls.sessions.turns import TurnRequest
 from pygent_ls.workspace.secret_finder import find_secrets
 from tests.fakes import Call, Gate, bounded, say
+from tests.sessions.conversation import conversation
 from tests.sessions.shelf import Shelf
 from tests.sessions.subscribers import Reader
 
@@ -46,18 +48,23 @@ async def test_every_command_says_how_it_is_used_and_none_asks_a_model(folder: P
     ("prompt", "says"),
     [
         ("/cost now", "`/cost` stands alone: it takes nothing behind it."),
+        ("/permissions list x", "`/permissions list` stands alone: it takes nothing behind it."),
         ("/search", "Something is missing.\nUsage: `/search WORDS`"),
         ("/checkpoint diff", "Something is missing.\nUsage: `/checkpoint diff ID`"),
         ("/checkpoint show 1", "`/checkpoint` knows no `show`.\nUsage: `/checkpoint list`, `/checkpoint diff ID`, "),
         ("/mode quick", "mode: 'quick' is none of these: `default`, `accept_edits`, `plan`, `trust`, `bypass`.\n"),
         ("/mode plan trust", "mode: 'plan trust' is none of these"),
         ("/agent nobody", "agent: 'nobody' is none of these: `default`, `plan`"),
+        ("/model far/model please", "Name one model, as `PROVIDER/MODEL`.\nUsage: `/model [NAME]`"),
+        ("/model far/\nmodel", "Name one model, as `PROVIDER/MODEL`."),
         ("/model none/such", "there is no model none/such"),
         ("/checkpoint restore nine", "There is no checkpoint 'nine'. `/checkpoint list` shows them.\nUsage: "),
         ("/session load nine", "There is no other session 'nine'. `/session list` shows them.\nUsage: "),
+        ("/session load\n nine", "There is no other session 'nine'."),
         ("/session rename", "Something is missing.\nUsage: `/session rename NAME`"),
         ("/session fork 3", "There is no turn '3'; the conversation has 0, and 1 is the first.\n"),
         ("/export pdf", "format: 'pdf' is none of these: `markdown`, `json`, `xml`, `plain`, `html`.\nUsage: "),
+        ("/export --force", "format: '' is none of these: `markdown`"),
         ("/permissions forget shell", "There is no rule 'shell'. `/permissions` lists them.\nUsage: "),
         ("/help frob", "There is no command 'frob'. `/help` lists them.\nUsage: `/help [COMMAND]`"),
         ("/continue", "There is nothing to go on with: the conversation is empty."),
@@ -112,7 +119,7 @@ async def test_a_mode_is_chosen_and_one_that_is_not_allowed_says_what_it_needs(f
 async def test_an_agent_is_chosen_for_the_session_or_for_one_prompt(folder: Path) -> None:
     shelf = Shelf(folder, [say("looked"), say("did")])
 
-    once = await shelf.say("/agent review what is wrong here?")
+    once = await shelf.say("/agent review\nwhat is wrong here?")
     told = await shelf.text("/agent")
     chosen = await shelf.text("/agent plan")
 
@@ -326,12 +333,31 @@ async def test_a_model_that_is_chosen_while_a_turn_runs_is_asked_from_its_next_c
     assert result.error.provider == "other/model"  # it has nothing to say
 
 
+async def test_a_model_that_is_chosen_while_a_turn_is_prepared_is_asked_in_it() -> None:
+    gate = Gate()
+
+    async def slow_prompt(_: PromptFor) -> str:
+        await gate.pass_through()
+        return "You are a test."
+
+    talk = conversation([say("never")], make_system_prompt=slow_prompt, other=[say("from the other")])
+    turn, _ = talk.start()
+    await gate.reached()
+
+    talk.session.set_model("other/model")
+    gate.open()
+
+    assert (await turn.result()).text == "from the other"
+
+
 async def test_an_answer_shows_no_secret(folder: Path) -> None:
     key = "AKIA" + "Q3EGW7MJ5NPXU4TR"
     shelf = Shelf(folder, redactor=Redactor(find_secrets, key=b"k"))
     shelf.write_command("look", f"---\ndescription: use {key}\n---\nGo.", of_workspace=True)
 
+    listed = await shelf.sessions.listed_commands()
     answers = [await shelf.say(prompt) for prompt in ("/help", f"/model {key}", f"/agent {key}")]
 
     assert key not in repr(answers)
+    assert [each.description.partition("{{SECRET_")[0] for each in listed if each.name == "look"] == ["use "]
     assert all("{{SECRET_" in answer.text for answer in answers)

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.rules import Rule
-from pygent_ls.sessions.completing import LISTING_S, MAX_ITEMS, Completions, best
+from pygent_ls.agent.secrets import Redactor
+from pygent_ls.sessions.completing import LISTING_S, MAX_ITEMS, MAX_TYPED_CHARS, Completions, best
+from pygent_ls.workspace.secret_finder import find_secrets
 from tests.fakes import FakeClock, say
 from tests.sessions.shelf import Shelf
 
@@ -128,6 +130,25 @@ async def test_no_more_is_offered_than_a_list_shows(folder: Path) -> None:
     offered, _ = await Writing(Shelf(folder)).at("@many")
 
     assert len(offered) == MAX_ITEMS
+
+
+def test_a_word_that_is_longer_than_any_name_is_looked_for_nowhere() -> None:
+    name = "a" * MAX_TYPED_CHARS
+
+    assert best(name, [name, f"{name}a"], key=str) == [name, f"{name}a"]
+    assert best(f"{name}a", [f"{name}a"], key=str) == []
+
+
+async def test_what_is_told_of_a_way_to_go_on_shows_no_secret(folder: Path) -> None:
+    key = "AKIA" + "Q3EGW7MJ5NPXU4TR"
+    shelf = Shelf(folder, redactor=Redactor(find_secrets, key=b"k"))
+    shelf.write_command("zap", f"---\ndescription: use {key}\n---\nGo.")
+    shelf.aliases["zip"] = f"Say\n{key}"
+
+    found = await Completions().complete("/z", shelf.sessions.commands, shelf.session)
+
+    assert [each.label for each in found.items] == ["/zap", "/zip"]
+    assert [each.detail.partition("{{SECRET_")[0] for each in found.items] == ["use ", "stands for `Say "]
 
 
 @given(st.text(alphabet="ab/._-", max_size=6), st.lists(st.text(alphabet="abAB/._-", min_size=1, max_size=12)))

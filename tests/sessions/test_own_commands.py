@@ -133,6 +133,7 @@ async def test_only_the_users_own_words_choose_an_agent(folder: Path, text: str,
     ("text", "says"),
     [
         ("---\ntools: Bash\n---\nGo.", "`/look` of the user asks for the tool `Bash`, which there is not; there are "),
+        ("---\nmodel: none/such\n---\nGo.", "there is no model none/such"),
         ("---\nagent: nobody\n---\nGo.", "`/look` of the user asks for the agent `nobody`, which there is not"),
         ("---\n", "`/look` of the user cannot be used: its front matter has no end"),
     ],

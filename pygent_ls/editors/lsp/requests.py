@@ -170,11 +170,10 @@ class Requests:
         }
 
     async def _commands(self, _: incoming.NoParams) -> outgoing_commands.CommandsOut:
-        listing = await self._sessions.commands.listing()
         return {
             "commands": [
                 {"name": each.name, "description": each.description, "source": each.source, "takes": each.takes}
-                for each in listing.commands.values()
+                for each in await self._sessions.listed_commands()
             ]
         }
 

@@ -23,6 +23,15 @@ class Answer:
     """It takes a while, and when it is cancelled nothing has happened."""
 
 
+def failing(error: SessionError | ModelError) -> Answer:
+    """One that says what is wrong."""
+
+    async def fail() -> str:
+        raise error
+
+    return Answer(make=fail)
+
+
 @dataclass(kw_only=True)
 class CommandTurn:
     """A turn that is a command: its events are those of any turn, and its history stays out of the conversation."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from pygent_ls.agent.permissions import Mode
-from pygent_ls.sessions.commands.command import Call, Choice, Command, ModelPrompt, UsageError, one_of
+from pygent_ls.sessions.commands.command import Call, Choice, Command, ModelPrompt, UsageError, first_word, one_of
 from pygent_ls.sessions.commands.wording import one_line
 
 MAX_SHOWN = 50
@@ -24,6 +24,9 @@ MODES: Mapping[Mode, str] = {
 
 async def _model(call: Call) -> str:
     if call.text:
+        first, more = first_word(call.text)
+        if not call.text.isprintable() or (more and ":" not in first):  # a file's name may have spaces
+            raise UsageError("Name one model, as `PROVIDER/MODEL`.")
         call.session.set_model(call.text)
         return f"The model is `{call.text}` from now on."
     lines = [f"The model is `{call.session.model}`."]
@@ -74,10 +77,10 @@ async def _agent(call: Call) -> str:
 
 async def _agent_prompt(call: Call) -> ModelPrompt | None:
     """`/agent NAME PROMPT`: one turn of that agent."""
-    name, _, prompt = call.text.partition(" ")
-    if not prompt.strip() or name not in call.session.choices.variants.profiles:
+    name, prompt = first_word(call.text)
+    if not prompt or name not in call.session.choices.variants.profiles:
         return None
-    return ModelPrompt(text=prompt.strip(), agent=name)
+    return ModelPrompt(text=prompt, agent=name)
 
 
 async def _agents(call: Call) -> Sequence[Choice]:

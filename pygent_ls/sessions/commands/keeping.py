@@ -157,7 +157,7 @@ async def _save(call: Call) -> str:
 async def _export(call: Call) -> str:
     words = [each for each in call.words if each != FORCE]
     forms = {name: name for name in get_args(ExportFormat)}
-    form = one_of(replace(call, text=words[0]), "format", forms)
+    form = one_of(replace(call, text=words[0] if words else ""), "format", forms)
     if len(words) > 1:
         return await _written(call, form, words[1:])
     text = exported(call.session, form)

@@ -13,7 +13,7 @@ from functools import partial
 from pygent_ls.errors import SessionError
 from pygent_ls.extensions.commands import OwnCommand
 from pygent_ls.sessions.commands import choosing, conversing, going_back, keeping, telling
-from pygent_ls.sessions.commands.answering import Answer
+from pygent_ls.sessions.commands.answering import Answer, failing
 from pygent_ls.sessions.commands.command import (
     Call,
     Command,
@@ -21,11 +21,13 @@ from pygent_ls.sessions.commands.command import (
     ModelPrompt,
     UnknownCommandError,
     UsageError,
+    first_word,
     usage_of,
 )
 from pygent_ls.sessions.commands.own import own_command
 from pygent_ls.sessions.commands.ports import Alone, CommandFacts, CommandSession, SessionShelf
 from pygent_ls.sessions.commands.template import filled
+from pygent_ls.sessions.commands.wording import one_line
 
 BUILT_IN: Mapping[str, Command] = {
     each.name: each
@@ -70,7 +72,9 @@ class Commands:
                 problems.append(_hidden("The alias", commands[name]))
             else:
                 aliases[name] = text
-                commands[name] = Command(name=name, description=f"stands for `{text}`", takes="[…]", source="alias")
+                commands[name] = Command(
+                    name=name, description=f"stands for `{one_line(text)}`", takes="[…]", source="alias"
+                )
         return Listing(commands=commands, problems=tuple(problems)), aliases
 
     def _own(self) -> list[OwnCommand]:
@@ -89,7 +93,7 @@ class Commands:
         if name not in listing.commands:
             if text or await asyncio.to_thread(os.path.lexists, prompt.strip()):
                 return None
-            return _failing(_unknown(name, listing))
+            return failing(_unknown(name, listing))
         try:
             expanded = _expanded(name, text, aliases)
             if isinstance(expanded, ModelPrompt):
@@ -100,7 +104,7 @@ class Commands:
             call = Call(session=session, shelf=self._shelf, facts=self.facts, listing=listing, text=text)
             return await _asked(listing.commands[name], call, has_attachments=has_attachments)
         except SessionError as error:
-            return _failing(error)
+            return failing(error)
 
     def call(self, session: CommandSession, listing: Listing, text: str) -> Call:
         """A call of a command that is being typed."""
@@ -137,13 +141,14 @@ async def _asked(command: Command, call: Call, *, has_attachments: bool) -> Answ
     """Raises `UsageError`, and what the command itself raises for the user."""
     path = command.name
     if command.parts:
-        first, _, rest = call.text.partition(" ")
+        first, rest = first_word(call.text)
         part = next((each for each in command.parts if each.name == (first or command.parts[0].name)), None)
         if part is None:
             raise UsageError(f"`/{path}` knows no `{first}`.\n{usage_of(command)}")
-        command, call = part, replace(call, text=rest.strip())
+        command, call = part, replace(call, text=rest)
     if call.text and not command.takes:
-        raise UsageError(f"`/{path}` stands alone: it takes nothing behind it.")
+        name = path if path == command.name else f"{path} {command.name}"
+        raise UsageError(f"`/{name}` stands alone: it takes nothing behind it.")
     if not call.text and command.takes and not command.takes.startswith("["):
         raise UsageError(f"Something is missing.\n{usage_of(command, '' if path == command.name else path)}")
     if command.prompt is not None and (prompt := await command.prompt(call)) is not None:
@@ -160,13 +165,6 @@ async def _answered(command: Command, call: Call, path: str) -> str:
         return await command.run(call)
     except UsageError as error:
         raise UsageError(f"{error}\n{usage_of(command, path)}") from None
-
-
-def _failing(error: SessionError) -> Answer:
-    async def fail() -> str:
-        raise error
-
-    return Answer(make=fail)
 
 
 def _unknown(name: str, listing: Listing) -> UnknownCommandError:
