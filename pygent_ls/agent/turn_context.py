@@ -97,7 +97,10 @@ class TurnContext:
             tell=state.emit,
             spend=spend,
         )
-        return await compacting.run(state.history, n_around, trigger) is not None
+        done = await compacting.run(state.history, n_around, trigger)
+        if done is not None:
+            state.around.instructions.forget_lost(self._cut().of(self.memory.messages))
+        return done is not None
 
     # The request
 

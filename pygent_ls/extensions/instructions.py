@@ -44,7 +44,8 @@ class RepositoryInstructions:
         self._workspace = workspace
         self._given: dict[Path, Instruction] = {}
         self._looked_at: set[Path] = set()
-        """Folders that were looked into since the turn began: what comes to be there counts from the next one on."""
+        """Folders that were looked into since the turn began, or something was lost: what comes to be there counts from
+    the next turn on."""
 
     async def of_workspace(self, reading: Reading) -> Sequence[Instruction]:
         """See the port."""
@@ -70,6 +71,7 @@ class RepositoryInstructions:
         """See the port."""
         for each in lost(self._given.values(), messages) if self._given else ():
             del self._given[each.path]
+            self._looked_at.clear()
 
     def afresh(self) -> RepositoryInstructions:
         """See the port."""

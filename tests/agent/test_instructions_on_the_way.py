@@ -6,10 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
+from pygent_ls.agent.compaction import CompactionRules
+from pygent_ls.agent.context import ContextRules
+from pygent_ls.agent.events import Compacted
 from pygent_ls.agent.messages import Message, TextBlock
 from pygent_ls.agent.rules import Rule
 from pygent_ls.agent.secret_keeping import Secrets
 from pygent_ls.agent.secrets import Redactor
+from pygent_ls.errors import ModelError
 from pygent_ls.extensions.instructions import RepositoryInstructions
 from pygent_ls.workspace.secret_finder import find_secrets
 from tests.agent.abilities import FILE_TOOLS
@@ -65,3 +71,23 @@ async def test_a_key_in_them_is_masked() -> None:
 
     assert key not in told
     assert "Use {{SECRET_" in told
+
+
+@pytest.mark.parametrize(("n_words", "comes_again"), [(1, False), (2_000, True)])
+async def test_a_compaction_keeps_them_and_those_that_are_too_long_come_again_within_the_turn(
+    n_words: int, comes_again: bool
+) -> None:
+    own = {**FILES, "a/AGENTS.md": "MANGO " * n_words, "c/AGENTS.md": "PLUM", "c/z.py": "3"}
+    rig = rig_of({**own, **{f"big{n}.txt": "sheep " * 800 for n in range(4)}})
+    names = ["a/x.py", "c/z.py", *(f"big{n}.txt" for n in range(4)), "a/y.py", "a/x.py"]
+    answers = [say("", Call(name="read_file", arguments={"path": name})) for name in names]
+    script = [*answers[:6], [ModelError("the window is full", type="context_window")], *answers[6:], say("done")]
+    history = list[Message]()
+
+    rules = CompactionRules(strategy="trim")
+    window = ContextRules(max_tokens=20_000)
+    await run_turn(rig, FakeModel(script), history, context=window, compaction=rules)
+
+    assert len(rig.events.of(Compacted)) == 1
+    told = ["MANGO" in message.text for message in history[2::2]]
+    assert told == [True, *[False] * 5, comes_again, False]
