@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING
+from errno import EINVAL
+from typing import TYPE_CHECKING, cast
 
 from pygent_ls.config import Settings
 from pygent_ls.config_live import Taken
-from pygent_ls.config_sources import WORKSPACE_FILE, user_file
 
 if TYPE_CHECKING:
     from pygent_ls.agent.variants import AgentProfile, Variants
@@ -66,24 +64,27 @@ def variants_of(taken: Taken) -> Variants:
 def _with_prompt(profile: AgentProfile, named: str, taken: Taken) -> AgentProfile:
     if not named:
         return profile
-    places = list(_places(named, taken))
-    file = next((each for each in places if each.is_file()), places[0])
+    from pygent_ls.app_prompt import place_in
+
+    file = place_in(taken, _origin(profile.name, named, taken), named)
     try:
+        if file.exists() and not file.is_file():  # a pipe would be waited for
+            raise OSError(EINVAL, "it is no file")
         with file.open("rb") as opened:
             text = opened.read(MAX_PROMPT_BYTES).decode("utf-8", "replace")
-    except OSError as error:
-        problem = f"agents.{profile.name}.prompt_file: {file} cannot be read ({error.strerror}); it has no prompt."
+    except (OSError, ValueError) as error:
+        why = (error.strerror if isinstance(error, OSError) else "") or str(error)
+        problem = f"agents.{profile.name}.prompt_file: {file} cannot be read ({why}); it has no prompt."
         return replace(profile, notices=(*profile.notices, problem))
     return replace(profile, prompt=text)
 
 
-def _places(named: str, taken: Taken) -> Iterator[Path]:
-    """Where a relative path may lead, the first that is there counts: beside the user's settings, then the workspace's,
-    then in the workspace."""
-    path = Path(named)
-    with suppress(RuntimeError):  # `~NAME` of a user whom this machine does not know
-        path = path.expanduser()
-    yield user_file().parent / path
-    if taken.folder is not None:
-        yield (taken.folder / WORKSPACE_FILE).parent / path
-        yield taken.folder / path
+def _origin(agent: str, named: str, taken: Taken) -> str:
+    """The name of the layer that says where the agent's prompt is: of those whose table counts, the strongest."""
+    for layer in reversed(taken.layers):
+        tables = layer.values.get("agents")
+        table = cast("Mapping[str, object]", tables).get(agent) if isinstance(tables, Mapping) else None
+        counts = (layer.trusted or taken.trusted) and isinstance(table, Mapping)
+        if counts and named in cast("Mapping[str, object]", table).values():
+            return layer.name
+    return ""

@@ -64,8 +64,13 @@ async def prompt_settings(taken: Taken) -> PromptSettings:
 
 
 def place_named(taken: Taken, key: str, named: str) -> Path:
-    """Where a path in a setting leads: `~` is the home, and a relative one begins where the setting was written."""
-    origin = taken.loaded.origins[key]
+    """Where a path in a setting leads, as in `place_in`."""
+    return place_in(taken, taken.loaded.origins[key], named)
+
+
+def place_in(taken: Taken, origin: str, named: str) -> Path:
+    """Where a path in the settings leads: `~` is the home, and a relative one begins where it was written: beside the
+    file whose layer has that name, else (the environment, the editor, the command line) in the workspace."""
     folder = taken.folder or Path.cwd()
     if origin == f"user file {user_file()}":
         folder = user_file().parent

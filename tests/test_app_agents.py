@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -153,6 +154,47 @@ def test_a_prompt_may_stand_in_a_file_beside_the_settings_that_name_it(house: Ho
     (said,) = agents["gone"].notices
     assert said.startswith("agents.gone.prompt_file: ")
     assert "gone.md cannot be read (No such file or directory)" in said
+
+
+@pytest.mark.parametrize("is_named_by", ["user", "workspace", "environment"])
+async def test_a_prompt_file_is_looked_for_beside_the_file_that_names_it_and_nowhere_else(
+    house: House, monkeypatch: pytest.MonkeyPatch, is_named_by: str
+) -> None:
+    table = '[agents.mine]\nprompt_file = "mine.md"\n'
+    places = {"user": house.users, "workspace": house.workspaces, "environment": house.folder}
+    match is_named_by:
+        case "user":
+            house.users_file(table)
+        case "workspace":
+            house.users_file(table)
+            house.workspaces_file(table)
+        case _:
+            house.workspaces_file(table)
+            monkeypatch.setenv("PYGENT_AGENTS", json.dumps({"mine": {"prompt_file": "mine.md"}}))
+    for name, place in places.items():
+        (place / "mine.md").write_text(f"the {name}'s")
+    agent = house.agent(trusts=True)
+    await turn(agent)
+
+    assert next(each.prompt for each in agent.agents if each.name == "mine") == f"the {is_named_by}'s"
+
+    (places[is_named_by] / "mine.md").unlink()
+    assert next(each.prompt for each in agent.agents if each.name == "mine") == ""
+    await agent.close()
+
+
+@pytest.mark.parametrize(
+    ("named", "why"),
+    [("pipe", "it is no file"), (".", "it is no file"), ("a\\u0000b", "null"), ("~nobody-here/a.md", "No such file")],
+)
+def test_a_prompt_file_that_is_none_is_said_and_not_waited_for(house: House, named: str, why: str) -> None:
+    os.mkfifo(house.users / "pipe")
+    house.users_file(f'[agents.mine]\nprompt_file = "{named}"\n')
+
+    mine = next(each for each in house.agent().agents if each.name == "mine")
+
+    assert (mine.prompt, len(mine.notices)) == ("", 1)
+    assert why in mine.notices[0]
 
 
 def test_tools_that_the_settings_disallow_are_offered_to_nobody(house: House) -> None:

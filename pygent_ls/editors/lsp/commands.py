@@ -117,7 +117,9 @@ class Commands:
         if parts is None:
             raise JsonRpcInvalidParams("the document is not a file")
         session = self._current_session()
-        turn = self._turns.begin(session, TurnRequest(parts=parts, own_words=own_words), events_token=None, work_token=None)
+        turn = self._turns.begin(
+            session, TurnRequest(parts=parts, own_words=own_words), events_token=None, work_token=None
+        )
         assert turn.task is not None
         self._running.append(turn)
         turn.task.add_done_callback(self._when_done(turn))

@@ -84,6 +84,10 @@ def damage(uri: str) -> None:
     Path(uri.removeprefix("file://")).write_bytes(b"\xff\xfe")
 
 
+def write(path: Path, text: str) -> None:
+    path.write_text(text)
+
+
 def text_at(uri: str) -> str:
     return Path(uri.removeprefix("file://")).read_text()
 
@@ -223,7 +227,7 @@ async def test_a_diagnostic_is_offered_a_fix_that_carries_it(folder: Path, sourc
 
 @pytest.mark.parametrize("said", ["@agent-nobody", '@"agent-nobody"', "(@agent-nobody)"])
 async def test_neither_a_diagnostic_nor_a_comment_chooses_the_agent(folder: Path, source: Path, said: str) -> None:
-    source.write_text(f"# pygent: do it {said}\n")
+    write(source, f"# pygent: do it {said}\n")
     async with connected(folder, Setup(script=[say("ok")] * 2)) as editor:
         fix, comment = await actions(editor, source.as_uri(), 0, 0, diagnostic(0, said))
         for number, action in enumerate((fix, comment), start=1):
@@ -233,7 +237,6 @@ async def test_neither_a_diagnostic_nor_a_comment_chooses_the_agent(folder: Path
 
         typed = (f"please, {said}", *comment["command"]["arguments"][1:])
         assert "there is no agent 'nobody'" in await refused(editor, "pygent.ask", *typed)
-
 
 
 async def test_a_selection_is_offered_what_can_be_done_with_it(folder: Path, source: Path) -> None:
