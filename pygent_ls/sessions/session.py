@@ -392,4 +392,6 @@ class Session:
             self.usage = self.usage.plus(usage)
 
     async def _publish_own(self, turn: RunningTurn, event: AgentEvent) -> None:
-        await self._stream.publish(Stamped(event=event, iteration=0, total_tokens=0), turn.turn_id, turn.subscriber)
+        """What is told of a turn beside the loop: no model was asked in it, but where a command compacts."""
+        total = turn.turn.usage.total_tokens if isinstance(turn.turn, CommandTurn) else 0
+        await self._stream.publish(Stamped(event=event, iteration=0, total_tokens=total), turn.turn_id, turn.subscriber)

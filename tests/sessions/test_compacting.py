@@ -94,6 +94,7 @@ async def test_a_command_compacts_tells_of_it_and_can_be_cancelled() -> None:
     assert result.stop_reason == "end_turn"
     assert result.usage.total_tokens == 120
     assert reader.types == ["turn_started", "notice", "compacted", "text_delta", "text", "finished"]
+    assert [each.total_tokens for each in reader.events] == [0, 0, 120, 120, 120, 120]
 
 
 async def test_the_report_says_how_full_the_window_is() -> None:

@@ -132,6 +132,31 @@ async def test_a_cancel_withdraws_the_question_whether_to_go_on(folder: Path) ->
         assert editor.notifications("$/cancelRequest") == [{"id": asked.id}]
 
 
+async def test_what_the_user_says_while_they_are_asked_reaches_the_next_call(folder: Path) -> None:
+    model = FakeModel([say("", LOOK), say("Done.")])
+    async with connected(folder, Setup(script=model, tools=[saying("look", "seen")])) as editor:
+        editor.handlers[MESSAGE] = lambda _: NO_ANSWER
+        turn = editor.begin_turn(maxIterations=1)
+        asked = await editor.asks(MESSAGE)
+        word = {**await running(editor), "prompt": "but be quick"}
+        assert await editor.request("pygent/turn/steer", word) == {"accepted": True}
+
+        editor.answer(asked, {"title": "Continue"})
+        assert (await bounded(turn))["text"] == "Done."
+        assert model.requests[1].messages[-1].text == "but be quick"
+
+
+async def test_a_session_can_be_closed_while_the_user_is_asked(folder: Path) -> None:
+    async with connected(folder, Setup(script=[say("", LOOK)], tools=[saying("look", "seen")])) as editor:
+        editor.handlers[MESSAGE] = lambda _: NO_ANSWER
+        turn = editor.begin_turn(maxIterations=1)
+        asked = await editor.asks(MESSAGE)
+        waiting = editor.begin_turn(sessionId=(await running(editor))["sessionId"])
+        await editor.request("pygent/session/close", {"sessionId": (await running(editor))["sessionId"]})
+        assert [(await bounded(each))["stopReason"] for each in (turn, waiting)] == ["cancelled", "cancelled"]
+        assert editor.notifications("$/cancelRequest") == [{"id": asked.id}]
+
+
 # Retries
 
 
