@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pygent_ls.agent.model import Chunk, FinishChunk, TextChunk, ThinkingChunk, ToolCallChunk, UsageChunk
+from pygent_ls.agent.model import Chunk, FinishChunk, TextChunk, ThinkingChunk, UsageChunk
+from pygent_ls.llm.call_fragments import CallFragments
 from pygent_ls.llm.known_model import KnownModel
 from pygent_ls.llm.openai_chunks import number, obj, parsed, text
 from pygent_ls.llm.provider_answers import AnswerError
@@ -30,6 +31,7 @@ class MessageStream:
     """Why the model stopped; None until it is said."""
     was_closed: bool = False
     """The provider said that this was all."""
+    _calls: CallFragments = field(default_factory=CallFragments)
     _usage: dict[str, int] = field(default_factory=dict[str, int])
 
     def chunks(self, event: SentEvent) -> Iterator[Chunk]:
@@ -39,9 +41,9 @@ class MessageStream:
             case "message_start":
                 self._count(obj(obj(piece.get("message")).get("usage")))
             case "content_block_start":
-                yield from _begun(number(piece.get("index")), obj(piece.get("content_block")))
+                yield from self._begun(number(piece.get("index")), obj(piece.get("content_block")))
             case "content_block_delta":
-                yield from _delta(number(piece.get("index")), obj(piece.get("delta")))
+                yield from self._delta(number(piece.get("index")), obj(piece.get("delta")))
             case "message_delta":
                 self.finish = text(obj(piece.get("delta")).get("stop_reason")) or self.finish
                 self._count(obj(piece.get("usage")))
@@ -68,39 +70,35 @@ class MessageStream:
             yield FinishChunk(reason=self.finish or "")
 
     def _count(self, usage: Mapping[str, Any]) -> None:
-        """Later counts are whole, and take the place of earlier ones."""
-        self._usage |= {name: number(usage[name]) for name in _COUNTS if isinstance(usage.get(name), int)}
+        """Later counts are whole, and take the place of earlier ones; a gateway's that say less were not counted."""
+        for name in _COUNTS:
+            if isinstance(usage.get(name), int):
+                self._usage[name] = max(number(usage[name]), self._usage.get(name, 0))
 
+    def _begun(self, index: int, block: Mapping[str, Any]) -> Iterator[Chunk]:
+        match block.get("type"):
+            case "text" if text(block.get("text")):
+                yield TextChunk(text=text(block.get("text")))
+            case "thinking" if text(block.get("thinking")):
+                yield ThinkingChunk(thinking=text(block.get("thinking")))
+            case "redacted_thinking":
+                yield ThinkingChunk(thinking="", redacted=text(block.get("data")))
+            case "tool_use":
+                given = block.get("input")
+                arguments = json.dumps(given) if given else ""  # some gateways send the whole of it at once
+                yield self._calls.add(index, text(block.get("id")), text(block.get("name")), arguments)
+            case _:
+                pass
 
-def _begun(index: int, block: Mapping[str, Any]) -> Iterator[Chunk]:
-    match block.get("type"):
-        case "text" if text(block.get("text")):
-            yield TextChunk(text=text(block.get("text")))
-        case "thinking" if text(block.get("thinking")):
-            yield ThinkingChunk(thinking=text(block.get("thinking")))
-        case "redacted_thinking":
-            yield ThinkingChunk(thinking="", redacted=text(block.get("data")))
-        case "tool_use":
-            given = block.get("input")
-            yield ToolCallChunk(
-                index=index,
-                id=text(block.get("id")) or None,
-                name=text(block.get("name")) or None,
-                arguments=json.dumps(given) if given else "",  # some gateways send the whole of it at once
-            )
-        case _:
-            pass
-
-
-def _delta(index: int, delta: Mapping[str, Any]) -> Iterator[Chunk]:
-    match delta.get("type"):
-        case "text_delta" if text(delta.get("text")):
-            yield TextChunk(text=text(delta.get("text")))
-        case "thinking_delta" if text(delta.get("thinking")):
-            yield ThinkingChunk(thinking=text(delta.get("thinking")))
-        case "signature_delta" if text(delta.get("signature")):
-            yield ThinkingChunk(thinking="", signature=text(delta.get("signature")))
-        case "input_json_delta":
-            yield ToolCallChunk(index=index, arguments=text(delta.get("partial_json")))
-        case _:
-            pass
+    def _delta(self, index: int, delta: Mapping[str, Any]) -> Iterator[Chunk]:
+        match delta.get("type"):
+            case "text_delta" if text(delta.get("text")):
+                yield TextChunk(text=text(delta.get("text")))
+            case "thinking_delta" if text(delta.get("thinking")):
+                yield ThinkingChunk(thinking=text(delta.get("thinking")))
+            case "signature_delta" if text(delta.get("signature")):
+                yield ThinkingChunk(thinking="", signature=text(delta.get("signature")))
+            case "input_json_delta":
+                yield self._calls.add(index, "", "", text(delta.get("partial_json")))
+            case _:
+                pass

@@ -13,6 +13,10 @@ NO_KEY = "none"
 """Sent to a server of the user's own where no key is set: some clients and proxies refuse to send nothing."""
 
 
+LEAST_SECRET_CHARS = 8
+"""Of a header's value: masked are tokens, and not the `1` or `blue` that other words are made of."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
     """How a provider is reached. What is None or empty is the adapter's own choice, from the environment."""
@@ -33,3 +37,9 @@ class Endpoint:
     programs: Mapping[str, CliProgram] = field(default_factory=dict[str, CliProgram])
     """The user's programs that are models, by their names."""
     text_tool_calls: TextToolCallsSetting = "auto"
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What may be secret in the headers: their longer words, since a short one hides nothing."""
+        words = (word for value in self.extra_headers.values() for word in value.split())
+        return tuple(word for word in words if len(word) >= LEAST_SECRET_CHARS)

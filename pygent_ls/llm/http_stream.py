@@ -18,7 +18,7 @@ from urllib.parse import urljoin, urlsplit
 from pygent_ls.errors import ModelError
 from pygent_ls.llm.http_surroundings import proxy_of, trusted_certificates
 from pygent_ls.llm.provider_answers import AnswerError
-from pygent_ls.llm.provider_errors import Called, model_error
+from pygent_ls.llm.provider_errors import Called, model_error, shown
 from pygent_ls.llm.server_sent_events import EventReader, SentEvent, TooLongError
 
 if TYPE_CHECKING:
@@ -114,14 +114,8 @@ class Connections:
                             return
                         if number % EVENTS_A_ROUND == 0:
                             await asyncio.sleep(0)
-        except aiohttp.ServerTimeoutError as error:  # no connection, and not a slow answer
-            raise model_error(error, call.called) from None
-        except TimeoutError:
-            raise silent(call.called, timeout_s) from None
-        except TooLongError as error:
-            raise model_error(AnswerError(str(error), body={"type": "server_error"}), call.called) from None
-        except (aiohttp.ClientError, ValueError, OSError) as error:
-            raise model_error(error, call.called) from None
+        except (aiohttp.ClientError, TimeoutError, ValueError, OSError) as error:
+            raise _failure(error, call, timeout_s) from None
         finally:
             if response is not None:
                 response.close()
@@ -135,9 +129,10 @@ class Connections:
             if not 300 <= response.status < 400:
                 return response
             response.close()
-            target = urljoin(url, response.headers.get("location", ""))
-            if response.status not in (307, 308) or not _same_host(url, target):
-                raise _sent_on(call.called, target, response.status)
+            location = response.headers.get("location", "")
+            target = _within_host(url, location) if response.status in (307, 308) else None
+            if target is None:
+                raise _sent_on(call.called, location, response.status)
             url = target
         raise _sent_on(call.called, url, None)
 
@@ -162,7 +157,8 @@ class Connections:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S),
                 cookie_jar=aiohttp.DummyCookieJar(),
-                headers={"Accept-Encoding": "identity"},  # what is packed small could unpack to anything
+                headers={"Accept-Encoding": "identity"},
+                auto_decompress=False,  # what is packed small could unpack to anything
             )
         return self._session
 
@@ -174,8 +170,7 @@ class Connections:
 
 def _sent_on(called: Called, target: str, status: int | None) -> ModelError:
     return ModelError(
-        f"{called.provider} sends requests on to {_shown(target)}. If that is right, name it in the setting "
-        "`api_base`.",
+        f"{called.provider} sends requests on to {shown(target)}. If that is right, name it in the setting `api_base`.",
         type="invalid_request",
         provider=called.provider,
         status=status,
@@ -197,7 +192,8 @@ def broken_off(called: Called) -> ModelError:
 async def _check(response: aiohttp.ClientResponse) -> None:
     """Raises `AnswerError` for an answer that is an error, or no stream."""
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if response.status == 200 and kind not in ("text/html", "application/json", "application/xhtml+xml"):
+    packed = response.headers.get("content-encoding", "identity").lower().replace("identity", "")
+    if response.status == 200 and not packed and kind not in ("text/html", "application/json", "application/xhtml+xml"):
         return
     raw = b""
     async for piece in response.content.iter_any():
@@ -214,8 +210,31 @@ async def _check(response: aiohttp.ClientResponse) -> None:
         raise AnswerError(text, status=response.status, body=body, headers=headers)
     if isinstance(body, dict) and "error" in body:
         raise AnswerError(text, body=cast("object", body), headers=headers)
-    what = f"not a stream but {kind}: {text}"
-    raise AnswerError(what, body={"type": "server_error", "message": what}, headers=headers)
+    raise _unreadable(f"packed by {packed}" if packed else f"not a stream but {kind}: {text}", headers)
+
+
+def _unreadable(what: str, headers: Mapping[str, str] | None = None) -> AnswerError:
+    """An answer that is none, which may pass."""
+    return AnswerError(what, body={"type": "server_error", "message": what}, headers=headers)
+
+
+def _failure(error: Exception, call: Call, timeout_s: float) -> ModelError:
+    """What went wrong below the answer."""
+    import aiohttp
+
+    match error:
+        case aiohttp.ClientHttpProxyError():
+            proxy = shown(proxy_of(call.url) or "")
+            message = f"The proxy {proxy} answered with status {error.status}. Check HTTPS_PROXY and NO_PROXY."
+            return ModelError(message, type="network", provider=call.called.provider, status=error.status)
+        case aiohttp.ClientResponseError():
+            return model_error(_unreadable(f"no HTTP: {error.message}"), call.called)
+        case TooLongError():
+            return model_error(_unreadable(str(error)), call.called)
+        case TimeoutError() if not isinstance(error, aiohttp.ServerTimeoutError):  # which is a connection's
+            return silent(call.called, timeout_s)
+        case _:
+            return model_error(error, call.called)
 
 
 async def _pieces(response: aiohttp.ClientResponse, call: Call) -> AsyncGenerator[list[SentEvent], None]:
@@ -245,14 +264,14 @@ async def _drain(response: aiohttp.ClientResponse) -> None:
         pass  # the answer is whole; it is only the connection that is lost
 
 
-def _same_host(url: str, target: str) -> bool:
-    here, there = urlsplit(url), urlsplit(target)
-    return here.hostname == there.hostname and (
-        (here.scheme, here.port) == (there.scheme, there.port) or (here.scheme, there.scheme) == ("http", "https")
-    )
-
-
-def _shown(url: str) -> str:
-    """An address without what may be secret in it."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
+def _within_host(url: str, location: str) -> str | None:
+    """Where a redirect leads; None where that is another server, or nowhere."""
+    try:
+        target = urljoin(url, location)
+        here, there = urlsplit(url), urlsplit(target)
+        ports = here.port, there.port
+    except ValueError:
+        return None
+    is_secured = (here.scheme, there.scheme) == ("http", "https")
+    is_same = here.hostname == there.hostname and ((here.scheme == there.scheme and ports[0] == ports[1]) or is_secured)
+    return target if is_same else None

@@ -9,7 +9,7 @@ from typing import Any
 from pygent_ls.errors import ModelError
 from pygent_ls.llm.endpoint import NO_KEY, Endpoint
 from pygent_ls.llm.native_target import is_address
-from pygent_ls.llm.provider_errors import Called, how_to_set_key, model_error
+from pygent_ls.llm.provider_errors import Called, how_to_set_key, model_error, shown
 from pygent_ls.llm.providers import first_set, key_variable, provider_named
 
 
@@ -48,12 +48,12 @@ class Choice:
             keys=(
                 self.endpoint.api_key or "",
                 *(os.environ.get(variable, "") for variable in variables),
-                *self.endpoint.extra_headers.values(),
+                *self.endpoint.secrets,
             ),
         )
         if address is not None and not is_address(address):
             where = "setting `api_base`" if self.endpoint.api_base else f"environment variable {base_variable}"
-            raise ModelError(f"The {where} is not an http address: {address!r}.", type="invalid_request")
+            raise ModelError(f"The {where} is not an http address: {shown(address)!r}.", type="invalid_request")
         api_key = self._key(called, variables if known else ())
         return Target(model=model, bare=bare, api_key=api_key, called=called)
 

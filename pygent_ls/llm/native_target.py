@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pygent_ls.errors import ModelError
 from pygent_ls.llm.endpoint import Endpoint
-from pygent_ls.llm.provider_errors import Called, how_to_set_key
+from pygent_ls.llm.provider_errors import Called, how_to_set_key, shown
 from pygent_ls.llm.providers import Provider, first_set
 
 AUTH_TOKEN = "ANTHROPIC_AUTH_TOKEN"  # noqa: S105 - a name
@@ -43,13 +43,13 @@ def native_target(
     base = _address(configured or provider.address, provider)
     if not is_address(base):
         where = "setting `api_base`" if endpoint.api_base else f"environment variable {base_variable}"
-        raise ModelError(f"The {where} is not an http address: {configured!r}.", type="invalid_request")
+        raise ModelError(f"The {where} is not an http address: {shown(configured or '')!r}.", type="invalid_request")
     variable = endpoint.api_key_env or first_set(provider.key_variables, env) or provider.key_variables[0]
-    key = endpoint.api_key or env.get(variable) or None
+    key = (endpoint.api_key or env.get(variable, "")).strip() or None  # a file's last line end is no part of it
     if key is None and (endpoint.api_key_env or (provider.needs_key and configured is None)):
         message = f"No key for {provider.name}. {how_to_set_key(variable)}"
         raise ModelError(message, type="auth", provider=provider.name)
-    keys = (key or "", *(env.get(each, "") for each in provider.key_variables), *endpoint.extra_headers.values())
+    keys = (key or "", *(env.get(each, "") for each in provider.key_variables), *endpoint.secrets)
     return NativeTarget(
         name=name,
         provider=provider,

@@ -16,6 +16,9 @@ from pygent_ls.llm.server_sent_events import SentEvent
 
 DONE = "[DONE]"
 
+MAX_COUNT = 10**12
+"""Of tokens; more is no count."""
+
 
 def is_last(event: SentEvent) -> bool:
     """Whether the provider says that this is all."""
@@ -41,8 +44,9 @@ class ChatStream:
             self.was_closed = True
             return
         piece = parsed(event)
-        if piece.get("error"):
-            raise AnswerError(event.data, body=_error_body(piece["error"]))
+        error = piece.get("error") or (piece.get("object") == "error" and piece)
+        if error:
+            raise AnswerError(event.data, body=_error_body(error))
         usage = piece.get("usage") or obj(piece.get("x_groq")).get("usage")
         if isinstance(usage, dict):
             self._usage = cast("Mapping[str, Any]", usage)
@@ -50,6 +54,8 @@ class ChatStream:
         if isinstance(choices, list) and choices:
             choice = obj(cast("list[object]", choices)[0])
             self.finish = text(choice.get("finish_reason")) or self.finish
+            if self.finish == "error":  # OpenRouter's, where a provider behind it failed
+                raise AnswerError("it failed", body=_error_body(choice.get("error") or "it failed"))
             yield from self._delta(obj(choice.get("delta")))
 
     def _delta(self, delta: Mapping[str, Any]) -> Iterator[Chunk]:
@@ -94,7 +100,12 @@ class ChatStream:
             cache_write=write,
         )
         cost = usage.get("cost")  # OpenRouter tells what it took, in dollars
-        if counted.cost_usd is None and isinstance(cost, int | float) and not isinstance(cost, bool) and cost >= 0:
+        if (
+            counted.cost_usd is None
+            and isinstance(cost, int | float)
+            and not isinstance(cost, bool)
+            and 0 <= cost <= MAX_COUNT
+        ):
             return replace(counted, cost_usd=float(cost))
         return counted
 
@@ -148,4 +159,4 @@ def text(value: object) -> str:
 
 def number(value: object) -> int:
     """The value where it is a count, else 0."""
-    return value if isinstance(value, int) and value > 0 else 0
+    return value if isinstance(value, int) and 0 < value <= MAX_COUNT else 0

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import Any, cast
 
 REQUEST_IDS = ("x-request-id", "request-id", "x-amzn-requestid", "x-goog-request-id", "apim-request-id")
 
@@ -38,11 +39,21 @@ def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> fl
         return seconds
     try:
         date = parsedate_to_datetime(said)
-    except (ValueError, IndexError):
+    except (ValueError, IndexError, OverflowError):
         return None
     if date.tzinfo is None:
         date = date.replace(tzinfo=UTC)
     return max((date - (now or datetime.now(UTC))).total_seconds(), 0.0)
+
+
+def retry_delay_s(error: Mapping[str, Any]) -> float | None:
+    """The same, as Google's errors have it among their details: `{"retryDelay": "34.07s"}`."""
+    details = error.get("details")
+    for each in cast("list[Any]", details) if isinstance(details, list) else ():
+        said = cast("dict[str, Any]", each).get("retryDelay") if isinstance(each, dict) else None
+        if isinstance(said, str) and said.endswith("s"):
+            return _number(said.removesuffix("s"))
+    return None
 
 
 def _number(text: str) -> float | None:

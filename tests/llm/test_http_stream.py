@@ -146,6 +146,8 @@ NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
         ({"retry-after-ms": "1500", "retry-after": "30"}, 1.5),
         ({"retry-after": "-3"}, None),
         ({"retry-after": "soon"}, None),
+        ({"retry-after": "Sun, 01 Mar 99999999999999999999 12:00:00 GMT"}, None),
+        ({"retry-after": "Sun, 01 Mar 2026 12:00:20 +9999999999"}, None),
         ({"retry-after": "inf"}, None),
     ],
 )

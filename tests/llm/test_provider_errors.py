@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ssl
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.errors import ModelError, ModelErrorType
-from pygent_ls.llm.provider_errors import MAX_MESSAGE_CHARS, Called, model_error
+from pygent_ls.llm.provider_errors import MAX_MESSAGE_CHARS, Called, model_error, shown
 
 KEY = "secret-0123456789"
 CALLED = Called(
@@ -36,10 +39,22 @@ def caused(error: BaseException, cause: BaseException) -> BaseException:
         ('AnthropicException - {"type":"error","error":{"type":"authentication_error","message":"bad"}}', 401, "auth"),
         ('GeminiException - {"error": {"code": 400, "message": "API key not valid. Pass a valid one."}}', 400, "auth"),
         ("prompt is too long: 210000 tokens > 200000 maximum", 400, "context_window"),
-        ("input length and `max_tokens` exceed context limit", 413, "invalid_request"),
+        ("input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000", 400, "context_window"),
+        ("Request exceeds the maximum size", 413, "context_window"),
+        ("Input is too long for requested model.", 400, "context_window"),
+        ("This model's maximum prompt length is 131072 but the request contains 537812 tokens.", 400, "context_window"),
+        ("Invalid request: Your request exceeded model token limit: 8192", 400, "context_window"),
+        ("the request exceeds the available context size. try increasing it", 400, "context_window"),
+        ("Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193.", 422, "context_window"),
+        ("prompt token count of 130000 exceeds the limit of 128000", 400, "context_window"),
+        ("Prompt contains 40000 tokens, too large for model with 32768 maximum context length", 400, "context_window"),
+        ("tokens in request more than max tokens allowed", 400, "context_window"),
         ("The input token count (1200000) exceeds the maximum number of tokens allowed", 400, "context_window"),
         ("Requested entity was not found.", 404, "invalid_request"),
-        ("Your credit balance is too low", 402, "invalid_request"),
+        ("Your credit balance is too low to access the Anthropic API.", 400, "rate_limit"),
+        ("Insufficient Balance", 402, "rate_limit"),
+        ("This request requires more credits, or fewer max_tokens.", 402, "rate_limit"),
+        ("Your newly created team doesn't have any credits yet.", 403, "rate_limit"),
         ("upstream", 504, "server"),
     ],
 )
@@ -47,6 +62,55 @@ def test_other_providers_words_are_understood(text: str, status: int, kind: Mode
     error = model_error(ProviderError(text, status=status), CALLED)
 
     assert (error.type, error.status) == (kind, status)
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "body", "is_exhausted", "retry_after_s"),
+    [
+        ("Your credit balance is too low", 400, None, True, None),
+        ("pay", 402, None, True, None),
+        ("You exceeded your current quota", 429, {"code": "insufficient_quota"}, True, None),
+        ("You exceeded your current quota", 429, [{"error": {"details": [{"retryDelay": "34.5s"}]}}], False, 34.5),
+        ("slow down", 429, {"error": {"details": [{"retryDelay": "soon"}, 7]}}, False, None),
+    ],
+)
+def test_what_is_used_up_is_told_from_what_passes(
+    text: str, status: int, body: object, is_exhausted: bool, retry_after_s: float | None
+) -> None:
+    error = model_error(ProviderError(text, status=status, body=body), CALLED)
+
+    assert (error.type, error.retryable, error.retry_after_s) == ("rate_limit", not is_exhausted, retry_after_s)
+    assert ("used up" in error.message) == is_exhausted
+
+
+def test_a_certificate_that_is_not_trusted_is_told_and_not_tried_again() -> None:
+    untrusted = ssl.SSLCertVerificationError("self-signed certificate")
+
+    error = model_error(caused(ProviderError("Cannot connect to host a.b:443 ssl:True"), untrusted), CALLED)
+
+    assert (error.type, error.retryable) == ("invalid_request", False)
+    assert error.message.startswith("The certificate of a.b:443 is not trusted: ")
+    assert "SSL_CERT_FILE" in error.message
+
+
+@pytest.mark.parametrize("n_before", range(140, 175))
+def test_no_half_of_a_key_stands_where_a_text_is_cut(n_before: int) -> None:
+    error = model_error(ProviderError("x" * n_before + KEY + "y" * 100, status=400), CALLED)
+
+    assert "secret" not in error.message
+
+
+def test_what_would_act_on_a_terminal_is_not_shown() -> None:
+    error = model_error(ProviderError("a\x1b]0;title\x07b\x9bc\u202ed", status=400), CALLED)
+
+    assert "accept the request: a ]0;title b c d." in error.message
+
+
+@pytest.mark.parametrize("address", ["http://user:hidden-1@a.b:1/v1?key=hidden-2", "user:hidden@a.b", "http://[hidden"])
+def test_an_address_is_shown_without_its_secrets(address: str) -> None:
+    assert "hidden" not in shown(address)
+    error = model_error(ConnectionRefusedError(f"no {address}"), replace(CALLED, address=address))
+    assert "hidden-1" not in error.message
 
 
 def test_the_providers_own_sentence_is_quoted_and_no_more() -> None:
@@ -94,6 +158,9 @@ def test_an_earlier_failure_that_was_being_handled_does_not_count() -> None:
         ({"code": 429, "message": "slow"}, "rate_limit"),
         ({"error": {"code": "503", "message": "slow"}}, "overloaded"),
         ({"code": "context_length_exceeded", "message": "long", "status": 400}, "context_window"),
+        ({"type": "invalid_request_error", "message": "prompt is too long"}, "context_window"),
+        ({"code": 400, "message": "exceeds the maximum context length"}, "context_window"),
+        ({"type": "billing_error", "message": "Your credit balance is too low"}, "rate_limit"),
         ({"type": "api_error", "message": "Internal server error"}, "server"),
         ({"type": "not_enough_coffee", "message": "later"}, "server"),
         ({"message": "?"}, "server"),
