@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pygent_ls.agent.diffs import split_lines
+from pygent_ls.agent.editor_text import listed, shown_name
 from pygent_ls.agent.messages import Block, ImageBlock, TextBlock
 from pygent_ls.agent.pictures import picture
 from pygent_ls.agent.read_log import ReadLog
@@ -212,7 +213,7 @@ def _data(text: str) -> TextBlock:
 
 
 def _editor(part: EditorPart, workspace: Workspace) -> str:
-    said = [f"Active file: {workspace.shown(part.active)}"] if part.active else []
+    said = [f"Active file: {shown_name(part.active, workspace.shown)}"] if part.active else []
     if part.visible:
-        said.append("Visible files: " + ", ".join(workspace.shown(path) for path in part.visible))
+        said.append(f"Visible files: {listed([shown_name(path, workspace.shown) for path in part.visible])}")
     return '<context kind="editor">\n' + "\n".join(said) + "\n</context>"

@@ -30,26 +30,28 @@ def background(editor: EditorState, shown: Shown) -> TextBlock | None:
         return None
     view, said = editor.view, list[str]()
     if view.active:
-        said.append(f"Active file: {_name(view.active, shown)}")
+        said.append(f"Active file: {shown_name(view.active, shown)}")
     if view.selected:
         path, lines = view.selected
-        said.append(f"Selected: {_name(path, shown)}, lines {lines.first} to {lines.last}")
+        said.append(f"Selected: {shown_name(path, shown)}, lines {lines.first} to {lines.last}")
     if view.visible:
-        said.append(f"Visible files: {_listed([_name(path, shown) for path in view.visible])}")
+        said.append(f"Visible files: {listed([shown_name(path, shown) for path in view.visible])}")
     if counts := editor.counts():
-        told = [f"{_name(path, shown)} ({_counted(errors, warnings)})" for path, errors, warnings in counts]
-        said.append(f"Problems that the editor shows, see diagnostics: {_listed(told)}")
+        told = [f"{shown_name(path, shown)} ({_counted(errors, warnings)})" for path, errors, warnings in counts]
+        said.append(f"Problems that the editor shows, see diagnostics: {listed(told)}")
     if not said:
         return None
     lines = ["Where the user is now. Background, not a request.", *said]
     return TextBlock(text='<context kind="editor">\n' + "\n".join(lines) + "\n</context>", from_outside=True)
 
 
-def _name(path: Path, shown: Shown) -> str:
+def shown_name(path: Path, shown: Shown) -> str:
+    """A path in one line, of at most `MAX_NAME_CHARS`."""
     return one_line(shown(path), MAX_NAME_CHARS)
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """The first `MAX_NAMES`, and how many more there are."""
     left_out = len(names) - MAX_NAMES
     return ", ".join(names[:MAX_NAMES]) + (f" and {left_out} more" if left_out > 0 else "")
 
@@ -76,7 +78,7 @@ def problems_text(files: Iterable[FileProblems], shown: Shown) -> str:
             *(["the file changed since: lines and problems may be others by now"] if file.is_stale else []),
             *([] if file.is_whole else ["the editor told of these alone; there may be more"]),
         ]
-        lines.append(_name(file.path, shown) + (f" ({'; '.join(notes)})" if notes else ""))
+        lines.append(shown_name(file.path, shown) + (f" ({'; '.join(notes)})" if notes else ""))
         lines += [_line(each) for each in file.problems[: max(left, 0)]] or ["  no problems"]
         left -= len(file.problems)
     if left < 0:

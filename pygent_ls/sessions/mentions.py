@@ -17,7 +17,9 @@ from pygent_ls.errors import ToolError
 MAX_MENTIONS = 20
 """Of a prompt that are looked at, each once; more than a person names, and few enough for a request."""
 
-_MENTION = re.compile(r"""(?<![^\s("'\[`])@(?:"(?P<quoted>[^"\n]+)"|(?P<plain>[^\s"'`<>()\[\]{},;]+))""")
+_MENTION = re.compile(
+    r"""(?<![^\s("'\[`])@(?:"(?P<quoted>[^"\n]+)"(?P<where>#L\d{1,9}(?:-L?\d{1,9})?)?|(?P<plain>[^\s"'`<>()\[\]{},;]+))"""
+)
 """Behind white space or an opening sign: not the `@` of an address of mail."""
 
 _FENCED = re.compile(
@@ -49,7 +51,7 @@ def mentions_in(text: str) -> list[Mention]:
     """The mentions of a text, in their order, each once."""
     found: dict[Mention, None] = {}
     for match in _MENTION.finditer(_FENCED.sub("", text)):
-        word = match["quoted"] or match["plain"].rstrip(".:!?")
+        word = match["quoted"] + (match["where"] or "") if match["quoted"] else match["plain"].rstrip(".:!?")
         lines = None
         if where := _LINES.search(word):
             first, last = int(where[1]), int(where[2] or where[1])

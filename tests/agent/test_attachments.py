@@ -121,6 +121,11 @@ async def test_what_the_editor_knows_comes_before_the_words(part: PromptPart, sh
     assert await context_of(make_rig(), part) == shown
 
 
+async def test_of_many_visible_files_the_first_are_named() -> None:
+    part = EditorPart(active=None, visible=tuple(place(f"{n}.py") for n in range(1_000)))
+    assert "9.py and 990 more\n" in await context_of(make_rig(), part)
+
+
 async def test_an_image_is_a_block_of_its_own() -> None:
     image = ImageBlock(mime_type="image/png", data="AA==")
     assert await rendered(make_rig(), "What is this?", image) == (image, TextBlock(text="What is this?"))

@@ -93,6 +93,7 @@ def test_a_mention_is_a_word_behind_an_at_sign(text: str, words: list[str]) -> N
         ("@a.py#L20-L10.", (10, 20)),
         ("@a.py#L0", (1, 1)),
         ('@"a.py#L3"', (3, 3)),
+        ('@"a.py"#L3-L5', (3, 5)),
     ],
 )
 def test_lines_stand_behind_the_name(text: str, lines: tuple[int, int]) -> None:
