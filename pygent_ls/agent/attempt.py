@@ -44,6 +44,8 @@ class Attempt:
             finally:
                 self.answer.close()
                 self.state.usage = self.state.usage.plus(self.answer.usage)
+                if self.answer.usage.cost_usd is None and not self.answer.usage.is_nothing:
+                    self.state.root.unpriced = self.model.name
         except asyncio.CancelledError:
             self.keep_cut_off()
             raise

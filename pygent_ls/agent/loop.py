@@ -172,13 +172,11 @@ class Turn:
     # Limits
 
     async def _stopped_before_call(self) -> StopReason | None:
-        allowance = self._pauses.allowance
         while stop := self._pauses.before_call():
             if not await self._pauses.goes_on(stop):
                 return stop.reason
-        if allowance.needs_price and not await self._model_calls.has_price():
-            stop = allowance.price_unknown(self._state.model.name)
-            return None if await self._pauses.goes_on(stop) else stop.reason
+        if self._pauses.needs_price and not await self._model_calls.has_price():
+            return await self._pauses.stops_unpriced(self._state.model.name)
         return None
 
     async def _stopped_after_answer(self) -> StopReason | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from pygent_ls.agent.asker import Answered, Choice, Question
-from pygent_ls.agent.events import Notice
+from pygent_ls.agent.events import Notice, StopReason
 from pygent_ls.agent.limits import Allowance, Spent, Stop
 from pygent_ls.agent.turn import TurnState
 
@@ -27,6 +27,7 @@ class Pauses:
         self._began = self.clock()
         self._paused_s = 0.0
         self._n_questions = 0
+        self._insists_on_price = False
 
     def begin(self) -> None:
         """The turn begins now."""
@@ -45,15 +46,36 @@ class Pauses:
 
     def after_answer(self) -> Stop | None:
         """Looked at after each answer, before its tools run."""
-        return self.allowance.after_answer(self.spent, self.state.model.name) or self._outgrown()
+        return self.allowance.after_answer(self.spent, self._unpriced) or self._outgrown()
+
+    @property
+    def needs_price(self) -> bool:
+        """Whether the cost counts, here or for a turn that this is a part of."""
+        return self.allowance.needs_price or (self.outer is not None and self.outer.needs_price)
+
+    async def stops_unpriced(self, model: str) -> StopReason | None:
+        """Why a model whose price is not known is not called; None where no dollars are counted any more. It is asked
+        before its first call, on behalf of the turn too whose subagent would call it: once, whatever the answer."""
+        async with self.state.share.asking:
+            if self.allowance.needs_price:
+                stop = self.allowance.price_unknown(model)
+                if self._insists_on_price or not await self.goes_on(stop):
+                    self._insists_on_price = True
+                    return stop.reason
+        return None if self.outer is None else await self.outer.stops_unpriced(model)
 
     def _outgrown(self) -> Stop | None:
         """What stops a subagent: all that the turn may take has been taken, but for its model calls."""
         if self.outer is None:
             return None
         allowance, spent = self.outer.allowance, replace(self.outer.spent, iterations=0)
-        stop = allowance.before_call(spent) or allowance.after_answer(spent, self.state.model.name)
+        stop = allowance.before_call(spent) or allowance.after_answer(spent, self._unpriced)
         return stop or self.outer._outgrown()
+
+    @property
+    def _unpriced(self) -> str:
+        """The model whose price is missing, where one is."""
+        return self.state.root.unpriced or self.state.model.name
 
     async def goes_on(self, stop: Stop) -> bool:
         """Tell of the limit, and ask the user, where one can be asked; only `Continue` goes on.

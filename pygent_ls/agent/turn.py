@@ -112,6 +112,8 @@ class TurnState:
     sink: EventSink
     iterations: int = 0
     usage: Usage = field(default_factory=Usage)
+    unpriced: str = ""
+    """The model that answered last at a price that is not known, in the turn or its subagents; of the root."""
     text: str = ""
     """The last answer's."""
 

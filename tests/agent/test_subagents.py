@@ -8,11 +8,15 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import pytest
+
 from pygent_ls.agent.approver import PermissionAnswer
+from pygent_ls.agent.asker import Answered, NotAnswered, QuestionAnswer
 from pygent_ls.agent.context_memory import ContextMemory
 from pygent_ls.agent.delegating import MAX_AT_ONCE, SubagentTask
 from pygent_ls.agent.events import (
     Finished,
+    Notice,
     PlanChanged,
     PlanEntry,
     TextDelta,
@@ -25,6 +29,7 @@ from pygent_ls.agent.events import (
 from pygent_ls.agent.limits import TurnLimits
 from pygent_ls.agent.loop import Turn
 from pygent_ls.agent.messages import Usage
+from pygent_ls.agent.model import ModelFacts
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.plan import Plan
 from pygent_ls.agent.read_log import ReadLog
@@ -37,6 +42,7 @@ from pygent_ls.tools.tasks import plan, task
 from tests.agent.abilities import FILE_TOOLS, named, saying
 from tests.agent.turns import cancel_turn, check_turn, new_turn
 from tests.fakes import Call, FakeApprover, FakeModel, Gate, Rig, Step, bounded, make_rig, say
+from tests.questioner import FakeQuestioner
 
 
 def delegating(models: Mapping[str, FakeModel], ceiling: Mode | None = None, max_iterations: int = 0) -> DelegateTo:
@@ -57,6 +63,9 @@ def delegating(models: Mapping[str, FakeModel], ceiling: Mode | None = None, max
         return Delegate(spec=spec, around=replace(parent.around, reads=ReadLog(), plan=Plan(), context=ContextMemory()))
 
     return delegate
+
+
+PAID = Usage(input_tokens=1, cost_usd=0.1)
 
 
 def ask(agent: str, tool_id: str | None = None, description: str = "look") -> Call:
@@ -152,6 +161,44 @@ async def test_what_is_left_of_the_turns_tokens_stops_a_subagent_and_then_the_tu
     assert "reached the limit of tokens" in said.content
     assert "So far." in said.content
     assert (len(child.requests), len(model.requests)) == (1, 1)
+
+
+@pytest.mark.parametrize(("answer", "is_called"), [(Answered(choice="Continue"), True), (NotAnswered(), False)])
+async def test_a_subagent_whose_price_is_unknown_is_asked_about_once_before_its_first_call(
+    answer: QuestionAnswer, *, is_called: bool
+) -> None:
+    user, rig = FakeQuestioner(answer), make_rig(task)
+    rig.around = replace(rig.around, pauser=user)
+    models = {name: FakeModel([say("Yes.")], name=f"model/{name}") for name in ("a", "b", "c")}
+    model = FakeModel([say("", *map(ask, models), usage=PAID), say("Done.", usage=PAID)])
+    model.facts = ModelFacts(has_price=True)
+    turn = with_subagents(rig, model, delegating(models), TurnLimits(max_budget_usd=2.0))
+
+    result = await bounded(turn.run())
+
+    check_turn(turn, result, rig.events.stamped)
+    (question,) = user.questions
+    asked_for = question.text.split(" is not known")[0].removeprefix("The price of ")
+    assert asked_for in [each.name for each in models.values()]
+    assert result.stop_reason == "end_turn"
+    assert [len(each.requests) for each in models.values()] == [int(is_called)] * 3
+    assert next(each for each in rig.events.stamped if isinstance(each.event, Notice)).parent_tool_id is None
+
+
+async def test_who_asks_in_vain_for_a_price_is_named_and_not_its_parent() -> None:
+    user, rig = FakeQuestioner(NotAnswered()), make_rig(task)
+    rig.around = replace(rig.around, pauser=user)
+    child = FakeModel([say("Yes.", usage=Usage(input_tokens=1))], name="model/lies")
+    model = FakeModel([say("", ask("other"), usage=PAID)])
+    model.facts = child.facts = ModelFacts(has_price=True)
+    turn = with_subagents(rig, model, delegating({"other": child}), TurnLimits(max_budget_usd=2.0))
+
+    result = await bounded(turn.run())
+
+    check_turn(turn, result, rig.events.stamped)
+    assert result.stop_reason == "budget_limit"
+    (question,) = user.questions
+    assert question.text.startswith("The price of model/lies is not known")
 
 
 async def test_its_model_calls_are_its_own() -> None:
