@@ -105,7 +105,7 @@ class ModelCalls:
                 came = self._checked(attempt, came)
             if isinstance(came, Failed):
                 if not await self._fits_now(came, model):
-                    return came
+                    return replace(came, error=self._context.explained(came.error))
                 await self._tell(came, retry_in_s=0.0)
                 continue
             what_helps = await self._given_room(came, model)
@@ -155,7 +155,7 @@ class ModelCalls:
         if failed.error.type != "context_window" or self._made_room:
             return False
         self._made_room = True
-        return await self._context.make_room(model, "overflow")
+        return await self._context.make_room(model, "overflow", failed.error.message)
 
     async def _given_room(self, answer: Answer, model: Model) -> str | None:
         """What was done for an answer that was cut off where it cannot be gone on with, for a person; None where it

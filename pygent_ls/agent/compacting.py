@@ -8,6 +8,7 @@ from typing import Literal
 
 from pygent_ls.agent.compaction import (
     MAX_TOUCHED,
+    SUMMARY,
     SUMMARY_SYSTEM,
     TAIL,
     TARGET,
@@ -22,17 +23,17 @@ from pygent_ls.agent.compaction import (
     left_out,
     middle_cut,
     parts_of,
-    shortened_results,
     summed_up,
     transcript,
     with_results_dropped,
 )
-from pygent_ls.agent.context import CHARS_PER_TOKEN, ContextRules, Cut, chars_of, size_of
+from pygent_ls.agent.context import CHARS_PER_TOKEN, ContextRules, Cut, chars_of, is_prompt, size_of
 from pygent_ls.agent.context_memory import ContextMemory
 from pygent_ls.agent.events import AgentEvent, Compacted, Notice
-from pygent_ls.agent.hooking import TurnHooks
+from pygent_ls.agent.hooking import NO_REASON, TurnHooks
 from pygent_ls.agent.messages import Message, TextBlock, Usage, user_message
 from pygent_ls.agent.model import Model, ModelRequest
+from pygent_ls.agent.shortening import cuts_words, least_chars, share_that_fits, shortened
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.tool import path_arguments
 from pygent_ls.errors import ModelError
@@ -50,8 +51,19 @@ LATEST = 0.95
 LEAST_WINDOW = 4_000
 """Tokens: what a refused request says at least of a model's window. Our tools alone are more."""
 
+LEAST_ROOM = 4_000
+"""Characters that a conversation has in any case: where less is left of the window, shortening it does not help."""
+
 SUMMARY_TOKENS = 4_000
 """The longest summary: what three pages hold."""
+
+LARGEST = 2 / 3
+"""Of the room for a conversation: more than that no message of the user's takes, however long it is."""
+
+NOT_WHOLE = (
+    "What you said or attached is longer than there is room for: the model is not sent the middle of it. Name files "
+    "instead of pasting them, or choose a model with a larger window."
+)
 
 SUMMARY_TRIES = 3
 """Requests for one summary, each with half of the text, where they are refused as too long."""
@@ -65,11 +77,18 @@ class Room:
     """That a whole request may have."""
     around: int
     """Of the system prompt and the tools."""
+    at: float
+    """The share of the window at which it counts as full."""
 
     @property
     def target(self) -> int:
         """That the messages should have afterwards."""
         return max(int(self.window * TARGET) - self.around, 0)
+
+    @property
+    def most(self) -> int:
+        """That the messages may have, so that there is room for an answer."""
+        return max(int(self.window * self.at) - self.around, (self.window - self.around) // 2, LEAST_ROOM)
 
 
 @dataclass(kw_only=True)
@@ -88,6 +107,10 @@ class Compacting:
     tell: Callable[[AgentEvent], Awaitable[None]]
     spend: Callable[[Usage], None]
     """Told what a summary has cost."""
+    refusal: str = ""
+    """For `overflow`: how the provider refused the last request."""
+    denied: str = ""
+    """Why the user's hooks did not let it happen."""
     _added: str = ""
     """By hooks, to what is summed up."""
 
@@ -106,30 +129,32 @@ class Compacting:
         """
         memory = self.memory
         memory.follow(history, counts_words=self.context.max_words > 0)
+        cut = memory.cut(self.context, self.turn_id)
+        before = memory.tokens(cut, n_chars_around)
+        if trigger == "overflow":
+            self._learn(before, size_of(memory.rows, cut) + n_chars_around)
         if not history or (trigger != "manual" and self.rules.strategy == "off"):
             return None
         occasion = (memory.messages[-1], trigger)
         if memory.tried == occasion:  # it would come to the same again
             return None
-        cut = memory.cut(self.context, self.turn_id)
-        before = memory.tokens(cut, n_chars_around)
-        room = self._room(before, cut, n_chars_around, trigger)
+        window = memory.chars_for(memory.limit(self.context, self.model))
+        room = Room(window=window, around=n_chars_around, at=self.rules.at)
         parts = self._parts(cut, room, trigger)
         done = None
-        if self._is_worth_it(parts, before, room, trigger) and await self._may(trigger):
+        if self._is_worth_it(parts, cut, before, room, trigger) and await self._may(trigger):
             standing = await self._standing(parts, room, trigger, instruction)
             if standing is not None:
                 done = await self._replaced(history, parts, standing, room, before)
-        memory.tried = occasion
+        if not (trigger == "manual" and self.denied):
+            memory.tried = occasion
         return done
 
-    def _room(self, before: int, cut: Cut, n_chars_around: int, trigger: Trigger) -> Room:
-        memory = self.memory
-        if trigger == "overflow":
-            sent = max(before, memory.scaled(size_of(memory.rows, cut) + n_chars_around))
-            memory.refused(self.model, max(int(sent * 0.9), LEAST_WINDOW))
-        window = memory.chars_for(memory.limit(self.context, self.model))
-        return Room(window=window, around=n_chars_around)
+    def _learn(self, n_tokens: int, n_chars: int) -> None:
+        """The model refused a request of so many tokens as counted, and of so many characters."""
+        sent = max(n_tokens, self.memory.scaled(n_chars))
+        fits = min(share_that_fits(self.refusal), 0.9)
+        self.memory.refused(self.model, max(int(sent * fits), LEAST_WINDOW))
 
     def _parts(self, cut: Cut, room: Room, trigger: Trigger) -> Parts:
         memory = self.memory
@@ -142,7 +167,9 @@ class Compacting:
         tail = max(min(tail, room.target - others), 0)
         return parts_of(memory.rows, memory.messages, cut, memory.compaction, tail)
 
-    def _is_worth_it(self, parts: Parts, before: int, room: Room, trigger: Trigger) -> bool:
+    def _is_worth_it(self, parts: Parts, cut: Cut, before: int, room: Room, trigger: Trigger) -> bool:
+        if trigger != "manual" and size_of(self.memory.rows, cut) < LEAST_GAIN * room.window:
+            return False  # what stands around the conversation is what is too long
         match trigger:
             case "overflow":
                 return True
@@ -157,9 +184,12 @@ class Compacting:
         hooks = TurnHooks(around=self.around, turn_id=self.turn_id, emit=self.tell)
         said = await hooks.fire("pre_compact", {"reason": trigger})
         self._added = said.context
-        if said.decision == "deny":
-            await self._warn(f"A hook that you set up keeps the conversation from being compacted: {said.reason}")
-        return said.decision != "deny"
+        if said.decision != "deny":
+            return True
+        self.denied = f"A hook that you set up keeps the conversation from being compacted: {said.reason or NO_REASON}"
+        if trigger != "manual":  # who asked for it is answered
+            await self._warn(self.denied)
+        return False
 
     async def _replaced(
         self, history: Sequence[Message], parts: Parts, standing: Standing, room: Room, before: int
@@ -167,9 +197,11 @@ class Compacting:
         memory = self.memory
         tail = memory.messages[parts.tail_place :]
         n_stands, n_tail = (sum(map(chars_of, each)) for each in (standing.messages, tail))
-        if n_stands + n_tail + room.around > self.rules.at * room.window:
-            shorter = shortened_results(tail, max(room.target - n_stands, 0))
+        is_cut = cuts_words(parts, standing)
+        if n_stands + n_tail > room.most:
+            shorter = shortened(tail, max(room.target - n_stands, 0), max(room.most - n_stands, 0))
             if shorter != tuple(tail):
+                is_cut = is_cut or any(one != other for one, other in zip(tail, shorter, strict=True) if is_prompt(one))
                 standing = replace(standing, messages=(*standing.messages, *shorter))
                 parts = replace(parts, tail_place=len(memory.messages))
         n_before = size_of(memory.rows, memory.cut(self.context, self.turn_id)) + room.around
@@ -181,6 +213,8 @@ class Compacting:
         after = before * n_after // max(n_before, 1)  # as the provider counted before, where it did
         done = Compacted(tokens_before=before, tokens_after=after, messages_summarised=len(parts.middle))
         await self.tell(done)
+        if is_cut:
+            await self._warn(NOT_WHOLE)
         return done
 
     # What stands for the rest
@@ -188,14 +222,15 @@ class Compacting:
     async def _standing(self, parts: Parts, room: Room, trigger: Trigger, instruction: str) -> Standing | None:
         """None where it can wait for the next request."""
         strategy = "summarize" if trigger == "manual" else self.rules.strategy
+        share = self._share(parts, room)
         if not parts.middle:  # the first message alone may be what is too long
-            return summed_up(parts, parts.summary, room.window)
+            return summed_up(parts, parts.summary, share)
         if strategy == "trim":
-            return left_out(parts, room.window)
+            return left_out(parts, share)
         if strategy == "drop_tool_results":
             return await self._cheaply(parts, room)
         try:
-            summary = await self._summary(parts, instruction)
+            summary = await self._summary_of_any(parts, instruction)
         except ModelError as error:
             if trigger == "manual":
                 raise
@@ -203,7 +238,15 @@ class Compacting:
                 await self._warn(f"The conversation could not be summed up yet: {error.message} It is tried again.")
                 return None
             return await self._cheaply(parts, room, f"The conversation could not be summed up: {error.message} ")
-        return summed_up(parts, summary, room.window)
+        return summed_up(parts, summary, share)
+
+    def _share(self, parts: Parts, room: Room) -> int:
+        """The window by which what stands for the rest is measured: a smaller one where what stays leaves less room."""
+        tail = self.memory.messages[parts.tail_place :]
+        if not tail and not parts.middle:
+            return int(room.most * LARGEST / TASK)
+        free = room.most - min(least_chars(tail), int(room.most * LARGEST))
+        return min(room.window, int(free / (TASK + WORDS + SUMMARY)))
 
     def _can_wait(self, room: Room) -> bool:
         memory = self.memory
@@ -224,17 +267,28 @@ class Compacting:
             "messages were left out: the model no longer knows what they said, but for your own words. They stay in "
             "the session."
         )
-        return left_out(parts, room.window)
+        return left_out(parts, self._share(parts, room))
 
     async def _warn(self, content: str) -> None:
         await self.tell(Notice(content=content, level="warning"))
 
     # The summary
 
-    async def _summary(self, parts: Parts, instruction: str) -> str:
-        """A model's summary, and what needs none to be known. Raises `ModelError`."""
-        model = self.summarizer
+    async def _summary_of_any(self, parts: Parts, instruction: str) -> str:
+        """Of the model that is to sum up; of the one that the requests are for where that one fails."""
         await self.tell(Notice(content="The conversation is being summed up to make room."))
+        if self.summarizer.name != self.model.name:
+            try:
+                return await self._summary(self.summarizer, parts, instruction)
+            except ModelError as error:
+                name = self.summarizer.name
+                await self._warn(
+                    f"{name} could not sum the conversation up, so {self.model.name} does: {error.message}"
+                )
+        return await self._summary(self.model, parts, instruction)
+
+    async def _summary(self, model: Model, parts: Parts, instruction: str) -> str:
+        """A model's summary, and what needs none to be known. Raises `ModelError`."""
         await model.prepare()
         limit = self.memory.limit(self.context, model)
         limit = min(limit, model.facts.context_limit or limit)  # the settings' limit is not of this model

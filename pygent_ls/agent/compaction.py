@@ -47,6 +47,9 @@ TASK = 0.25
 WORDS = 0.1
 """The share that the user's other words have."""
 
+SUMMARY = 0.15
+"""The share that a summary has at most."""
+
 NO_ROOM = "left out to make room"
 """Stands in every note in the place of what was left out."""
 
@@ -153,7 +156,8 @@ def summed_up(parts: Parts, summary: str, window_chars: int) -> Standing:
         blocks += (TextBlock(text=text) for text in words)
     if summary:
         told = "[What else was said and done since is summed up here to make room. Go on from there.]"
-        blocks += (TextBlock(text=told), TextBlock(text=summary, from_outside=True))
+        said = middle_cut(summary, max(int(window_chars * SUMMARY), KEPT_RESULT_CHARS))
+        blocks += (TextBlock(text=told), TextBlock(text=said, from_outside=True))
     message = Message(role="user", content=tuple(blocks), turn_id=parts.first.turn_id, timestamp=parts.first.timestamp)
     return Standing(messages=(message,), task=parts.task, words=parts.words, summary=summary)
 

@@ -7,17 +7,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from pygent_ls.agent.compacting import Compacting, Trigger
-from pygent_ls.agent.context import Cut
+from pygent_ls.agent.context import ContextRules, Cut, size_of
 from pygent_ls.agent.context_memory import ContextMemory
 from pygent_ls.agent.editor_text import background
+from pygent_ls.agent.events import Notice, UsageReported
 from pygent_ls.agent.messages import Message, TextBlock, Usage
 from pygent_ls.agent.model import Model, ModelRequest
 from pygent_ls.agent.reading_again import forget_left_out
 from pygent_ls.agent.tool import ToolRegistry
 from pygent_ls.agent.turn import TurnState
+from pygent_ls.errors import ModelError
 
 LEAST_ANSWER = 1_024
 """Tokens that an answer is left, however full the window is."""
+
+OLD_LEFT_OUT = (
+    "The conversation was not compacted: its oldest messages are not sent any more, since they are too long for"
+)
 
 
 @dataclass(kw_only=True)
@@ -47,10 +53,33 @@ class TurnContext:
             await self._compact(model, "auto", n_around)
         return self._built(model, now, n_around)
 
-    async def make_room(self, model: Model, trigger: Trigger) -> bool:
-        """Compact after the last request: it was refused as too long, or there was no room for its answer. False where
-        the next one would be as long."""
-        return await self._compact(model, trigger, self._sent[1])
+    async def make_room(self, model: Model, trigger: Trigger, refusal: str = "") -> bool:
+        """Compact after the last request: it was refused as too long, in these words, or there was no room for its
+        answer. False where the next one would be as long."""
+        cut, n_around = self._sent
+        if await self._compact(model, trigger, n_around, refusal):
+            return True
+        self._follow()
+        if trigger != "overflow" or self._fitting_cut(model, n_around) == cut:
+            return False
+        await self.state.emit(Notice(content=f"{OLD_LEFT_OUT} {model.name}.", level="warning"))
+        return True
+
+    def explained(self, error: ModelError) -> ModelError:
+        """The last request was refused, and no shorter one can be made: say what of it is not the conversation."""
+        cut, n_around = self._sent
+        if error.type != "context_window" or n_around < size_of(self.memory.rows, cut):
+            return error
+        n_tools = len(self.state.around.tools.list_all())
+        return ModelError(
+            f"{error.message} Most of what was sent is not the conversation: the system prompt and {n_tools} tools "
+            f"have about {self.memory.scaled(n_around)} tokens. Fewer tools (disallowed_tools, or an agent that has "
+            "few) or a model with a larger window would help.",
+            type=error.type,
+            provider=error.provider,
+            status=error.status,
+            request_id=error.request_id,
+        )
 
     def is_full(self, model: Model, usage: Usage) -> bool:
         """Whether the last request, which was answered at this cost, and its answer nearly fill the window."""
@@ -77,10 +106,11 @@ class TurnContext:
             return False
         return self.memory.tokens(self._cut(), n_around) >= spec.compaction.at * self.memory.limit(spec.context, model)
 
-    async def _compact(self, model: Model, trigger: Trigger, n_around: int) -> bool:
-        state = self.state
+    async def _compact(self, model: Model, trigger: Trigger, n_around: int, refusal: str = "") -> bool:
+        state, spent = self.state, list[Usage]()
 
         def spend(usage: Usage) -> None:
+            spent.append(usage)
             before = state.usage
             state.usage = replace(
                 before.plus(usage), context_tokens=before.context_tokens, context_limit=before.context_limit
@@ -96,10 +126,16 @@ class TurnContext:
             temperature=state.spec.temperature,
             tell=state.emit,
             spend=spend,
+            refusal=refusal,
         )
         done = await compacting.run(state.history, n_around, trigger)
         if done is not None:
             state.around.instructions.forget_lost(self._cut().of(self.memory.messages))
+        if spent:
+            tokens = self.memory.tokens(self._cut(), n_around) if done is None else done.tokens_after
+            limit = self.memory.limit(state.spec.context, model)
+            state.usage = replace(state.usage, context_tokens=tokens, context_limit=limit)
+            await state.emit(UsageReported(usage=state.root.total))
         return done is not None
 
     # The request
@@ -107,10 +143,7 @@ class TurnContext:
     def _built(self, model: Model, now: TextBlock | None, n_around: int) -> ModelRequest:
         state, memory = self.state, self.memory
         spec, around = state.spec, state.around
-        limit = memory.limit(spec.context, model)
-        cut = self._cut()
-        if memory.tokens(cut, n_around) > limit:  # the backstop
-            cut = self._cut(max(memory.chars_for(limit) - n_around, 1))
+        cut = self._fitting_cut(model, n_around)
         forget_left_out(around, memory, cut)
         self._sent = (cut, n_around)
         memory.n_chars_around = n_around
@@ -130,6 +163,16 @@ class TurnContext:
             temperature=spec.temperature,
             max_thinking_tokens=spec.max_thinking_tokens,
         )
+
+    def _fitting_cut(self, model: Model, n_around: int) -> Cut:
+        """The backstop: what there is room for, and for an answer, where nothing was compacted."""
+        rules = self.state.spec.context
+        window = self.memory.limit(ContextRules(), model)
+        limit = min(self.memory.limit(rules, model), max(window - LEAST_ANSWER, window // 2))
+        cut = self._cut()
+        if self.memory.tokens(cut, n_around) <= limit:
+            return cut
+        return self._cut(max(self.memory.chars_for(limit) - n_around, 1))
 
     def _answer_room(self, model: Model, cut: Cut, n_around: int) -> int:
         """The most that an answer may have: providers refuse what does not fit into the window together with it."""

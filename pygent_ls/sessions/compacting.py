@@ -94,8 +94,8 @@ class SessionContext:
         """Sum the conversation up now, with an eye to what the instruction says, and keep the last exchange. Only while
         nothing else works on the conversation.
 
-        Raises `SessionError` (`nothing_to_compact`), and `ModelError` where it could not be summed up; then, and when
-        cancelled, nothing has happened.
+        Raises `SessionError` (`nothing_to_compact`, `denied_by_hook`), and `ModelError` where it could not be summed
+        up; then, and when cancelled, nothing has happened.
         """
         around, limits = self.around(), self.limits()
         model = self.model()
@@ -115,6 +115,8 @@ class SessionContext:
         )
         said = await around.secrets.masked(instruction)
         done = await compacting.run(self.messages, around.context.n_chars_around, "manual", said)
+        if compacting.denied:
+            raise SessionError(compacting.denied, kind="denied_by_hook")
         if done is None:
             raise SessionError(
                 "There is nothing to compact: the conversation is as short as a summary of it.",

@@ -10,6 +10,7 @@ import pytest
 from pygent_ls.agent.compaction import CompactionRules, Strategy
 from pygent_ls.agent.context import ContextRules
 from pygent_ls.agent.events import Compacted, LlmError, Notice, PlanEntry, UsageReported
+from pygent_ls.agent.hooks import HookOutcome
 from pygent_ls.agent.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock, Usage, user_message
 from pygent_ls.agent.model import ModelFacts, ModelRequest
 from pygent_ls.errors import ModelError
@@ -17,6 +18,7 @@ from tests.agent.abilities import edit_file, read_file
 from tests.agent.histories import check_pairs
 from tests.agent.turns import cancel_turn, new_turn, run_turn
 from tests.fakes import FOLDER, Call, FakeModel, Gate, Rig, Step, bounded, make_rig, say
+from tests.hooks import FakeHooks, deny
 
 WINDOW = ContextRules(max_tokens=4_000)
 
@@ -217,6 +219,18 @@ async def test_another_model_may_sum_up() -> None:
     assert "CHEAP summary" in text_of(model.requests[0])
 
 
+async def test_where_another_model_cannot_sum_up_the_turns_own_does() -> None:
+    rig, model = rig_with_files(), FakeModel([say("OWN summary"), say("done")])
+    cheap = FakeModel([[ModelError("no key", type="auth")]], name="fake/cheap")
+
+    await run_turn(rig, model, worked(12), context=WINDOW, summarizer=cheap)
+
+    assert "OWN summary" in text_of(model.requests[1])
+    (told,) = notices(rig)
+    assert "fake/cheap could not sum the conversation up" in told
+    assert "no key" in told
+
+
 async def test_what_is_summed_up_fits_into_the_window_of_who_sums_up() -> None:
     rig, model = rig_with_files(), FakeModel([say("done")])
     small = FakeModel([[FULL], [FULL], say("SMALL summary")], name="fake/small")
@@ -406,7 +420,128 @@ async def test_a_first_message_that_fills_the_window_loses_what_was_attached_and
     assert text_of(request).endswith("what is it?")
 
 
+async def test_a_later_message_that_fills_the_window_loses_its_middle_and_the_user_is_told() -> None:
+    rig, history = rig_with_files(), worked(2)
+    model = FakeModel([say("SUMMARY"), say("done")])
+
+    result = await run_turn(rig, model, history, content="begin " + "word " * 8_000 + "end", context=WINDOW)
+
+    assert result.text == "done"
+    request = model.requests[1]
+    assert n_chars(request) < 4 * WINDOW.max_tokens
+    sent = text_of(request)
+    assert sent.startswith(TASK)
+    assert "SUMMARY" in sent
+    assert "begin word" in sent
+    assert sent.endswith("word end")
+    assert ["is not sent the middle of it" in each for each in notices(rig)] == [True]
+    assert history[-2].text.endswith("word end"), "the session keeps all of it"
+    assert len(history[-2].text) > 40_000
+
+
+async def test_a_message_that_is_sent_in_part_is_told_of_once() -> None:
+    rig, model, history = rig_with_files(), FakeModel([say("one"), say("two")]), list[Message]()
+    await run_turn(rig, model, history, content="word " * 8_000, context=WINDOW)
+    await run_turn(rig, model, history, turn_id="turn-2", context=WINDOW)
+    assert len(notices(rig)) == 1
+
+
+async def test_a_refused_request_is_shorter_the_next_time_though_compacting_is_off() -> None:
+    rig, history = rig_with_files(), worked(12)
+    model = FakeModel([[FULL], say("one"), say("two")])
+    off = CompactionRules(strategy="off")
+
+    assert (await run_turn(rig, model, history, compaction=off)).text == "one"
+    assert (await run_turn(rig, model, history, turn_id="turn-2", compaction=off)).text == "two"
+
+    first, second, third = map(n_chars, model.requests)
+    assert second < first
+    assert third < first
+    check_pairs(model.requests[1].messages)
+    assert rig.events.of(Compacted) == []
+    (lost,) = notices(rig)
+    assert "oldest messages are not sent any more" in lost
+
+
+async def test_though_compacting_is_off_an_answer_has_room() -> None:
+    rig, model = rig_with_files(), FakeModel([say("done")])
+    model.facts = ModelFacts(context_limit=5_000)
+
+    await run_turn(rig, model, worked(30), compaction=CompactionRules(strategy="off"), max_output_tokens=4_000)
+
+    (request,) = model.requests
+    assert len(text_of(request)) / 4 + request.max_output_tokens <= 5_000
+
+
+async def test_what_the_provider_says_of_its_window_is_believed() -> None:
+    told = ModelError("maximum context length is 8192 tokens, but you sent 24576", type="context_window")
+    rig, model = rig_with_files(), FakeModel([[told], say("SUMMARY"), say("done")])
+
+    await run_turn(rig, model, worked(80))
+
+    sent, _, again = map(n_chars, model.requests)
+    assert again < sent / 3
+    (reported,) = [each.usage for each in rig.events.of(UsageReported)][-1:]
+    assert reported.context_limit is not None
+    assert reported.context_limit < 24_000 / 3
+
+
+async def test_where_the_tools_are_what_is_too_long_nothing_is_summed_up_and_the_error_says_so() -> None:
+    rig, history = rig_with_files(), worked(1, result="short")
+    model = FakeModel([[FULL], [FULL], [FULL]])
+
+    for number in range(2):
+        result = await run_turn(rig, model, history, turn_id=f"turn-{number + 1}", system="rule " * 40_000)
+        assert result.error is not None
+        assert result.error.type == "context_window"
+        assert "the system prompt and 2 tools have about 50" in result.error.message
+
+    assert all(request.tools for request in model.requests), "no summary was paid for"
+
+
+# Hooks
+
+
+async def test_a_hook_may_keep_a_conversation_as_it_is_and_is_asked_once_for_each_message() -> None:
+    rig, hooks = rig_with_files(), FakeHooks({"pre_compact": deny("not now")})
+    rig = replace(rig, around=replace(rig.around, hooks=hooks))
+    model = FakeModel([say("done")])
+
+    await run_turn(rig, model, worked(11), context=WINDOW)
+
+    assert rig.events.of(Compacted) == []
+    assert [each.reason for each in hooks.given] == ["auto"]
+    assert notices(rig) == ["A hook that you set up keeps the conversation from being compacted: not now"]
+
+
+async def test_what_a_hook_adds_is_known_to_who_sums_up_as_text_from_outside() -> None:
+    rig, hooks = rig_with_files(), FakeHooks({"pre_compact": HookOutcome(context="the port is 8080")})
+    rig = replace(rig, around=replace(rig.around, hooks=hooks))
+    model = FakeModel([say("SUMMARY"), say("done")])
+
+    await run_turn(rig, model, worked(12), context=WINDOW)
+
+    asked, wish = blocks_of(model.requests[0])
+    assert "[To be known:]\nthe port is 8080" in asked.text
+    assert asked.text.startswith(f"<untrusted-{rig.around.marks.number}>")
+    assert "8080" not in wish.text
+
+
 # Counting
+
+
+async def test_a_summary_is_a_model_call_whose_usage_is_told() -> None:
+    rig, spent = rig_with_files(), Usage(input_tokens=1_000, output_tokens=50)
+    model = FakeModel([say("SUMMARY", usage=spent), say("done", usage=spent)])
+
+    await run_turn(rig, model, worked(12), context=WINDOW)
+
+    summary, answer = (each.usage for each in rig.events.of(UsageReported))
+    (compacted,) = rig.events.of(Compacted)
+    assert (summary.total_tokens, answer.total_tokens) == (1_050, 2_100)
+    assert (summary.context_tokens, summary.context_limit) == (compacted.tokens_after, WINDOW.max_tokens)
+    totals = [each.total_tokens for each in rig.events.stamped]
+    assert totals == sorted(totals)
 
 
 async def test_every_usage_event_says_how_full_the_window_is() -> None:

@@ -10,18 +10,26 @@ import pytest
 
 from pygent_ls.agent.context import ContextMode, ContextRules
 from pygent_ls.agent.events import Compacted, Notice
+from pygent_ls.agent.hooks import HookOutcome, Hooks
 from pygent_ls.agent.messages import Usage
 from pygent_ls.errors import ModelError, SessionError
 from pygent_ls.sessions.compacting import ContextReport
 from pygent_ls.sessions.turns import SessionParts
 from tests.fakes import Gate, Step, bounded, say
+from tests.hooks import FakeHooks, deny
 from tests.sessions.conversation import LIMITS, Conversation, conversation
 
 LONG = "word " * 400
 """500 tokens."""
 
 
-def talk(*last: Sequence[Step], n_turns: int = 4, summarizer: str = "", folder: Path | None = None) -> Conversation:
+def talk(
+    *last: Sequence[Step],
+    n_turns: int = 4,
+    summarizer: str = "",
+    folder: Path | None = None,
+    hooks: Hooks | None = None,
+) -> Conversation:
     """A session whose first answers are long, and whose window holds 4,000 tokens."""
 
     def change(parts: SessionParts) -> SessionParts:
@@ -30,7 +38,7 @@ def talk(*last: Sequence[Step], n_turns: int = 4, summarizer: str = "", folder: 
 
     usage = Usage(input_tokens=400, output_tokens=500)
     script = [say(f"answer {n} {LONG}", usage=usage) for n in range(n_turns)]
-    return conversation([*script, *last], change=change, folder=folder)
+    return conversation([*script, *last], change=change, folder=folder, hooks=hooks)
 
 
 async def talked(*last: Sequence[Step], n_turns: int = 4, summarizer: str = "") -> Conversation:
@@ -78,6 +86,21 @@ async def test_a_compaction_by_hand_that_fails_leaves_all_as_it_was_and_may_be_a
     assert isinstance(await bounded(talking.session.compact()), Compacted)
     with pytest.raises(SessionError, match="nothing to compact"):
         await bounded(talking.session.compact())
+
+
+async def test_a_hook_that_denies_a_compaction_by_hand_is_named_and_may_be_asked_again() -> None:
+    answers = [deny("the branch is not pushed"), HookOutcome()]
+    hooks = FakeHooks({"pre_compact": lambda _: answers.pop(0)})
+    talking = talk(say("SUMMARY"), hooks=hooks)
+    for number in range(4):
+        await talking.turn(f"question {number}")
+
+    with pytest.raises(SessionError, match=r"A hook that you set up .* the branch is not pushed") as refused:
+        await bounded(talking.session.compact())
+
+    assert refused.value.kind == "denied_by_hook"
+    assert isinstance(await bounded(talking.session.compact()), Compacted)
+    assert [each.reason for each in hooks.given] == ["manual", "manual"]
 
 
 async def test_a_command_compacts_tells_of_it_and_can_be_cancelled() -> None:

@@ -1,0 +1,60 @@
+"""What stays of a conversation that is made shorter, where that alone is more than there is room for. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pygent_ls.agent.compaction import KEPT_RESULT_CHARS, Parts, Standing, fitted, shortened_results
+from pygent_ls.agent.context import chars_of, is_prompt
+from pygent_ls.agent.messages import Message, ToolResultBlock
+
+MARGIN = 0.95
+"""Of what a provider says that it has room for: its count and our estimate differ from text to text."""
+
+LEAST_SHARE = 0.05
+"""No refused request is taken for longer than twenty windows: numbers in messages may be something else."""
+
+_NUMBER = re.compile(r"(?<![\w.,-])\d[\d,]{3,}(?![\w-])")
+
+
+def least_chars(messages: Sequence[Message]) -> int:
+    """Characters of messages whose results are cut as far as they may be."""
+    results = (
+        len(each.content) for message in messages for each in message.blocks if isinstance(each, ToolResultBlock)
+    )
+    return sum(map(chars_of, messages)) - sum(max(length - KEPT_RESULT_CHARS, 0) for length in results)
+
+
+def shortened(messages: Sequence[Message], target: int, most: int) -> tuple[Message, ...]:
+    """The messages with their results cut to come to `target` characters; where they have more than `most` then, what
+    the user said and attached is cut as well."""
+    shorter = shortened_results(messages, target)
+    sizes = [chars_of(message) for message in shorter if is_prompt(message)]
+    n_chars = sum(map(chars_of, shorter))
+    if n_chars <= most or not sizes:
+        return shorter
+    share = max((most - n_chars + sum(sizes)) // len(sizes), KEPT_RESULT_CHARS)
+    return tuple(
+        replace(message, content=fitted(message.blocks, share))
+        if is_prompt(message) and chars_of(message) > share
+        else message
+        for message in shorter
+    )
+
+
+def cuts_words(parts: Parts, standing: Standing) -> bool:
+    """Whether something of the user's task, which was whole until now, is left out."""
+    stands = standing.messages[0].blocks if standing.messages else ()
+    whole = all(block in parts.first.blocks for block in parts.task)
+    return whole and not all(block in stands for block in parts.task)
+
+
+def share_that_fits(refusal: str) -> float:
+    """How much of a request that was too long there would have been room for, as far as the provider's words tell both
+    sizes: "maximum context length is 8192 tokens, your messages resulted in 9000"; 1.0 where they do not."""
+    sizes = sorted({int(each.replace(",", "")) for each in _NUMBER.findall(refusal)})
+    if len(sizes) < 2:
+        return 1.0
+    return max(sizes[-2] / sizes[-1] * MARGIN, LEAST_SHARE)
