@@ -82,6 +82,10 @@ class ToolGuard:
         self._kept = TurnKeeper(checkpointer=self.around.checkpointer, turn_id=self.turn_id, warn=warn)
         self._has_run: set[str] = set()
 
+    def use(self, around: Surroundings) -> None:
+        """Let the tools be those from now on; all else that surrounds the turn is the same."""
+        self.around = self._hooks.around = self._finishing.around = around
+
     def remarks_on(self, calls: Sequence[ToolUseBlock]) -> Iterator[TextBlock]:
         """What the user and hooks said about these calls, for the model to read beside their results."""
         return itertools.chain(self._asking.remarks_on(calls), self._hooks.remarks_on(calls))

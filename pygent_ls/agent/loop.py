@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -48,6 +48,7 @@ class Turn:
     _stop: StopReason = "error"
     _error: ModelError | None = None
     _empty_answers: int = 0
+    _becoming: Callable[[], Awaitable[tuple[TurnSpec, Surroundings]]] | None = None
 
     def __post_init__(self) -> None:
         parent = self.parent
@@ -71,6 +72,15 @@ class Turn:
     def use(self, model: Model) -> None:
         """Ask this model from the next call on."""
         self._state.model = model
+
+    @property
+    def agent(self) -> str:
+        """The name of the one that answers, from the next call on."""
+        return self._state.spec.agent
+
+    def become(self, make: Callable[[], Awaitable[tuple[TurnSpec, Surroundings]]]) -> None:
+        """Go on as another agent from the next call on, with what `make` returns then; the limits stay."""
+        self._becoming = make
 
     def steer(self, steering: Steering) -> bool:
         """Let this join the conversation before the next model call, of which there will be one more where there would
@@ -155,10 +165,23 @@ class Turn:
         while True:
             if stopped := await self._stopped_before_call():
                 return stopped
+            await self._take_agent()
             await self._take_steering()
             outcome = await self._take(await self._model_calls.ask())
             if outcome is not None and not (outcome == "end_turn" and self._state.steering):
                 return outcome
+
+    async def _take_agent(self) -> None:
+        """Become what the user chose meanwhile."""
+        make, self._becoming = self._becoming, None
+        if make is None:
+            return
+        state = self._state
+        state.spec, state.around = await make()
+        state.model = state.spec.model
+        state.hooks.around = state.around
+        self._tool_calls.use(state.around)
+        await state.emit(Notice(content=f"The agent is {state.spec.agent} from here on."))
 
     async def _take_steering(self) -> None:
         """What the user said meanwhile joins the conversation."""

@@ -13,6 +13,7 @@ from pygent_ls.agent.guard import ToolGuard
 from pygent_ls.agent.instructions import block_of, without_secrets
 from pygent_ls.agent.limits import Stop
 from pygent_ls.agent.messages import TextBlock, ToolResultBlock, ToolUseBlock, user_message
+from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.tool import ToolCategory
 from pygent_ls.agent.turn import TurnState
 from pygent_ls.agent.workspace import FileChange
@@ -42,6 +43,10 @@ class ToolCalls:
         state, spec = self.state, self.state.spec
         standing = Standing(share=state.share, source=spec.source, ceiling=spec.ceiling, run_subagent=self.run_subagent)
         self._guard = ToolGuard(around=state.around, turn_id=spec.turn_id, emit=state.emit, standing=standing)
+
+    def use(self, around: Surroundings) -> None:
+        """Offer other tools from now on."""
+        self._guard.use(around)
 
     @property
     def files_changed(self) -> tuple[FileChange, ...]:

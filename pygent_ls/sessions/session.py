@@ -27,6 +27,7 @@ from pygent_ls.agent.prompt import PromptFor
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.turn import TurnResult, TurnSpec
 from pygent_ls.errors import SessionError
+from pygent_ls.sessions.becoming import keep_up
 from pygent_ls.sessions.checkpoints import Checkpoint, FileDiff
 from pygent_ls.sessions.choices import Choices, Chosen, limits_for, narrowed
 from pygent_ls.sessions.commands.answering import CommandTurn, failing
@@ -79,11 +80,6 @@ class Session:
             spend=self._spend,
         )
         self.going_back = GoingBack(lambda: self.around, self.messages, lambda: self.changed("restored"))
-
-    @property
-    def metadata(self) -> dict[str, int | float | None]:
-        """What a saved session tells of itself; a cost that is not known is None."""
-        return {"tokens_used": self.usage.total_tokens, "cost_usd": self.usage.cost_usd}
 
     @property
     def agent(self) -> str:
@@ -143,8 +139,11 @@ class Session:
             running.turn.use(self.choices.made(name))
 
     def set_agent(self, name: str) -> None:
-        """Have another agent from the next turn on. Raises `SessionError` for one that there is not."""
+        """Have another agent from the next model call on, but for a turn that has its own. Raises `SessionError` for
+        one that there is not."""
         self.choices.set_agent(name)
+        if self.running is not None:
+            self._keep_up(self.running)
 
     def rename(self, name: str) -> None:
         """Give it another name; with an empty one, it is named by its next prompt."""
@@ -263,6 +262,7 @@ class Session:
     async def _run(self, turn: RunningTurn, chosen: Chosen) -> TurnResult:
         running = turn.turn = await self._made(turn, chosen)
         self.permissions.set_turn_mode(turn.own_mode)
+        self._keep_up(turn)  # with what was chosen while it was made
         self._parts.on_change(self.id, "turn_started")
         try:
             return await running.run()
@@ -274,6 +274,9 @@ class Session:
             self.permissions.set_turn_mode(None)
             self._parts.surroundings.cache.cleanup_expired()
             self._parts.on_change(self.id, "turn_finished")
+
+    def _keep_up(self, turn: RunningTurn) -> None:
+        keep_up(turn, self.choices, lambda: self._parts, self.context)
 
     async def _made(self, turn: RunningTurn, chosen: Chosen) -> Turn | CommandTurn:
         async def sink(stamped: Stamped) -> None:

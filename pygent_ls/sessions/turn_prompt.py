@@ -49,15 +49,26 @@ async def opening(
     `wanted` needs no instructions: they are found here. What the project says of the files that the user named comes
     with their words, and stays there.
     """
-    reading = around.permissions.reading()
-    shared = await around.instructions.of_workspace(reading)
+    shared = await around.instructions.of_workspace(around.permissions.reading())
     around.instructions.forget_lost(_still_read(history, around, rules))
     content = await content_of(parts, around)
+    return Opening(system=await _system_prompt(shared, around, make_system_prompt, wanted), content=content)
+
+
+async def system_prompt(around: Surroundings, make_system_prompt: MakeSystemPrompt, wanted: PromptFor) -> str:
+    """The system prompt alone, likewise."""
+    shared = await around.instructions.of_workspace(around.permissions.reading())
+    return await _system_prompt(shared, around, make_system_prompt, wanted)
+
+
+async def _system_prompt(
+    shared: Sequence[Instruction], around: Surroundings, make_system_prompt: MakeSystemPrompt, wanted: PromptFor
+) -> str:
     found = [await _as_its_name_says(each, around.secrets) for each in shared if not each.problem]
     prompt = await make_system_prompt(
         PromptFor(mode=wanted.mode, tools=wanted.tools, agent=wanted.agent, instructions=found)
     )
-    return Opening(system=await around.secrets.masked(prompt), content=content)
+    return await around.secrets.masked(prompt)
 
 
 async def content_of(parts: Sequence[PromptPart], around: Surroundings) -> str | tuple[Block, ...]:

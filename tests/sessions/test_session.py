@@ -74,7 +74,7 @@ async def test_turns_add_to_one_history_one_usage_and_one_row_of_numbers() -> No
     assert [message.text for message in talk.session.messages] == ["a", "one", "b", "two"]
     assert talk.session.usage.total_tokens == 240
     assert reader.events[0].seq == before + 1
-    assert talk.session.metadata == {"tokens_used": 240, "cost_usd": None}
+    assert (talk.session.usage.total_tokens, talk.session.usage.cost_usd) == (240, None)
 
 
 async def test_a_session_tells_when_its_turn_starts_and_ends() -> None:

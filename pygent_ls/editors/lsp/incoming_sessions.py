@@ -58,7 +58,8 @@ class SessionExportParams(Params):
 
 class SessionConfigureParams(Params):
     """`pygent/session/configure`: what is missing stays as it is. A mode counts from the next permission check, a
-    model from the next model call, the rest from the next turn."""
+    model and an agent from the next model call, but for a turn that names its own; the rest from the next turn. The
+    limits of a turn that runs stay."""
 
     session_id: str
     agent: str | None = None

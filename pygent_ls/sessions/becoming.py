@@ -1,0 +1,49 @@
+"""A turn that runs goes on as another agent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from pygent_ls.agent.loop import Turn
+from pygent_ls.agent.prompt import PromptFor
+from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.agent.turn import TurnSpec
+from pygent_ls.sessions.choices import Choices, narrowed
+from pygent_ls.sessions.compacting import SessionContext
+from pygent_ls.sessions.turn_prompt import system_prompt
+from pygent_ls.sessions.turns import RunningTurn, SessionParts
+
+
+def keep_up(running: RunningTurn, choices: Choices, parts: Callable[[], SessionParts], context: SessionContext) -> None:
+    """Let the turn have the agent that is chosen now from its next model call on: with its model, prompt, tools and
+    mode. The turn's limits stay those that it began with. One that chose its agent itself stays as it is."""
+    turn = running.turn
+    if not isinstance(turn, Turn) or choices.problem_of(running.request):  # the next turn will say what it is
+        return
+    if choices.for_turn(running.request).profile.name == turn.agent:
+        return
+
+    async def made() -> tuple[TurnSpec, Surroundings]:
+        around, limits = parts().surroundings, parts().limits
+        chosen = choices.for_turn(running.request)
+        profile = chosen.profile
+        running.own_mode = chosen.own_mode
+        around.permissions.set_turn_mode(chosen.own_mode)
+        own = narrowed(around, profile, running.request)
+        tools = [each.name for each in own.tools.list_all()]
+        spec = replace(
+            turn.spec,
+            model=chosen.model,
+            mode=chosen.mode,
+            agent=profile.name,
+            system=await system_prompt(
+                around, parts().make_system_prompt, PromptFor(mode=chosen.mode, tools=tools, agent=profile.prompt)
+            ),
+            temperature=limits.temperature if profile.temperature is None else profile.temperature,
+            context=context.rules_for(profile.context_mode),
+            stream=profile.stream,
+        )
+        return spec, own
+
+    turn.become(made)
