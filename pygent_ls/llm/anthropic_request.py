@@ -174,11 +174,21 @@ def _thinking(
 
 
 def _acts_without_thought(messages: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether tools run that were called without a thought before: then the API takes no budget until they are done."""
-    if not messages or messages[-1]["content"][0]["type"] != "tool_result":
+    """Whether tools run, and the first answer since the user's last word had no thought, or another model's: then the
+    API takes no budget until they are done. A model that thinks only before its first call goes on with its budget."""
+    if not messages or not _has_results(messages[-1]):
         return False
-    answers = [message["content"] for message in messages if message["role"] == "assistant"]
-    return bool(answers) and answers[-1][0]["type"] not in ("thinking", "redacted_thinking")
+    first: Part = {}
+    for message in reversed(messages):
+        if message["role"] == "assistant":
+            first = message["content"][0]
+        elif not _has_results(message):
+            break
+    return bool(first) and first["type"] not in ("thinking", "redacted_thinking")
+
+
+def _has_results(message: Mapping[str, Any]) -> bool:
+    return message["content"][0]["type"] == "tool_result"
 
 
 def _mark_for_cache(body: dict[str, Any]) -> None:

@@ -221,6 +221,29 @@ async def test_no_thinking_is_asked_for_between_a_call_without_a_thought_and_its
     assert "thinking" not in body
 
 
+async def test_a_model_that_thinks_before_its_first_call_alone_keeps_its_budget_until_it_is_done() -> None:
+    again, seen = replace(CALL, id="toolu_2"), replace(RESULT, tool_use_id="toolu_2")
+    steps = (assistant(THOUGHT, CALL), user_message((RESULT,)), assistant(again), user_message((seen,)))
+    earlier = (
+        user_message("p"),
+        assistant(replace(CALL, id="toolu_0")),
+        user_message((replace(RESULT, tool_use_id="toolu_0"),)),
+    )
+    body = await sent(
+        replace(request(*earlier, assistant(TextBlock(text="A.")), user_message("q"), *steps), max_thinking_tokens=2000)
+    )
+
+    assert body["thinking"] == {"type": "enabled", "budget_tokens": 2000}
+
+
+async def test_no_thinking_is_asked_for_where_another_model_began_to_act_and_its_thoughts_are_left_out() -> None:
+    again, seen = replace(CALL, id="toolu_2"), replace(RESULT, tool_use_id="toolu_2")
+    steps = (assistant(CALL), user_message((RESULT,)), assistant(THOUGHT, again), user_message((seen,)))
+    body = await sent(replace(request(user_message("q"), *steps), max_thinking_tokens=2000))
+
+    assert "thinking" not in body
+
+
 def events(*given: Mapping[str, Any]) -> Step:
     return Step(raw=("text/event-stream", "".join(f"data: {json.dumps(each)}\n\n" for each in given)))
 
