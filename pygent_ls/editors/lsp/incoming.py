@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic.alias_generators import to_camel
 
 from pygent_ls.agent.permissions import Mode
@@ -103,6 +103,22 @@ AnyContent = TextContent | FileContent | SelectionContent | DiagnosticsContent |
 ContentBlock = Annotated[AnyContent, Field(discriminator="type")]
 
 
+def _prompt_kind(value: Any) -> str | None:
+    return "text" if isinstance(value, str) else "blocks" if isinstance(value, list) else None
+
+
+Prompt = Annotated[
+    Annotated[str, Field(min_length=1), Tag("text")]
+    | Annotated[list[ContentBlock], Field(min_length=1), Tag("blocks")],
+    Discriminator(
+        _prompt_kind,
+        custom_error_type="prompt",
+        custom_error_message="Input should be text, or a list of content blocks",
+    ),
+]
+"""With a discriminator, so that an error names the one field that is wrong."""
+
+
 class ContextSelection(Params):
     """The selection in the active editor."""
 
@@ -132,7 +148,7 @@ class EditorContext(Params):
 class TurnStartParams(Params):
     """`pygent/turn/start`."""
 
-    prompt: Annotated[str, Field(min_length=1)] | Annotated[list[ContentBlock], Field(min_length=1)]
+    prompt: Prompt
     session_id: str | None = None
     agent: Annotated[str, Field(min_length=1)] | None = None
     model: str | None = None
@@ -158,7 +174,7 @@ class SteerParams(Params):
 
     session_id: str
     turn_id: str
-    prompt: Annotated[str, Field(min_length=1)] | Annotated[list[ContentBlock], Field(min_length=1)]
+    prompt: Prompt
 
 
 class RetryParams(Params):

@@ -125,6 +125,26 @@ async def test_a_picture_has_one_source(folder: Path, source: dict[str, str]) ->
     assert "either `data` or `uri`" in error.message
 
 
+@pytest.mark.parametrize(
+    ("prompt", "said"),
+    [
+        ([{"type": "text", "text": "x"}, {"type": "file"}], "prompt.blocks.1.file.uri: Field required"),
+        ([{"type": "image", "mimeType": "a/b"}], "prompt.blocks.0.image: Value error, an image has either"),
+        ([], "prompt.blocks: List should have at least 1 item"),
+        ("", "prompt.text: String should have at least 1 character"),
+        ({"text": "x"}, "prompt: Input should be text, or a list of content blocks"),
+        (None, "prompt: Input should be text, or a list of content blocks"),
+    ],
+)
+async def test_of_a_prompt_that_is_wrong_the_one_field_is_named(folder: Path, prompt: object, said: str) -> None:
+    async with connected(folder) as editor:
+        error = await editor.error("pygent/turn/start", {"prompt": prompt})
+
+    assert error.code == -32602
+    assert error.message.startswith(said)
+    assert "; " not in error.message
+
+
 @pytest.mark.parametrize("prompt", [" \n", [{"type": "text", "text": ""}]])
 async def test_a_prompt_that_says_nothing_is_refused(folder: Path, prompt: object) -> None:
     async with connected(folder) as editor:
