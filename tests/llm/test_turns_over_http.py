@@ -20,7 +20,7 @@ from tests.agent.abilities import saying
 from tests.agent.turns import cancel_turn, check_turn, new_turn
 from tests.fakes import Rig, bounded, make_rig
 from tests.llm.loopback import KEY, chunk_event
-from tests.model_server import Call, ModelServer, Step
+from tests.model_server import Call, ModelServer, Received, Step
 
 OK = Step(text="a whole answer")
 POLICY = RetryPolicy(max_attempts=3, initial_delay_s=0.001)
@@ -177,6 +177,38 @@ async def test_a_fallback_of_the_same_provider_answers(resources: ModelResources
         assert [each.body["model"] for each in server.requests] == ["mock", "mock", "spare"]
     assert result.text == "a whole answer"
     assert [each.fallback_model for each in rig.events.of(LlmError)] == [None, "openai/spare"]
+
+
+async def test_a_fallback_amid_tool_calls_is_sent_no_thoughts_of_another_model_and_asked_for_none(
+    resources: ModelResources,
+) -> None:
+    look = Step(thinking="I must look.", calls=(Call(name="look"),))
+    first, spare = "anthropic/claude-sonnet-4-5", "anthropic/claude-opus-4-1"
+
+    def script(request: Received, number: int) -> Step:
+        if request.body["model"] in spare:
+            return OK
+        return look if number == 0 else Step(status=529)
+
+    rig = make_rig(saying("look", "seen"))
+    async with ModelServer(script) as server:
+        turn = new_turn(
+            rig,
+            model_at(server, resources, first),
+            retry=RetryPolicy(max_attempts=1),
+            fallback_models=(spare,),
+            make_model=partial(model_at, server, resources),
+            max_thinking_tokens=2_000,
+        )
+        result = await bounded(turn.run())
+    check_turn(turn, result, rig.events.stamped)
+    assert result.text == "a whole answer"
+    asked, went_on, last = [each.body for each in server.requests]
+    assert "thinking" in asked
+    assert [part["type"] for part in went_on["messages"][1]["content"]] == ["thinking", "tool_use"]
+    assert "thinking" in went_on
+    assert [part["type"] for part in last["messages"][1]["content"]] == ["tool_use"]
+    assert "thinking" not in last
 
 
 async def test_a_cancel_closes_the_connection_of_a_stream(resources: ModelResources) -> None:
