@@ -144,13 +144,18 @@ class Asking:
                 question_id=f"{self.turn_id}-q{next(self.standing.share.question_ids)}",
                 session_id=self.session_id,
                 tool_id=tool_id,
-                text=text,
+                text=text + self._who,
                 choices=tuple(choices),
             )
             async with self.one_at_a_time:
                 return await self.questioner.ask(question)
 
         return ask
+
+    @property
+    def _who(self) -> str:
+        """Who asks, behind a question; nothing where it is the turn itself."""
+        return f" ({self.standing.source})" if self.standing.source else ""
 
     def remarks_on(self, calls: Sequence[ToolUseBlock]) -> Iterator[TextBlock]:
         """What the user said when they allowed these calls, for the model to read beside their results."""

@@ -69,6 +69,8 @@ class TurnShare:
 
     files_changed: dict[Path, FileChange] = field(default_factory=dict[Path, "FileChange"])
     """One entry a file, whoever of them changed it."""
+    told: set[str] = field(default_factory=set[str])
+    """What the user was told of their agents."""
     tool_ids: set[str] = field(default_factory=set[str])
     """The ids of all their calls."""
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)

@@ -182,7 +182,7 @@ def _without_bypass(profile: AgentProfile) -> AgentProfile:
     if profile.mode != "bypass":
         return profile
     said = (
-        f"The agent {profile.name} works in the mode trust: bypass needs `allow_bypass = true` in your own "
+        f"The agent {profile.name} has the mode trust: bypass needs `allow_bypass = true` in your own "
         "configuration file. What is of high risk is still asked."
     )
     return replace(profile, mode="trust", notices=(*profile.notices, said))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TextIO
 
 from pygent_ls.agent import events as ev
@@ -126,7 +126,7 @@ class TerminalView:
             case ev.PermissionRequested(permission_id=permission_id):
                 self._question(permission_id).set()
             case ev.LlmError() | ev.Notice():
-                self._show_trouble(event)
+                self._show_trouble(replace(event, withdrawn=()) if isinstance(event, ev.LlmError) else event)
             case _:
                 pass  # how it ends, its call tells
 

@@ -66,7 +66,7 @@ class Delegates:
                 temperature=spec.temperature if profile.temperature is None else profile.temperature,
                 context=replace(spec.context, mode=profile.context_mode or spec.context.mode),
                 stream=profile.stream,
-                notices=(),
+                notices=self._news(profile, parent),
                 parent_tool_id=tool_id,
                 source=await masked(f"subagent {profile.name}: {one_line(task.description)}"),
                 ceiling=ceiling,
@@ -80,6 +80,13 @@ class Delegates:
             return self.variants.get(named)
         except SessionError as error:
             raise ToolError(str(error)) from None
+
+    def _news(self, profile: AgentProfile, parent: TurnState) -> tuple[str, ...]:
+        """What there is to say of the variant, once a turn."""
+        told, is_turns = parent.share.told, profile.name == parent.root.spec.agent
+        new = tuple(each for each in profile.notices if not is_turns and each not in told)
+        told.update(new)
+        return new
 
     def _model(self, profile: AgentProfile) -> Model | None:
         """The variant's own; None where it has none."""

@@ -124,6 +124,6 @@ def _failure(report: SubagentReport) -> str:
         "interrupted": "was interrupted",
         "error": "failed",
     }
-    why = f": {report.problem}" if report.problem else ""
+    why = f": {report.problem.rstrip('.')}" if report.problem else ""
     had = f"\nThe last that it said:\n{report.text}" if report.text.strip() else ""
     return f"The subagent {report.agent} {ends[report.stop_reason]}{why}. What it had done by then stands.{had}"

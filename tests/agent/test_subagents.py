@@ -38,6 +38,7 @@ from pygent_ls.agent.subagents import Delegate, DelegateTo
 from pygent_ls.agent.tool import ToolContext, ToolRisk
 from pygent_ls.agent.turn import TurnState
 from pygent_ls.errors import ModelError
+from pygent_ls.tools.asking import ask_user
 from pygent_ls.tools.tasks import plan, task
 from tests.agent.abilities import FILE_TOOLS, named, saying
 from tests.agent.turns import cancel_turn, check_turn, new_turn
@@ -215,14 +216,14 @@ async def test_its_model_calls_are_its_own() -> None:
 
 async def test_one_that_fails_is_an_error_result_with_what_it_had() -> None:
     rig = make_rig(task, saying("look", "seen"))
-    child = FakeModel([say("I look.", Call(name="look", arguments={})), [ModelError("no key", type="auth")]])
+    child = FakeModel([say("I look.", Call(name="look", arguments={})), [ModelError("no key.", type="auth")]])
     model = FakeModel([say("", ask("other")), say("Done.")])
 
     await ran(with_subagents(rig, model, delegating({"other": child})), rig)
 
     said = rig.events.of(ToolResult)[-1]
     assert said.is_error
-    assert "The subagent other failed: no key" in said.content
+    assert "The subagent other failed: no key. What it had done" in said.content
     assert said.content.endswith("The last that it said:\nI look.")
 
 
@@ -307,6 +308,18 @@ async def test_its_questions_name_it_and_wait_for_each_other() -> None:
     (request,) = approver.requests
     assert request.source == "subagent one: ship it"
     assert results(model) == ["deployed"], "what was allowed for the session holds for all of them"
+
+
+async def test_what_one_asks_the_user_names_it() -> None:
+    user, rig = FakeQuestioner(Answered(choice="red")), make_rig(task, ask_user)
+    rig.around = replace(rig.around, questioner=user)
+    question = Call(name="ask_user", arguments={"question": "Which colour?", "choices": [{"title": "red"}]})
+    child = FakeModel([say("", question), say("Red.")])
+    model = FakeModel([say("", ask("other", description="paint")), say("", question), say("Done.")])
+
+    await ran(with_subagents(rig, model, delegating({"other": child})), rig)
+
+    assert [each.text for each in user.questions] == ["Which colour? (subagent other: paint)", "Which colour?"]
 
 
 async def _deploys(_: ToolContext) -> str:

@@ -149,12 +149,18 @@ def test_what_a_subagent_does_is_told_and_what_it_says_is_not_the_answer() -> No
         tool_result("x = 1"),
         ev.PermissionDenied(tool_id="c3", tool_name="shell", reason="a rule denies it"),
         ev.Notice(content="slow"),
+        llm_error(will_retry=True, retry_in_s=2.5, withdrawn=("i",)),
         ev.Text(item_id="i", content="I look."),
     ]
     screen.view.deliver([replace(_placed(n, each), parent_tool_id="c1") for n, each in enumerate(inside)])
 
     assert screen.answer.getvalue() == ""
-    assert screen.status.getvalue() == "  ↳ Read a.py\n    shell was not run: a rule denies it\nslow\n"
+    assert screen.status.getvalue().splitlines() == [
+        "  ↳ Read a.py",
+        "    shell was not run: a rule denies it",
+        "slow",
+        "The connection broke. Asks again in 2.5 s (attempt 2).",
+    ]
 
 
 def _placed(number: int, event: ev.AgentEvent) -> SessionEvent:
