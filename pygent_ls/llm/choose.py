@@ -11,20 +11,18 @@ from pathlib import Path
 
 from pygent_ls.agent.model import Model
 from pygent_ls.errors import ModelError, SettingError
-from pygent_ls.llm import cli_programs, litellm_model, offline_model, scripted_model
+from pygent_ls.llm import cli_programs, litellm_model
 from pygent_ls.llm.anthropic_model import AnthropicModel
 from pygent_ls.llm.cli_model import CliModel
 from pygent_ls.llm.endpoint import Endpoint
 from pygent_ls.llm.litellm_model import LitellmModel
 from pygent_ls.llm.native_call import Native
 from pygent_ls.llm.native_target import is_address
-from pygent_ls.llm.offline_model import OfflineModel
 from pygent_ls.llm.openai_model import OpenAIModel
 from pygent_ls.llm.provider_errors import NO_PROVIDER
-from pygent_ls.llm.providers import EXTRAS, Provider, first_set, provider_named
+from pygent_ls.llm.providers import EXTRAS, OFFLINE, SCRIPTED, Provider, first_set, provider_named
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routed_model import RoutedModel
-from pygent_ls.llm.scripted_model import ScriptedModel
 from pygent_ls.llm.text_tool_calls import TextToolCalls
 
 _BARE_NAMES: Mapping[str, str] = {
@@ -48,13 +46,12 @@ def make_model(name: str, endpoint: Endpoint, resources: ModelResources) -> Mode
     name = name.strip()
     if not name:
         raise SettingError("The setting `model` is empty: give a model, or leave it out to have one chosen.")
-    if name == offline_model.NAME:
+    if name == OFFLINE:
+        from pygent_ls.llm.offline_model import OfflineModel  # who calls a provider has no use for its grammar
+
         return OfflineModel()
-    if name.startswith(scripted_model.PREFIX):
-        file = name.removeprefix(scripted_model.PREFIX)
-        if not file:
-            raise SettingError(f"The model {name!r} names no file: write scripted:FILE.")
-        return ScriptedModel(Path(file))
+    if name.startswith(SCRIPTED):
+        return _scripted(name)
     if name.startswith(cli_programs.PREFIX):
         return _program(name, endpoint, resources)
     if name.startswith(litellm_model.PREFIX):
@@ -72,9 +69,9 @@ def make_turn_model(name: str, endpoint: Endpoint, resources: ModelResources) ->
     """The same, and its tools are text where that is wanted, or where it turns out to have no other."""
     model = make_model(name, endpoint, resources)
     setting = endpoint.text_tool_calls
-    if setting == "off" or isinstance(model, CliModel | OfflineModel):  # a program's are text already
+    if setting == "off" or model.name == OFFLINE or isinstance(model, CliModel):  # a program's are text already
         return model
-    return model if setting == "auto" and isinstance(model, ScriptedModel) else TextToolCalls(model, setting)
+    return model if setting == "auto" and model.name.startswith(SCRIPTED) else TextToolCalls(model, setting)
 
 
 def adapter_of(model: Model) -> str:
@@ -123,6 +120,15 @@ def _is_installed(module: str) -> bool:
         return importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:  # of what stands before the dot
         return False
+
+
+def _scripted(name: str) -> Model:
+    from pygent_ls.llm.scripted_model import ScriptedModel
+
+    file = name.removeprefix(SCRIPTED)
+    if not file:
+        raise SettingError(f"The model {name!r} names no file: write {SCRIPTED}FILE.")
+    return ScriptedModel(Path(file))
 
 
 def _program(name: str, endpoint: Endpoint, resources: ModelResources) -> Model:

@@ -12,6 +12,8 @@ from typing import Literal
 OFFLINE = "offline/rules"
 """The model that needs no provider."""
 
+SCRIPTED = "scripted:"
+"""Before the file of a model that plays a script."""
 
 Protocol = Literal["chat", "messages", "litellm"]
 """What a provider speaks: chat completions, Anthropic's Messages API, or what only litellm speaks."""

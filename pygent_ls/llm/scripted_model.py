@@ -36,8 +36,7 @@ from pygent_ls.agent.model import (
 )
 from pygent_ls.errors import ModelError, ModelErrorType
 from pygent_ls.llm.chat_format import chat_tools
-
-PREFIX = "scripted:"
+from pygent_ls.llm.providers import SCRIPTED
 
 DEFAULT_CHUNK_CHARS = 8
 DEFAULT_USAGE = Usage(input_tokens=100, output_tokens=20, cost_usd=0.0, context_tokens=120)
@@ -95,7 +94,7 @@ class ScriptedModel:
     @property
     def name(self) -> str:
         """The string that chose it."""
-        return f"{PREFIX}{self.path}"
+        return f"{SCRIPTED}{self.path}"
 
     @property
     def ready(self) -> bool:

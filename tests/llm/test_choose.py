@@ -216,3 +216,17 @@ def test_a_program_is_run_as_the_settings_say(tmp_path: Path) -> None:
 def test_where_no_program_may_be_run_that_is_said() -> None:
     with pytest.raises(SettingError, match="none can be run here"):
         make_model("cli:claude", Endpoint(), ModelResources())
+
+
+def test_a_providers_model_is_made_without_those_that_need_none() -> None:
+    program = """
+import sys
+from pygent_ls.llm.choose import make_turn_model
+from pygent_ls.llm.endpoint import Endpoint
+from pygent_ls.llm.resources import ModelResources
+make_turn_model("openai/gpt-4o", Endpoint(), ModelResources())
+print(sorted(name for name in sys.modules if name.startswith(("pygent_ls.llm.offline", "pygent_ls.llm.scripted"))))
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=50, check=True)
+
+    assert run.stdout.strip() == "[]"
