@@ -18,6 +18,7 @@ from pygent_ls.agent.asker import NobodyToAsk, Questioner
 from pygent_ls.agent.events import StopReason
 from pygent_ls.agent.tool import visible
 from pygent_ls.agent.turn import TurnResult
+from pygent_ls.editors.closing import close
 from pygent_ls.editors.ports import Blueprint, Core, FrontEnd, TrustQuestion
 from pygent_ls.editors.terminal_approver import (
     AllowingApprover,
@@ -111,10 +112,7 @@ async def _run(blueprint: Blueprint, errand: Errand, answer: TextIO, terminal: T
         view.tell(f"Error: {error}", "red")
         return FAILED
     finally:
-        try:
-            await core.close()
-        finally:
-            core.kill_processes()
+        await close(core)
     _list_refused(refusing.refused, view)
     return FAILED if view.answer_lost else exit_code(result.stop_reason)
 

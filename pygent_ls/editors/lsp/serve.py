@@ -15,18 +15,15 @@ from pygent_ls.editors.lsp.stdio import FrameReader, FrameWriter, claim_standard
 if TYPE_CHECKING:
     from pygent_ls.editors.ports import ReadSettings
 
-CLOSING_S = 2.3
-"""For turns and their child processes to end: SIGTERM is followed by SIGKILL after 2 s, and all shall be gone in 3."""
-
 UNWINDING_S = 0.1
-"""For what is left after that to clean up."""
+"""For what is left to clean up once all is closed."""
 
 LAST_WORDS_S = 0.3
 """For the editor to read what was written last."""
 
 GONE_S = 2.8
 """From the end of the input to the end of the process, also where something holds the event loop; a little more than
-the three above."""
+the two above and `CLOSING_S`."""
 
 PARENT_POLL_S = 1.0
 """Where the system cannot tell that a process has ended."""
@@ -70,12 +67,7 @@ async def _serve(read_settings: ReadSettings, descriptor_in: int, descriptor_out
         return await ended
     finally:
         writer.stop_waiting()
-        try:
-            async with asyncio.timeout(CLOSING_S):
-                await server.close()
-        except TimeoutError:
-            pass  # what did not end by then ends with the process
-        server.kill_processes()
+        await server.close()
         await _cancel_the_rest()
         writer.close(LAST_WORDS_S)
 

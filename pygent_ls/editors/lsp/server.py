@@ -12,6 +12,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import default_converter
 
 from pygent_ls import __version__
+from pygent_ls.editors.closing import close
 from pygent_ls.editors.lsp import names
 from pygent_ls.editors.lsp.buffers import Buffers
 from pygent_ls.editors.lsp.endpoint import Endpoint
@@ -71,14 +72,9 @@ class PygentServer(LanguageServer):
         return self._connection
 
     async def close(self) -> None:
-        """Cancel every turn and wait for them."""
+        """Cancel every turn and wait for them, as long as `closing` says; no child process is left."""
         if self._connection is not None:
-            await self._connection.core.close()
-
-    def kill_processes(self) -> None:
-        """End every child process group."""
-        if self._connection is not None:
-            self._connection.core.kill_processes()
+            await close(self._connection.core)
 
     def _initialize(self, params: types.InitializeParams, result: types.InitializeResult) -> None:
         self._features = features_of(params)

@@ -377,7 +377,6 @@ class Editor:
     async def close(self) -> None:
         """End everything."""
         await bounded(self.server.close())
-        self.server.kill_processes()
         self.writer.close(WAIT_S)
         os.close(self._writing)
         await bounded(self._ended.wait())
