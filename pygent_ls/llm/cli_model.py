@@ -174,7 +174,14 @@ class CliModel:
                 type="context_window",
                 provider=self.name,
             )
-        self.around.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            self.around.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise ModelError(
+                f"{self.name} cannot run: its folder {self.around.folder} cannot be made ({error.strerror}).",
+                type="invalid_request",
+                provider=self.name,
+            ) from error
         return ProcessSpec(
             argv=tuple(part.replace(CONVERSATION, conversation) for part in self.command),
             cwd=self.around.folder,
@@ -236,7 +243,8 @@ class CliModel:
 
     def _check(self, ended: ProcessResult, *, has_answered: bool) -> None:
         """Raises `ModelError` where the program failed, or said nothing but an error."""
-        said = last_words(ended.stderr) or last_words(ended.stdout)
+        masked = self.around.masked
+        said = last_words(ended.stderr, masked) or last_words(ended.stdout, masked)
         if ended.exit_code:
             how = f"was ended by signal {-ended.exit_code}" if ended.exit_code < 0 else f"failed ({ended.exit_code})"
             raise self._failed(_type_of(said), how, said)
@@ -244,7 +252,7 @@ class CliModel:
             raise self._failed(_type_of(said), "gave no answer", said)
 
     def _failed(self, error_type: ModelErrorType, how: str, said: str = "") -> ModelError:
-        quoted = f"; it said:\n{self.around.masked(said)}" if said else "."
+        quoted = f"; it said:\n{said}" if said else "."
         return ModelError(f"{self.command[0]} {how}{quoted}", type=error_type, provider=self.name)
 
 

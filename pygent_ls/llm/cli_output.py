@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 _ESCAPE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, the cursor
@@ -76,8 +77,8 @@ MAX_QUOTED_CHARS = 600
 """Of what a program said when it failed: its last words name the reason."""
 
 
-def last_words(text: str) -> str:
-    """The end of what a program said, for an error."""
+def last_words(text: str, masked: Callable[[str], str] = str) -> str:
+    """The end of what a program said, for an error, without the keys that `masked` knows."""
     lines = [line.rstrip() for line in without_escapes(text).splitlines() if line.strip()]
-    said = "\n".join(lines[-MAX_QUOTED_LINES:])
+    said = masked("\n".join(lines[-MAX_QUOTED_LINES:]))  # before it is cut: half a key is not known as one
     return said if len(said) <= MAX_QUOTED_CHARS else "…" + said[-MAX_QUOTED_CHARS:]

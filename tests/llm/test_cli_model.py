@@ -18,6 +18,7 @@ from pygent_ls.agent.model import FinishChunk, ModelFacts, ModelRequest, TextChu
 from pygent_ls.agent.workspace import ProcessResult
 from pygent_ls.errors import ModelError, ModelErrorType, SettingError
 from pygent_ls.llm.cli_model import MAX_ARGUMENT_BYTES, CliModel, CliSurroundings
+from pygent_ls.llm.cli_output import MAX_QUOTED_CHARS
 from pygent_ls.llm.cli_programs import CALL_IN_BLOCKS, CONTINUE, PRESETS, CliProgram
 from pygent_ls.llm.text_tool_calls import tools_as_text
 from pygent_ls.log import redacted
@@ -215,6 +216,20 @@ async def test_keys_in_its_last_words_are_masked(tmp_path: Path) -> None:
     key = "sk-" + "a1" * 20
     _, message = await failure_of(model_of(f"import sys; sys.exit('bad key {key}')", tmp_path))
     assert message == "python failed (1); it said:\nbad key ***"
+
+
+async def test_half_a_key_is_not_shown_where_its_words_are_cut(tmp_path: Path) -> None:
+    key = "sk-" + "a1" * 20
+    script = f"import sys; sys.exit('bad key {key} ' + 'x' * {MAX_QUOTED_CHARS - 20})"
+    _, message = await failure_of(model_of(script, tmp_path))
+    assert "a1a1" not in message
+    assert message.endswith("*** " + "x" * (MAX_QUOTED_CHARS - 20))
+
+
+async def test_a_folder_that_cannot_be_made_is_an_error_that_says_so(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_text("")
+    kind, message = await failure_of(model_of(ECHO, tmp_path))
+    assert (kind, "cannot be made (File exists)" in message) == ("invalid_request", True)
 
 
 async def test_a_program_that_is_killed_says_by_what(tmp_path: Path) -> None:
