@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from pygent_ls.agent.events import (
@@ -42,7 +43,7 @@ class Spent:
         parts: dict[StopReason, str] = {
             "max_iterations": f"{self.iterations} iteration{'s' if self.iterations != 1 else ''}",
             "token_limit": f"{_short(self.usage.total_tokens)} tokens",
-            "budget_limit": "cost unknown" if self.usage.cost_usd is None else f"${self.usage.cost_usd:.2f}",
+            "budget_limit": _dollars(self.usage.cost_usd),
         }
         if reason == "time_limit":
             parts = {"time_limit": f"{self.seconds:.0f} s", **parts}
@@ -130,7 +131,14 @@ def _stop(reason: StopReason, spent: Spent, event: AgentEvent) -> Stop:
 
 def _short(n: int) -> str:
     """`950`, `12.4k`, `1.2M`."""
-    for size, unit in ((1_000_000, "M"), (1_000, "k")):
-        if n >= size:
+    for least, size, unit in ((999_950, 1_000_000, "M"), (1_000, 1_000, "k")):
+        if n >= least:
             return f"{n / size:.1f}{unit}"
     return str(n)
+
+
+def _dollars(usd: float | None) -> str:
+    """`$0.31`; of less than a cent the first two digits that are not 0."""
+    if usd is None:
+        return "cost unknown"
+    return f"${usd:.2f}" if usd <= 0 or usd >= 0.01 else f"${usd:.{1 - math.floor(math.log10(usd))}f}"

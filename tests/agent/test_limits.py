@@ -91,6 +91,22 @@ def test_the_question_says_what_the_turn_took(limits: TurnLimits, question: str)
     assert stop.question == question
 
 
+@pytest.mark.parametrize(
+    ("tokens", "cost_usd", "said"),
+    [
+        (0, 0.0, "0 tokens, $0.00"),
+        (950, 0.00123, "950 tokens, $0.0012"),
+        (1_000, 0.0099, "1.0k tokens, $0.0099"),
+        (12_449, 0.01, "12.4k tokens, $0.01"),
+        (999_949, 9.994, "999.9k tokens, $9.99"),
+        (999_950, 12.5, "1.0M tokens, $12.50"),
+    ],
+)
+def test_large_numbers_are_short_and_small_ones_are_not_called_nothing(tokens: int, cost_usd: float, said: str) -> None:
+    took = spent(iterations=2, usage=Usage(input_tokens=tokens, cost_usd=cost_usd))
+    assert took.after("max_iterations") == f"2 iterations ({said})"
+
+
 def test_a_cost_that_is_not_known_is_not_called_nothing() -> None:
     took = spent(iterations=1, usage=Usage(input_tokens=1_500_000))
     assert took.after("max_iterations") == "1 iteration (1.5M tokens, cost unknown)"
