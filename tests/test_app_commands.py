@@ -107,3 +107,27 @@ async def test_mcp_servers_are_named_from_each_layer_and_models_and_agents_are_l
     assert models.startswith("The model is `offline/rules`.\nReady to use: ")
     assert "- `review`: " in agents
     await house.agent.close()
+
+
+async def test_without_a_model_that_thinks_an_agents_md_is_begun_and_one_that_is_there_stays(
+    build: Callable[[], House],
+) -> None:
+    house = build()
+    written(house.folder / "README.md", "# Plum\n\n[badge]\n\nA shop\nfor plums.\n\nMore.\n")
+    written(house.folder / "Makefile", "CC := gcc\n.PHONY: test\ntest: build\n\tpytest\nbuild:\n\tmake all\n")
+    written(house.folder / "package.json", '{"scripts": {"lint": "eslint"}}')
+    written(house.folder / "go.mod", "module plum\n")
+
+    answer = await house.text("/init")
+    begun = (house.folder / "AGENTS.md").read_text()
+    again = await house.text("/init")
+
+    assert answer.startswith("`AGENTS.md` is begun: a title, 5 commands")
+    assert begun == (
+        f"# {house.folder.name}\n\nA shop for plums.\n\n## Commands\n\n"
+        "- `make test`\n- `make build`\n- `npm run lint`\n- `go build ./...`\n- `go test ./...`\n\n"
+        "## What is not seen at once\n\n- (conventions, layers, generated files, traps)\n"
+    )
+    assert again.startswith("There is an `AGENTS.md`, and it stays as it is")
+    assert (house.folder / "AGENTS.md").read_text() == begun
+    await house.agent.close()

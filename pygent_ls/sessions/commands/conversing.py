@@ -15,6 +15,8 @@ from pygent_ls.agent.messages import (
     ToolUseBlock,
 )
 from pygent_ls.errors import SessionError
+from pygent_ls.llm.providers import OFFLINE
+from pygent_ls.sessions.commands.beginning import write_beginning
 from pygent_ls.sessions.commands.command import Call, Command, ModelPrompt
 
 GO_ON = "Go on where you stopped. Do not repeat what is done."
@@ -95,8 +97,14 @@ async def _continue(call: Call) -> ModelPrompt:
     return ModelPrompt(text=f"{GO_ON}\n\n{call.text}" if call.text else GO_ON)
 
 
-async def _init(call: Call) -> ModelPrompt:
+async def _init(call: Call) -> ModelPrompt | None:
+    if call.session.model == OFFLINE:
+        return None
     return ModelPrompt(text=f"{INIT}\n\n{call.text}" if call.text else INIT)
+
+
+async def _init_offline(call: Call) -> str:
+    return await write_beginning(call.session.around, call.session.working_directory.name)
 
 
 COMMANDS = (
@@ -116,6 +124,10 @@ COMMANDS = (
         prompt=_continue,
     ),
     Command(
-        name="init", takes="[PROMPT]", description="have the model write an AGENTS.md for this workspace", prompt=_init
+        name="init",
+        takes="[PROMPT]",
+        description="have the model write an AGENTS.md for this workspace",
+        prompt=_init,
+        run=_init_offline,
     ),
 )

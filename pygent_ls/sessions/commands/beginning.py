@@ -1,0 +1,84 @@
+"""A first `AGENTS.md` where no model can write one: what the files of a workspace say of themselves."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import cast
+
+from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.agent.workspace import MISSING
+from pygent_ls.errors import SessionError, ToolError
+from pygent_ls.sessions.commands.files import read_file, write_file
+
+FILE = "AGENTS.md"
+
+MAX_COMMANDS = 20
+"""Of a file that says what can be run; a page holds no more."""
+
+_TARGET = re.compile(r"^([A-Za-z][\w-]*)[ \t]*:(?!=)", re.MULTILINE)
+
+_USUAL = {
+    "Cargo.toml": ("cargo build", "cargo test"),
+    "go.mod": ("go build ./...", "go test ./..."),
+    "pyproject.toml": ("pip install -e .",),
+}
+"""What is run where there is such a file."""
+
+
+async def write_beginning(around: Surroundings, name: str) -> str:
+    """Write it for the project of that name; returns what the user reads. Raises `SessionError` (`file_exists`) where
+    there is one, and `ToolError`."""
+    if await around.workspace.stamp(around.workspace.resolve(FILE)) != MISSING:
+        raise SessionError(
+            f"There is an `{FILE}`, and it stays as it is: `offline/rules` cannot say what is wrong with it. Choose a "
+            "model that can with `/model NAME`.",
+            kind="file_exists",
+        )
+    commands = await _commands(around)
+    listed = "\n".join(f"- `{each}`" for each in commands) or "- (how it is installed, built, run, checked and tested)"
+    about = _first_words(await _text(around, "README.md")) or "(what it is, in a sentence or two)"
+    text = f"# {name}\n\n{about}\n\n## Commands\n\n{listed}\n\n## What is not seen at once\n\n{_HINTS}\n"
+    shown = await write_file(around, FILE, text, replace=False)
+    return (
+        f"`{shown}` is begun: a title, {len(commands)} commands that the project's files name, and what is yours to "
+        "say. Nobody has looked further: `offline/rules` does not think. `/model NAME` chooses one that does."
+    )
+
+
+_HINTS = "- (conventions, layers, generated files, traps)"
+
+
+async def _commands(around: Surroundings) -> list[str]:
+    """What the workspace's files say that can be run."""
+    targets = _TARGET.findall(await _text(around, "Makefile"))[:MAX_COMMANDS]
+    scripts = _scripts(await _text(around, "package.json"))[:MAX_COMMANDS]
+    usual = [command for name, commands in _USUAL.items() if await _text(around, name) for command in commands]
+    return list(
+        dict.fromkeys([*(f"make {each}" for each in targets), *(f"npm run {each}" for each in scripts), *usual])
+    )
+
+
+async def _text(around: Surroundings, name: str) -> str:
+    """What a file of the workspace holds; nothing where it cannot be read."""
+    try:
+        text, _ = await read_file(around, name)
+    except ToolError:
+        return ""
+    return text
+
+
+def _first_words(readme: str) -> str:
+    """The first paragraph that is prose."""
+    paragraphs = (" ".join(each.split()) for each in readme.split("\n\n"))
+    return next((each for each in paragraphs if re.match(r"[\w*_`\"'(]", each)), "")
+
+
+def _scripts(package: str) -> list[str]:
+    """The names of the scripts in a `package.json`."""
+    try:
+        given: object = json.loads(package)
+    except (ValueError, RecursionError):
+        return []
+    scripts: object = cast("dict[str, object]", given).get("scripts") if isinstance(given, dict) else None
+    return list(cast("dict[str, object]", scripts)) if isinstance(scripts, dict) else []
