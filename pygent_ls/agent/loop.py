@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pygent_ls.agent.answer import Answer
 from pygent_ls.agent.arguments import readers_of
 from pygent_ls.agent.calling import ModelCalls
-from pygent_ls.agent.events import Cancelled, EventSink, Finished, Notice, Steered, StopReason, TurnStarted
+from pygent_ls.agent.events import AgentEvent, Cancelled, EventSink, Finished, Notice, Steered, StopReason, TurnStarted
 from pygent_ls.agent.messages import Message, ToolUseBlock, Usage, user_message
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.pausing import Pauses
@@ -90,6 +90,11 @@ class Turn:
         self._state.steering.append(steering)
         return True
 
+    async def tell(self, event: AgentEvent) -> None:
+        """Tell of what happens beside the loop; nothing more once the outcome is settled."""
+        if not self.closing:
+            await self._state.emit(event)
+
     async def run(self) -> TurnResult:
         """Run to the end. A cancel of the task is an outcome, not an exception, but for a subagent."""
         spec, state = self.spec, self._state
@@ -166,6 +171,8 @@ class Turn:
             if stopped := await self._stopped_before_call():
                 return stopped
             await self._take_agent()
+            if stopped := await self._stopped_unpriced():
+                return stopped
             await self._take_steering()
             outcome = await self._take(await self._model_calls.ask())
             if outcome is not None and not (outcome == "end_turn" and self._state.steering):
@@ -198,6 +205,9 @@ class Turn:
         while stop := self._pauses.before_call():
             if not await self._pauses.goes_on(stop):
                 return stop.reason
+        return None
+
+    async def _stopped_unpriced(self) -> StopReason | None:
         if self._pauses.needs_price and not await self._model_calls.has_price():
             return await self._pauses.stops_unpriced(self._state.model.name)
         return None

@@ -21,9 +21,10 @@ from pygent_ls.agent.events import (
 from pygent_ls.agent.limits import TurnLimits
 from pygent_ls.agent.messages import Message, ToolResultBlock, Usage
 from pygent_ls.agent.model import ModelFacts
+from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.tool import ToolContext
 from pygent_ls.agent.tool_calls import CANCELLED_RESULT, LIMIT_RESULT
-from pygent_ls.agent.turn import Steering
+from pygent_ls.agent.turn import Steering, TurnSpec
 from pygent_ls.errors import ModelError
 from tests.agent.abilities import named
 from tests.agent.turns import cancel_turn, check_history, new_turn, run_turn
@@ -202,6 +203,24 @@ async def test_who_goes_on_without_a_price_is_asked_once() -> None:
     rig, user = asking_rig(CONTINUE)
     result = await run_turn(rig, FakeModel([working(), working(), say("Done.")]), limits=TurnLimits(max_budget_usd=2))
     assert (result.text, len(user.questions)) == ("Done.", 1)
+
+
+async def test_the_model_of_an_agent_that_is_chosen_meanwhile_is_asked_about_before_it_is_called() -> None:
+    rig, user = asking_rig(STOP)
+    gate, unpriced = Gate(), FakeModel([say("never")], name="some/model")
+    model = FakeModel([[gate, *working(Usage(input_tokens=10, cost_usd=0.1))]])
+    model.facts = ModelFacts(has_price=True)
+    turn = new_turn(rig, model, limits=TurnLimits(max_budget_usd=1))
+
+    async def other_agent() -> tuple[TurnSpec, Surroundings]:
+        return replace(turn.spec, model=unpriced, agent="other"), turn.around
+
+    task = asyncio.ensure_future(turn.run())
+    await gate.reached()
+    turn.become(other_agent)
+    gate.open()
+    assert ((await bounded(task)).stop_reason, unpriced.requests) == ("budget_limit", [])
+    assert ["some/model" in each.text for each in user.questions] == [True]
 
 
 async def test_a_model_that_cannot_be_had_is_no_question_of_its_price() -> None:
