@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pygent_ls.agent.attachments import PromptPart
+from pygent_ls.agent.events import Notice
+from pygent_ls.agent.hooking import TurnHooks
 from pygent_ls.agent.loop import Turn
+from pygent_ls.agent.messages import user_message
 from pygent_ls.agent.retrying import RetryAction
 from pygent_ls.agent.turn import Steering
 from pygent_ls.sessions.turn_prompt import content_of
@@ -13,13 +16,21 @@ from pygent_ls.sessions.turns import RunningTurn
 
 
 async def steer(running: RunningTurn | None, turn_id: str, parts: Sequence[PromptPart]) -> bool:
-    """Let this join the conversation of the running turn; False where it is another turn, or too late."""
+    """Let this join the conversation of the running turn; False where it is another turn, or too late, or hooks deny
+    it, which the user is told."""
     turn = _turn(running, turn_id)
     if turn is None or turn.closing:
         return False
     around = turn.around
     content = await content_of(parts, around)
     shown = await around.secrets.masked("".join(part for part in parts if isinstance(part, str)))
+    hooks = TurnHooks(around=around, turn_id=turn_id, emit=turn.tell)
+    context, denied = await hooks.prompted(shown, None)
+    if denied is not None:
+        await turn.tell(Notice(content=denied, level="error"))
+        return False
+    if context:
+        content = (*context, *user_message(content).blocks)
     return turn.steer(Steering(shown=shown, content=content))
 
 

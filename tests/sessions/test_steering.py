@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from pygent_ls.agent.attachments import FilePart
-from pygent_ls.agent.events import LlmError, Steered
+from pygent_ls.agent.events import Finished, LlmError, Notice, Steered
+from pygent_ls.agent.hooks import HookInput, HookOutcome
 from pygent_ls.errors import ModelError
 from pygent_ls.sessions.steering import decide_retry, steer
 from tests.agent.abilities import place
-from tests.fakes import Gate, say
+from tests.fakes import Gate, bounded, say
+from tests.hooks import FakeHooks, deny
 from tests.sessions.conversation import conversation
 from tests.sessions.test_secrets_of_a_session import KEY, redactor
 
@@ -30,6 +34,47 @@ async def test_secrets_in_the_users_words_reach_neither_the_model_nor_an_event()
     assert f"use {mark} of " in talk.model.requests[1].messages[-1].text
     assert "REGION=" in talk.model.requests[1].messages[-1].text
     assert KEY not in repr([reader.events, talk.model.requests, talk.session.messages])
+
+
+async def test_hooks_judge_what_is_said_meanwhile_as_they_judge_a_prompt() -> None:
+    def judge(given: HookInput) -> HookOutcome:
+        return deny() if given.prompt == "no" else HookOutcome(context=f"on {given.prompt}")
+
+    gate = Gate()
+    hooks = FakeHooks({"user_prompt_submit": judge})
+    talk = conversation([[gate, *say("one")], say("two")], hooks=hooks)
+    turn, reader = talk.start("go")
+    await gate.reached()
+
+    accepted = [await steer(talk.session.running, turn.id, (words,)) for words in ("no", "yes")]
+    gate.open()
+    await turn.result()
+
+    assert accepted == [False, True]
+    assert [each.prompt for each in hooks.given] == ["go", "no", "yes"]
+    notices = [each.event.content for each in reader.events if isinstance(each.event, Notice)]
+    assert notices == ["A hook that you set up denied this prompt, and it was not sent: not today"]
+    assert [each.event.content for each in reader.events if isinstance(each.event, Steered)] == ["yes"]
+    last = talk.model.requests[1].messages[-1].text
+    assert "on yes" in last
+    assert last.endswith("yes")
+
+
+async def test_a_hook_that_thinks_beyond_the_turns_end_tells_nothing_after_it() -> None:
+    gate = Gate()
+    hooks = FakeHooks({"user_prompt_submit": HookOutcome()})
+    talk = conversation([[gate, *say("one")]], hooks=hooks)
+    turn, reader = talk.start("go")
+    await gate.reached()
+    thinks = hooks.gates["user_prompt_submit"] = Gate()
+    steering = asyncio.ensure_future(steer(talk.session.running, turn.id, ("wait",)))
+    await thinks.reached()
+    gate.open()
+    await turn.result()
+    thinks.open()
+
+    assert not await bounded(steering)
+    assert isinstance(reader.events[-1].event, Finished)
 
 
 async def test_a_session_without_a_turn_and_another_turn_hear_nothing() -> None:
