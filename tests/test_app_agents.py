@@ -127,6 +127,31 @@ async def test_an_agent_that_is_written_into_the_settings_counts_at_once(house: 
     await agent.close()
 
 
+async def test_a_session_whose_agent_is_gone_says_so_and_goes_on_with_the_default_one(house: House) -> None:
+    house.users_file(READER)
+    agent = house.agent()
+    session = agent.sessions.new(NewSession(agent="reader"))
+
+    async def told(prompt: str) -> Reader:
+        reader = Reader()
+        running = session.start_turn(TurnRequest(parts=(prompt,)), reader)
+        assert running.task is not None
+        await bounded(running.task)
+        return reader
+
+    assert agent_of(await told("go")) == "reader"
+    house.users_file("")
+
+    reader = await told("go")
+    assert agent_of(reader) == "default"
+    (said,) = notices(reader)
+    assert said.startswith("The agent of this session is not used: agent: there is no agent 'reader'.")
+    assert (session.model.partition(":")[0], session.choices.mode_now) == ("scripted", "default")
+    await told("/agent plan")
+    assert agent_of(await told("go")) == "plan"
+    await agent.close()
+
+
 async def test_a_workspaces_agents_count_once_it_is_trusted(house: House) -> None:
     house.workspaces_file(READER)
     doubted, trusted = house.agent(), house.agent(trusts=True)

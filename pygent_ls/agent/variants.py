@@ -156,12 +156,13 @@ class Variants:
             raise SessionError(f"agent: there is no agent {name!r}. The agents are: {known}.", kind="unknown_agent")
         return found
 
-    def usual(self, name: str) -> AgentProfile:
-        """The variant that the settings name; where there is none of that name the default one, which says so."""
+    def usual(self, name: str, chosen: str = "setting `agent`") -> AgentProfile:
+        """The variant that was `chosen` some time ago; where there is none of that name the default one, which says
+        so."""
         try:
             return self.get(name)
         except SessionError as error:
-            return AgentProfile(name=DEFAULT, notices=(f"The setting `agent` is not used: {error}",))
+            return AgentProfile(name=DEFAULT, notices=(f"The {chosen} is not used: {error}",))
 
     @property
     def planners(self) -> frozenset[str]:

@@ -137,7 +137,7 @@ class Choices:
     def _profile(self, named: str | None) -> AgentProfile:
         if named is not None:
             return self.found(named)
-        return self.found(self.agent) if self._has_own_agent else self._variants.usual(self.agent)
+        return self._variants.usual(self.agent, "agent of this session" if self._has_own_agent else "setting `agent`")
 
     def found(self, name: str) -> AgentProfile:
         """The variant of that name, also where the settings have come to have it a moment ago. Raises `SessionError`

@@ -115,7 +115,7 @@ def _failure(report: SubagentReport) -> str:
         "end_turn": "ended without a word",
         "max_iterations": "reached its limit of model calls",
         "token_limit": "reached the limit of tokens",
-        "budget_limit": "reached the limit of dollars",
+        "budget_limit": "was stopped by the limit of dollars",
         "time_limit": "reached the limit of time",
         "max_output_tokens": "was cut off in an answer that was too long",
         "refusal": "refused",
