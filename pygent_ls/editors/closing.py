@@ -24,10 +24,15 @@ class Closable(Protocol):
 
 
 async def close(core: Closable, limit_s: float = CLOSING_S) -> None:
-    """Close it; what has not ended within the limit is cancelled, and ends with its processes."""
+    """Close it; what has not ended within the limit is cancelled, and ends with its processes.
+
+    These are killed then, and not only once the cancel was heard: whoever waits for one to end may hear of no second.
+    """
+    killing = asyncio.get_running_loop().call_later(limit_s, core.kill_processes)
     try:
         with suppress(TimeoutError):
             async with asyncio.timeout(limit_s):
                 await core.close()
     finally:
+        killing.cancel()
         core.kill_processes()
