@@ -15,7 +15,8 @@ class _OpenCall:
     index: int | None
     id: str
     name: str
-    arguments: str = ""
+    arguments: list[str] = field(default_factory=list[str])
+    """In pieces: to join them anew with each would cost the square of their number."""
 
 
 @dataclass(slots=True)
@@ -36,7 +37,7 @@ class CallFragments:
             self._calls.append(call)
         new_id, new_name = call_id if not call.id else "", name if not call.name else ""
         call.id, call.name = call.id or call_id, call.name or name
-        call.arguments += arguments
+        call.arguments.append(arguments)
         return ToolCallChunk(index=call.place, id=new_id or None, name=new_name or None, arguments=arguments)
 
     def _find(self, index: int | None, call_id: str, name: str, arguments: str) -> _OpenCall | None:
@@ -49,9 +50,10 @@ class CallFragments:
             call = self._calls[-1] if self._calls else None
         if call is None or (call_id and call.id and call_id != call.id):
             return None
-        same = bool(call_id) and call_id == call.id
-        begins = name and (arguments or name != call.name) and _is_whole(call.arguments)
-        return None if begins and not same else call
+        if call_id and call_id == call.id:
+            return call
+        begins = name and (arguments or name != call.name) and _is_whole("".join(call.arguments))
+        return None if begins else call
 
     def _latest(self, wanted: Callable[[_OpenCall], bool]) -> _OpenCall | None:
         return next((call for call in reversed(self._calls) if wanted(call)), None)

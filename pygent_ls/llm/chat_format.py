@@ -23,6 +23,9 @@ NO_OUTPUT = "(no output)"
 MAX_NAME_CHARS = 64
 """Of a function's name; OpenAI's limit."""
 
+SEALED_THOUGHTS = "thinking_blocks"
+"""The field in which litellm takes thoughts with their seals, for Anthropic's models wherever they run."""
+
 ChatMessage = dict[str, Any]
 
 
@@ -110,14 +113,28 @@ def _user(message: Message) -> Iterator[ChatMessage]:
 
 def _assistant(message: Message, thinking_field: str) -> Iterator[ChatMessage]:
     text = utf8(message.text)
-    thinking = "".join(block.thinking for block in message.blocks if isinstance(block, ThinkingBlock))
-    back = {thinking_field: utf8(thinking)} if thinking_field and thinking else {}
+    thinking = _thinking(message, thinking_field)
+    back = {thinking_field: thinking} if thinking_field and thinking else {}
     calls = [_call(call.id, call.name, call.input) for call in message.tool_calls]
     said = text if text.strip() else None
     if calls:
         yield {"role": "assistant", "content": said, "tool_calls": calls, **back}
     elif said is not None:
         yield {"role": "assistant", "content": said, **back}
+
+
+def _thinking(message: Message, field: str) -> str | list[dict[str, str]]:
+    """As text, or sealed thoughts as Anthropic has them."""
+    thoughts = [block for block in message.blocks if isinstance(block, ThinkingBlock)]
+    if field != SEALED_THOUGHTS:
+        return utf8("".join(each.thinking for each in thoughts))
+    return [
+        {"type": "redacted_thinking", "data": each.redacted}
+        if each.redacted
+        else {"type": "thinking", "thinking": utf8(each.thinking), "signature": each.signature or ""}
+        for each in thoughts
+        if each.redacted or each.signature
+    ]
 
 
 def _call(call_id: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -29,10 +29,12 @@ class ChunkTranslation:
         choice = piece.choices[0]
         self._finish = choice.finish_reason or self._finish
         delta = choice.delta
-        signature = _signature(delta)
+        signature = next(_sealed(delta, "signature"), None)
         thinking = getattr(delta, "reasoning_content", None)
         if thinking or signature:
             yield ThinkingChunk(thinking=thinking or "", signature=signature)
+        for hidden in _sealed(delta, "data"):
+            yield ThinkingChunk(thinking="", redacted=hidden)
         if isinstance(delta.content, str) and delta.content:
             yield TextChunk(text=delta.content)
         for call in delta.tool_calls or ():
@@ -72,7 +74,7 @@ class ChunkTranslation:
         )
 
 
-def _signature(delta: Any) -> str | None:
-    """Anthropic's seal on its thinking, which comes with the last piece of it."""
+def _sealed(delta: Any, key: str) -> Iterator[str]:
+    """Of Anthropic's thoughts: the `signature`, which comes with the last piece, or the `data` of a hidden one."""
     blocks = getattr(delta, "thinking_blocks", None) or ()
-    return next((block["signature"] for block in blocks if block.get("signature")), None)
+    return (block[key] for block in blocks if block.get(key))

@@ -23,7 +23,7 @@ from typing import Any
 
 from pygent_ls.agent.model import Chunk, Completion, ModelFacts, ModelRequest, ToolDefinition, completed
 from pygent_ls.errors import ModelError
-from pygent_ls.llm.chat_format import chat_messages, chat_tools, mark_for_cache
+from pygent_ls.llm.chat_format import SEALED_THOUGHTS, chat_messages, chat_tools, mark_for_cache
 from pygent_ls.llm.endpoint import NO_KEY, Endpoint
 from pygent_ls.llm.known_model import KnownModel
 from pygent_ls.llm.litellm_chunks import ChunkTranslation
@@ -260,9 +260,9 @@ class LitellmModel:
                 await reply.aclose()
 
     def _arguments(self, target: Target, request: ModelRequest) -> dict[str, Any]:
-        most = self._known.max_output_tokens or request.max_output_tokens
-        messages = chat_messages(request.system, request.messages)
-        if self._known.caches_prompts and "claude" in target.model:
+        is_claude = "claude" in target.model
+        messages = chat_messages(request.system, request.messages, thinking_field=SEALED_THOUGHTS if is_claude else "")
+        if self._known.caches_prompts and is_claude:
             mark_for_cache(messages)
         optional = {
             "tools": chat_tools(request.tools),
@@ -275,7 +275,7 @@ class LitellmModel:
         return {
             "model": target.model,
             "messages": messages,
-            "max_tokens": min(request.max_output_tokens, most),
+            "max_tokens": self._most_tokens(request, is_claude=is_claude),
             "stream": True,
             "stream_options": {"include_usage": True},
             "max_retries": 0,
@@ -283,6 +283,11 @@ class LitellmModel:
             "drop_params": True,
             **{name: value for name, value in optional.items() if value is not None and value not in ({}, [], "")},
         }
+
+    def _most_tokens(self, request: ModelRequest, *, is_claude: bool) -> int:
+        """Of the answer; Anthropic counts thinking with it."""
+        thinking = request.max_thinking_tokens if is_claude and self._known.thinks else 0
+        return min(request.max_output_tokens + thinking, self._known.max_output_tokens or sys.maxsize)
 
     def _headers(self, target: Target) -> dict[str, str]:
         betas = ",".join(self._endpoint.betas) if "claude" in target.model else ""

@@ -277,6 +277,26 @@ async def test_anthropics_thinking_calls_and_cache_are_understood(loader: Litell
     assert answer.finish_reason == "tools"
 
 
+HIDDEN = {"type": "redacted_thinking", "data": "c2VjcmV0"}
+
+
+async def test_anthropics_thoughts_go_back_with_their_seals_while_tools_run(loader: LitellmLoader) -> None:
+    hidden = ({"type": "content_block_start", "index": 7, "content_block": HIDDEN}, *ANTHROPIC_EVENTS[5:])
+    steps = [anthropic_stream((*ANTHROPIC_EVENTS[:5], *hidden)), anthropic_stream(ANTHROPIC_EVENTS)]
+    result = ToolResultBlock(tool_use_id="toolu_1", content="A")
+    async with ModelServer(steps) as server:
+        model = model_at(server, loader, "anthropic/claude-sonnet-4-5")
+        asked = replace(request(user_message("q")), max_thinking_tokens=2000)
+        answer = joined(await chunks_of(model, asked)).message("t", ())
+        await chunks_of(model, replace(asked, messages=(user_message("q"), answer, user_message((result,)))))
+
+    first, second = (each.body for each in server.requests)
+    sealed = {"type": "thinking", "thinking": "hm", "signature": "SEAL"}
+    assert [part for part in second["messages"][1]["content"] if "thinking" in part["type"]] == [sealed, HIDDEN]
+    assert first["thinking"] == second["thinking"]
+    assert first["thinking"]["budget_tokens"] < first["max_tokens"]
+
+
 async def test_anthropics_stream_that_is_cut_off_has_no_finish_reason(loader: LitellmLoader) -> None:
     chunks = await answer_to(anthropic_stream(ANTHROPIC_EVENTS[:7]), loader, "anthropic/claude-sonnet-4-5")
 
