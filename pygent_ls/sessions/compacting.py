@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from pygent_ls.agent.compacting import Compacting
 from pygent_ls.agent.context import ContextMode, ContextRules
-from pygent_ls.agent.events import AgentEvent, Compacted, Notice
+from pygent_ls.agent.events import AgentEvent, Compacted, Notice, UsageReported
 from pygent_ls.agent.messages import Message, Usage
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.surroundings import Surroundings
@@ -102,6 +103,7 @@ class SessionContext:
         summarizer, problems = self.summarizer()
         for problem in problems:
             await self.tell(Notice(content=problem, level="warning"))
+        spent: list[Usage] = []
         compacting = Compacting(
             around=around,
             rules=limits.compaction,
@@ -111,10 +113,16 @@ class SessionContext:
             summarizer=summarizer or model,
             temperature=limits.temperature,
             tell=self.tell,
-            spend=self.spend,
+            spend=spent.append,
         )
         said = await around.secrets.masked(instruction)
-        done = await compacting.run(self.messages, around.context.n_chars_around, "manual", said)
+        try:
+            done = await compacting.run(self.messages, around.context.n_chars_around, "manual", said)
+        finally:
+            took = self._took(spent)
+            self.spend(took)
+        if spent:
+            await self.tell(UsageReported(usage=took))
         if compacting.denied:
             raise SessionError(compacting.denied, kind="denied_by_hook")
         if done is None:
@@ -123,6 +131,14 @@ class SessionContext:
                 kind="nothing_to_compact",
             )
         return done
+
+    def _took(self, spent: Sequence[Usage]) -> Usage:
+        """What the calls took, and how full the context is after them."""
+        if not spent:
+            return Usage()
+        total = reduce(Usage.plus, spent, Usage())
+        report = self.report()
+        return replace(total, context_tokens=report.tokens, context_limit=report.limit)
 
     def _last_turn_id(self) -> str:
         return next((each.turn_id for each in reversed(self.messages) if each.turn_id), "")

@@ -71,7 +71,9 @@ async def test_compacted_by_hand_the_next_turn_goes_on_from_the_summary() -> Non
 async def test_what_it_costs_counts_for_the_session() -> None:
     talking = await talked(say("SUMMARY", usage=Usage(input_tokens=1_000, output_tokens=11)))
     await bounded(talking.session.compact())
-    assert talking.session.usage.total_tokens == 4 * 900 + 1_011
+    usage = talking.session.usage
+    assert usage.total_tokens == 4 * 900 + 1_011
+    assert usage.context_tokens == talking.session.context.report().tokens < 1_500, "not what summing up has taken"
 
 
 async def test_a_compaction_by_hand_that_fails_leaves_all_as_it_was_and_may_be_asked_for_again() -> None:
@@ -116,8 +118,10 @@ async def test_a_command_compacts_tells_of_it_and_can_be_cancelled() -> None:
 
     assert result.stop_reason == "end_turn"
     assert result.usage.total_tokens == 120
-    assert reader.types == ["turn_started", "notice", "compacted", "text_delta", "text", "finished"]
-    assert [each.total_tokens for each in reader.events] == [0, 0, 120, 120, 120, 120]
+    assert reader.types == ["turn_started", "notice", "compacted", "usage", "text_delta", "text", "finished"]
+    assert result.usage.context_tokens == talking.session.context.report().tokens
+    assert result.usage.context_limit == 4_000
+    assert [each.total_tokens for each in reader.events] == [0, 0, 0, 120, 120, 120, 120]
 
 
 async def test_the_report_says_how_full_the_window_is() -> None:
