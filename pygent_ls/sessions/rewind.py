@@ -183,13 +183,17 @@ class Wanted:
     """Whether files are brought back that the user has changed since."""
 
 
+BEFORE = "Before going back: "
+"""What the label of a checkpoint begins with that undoes a way back."""
+
+
 async def go_back(checkpoints: Checkpoints, then: Checkpoint, wanted: Wanted, messages: list[Message]) -> Restored:
     """Bring back files, conversation, or both; before that, keep what is now, so that it can be undone.
 
     `messages` is the session's history. Where it stays while files go back, the model is told of them.
     Raises `SnapshotError`, and then nothing has happened.
     """
-    label = f"Before going back: {then.label}"
+    label = f"{BEFORE}{then.label.removeprefix(BEFORE)}"  # also where it goes back to where it came from
     undo = await checkpoints.keep_now(label, then.turn_id, messages, then.snapshot, needs_files=wanted.files)
     done = Restored()
     if wanted.files:

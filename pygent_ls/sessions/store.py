@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -192,7 +193,9 @@ class Sessions:
         return list(self._sessions.values())
 
     def page(self, wanted: SessionFilter) -> Page:
-        """The sessions that are wanted, the last one used first."""
+        """The sessions that are wanted, the last one used first. Raises `SessionError` (`invalid_cursor`)."""
+        if wanted.cursor is not None and _PLACE.fullmatch(wanted.cursor) is None:
+            raise SessionError("cursor: it is none that a list came with (`nextCursor`).", kind="invalid_cursor")
         query = (wanted.query or "").strip()
         found = [
             each
@@ -265,6 +268,9 @@ class Sessions:
         """Cancel every turn and wait for them. The conversations end with the daemon."""
         await asyncio.gather(*(session.close() for session in self.all()))
         await asyncio.gather(*(session.around.outputs.clear() for session in self.all()))
+
+
+_PLACE = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z [0-9a-f]{32}")
 
 
 def _place(session: Session) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -255,6 +256,24 @@ async def test_a_compaction_is_cancelled_and_then_nothing_has_happened(folder: P
     assert reader.types[0] == "turn_started"
     assert reader.types[-2:] == ["cancelled", "finished"]
     assert shelf.session.messages == before
+
+
+async def test_a_session_that_is_being_compacted_is_not_forgotten(folder: Path) -> None:
+    gate = Gate()
+    long = "word " * 2000
+    shelf = Shelf(folder, [say(long), say(long), [gate, *say("SUMMARY")]])
+    await shelf.say(f"first {long}")
+    await shelf.say("second")
+
+    compacting = asyncio.create_task(shelf.session.compact())
+    await gate.reached()
+    with pytest.raises(SessionError) as raised:
+        await shelf.sessions.delete(shelf.session.id)
+    gate.open()
+    await bounded(compacting)
+
+    assert raised.value.kind == "turn_running"
+    assert shelf.sessions.all() == [shelf.session]
 
 
 async def test_continue_goes_on_with_what_was_cut_off(folder: Path) -> None:

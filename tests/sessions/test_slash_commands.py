@@ -81,6 +81,7 @@ async def test_redo_brings_again_what_undo_took_as_often_as_it_did(folder: Path)
 
     assert contents == ["three\n", "two\n", "one\n", "two\n", "three\n"]
     assert talk.session.messages == everything
+    assert max(each.label.count("Before going back") for each in talk.session.checkpoints) == 1
     assert (await talk.turn("/redo")).text == "Nothing was taken back since the last turn."
 
 

@@ -28,7 +28,7 @@ class SessionRequests:
 
     def list_some(self, params: incoming_sessions.SessionListParams) -> outgoing_sessions.SessionsOut:
         """`pygent/session/list`."""
-        folder = None if params.cwd is None else Path(params.cwd)
+        folder = None if params.cwd is None else Path(params.cwd).resolve()  # as a session's own
         page = self._sessions.page(
             SessionFilter(query=params.query, folder=folder, cursor=params.cursor, limit=params.limit)
         )

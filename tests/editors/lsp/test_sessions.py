@@ -70,6 +70,10 @@ async def test_sessions_are_listed_the_last_one_used_first_a_page_at_a_time(fold
         assert await ids(query="second") == [second]
         assert await ids(cwd=str(folder / "elsewhere")) == []
         assert await ids(cwd=str(folder)) == [third, second, first]
+        (folder / "link").symlink_to(folder)
+        assert await ids(cwd=str(folder / "link")) == [third, second, first]
+        error = await editor.error("pygent/session/list", {"cursor": "zz"})
+        assert (error.code, error.data) == (-32602, {"kind": "invalid_cursor"})
 
 
 async def test_turns_are_found_by_their_words(folder: Path) -> None:
