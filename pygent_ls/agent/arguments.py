@@ -76,16 +76,20 @@ def load_json(text: str, *, may_close: bool = False) -> Any:
 _FENCE = re.compile(r"\A\s*(`{3,})[ \t]*[\w-]*[ \t]*\n(.*?)(?:\n[ \t]*\1`*\s*)?\Z", re.DOTALL)
 
 
-def is_inside_string(text: str) -> bool:
-    """Whether JSON text ends in a string that is still open."""
-    in_string = escaped = False
+StringState = tuple[bool, bool]
+"""Where JSON text ends: inside a string that is still open; and there behind a backslash."""
+
+
+def string_state(text: str, before: StringState = (False, False)) -> StringState:
+    """Where the text ends that goes on from `before`."""
+    in_string, escaped = before
     for character in text:
         if in_string:
             in_string = escaped or character != '"'
             escaped = character == "\\" and not escaped
         else:
             in_string = character == '"'
-    return in_string
+    return in_string, escaped
 
 
 def _mended(text: str, *, may_close: bool) -> str | None:

@@ -21,7 +21,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from pygent_ls.agent.arguments import is_inside_string, load_json
+from pygent_ls.agent.arguments import StringState, load_json, string_state
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,9 @@ WORDS = (*TOOL_WORDS, "json")
 INPUT_KEYS = ("input", "arguments", "parameters")
 KEYS = ("name", *INPUT_KEYS, "id", "type")
 """What an object in a `json` block may hold to be a call."""
+
+MAX_TRIES = 20
+"""Lines of one block that end in brackets and backticks, at which it is parsed: each time costs as the whole block."""
 
 MAX_FENCE_CHARS = 200
 """Of a line that may be a fence; a longer one is none."""
@@ -75,6 +78,9 @@ class ToolBlocks:
         """The block's first line, as it came."""
         self._looked_at = 0
         """How much of a block's lines were looked at."""
+        self._strings: tuple[int, StringState] = (0, (False, False))
+        """How much of a block was looked through for strings, and how it stands there."""
+        self._n_tries = 0
         self._in_doubt: tuple[int, int] | None = None
         """The first closing fence that seems to stand in a string."""
         self._has_called = False
@@ -140,6 +146,8 @@ class ToolBlocks:
         self._state, self._fence, self._word = "block", fence, word.lower()
         self._opening, self._left = opening, body
         self._looked_at, self._in_doubt = 0, None
+        self._strings = (0, (False, False))
+        self._n_tries = 0
 
     def _given_on(self) -> Iterator[Piece]:
         """Give on text up to the line's end, and see whether the line was a fence."""
@@ -181,16 +189,25 @@ class ToolBlocks:
         body = self._left
         line = body[start:stop].rstrip("\r\n")
         if _closes(line, self._fence):
-            if self._word == "json" or not is_inside_string(body[:start]):
+            if self._word == "json" or not self._is_inside_string(start):
                 yield from self._closed(start, stop)
             elif self._in_doubt is None:
                 self._in_doubt = start, stop
         elif self._word != "json":
             content = line.rstrip(" \t").rstrip("`")
-            if line.rstrip(" \t").endswith("```") and _whole_calls(body[:start] + content):
+            may_end = content.rstrip().endswith(("}", "]")) and line.rstrip(" \t").endswith("```")
+            self._n_tries += may_end
+            if may_end and self._n_tries <= MAX_TRIES and _whole_calls(body[:start] + content):
                 yield from self._closed(start + len(content), stop)
-            elif _opens_another(line) and not is_inside_string(body[:start]):
+            elif _opens_another(line) and not self._is_inside_string(start):
                 yield from self._closed(start, start)
+
+    def _is_inside_string(self, place: int) -> bool:
+        """Whether that place of the block, which is behind those asked for before, lies in a string."""
+        start, state = self._strings
+        state = string_state(self._left[start:place], state)
+        self._strings = (place, state)
+        return state[0]
 
     def _closed(self, end: int, after: int) -> Iterator[Piece]:
         """The block ends at `end`, and what follows it begins at `after`."""

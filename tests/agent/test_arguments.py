@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygent_ls.agent.arguments import MAX_NESTING, MAX_QUOTED_CHARS, parse_arguments, with_schema
+from pygent_ls.agent.arguments import MAX_NESTING, MAX_QUOTED_CHARS, parse_arguments, string_state, with_schema
 from pygent_ls.agent.events import ToolResult
 from pygent_ls.agent.messages import Message
 from tests.agent.abilities import edit_file, read_file
@@ -195,3 +195,8 @@ async def test_what_was_mended_stands_in_the_history_and_what_was_not_as_an_empt
     assert edited.is_error
     assert "The schema of the arguments: {" in edited.content
     assert (rig.workspace.text("a.py"), rig.approver.requests) == ("plum", [])
+
+
+@given(st.text('"\\{}:a\n'), st.text('"\\{}:a\n'))
+def test_strings_are_followed_in_pieces_as_in_one(first: str, second: str) -> None:
+    assert string_state(second, string_state(first)) == string_state(first + second)
