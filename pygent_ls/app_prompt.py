@@ -74,12 +74,16 @@ def place_in(taken: Taken, origin: str, named: str) -> Path:
     folder = taken.folder or Path.cwd()
     if origin == f"user file {user_file()}":
         folder = user_file().parent
-    elif taken.folder is not None and origin == f"workspace file {taken.folder / WORKSPACE_FILE}":
+    elif taken.folder is not None and _is_workspaces(taken.folder, origin):
         folder = (taken.folder / WORKSPACE_FILE).parent
     try:
         return folder / Path(named).expanduser()
     except RuntimeError:  # `~NAME` of a user whom this machine does not know
         return folder / named
+
+
+def _is_workspaces(folder: Path, origin: str) -> bool:
+    return origin == f"workspace file {folder / WORKSPACE_FILE}"
 
 
 def more_folders(taken: Taken) -> tuple[list[Path], list[str]]:
@@ -93,9 +97,24 @@ def more_folders(taken: Taken) -> tuple[list[Path], list[str]]:
             wrong.append(f"additional_dirs: there is no folder {folder}, so nothing can be used there.")
         elif home.is_relative_to(folder.resolve()):
             wrong.append(f"additional_dirs: {folder} holds the whole home folder. Name a folder in it.")
+        elif _leads_elsewhere(taken, folder):
+            wrong.append(
+                f"additional_dirs: {folder} leads through a link, which a workspace's own file may not, to "
+                f"{folder.resolve()}. Name that folder itself."
+            )
         else:
             found.append(folder.resolve())
     return found, wrong
+
+
+def _leads_elsewhere(taken: Taken, folder: Path) -> bool:
+    """Whether the text that the user was asked about is not the folder that it leads to. Only of a workspace's file:
+    its links came with it, and may change after the user trusted it."""
+    own = taken.folder
+    if own is None or not _is_workspaces(own, taken.loaded.origins["additional_dirs"]):
+        return False
+    said = own.resolve() / folder.relative_to(own) if folder.is_relative_to(own) else folder
+    return Path(os.path.normpath(said)) != folder.resolve()
 
 
 async def make_system_prompt(workspace: Workspace, settings: PromptSettings, wanted: PromptFor) -> str:

@@ -100,6 +100,29 @@ async def test_a_workspaces_own_file_reaches_beside_itself_only_once_it_is_trust
     assert results[0].is_error is not trusts
 
 
+@pytest.mark.parametrize("link", ["w/.pygent/data", "w/data"])
+async def test_a_workspaces_own_file_names_no_folder_through_a_link(place: Path, link: str) -> None:
+    (place / link).symlink_to(place / "beside")
+    named = "data" if ".pygent" in link else "../data"
+    (place / "w/.pygent/config.toml").write_text(f'additional_dirs = ["{named}"]\n')
+
+    results, _, notices = await turn(place, trusts=True)
+
+    assert results[0].is_error
+    assert notices == [
+        f"additional_dirs: {place}/w/.pygent/{named} leads through a link, which a workspace's own file may not, to "
+        f"{place}/beside. Name that folder itself."
+    ]
+
+
+async def test_a_workspace_behind_a_link_may_name_its_neighbour(place: Path) -> None:
+    (place / "w/.pygent/config.toml").write_text('additional_dirs = ["../../beside"]\n')
+    (place / "w").rename(place / "real")
+    (place / "w").symlink_to(place / "real")
+    results, _, notices = await turn(place, trusts=True)
+    assert (results[0].is_error, notices) == (False, [])
+
+
 async def test_a_folder_that_is_none_is_told(place: Path) -> None:
     (place / "config/pygent-ls/config.toml").write_text(f'additional_dirs = ["{place}/gone"]\n')
     _, _, notices = await turn(place)
