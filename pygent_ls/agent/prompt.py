@@ -72,7 +72,7 @@ class WorkspaceFacts:
     """Beside the workspace's; tools may use them too."""
     shell: str = ""
     git: str = ""
-    """The branch, and whether anything is not committed; empty where there is no repository."""
+    """The branch, and what was begun there and not finished; empty where there is no repository."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,8 @@ MAX_IMPORTS = 20
 MAX_NESTED = 50
 """Files below the roots that a session is given."""
 
-_CODE = re.compile(r"^```.*?^```[ \t]*$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(r"^```.*?(?:^```[ \t]*$|\Z)|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+"""A fence that is not closed goes to the end."""
 
 _IMPORT = re.compile(r"(?<!\S)@([^\s@`]+)")
 

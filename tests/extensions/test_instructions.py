@@ -103,8 +103,13 @@ async def test_what_is_no_file_of_the_workspace_is_no_import(word: str) -> None:
     assert await texts({"CLAUDE.md": word, "b.md": "b", "folder/x": "x"}) == [word]
 
 
-async def test_code_imports_nothing() -> None:
-    assert await texts({"CLAUDE.md": "```\n@b.md\n```", "b.md": "b"}) == ["```\n@b.md\n```"]
+@pytest.mark.parametrize("code", ["```\n@b.md\n```", "```py\n@b.md", "```py\nx\n```py\n@b.md\n```\n"])
+async def test_code_imports_nothing_also_where_it_is_not_closed(code: str) -> None:
+    assert await texts({"CLAUDE.md": code, "b.md": "b"}) == [code]
+
+
+async def test_behind_code_an_import_counts_again() -> None:
+    assert (await texts({"CLAUDE.md": "```\nx\n```\n@b.md", "b.md": "b"}))[1:] == ["b"]
 
 
 async def test_files_that_import_each_other_come_to_an_end() -> None:
