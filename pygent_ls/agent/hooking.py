@@ -110,12 +110,16 @@ class TurnHooks:
         )
         return tuple(_block(event, context) for event, context in both if context), None
 
-    async def stopping(self, reason: StopReason, event: HookEvent = "stop") -> tuple[TextBlock, ...]:
+    async def stopping(self, reason: StopReason, event: HookEvent, changing: asyncio.Lock) -> tuple[TextBlock, ...]:
         """What is to be done before the turn may end; nothing where it may. Only a turn that ends by itself is kept
-        from it, and not without end."""
+        from it, and not without end. Hooks may change files, as in `after`."""
         if not self.around.hooks.listens(event):
             return ()
-        said = await self._saved_and_fired(event, {"reason": reason})
+        try:
+            async with changing, self._keeper.around_program(f"the {event} hook"):
+                said = await self._saved_and_fired(event, {"reason": reason})
+        finally:
+            self.around.cache.clear()
         if said.decision != "deny" or reason != "end_turn":
             return ()
         if self._stop_denials >= MAX_STOP_DENIALS:

@@ -148,7 +148,8 @@ class Turn:
             return "refusal"
         while True:
             stop = await self._iterate()
-            more = await state.hooks.stopping(stop, "subagent_stop" if is_subagent else "stop")
+            event = "subagent_stop" if is_subagent else "stop"
+            more = await state.hooks.stopping(stop, event, state.share.changing)
             if more:
                 state.keep(user_message(more, turn_id=spec.turn_id))
             elif stop != "end_turn" or not state.steering:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
+from pygent_ls.agent.delegating import TurnShare
 from pygent_ls.agent.events import HookRan, Notice
-from pygent_ls.agent.hooking import MAX_STOP_DENIALS, NOT_DONE
+from pygent_ls.agent.hooking import MAX_STOP_DENIALS, NOT_DONE, TurnHooks
 from pygent_ls.agent.hooks import HookEvent, HookInput, HookOutcome, HookSource
 from pygent_ls.agent.limits import TurnLimits
 from pygent_ls.agent.messages import Message, TextBlock, user_message
 from pygent_ls.agent.turn import Steering, TurnResult
 from tests.agent.abilities import FILE_TOOLS
+from tests.agent.test_checkpointer import FakeCheckpointer
 from tests.agent.turns import cancel_turn, check_turn, new_turn
 from tests.fakes import Call, FakeModel, Gate, Rig, bounded, make_rig, say
 from tests.hooks import Answer, FakeHooks, deny
@@ -99,6 +102,32 @@ async def test_a_stop_hook_that_always_denies_does_not_do_so_for_ever() -> None:
     assert [each.content for each in rig.events.of(Notice)] == [
         f"A stop hook has kept the turn from its end {MAX_STOP_DENIALS} times; now it ends."
     ]
+
+
+async def test_what_a_stop_hook_changes_can_be_taken_back() -> None:
+    rig, hooks = rig_with({"stop": HookOutcome()})
+    checkpointer = FakeCheckpointer()
+    rig = replace(rig, around=replace(rig.around, checkpointer=checkpointer))
+    turn = new_turn(rig, FakeModel([say("done")]))
+    await bounded(turn.run())
+
+    assert hooks.events == ["stop"]
+    turn_id = turn.spec.turn_id
+    assert checkpointer.asked == [f"before the stop hook in {turn_id}", f"after the stop hook in {turn_id}"]
+
+
+async def test_while_a_subagents_stop_hook_runs_nothing_else_changes_files() -> None:
+    rig, hooks = rig_with({"subagent_stop": HookOutcome()})
+    gate = hooks.gates["subagent_stop"] = Gate()
+    changing = TurnShare().changing
+    stopping = TurnHooks(around=rig.around, turn_id="t1", emit=rig.events.emit).stopping
+    running = asyncio.ensure_future(stopping("end_turn", "subagent_stop", changing))
+    await gate.reached()
+    was_held = changing.locked()
+    gate.open()
+    await bounded(running)
+
+    assert (was_held, changing.locked()) == (True, False)
 
 
 async def test_a_limit_is_not_lifted_by_a_stop_hook_which_learns_of_it() -> None:
