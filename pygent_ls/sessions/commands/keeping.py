@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -184,7 +185,7 @@ async def _load_file(call: Call) -> str:
     from pygent_ls.extensions.session_reading import read_saved
 
     text, shown = await read_file(call.session.around, call.words[0])
-    saved = read_saved(text, f"`{shown}`")
+    saved = await asyncio.to_thread(read_saved, text, f"`{shown}`")  # it may be long
     messages = [await _masked(each, call.session.around.secrets) for each in saved.messages]
     kept = _kept(call)
     call.session.take_conversation(messages)

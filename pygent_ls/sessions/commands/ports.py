@@ -90,11 +90,11 @@ class CommandSession(Protocol):
         ...
 
     def set_model(self, name: str) -> None:
-        """Use another model from the next turn on. Raises `ModelError` where it cannot be had."""
+        """Use another model from the next model call on. Raises `ModelError` where it cannot be had."""
         ...
 
     def set_agent(self, name: str) -> None:
-        """Have another agent from the next turn on. Raises `SessionError` for one that there is not."""
+        """Have another agent from the next model call on. Raises `SessionError` for one that there is not."""
         ...
 
     def take_conversation(self, messages: Sequence[Message]) -> None:
