@@ -10,6 +10,7 @@ from pygent_ls.agent.model import ModelRequest
 from pygent_ls.llm.chat_format import ChatMessage, chat_messages, chat_tools, mark_for_cache
 from pygent_ls.llm.known_model import KnownModel
 from pygent_ls.llm.native_target import NativeTarget
+from pygent_ls.llm.providers import Habits
 
 EFFORTS = ((4096, "low"), (16_384, "medium"))
 """The effort for a budget of up to so many tokens; above, `high`."""
@@ -21,7 +22,7 @@ def chat_request(
     """The body, without what the model refused before."""
     back = target.provider.habits.thinking_back if "thinking_back" not in refused else ""
     messages = chat_messages(request.system, request.messages, thinking_field=back)
-    _rename_ids(messages, target.provider.habits.id_chars)
+    _rename_ids(messages, target)
     if _takes_marks(target) and "cache_control" not in refused:
         mark_for_cache(messages)
     body: dict[str, Any] = {"model": target.model, "messages": messages, "stream": True}
@@ -90,18 +91,21 @@ def _takes_marks(target: NativeTarget) -> bool:
     return target.provider.name == "openrouter" and target.model.startswith("anthropic/")
 
 
-def _rename_ids(messages: list[ChatMessage], n_chars: int) -> None:
-    """Give calls and their results ids of the length that the provider takes."""
-    if not n_chars:
+def _rename_ids(messages: list[ChatMessage], target: NativeTarget) -> None:
+    """Give calls and their results ids that the provider takes."""
+    habits = target.provider.habits
+    if not habits.id_chars and not (habits.max_id_chars and target.is_own_address):
         return
     for message in messages:
         if "tool_call_id" in message:
-            message["tool_call_id"] = _fitting(message["tool_call_id"], n_chars)
+            message["tool_call_id"] = _fitting(message["tool_call_id"], habits)
         for call in message.get("tool_calls", ()):
-            call["id"] = _fitting(call["id"], n_chars)
+            call["id"] = _fitting(call["id"], habits)
 
 
-def _fitting(call_id: str, n_chars: int) -> str:
-    if len(call_id) == n_chars and call_id.isascii() and call_id.isalnum():
+def _fitting(call_id: str, habits: Habits) -> str:
+    n_chars = habits.id_chars
+    fits = len(call_id) == n_chars and call_id.isascii() and call_id.isalnum()
+    if fits or (not n_chars and len(call_id) <= habits.max_id_chars):
         return call_id
-    return hashlib.sha256(call_id.encode()).hexdigest()[:n_chars]
+    return hashlib.sha256(call_id.encode()).hexdigest()[: n_chars or habits.max_id_chars]

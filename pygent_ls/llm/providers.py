@@ -33,6 +33,8 @@ class Habits:
     """Where it wants its thinking back while tools run; empty: nowhere."""
     id_chars: int = 0
     """It takes ids of tool calls of exactly so many letters and digits; 0: any."""
+    max_id_chars: int = 0
+    """It takes no longer ones, at its own address; others put what they want back into theirs. 0: any."""
     model_prefix: str = ""
     """Before the names of its models."""
     version_path: str = ""
@@ -73,7 +75,7 @@ PROVIDERS: tuple[Provider, ...] = (
         base_variables=("OPENAI_BASE_URL", "OPENAI_API_BASE"),
         default_model="openai/gpt-5.6",
         address="https://api.openai.com/v1",
-        habits=Habits(max_tokens="max_completion_tokens", own_temperature=1.0),
+        habits=Habits(max_tokens="max_completion_tokens", own_temperature=1.0, max_id_chars=40),
     ),
     Provider(
         name="gemini",

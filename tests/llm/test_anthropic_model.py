@@ -312,6 +312,33 @@ async def test_the_cache_is_counted_as_read_and_as_written() -> None:
     assert told.cost_usd == pytest.approx((10 * 3 + 500 * 0.3 + 300 * 3.75 + 20 * 15) / 1e6)
 
 
+async def test_a_gateways_later_count_of_nothing_does_not_count() -> None:
+    step = events(
+        {"type": "message_start", "message": {"usage": {"input_tokens": 10, "output_tokens": 1}}},
+        {
+            "type": "message_delta",
+            "delta": {"stop_reason": "end_turn"},
+            "usage": {"input_tokens": 0, "output_tokens": 7},
+        },
+        {"type": "message_stop"},
+    )
+    async with anthropic([step]) as (_, make):
+        told = joined(await chunks_of(make())).usage
+
+    assert (told.input_tokens, told.output_tokens) == (10, 7)
+
+
+@pytest.mark.parametrize("index", [0, None, -1])
+async def test_calls_that_share_an_index_are_told_apart(index: int | None) -> None:
+    pieces = [{"type": "input_json_delta", "partial_json": part} for part in ('{"path": ', '"a"}')]
+    begun = [{"type": "tool_use", "id": f"toolu_{n}", "name": "read_file"} for n in range(2)]
+    calls = [{**event, "index": index} for each in begun for event in block(0, each, *pieces)]
+    async with anthropic([events(*calls, {"type": "message_stop"})]) as (_, make):
+        message = joined(await chunks_of(make())).message("t", ())
+
+    assert [(call.id, call.input) for call in message.tool_calls] == [(f"toolu_{n}", {"path": "a"}) for n in range(2)]
+
+
 async def test_a_context_that_is_full_is_an_answer_that_was_cut() -> None:
     async with anthropic([Step(text="half", finish="model_context_window_exceeded")]) as (_, make):
         chunks = await chunks_of(make())

@@ -261,6 +261,19 @@ async def test_what_is_no_stream_is_an_error_that_may_pass(
     assert "<" not in caught.value.message
 
 
+@pytest.mark.parametrize("kind", HTTP)
+@pytest.mark.parametrize("kind_of_content", ["text/event-stream", "text/html", "application/json", "text/plain"])
+@pytest.mark.parametrize("body", ["data: {broken\n\n", "data: []\n\n", "", "<html>Gateway</html>", '{"ok": true}'])
+async def test_what_is_no_stream_is_never_taken_for_an_answer(
+    play: Play, kind: str, kind_of_content: str, body: str
+) -> None:
+    async with play(kind, Step(raw=(kind_of_content, body))) as stage:
+        with pytest.raises(ModelError) as caught:
+            await stage.model.complete(request(tools=()))
+
+    assert caught.value.type in ("server", "network")
+
+
 @pytest.mark.parametrize("kind", OURS)
 async def test_a_stream_without_an_end_is_broken(play: Play, kind: str) -> None:
     body = 'data: {"choices": [{"index": 0, "delta": {"content": "half"}}]}\n\n'
@@ -273,7 +286,7 @@ async def test_a_stream_without_an_end_is_broken(play: Play, kind: str) -> None:
     assert (caught.value.type, caught.value.retryable) == ("network", True)
 
 
-@pytest.mark.parametrize("kind", OURS)
+@pytest.mark.parametrize("kind", HTTP)
 @pytest.mark.parametrize(
     ("error", "error_type"),
     [
@@ -296,11 +309,11 @@ async def test_an_error_in_the_middle_of_a_stream_is_understood(
     assert error["message"] in caught.value.message
 
 
-@pytest.mark.parametrize("kind", OURS)
-async def test_nobody_at_the_address_is_said_with_the_address(kind: str) -> None:
+@pytest.mark.parametrize("kind", HTTP)
+async def test_nobody_at_the_address_is_said_with_the_address(kind: str, loader: LitellmLoader) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    resources = ModelResources()
+    resources = ModelResources(loader=loader)
     model = make_model(HTTP[kind], Endpoint(api_base=f"http://127.0.0.1:{port}/v1", api_key=KEY), resources)
 
     with pytest.raises(ModelError) as caught:

@@ -14,8 +14,11 @@ from pygent_ls.agent.messages import Message, TextBlock, ThinkingBlock, ToolResu
 from pygent_ls.agent.model import Model, ModelRequest
 from pygent_ls.errors import ModelError
 from pygent_ls.llm.endpoint import Endpoint
+from pygent_ls.llm.known_model import KnownModel
 from pygent_ls.llm.native_call import Native
+from pygent_ls.llm.native_target import native_target
 from pygent_ls.llm.openai_model import OpenAIModel
+from pygent_ls.llm.openai_request import chat_request
 from pygent_ls.llm.providers import provider_named
 from pygent_ls.llm.resources import ModelResources
 from tests.llm.loopback import KEY
@@ -59,6 +62,14 @@ async def sent_to(name: str, asked: ModelRequest | None = None, **endpoint: Any)
     return server.requests[0].body
 
 
+def chat_body(name: str, asked: ModelRequest) -> Mapping[str, Any]:
+    """What would be sent to the provider's own address."""
+    start, _, bare = name.partition("/")
+    row = provider_named(start)
+    assert row is not None
+    return chat_request(asked, native_target(name, row, bare, Endpoint(api_key=KEY), {}), KnownModel(), {})
+
+
 # What is sent
 
 
@@ -84,6 +95,36 @@ async def test_the_request_carries_conversation_tools_key_and_headers() -> None:
         "text/event-stream",
         "application/json",
     ]
+
+
+async def test_the_line_end_of_a_keys_file_is_no_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-a-file\n")
+    async with provider([Step(text="hi")]) as (server, make):
+        await chunks_of(make(api_key=None))
+
+    assert server.requests[0].headers["authorization"] == "Bearer sk-of-a-file"
+
+
+async def test_a_headers_short_words_are_not_taken_for_secrets() -> None:
+    said = Step(status=400, error="team blue may not, nor may token-of-the-team")
+    async with provider([said]) as (_, make):
+        with pytest.raises(ModelError, match=r"team blue may not, nor may \[key\]"):
+            await chunks_of(make(extra_headers={"x-team": "blue", "x-auth": "Basic token-of-the-team"}))
+
+
+async def test_openai_is_sent_no_id_that_is_too_long_for_it() -> None:
+    call = replace(CALL, id="call_" + "x" * 60)
+    asked = request(
+        user_message("q"),
+        Message(role="assistant", content=(call, replace(CALL, id="call_2"))),
+        user_message(tuple(ToolResultBlock(tool_use_id=each, content="A") for each in (call.id, "call_2"))),
+    )
+
+    body = chat_body("openai/gpt-4o", asked)
+
+    first, second = (each["id"] for each in body["messages"][2]["tool_calls"])
+    assert (len(first), second) == (40, "call_2")
+    assert [each["tool_call_id"] for each in body["messages"][3:]] == [first, second]
 
 
 async def test_no_more_tokens_are_asked_for_than_the_model_can_write() -> None:
