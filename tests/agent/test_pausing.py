@@ -26,7 +26,7 @@ from pygent_ls.agent.tool import ToolContext
 from pygent_ls.agent.tool_calls import CANCELLED_RESULT, LIMIT_RESULT
 from pygent_ls.agent.turn import Steering, TurnSpec
 from pygent_ls.errors import ModelError
-from tests.agent.abilities import named
+from tests.agent.abilities import named, saying
 from tests.agent.turns import cancel_turn, check_history, new_turn, run_turn
 from tests.fakes import Call, FakeModel, Gate, Rig, Step, bounded, make_rig, say
 from tests.questioner import FakeQuestioner
@@ -261,7 +261,7 @@ async def test_a_bug_while_the_user_is_asked_leaves_a_history_that_can_go_on() -
         async def ask(self, question: Question) -> QuestionAnswer:
             raise ZeroDivisionError(question.text)
 
-    rig, history = make_rig(named("work", lambda _: asyncio.sleep(0, "never"))), list[Message]()
+    rig, history = make_rig(saying("work", "never")), list[Message]()
     rig.around = replace(rig.around, pauser=BrokenQuestioner())
     turn = new_turn(rig, FakeModel([working()]), history, limits=TurnLimits(max_tokens=1))
     with pytest.raises(ZeroDivisionError):
