@@ -70,7 +70,9 @@ class AgentTable(BaseModel):
     description: str = Field(default="", description="What it is for, for people and for the model that may call it.")
     model: str = Field(default="", description="Its model; empty: the usual one.")
     prompt: str = Field(default="", description="Added to the system prompt.")
-    prompt_file: str = Field(default="", description="A file that holds it instead; relative to the settings' file that names it.")
+    prompt_file: str = Field(
+        default="", description="A file that holds it instead; relative to the settings' file that names it."
+    )
     tools: Words | None = Field(default=None, description="The tools that it is offered, by name or glob; else all.")
     disallowed_tools: Words = Field(default=(), description="Tools that it is not offered.")
     mode: Mode | None = Field(default=None, description="Its permission mode.")
