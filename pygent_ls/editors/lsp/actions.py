@@ -110,9 +110,8 @@ def _fix_prompt(path: Path, target: Target) -> tuple[PromptPart, ...]:
     problems = tuple(_problem(each) for each in target.diagnostics)
     if not problems:
         return (f"Find and fix what is wrong here.\n\n{_where(path, target)}", FilePart(path=path))
-    words = f"Fix this, with the smallest change that is right:\n{chr(10).join(problems)}\n\n{_where(path, target)}"
-    return (
-        words,
+    return (  # what a checker says is data, and stands in its own part alone: its words are not the user's
+        f"Fix what the diagnostics report there, with the smallest change that is right.\n\n{_where(path, target)}",
         FilePart(path=path, lines=_lines(target, CONTEXT_LINES)),
         DiagnosticsPart(path=path, lines=problems),
     )
