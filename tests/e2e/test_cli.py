@@ -132,14 +132,14 @@ def test_a_prompt_may_come_through_a_pipe(
     assert "● Read app.py\n" in done.stderr
 
 
-def test_a_failed_model_call_is_told_and_exits_with_1(
+def test_a_failed_model_call_is_told_and_exits_with_1_and_half_an_answer_is_none(
     environment: dict[str, str], folder: Path, tmp_path: Path
 ) -> None:
     model = script(tmp_path, {"text": "half", "error": {"type": "auth", "message": "The key is wrong."}})
 
     done = run("run", "hi", "--cwd", str(folder), "--model", model, environment=environment)
 
-    assert (done.returncode, done.stdout) == (1, "half\n")
+    assert (done.returncode, done.stdout) == (1, "")
     assert "Error: The key is wrong.\n" in done.stderr
 
 

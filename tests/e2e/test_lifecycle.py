@@ -181,8 +181,8 @@ def test_an_editor_that_closes_our_output_is_gone(folder: Path) -> None:
 
 
 def test_the_end_of_the_input_while_litellm_is_loading_does_not_wait_for_it(folder: Path) -> None:
-    environment = {"PYGENT_MODEL": "openai/mock", "OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": "http://127.0.0.1:9"}
-    with raw_client(folder, environment=environment) as client:
+    variables = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": "http://127.0.0.1:9"}
+    with raw_client(folder, environment={"PYGENT_MODEL": "litellm/openai/mock", **variables}) as client:
         client.initialize(folder)
         client.begin(1, "pygent/turn/start", {"prompt": "go", "workDoneToken": "work"})
         client.until(lambda frame: "Loading the model" in json.dumps(frame))
