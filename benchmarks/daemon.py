@@ -37,6 +37,12 @@ class Daemon:
         self.process.kill()
         self.process.wait()
 
+    def leave(self) -> None:
+        """End it as an editor does."""
+        self.request("shutdown", {})
+        self._send({"jsonrpc": "2.0", "method": "exit"})
+        self.process.wait()
+
     def begin(self, method: str, params: Mapping[str, Any]) -> int:
         """Send a request; returns its id."""
         self._next_id += 1

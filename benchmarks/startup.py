@@ -42,7 +42,7 @@ def main() -> None:
     n_pairs = int(sys.argv[1]) if len(sys.argv) > 1 else PAIRS
     with tempfile.TemporaryDirectory() as home:
         started("-c", BARE, home=home)
-        started(*OURS, home=home)  # both warm: the bytecode is written, the files are in the cache
+        started(*OURS, home=home)  # both warm: the bytecode is written, the files are in the system's cache
         asked(Path(home), n_calls=0)
         triples = [
             (started(*OURS, home=home), started("-c", BARE, home=home), asked(Path(home), n_calls=0))
@@ -108,7 +108,9 @@ def asked(home: Path, *, n_calls: int) -> dict[str, float]:
         with Daemon(folder, home, **environment, PYGENT_MAX_ITERATIONS="0") as daemon:
             result = daemon.request("pygent/turn/start", {"prompt": "Read all files."})
             assert result["stopReason"] == "end_turn", result
-            return {"seconds": told_by(url)["began_s"][0] - begin, "resident_mb": daemon.resident_mb}
+            figures = {"seconds": told_by(url)["began_s"][0] - begin, "resident_mb": daemon.resident_mb}
+            daemon.leave()
+            return figures
 
 
 def ratio(some: list[dict[str, float]], others: list[dict[str, float]]) -> dict[str, float]:

@@ -130,6 +130,10 @@ def _parser() -> argparse.ArgumentParser:
 
 def _serve() -> int:
     gc.disable()  # `Connection` enables it; until then all that is made stays, and looking through it takes 70 ms
+    from pygent_ls.generated_code import GeneratedCode, beside_the_bytecode
+
+    generated = GeneratedCode(beside_the_bytecode())
+    generated.install()
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # looking for them reads the metadata of every package
     from pygent_ls.app import read_settings
 
@@ -138,7 +142,9 @@ def _serve() -> int:
     from pygent_ls.log import set_up
 
     set_up(os.environ)
-    return serve(read_settings)
+    code = serve(read_settings)
+    generated.save()
+    return code
 
 
 def _run(given: argparse.Namespace) -> int:
