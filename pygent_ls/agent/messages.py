@@ -124,6 +124,11 @@ class Usage:
         return self.input_tokens + self.output_tokens
 
     @property
+    def cost_in_words(self) -> str:
+        """`$0.0123`, or that it is not known."""
+        return "cost unknown" if self.cost_usd is None else f"${self.cost_usd:.4f}"
+
+    @property
     def is_nothing(self) -> bool:
         """Whether no model call stands behind it: no token, and no cost."""
         return self.total_tokens == 0 and self.cost_usd is None

@@ -283,5 +283,4 @@ def _summary(finished: ev.Finished) -> str:
 
 
 def _cost(usage: Usage) -> str:
-    cost = "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
-    return f"{usage.total_tokens} tokens · {cost}"
+    return f"{usage.total_tokens} tokens · {usage.cost_in_words}"

@@ -33,9 +33,14 @@ class Exportable(Protocol):
     @property
     def updated_at(self) -> datetime: ...
     @property
-    def messages(self) -> Sequence[Message]: ...
+    def messages(self) -> Sequence[Message]:
+        """The conversation."""
+        ...
+
     @property
-    def usage(self) -> Usage: ...
+    def usage(self) -> Usage:
+        """Of all turns."""
+        ...
 
 
 def exported(session: Exportable, form: ExportFormat) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,42 +14,19 @@ from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.errors import SessionError
 from pygent_ls.extensions.commands import OwnCommands
 from pygent_ls.sessions.compacting import SessionContext
+from pygent_ls.sessions.exporting import Exportable
 from pygent_ls.sessions.going_back import GoingBack
 
 if TYPE_CHECKING:  # it is made of what a turn is made of, and that of the commands
     from pygent_ls.sessions.choices import Choices
 
 
-class CommandSession(Protocol):
+class CommandSession(Exportable, Protocol):
     """What the commands need of the session that they are given in. They run in a turn of it, so no other turn runs.
     The methods raise `SessionError`."""
 
     @property
-    def id(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def agent(self) -> str: ...
-    @property
-    def model(self) -> str: ...
-    @property
-    def working_directory(self) -> Path: ...
-    @property
-    def created_at(self) -> datetime: ...
-    @property
-    def updated_at(self) -> datetime: ...
-    @property
     def permissions(self) -> Permissions: ...
-
-    @property
-    def messages(self) -> Sequence[Message]:
-        """The conversation."""
-        ...
-
-    @property
-    def usage(self) -> Usage:
-        """Of all turns."""
-        ...
 
     @property
     def last_turn_usage(self) -> Usage:

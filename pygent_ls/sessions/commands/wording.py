@@ -52,5 +52,5 @@ def when(moment: datetime) -> str:
 def spent(usage: Usage) -> str:
     """Tokens and dollars: `1,234 tokens (1,000 in, of which 800 cached, 234 out), $0.0123`."""
     cached = f", of which {usage.cache_read_tokens:,} cached" if usage.cache_read_tokens else ""
-    cost = "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
-    return f"{usage.total_tokens:,} tokens ({usage.input_tokens:,} in{cached}, {usage.output_tokens:,} out), {cost}"
+    tokens = f"{usage.total_tokens:,} tokens ({usage.input_tokens:,} in{cached}, {usage.output_tokens:,} out)"
+    return f"{tokens}, {usage.cost_in_words}"
