@@ -109,6 +109,11 @@ class Answer:
         return bool(self._calls)
 
     @property
+    def n_calls(self) -> int:
+        """The tool calls that are taken from it: none of an answer that was cut off or withheld."""
+        return 0 if self.finish_reason in ("length", "refusal") else len(self._calls)
+
+    @property
     def is_empty(self) -> bool:
         """Neither text nor a tool call."""
         return not self.text.strip() and not self._calls

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from pygent_ls.agent.answer import Answer
-from pygent_ls.agent.events import Text, TextDelta, Thinking, ThinkingDelta, UsageReported
+from pygent_ls.agent.events import Answered, Text, TextDelta, Thinking, ThinkingDelta, UsageReported
 from pygent_ls.agent.model import (
     Chunk,
     FinishChunk,
@@ -31,6 +33,7 @@ class Attempt:
     model: Model
     item_prefix: str
     answer: Answer = field(default_factory=Answer)
+    clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
         self.answer.model = self.model.name
@@ -38,10 +41,12 @@ class Attempt:
     async def run(self, request: ModelRequest) -> Answer | Failed:
         """The whole answer, told piece by piece, but not as a whole. When cancelled, the text so far stands in the
         history. What is known of its cost has been counted, however it ended."""
+        began_s = self.clock()
         try:
             try:
                 await self._receive(request)
             finally:
+                self.state.model_s += self.clock() - began_s
                 self.answer.close()
                 self.state.usage = self.state.usage.plus(self.answer.usage)
                 if self.answer.usage.cost_usd is None and not self.answer.usage.is_nothing:
@@ -65,7 +70,7 @@ class Attempt:
                 await self.state.emit(Thinking(item_id=self._thinking_id, content=self.answer.thinking))
             if self.answer.text:
                 await self.state.emit(Text(item_id=self._text_id, content=self.answer.text))
-            await self.state.emit(UsageReported(usage=self.state.root.total))
+            await self.state.emit(UsageReported(usage=self.state.root.total, answered=self._answered))
         except asyncio.CancelledError:
             self.keep_cut_off()
             raise
@@ -76,6 +81,11 @@ class Attempt:
         state.say(answer.text)
         cut_off = answer.finish is None or answer.has_calls
         state.keep(answer.message_without_calls(state.spec.turn_id, cut_off=cut_off))
+
+    @property
+    def _answered(self) -> Answered:
+        answer = self.answer
+        return Answered(model=self.model.name, finish=answer.finish_reason, usage=answer.usage, n_calls=answer.n_calls)
 
     @property
     def _text_id(self) -> str:

@@ -119,7 +119,7 @@ class ModelCalls:
         self._n_requests += 1
         again = f".{self._n_requests}" if self._n_requests > 1 else ""
         prefix = f"{self.state.spec.item_prefix}-{self.state.iterations}{again}"
-        return Attempt(state=self.state, model=model, item_prefix=prefix)
+        return Attempt(state=self.state, model=model, item_prefix=prefix, clock=self.clock)
 
     async def _prepare(self, model: Model) -> None:
         if not model.ready:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -111,6 +112,8 @@ class Compacting:
     """For `overflow`: how the provider refused the last request."""
     denied: str = ""
     """Why the user's hooks did not let it happen."""
+    model_s: float = 0.0
+    """Seconds that summaries were waited for."""
     _added: str = ""
     """By hooks, to what is summed up."""
 
@@ -297,12 +300,15 @@ class Compacting:
         said = ""
         for n_tried in range(SUMMARY_TRIES):
             request = self._request(transcript(parts, max(budget >> n_tried, 500)), instruction, n_answer)
+            began_s = time.monotonic()
             try:
                 completion = await model.complete(request)
             except ModelError as error:
                 if error.type == "context_window" and n_tried < SUMMARY_TRIES - 1:
                     continue
                 raise
+            finally:
+                self.model_s += time.monotonic() - began_s
             self.spend(completion.usage)
             said = middle_cut(completion.text.strip(), CHARS_PER_TOKEN * n_answer)
             break

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pygent_ls.agent.approver import PermissionOutcome
 from pygent_ls.agent.messages import Usage
+from pygent_ls.agent.model import FinishReason
 from pygent_ls.agent.tool import ToolKind, ToolRisk
 from pygent_ls.agent.workspace import FileChange
 from pygent_ls.errors import ModelErrorType
@@ -167,10 +168,25 @@ class ToolResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """A model call that came to an answer."""
+
+    model: str
+    """The name of the one that answered, which may be a fallback."""
+    finish: FinishReason
+    usage: Usage
+    """Of this call alone."""
+    n_calls: int
+    """Tools that it asks for; these are told next, whether they run or not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UsageReported:
     """After each model call: the turn's totals."""
 
     usage: Usage
+    answered: Answered | None = None
+    """The call, where it gave an answer of the conversation, and not a summary of it."""
     type: Literal["usage"] = "usage"
 
 

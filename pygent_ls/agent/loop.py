@@ -124,6 +124,7 @@ class Turn:
             iterations=state.iterations,
             files_changed=self._tool_calls.files_changed,
             error=self._error,
+            model_s=state.model_s,
         )
 
     async def _begin(self) -> None:

@@ -90,6 +90,8 @@ class TurnResult:
     iterations: int
     files_changed: tuple[FileChange, ...]
     error: ModelError | None = None
+    model_s: float = 0.0
+    """Seconds that the turn waited for models, those of its subagents added up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +119,8 @@ class TurnState:
     text: str = ""
     """The last answer's."""
 
+    model_s: float = 0.0
+    """Seconds that it and the subagents that have ended waited for models."""
     text_before: str = ""
     """The beginning of an answer that is being gone on with, after it reached the output limit."""
     steering: list[Steering] = field(default_factory=list["Steering"])
@@ -157,6 +161,7 @@ class TurnState:
         """What it took was taken here."""
         self.children.remove(child)
         self.usage = self._with(self.usage, child.total)
+        self.model_s += child.model_s
 
     def _with(self, usage: Usage, childs: Usage) -> Usage:
         own = self.usage

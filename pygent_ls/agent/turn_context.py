@@ -128,7 +128,10 @@ class TurnContext:
             spend=spend,
             refusal=refusal,
         )
-        done = await compacting.run(state.history, n_around, trigger)
+        try:
+            done = await compacting.run(state.history, n_around, trigger)
+        finally:
+            state.model_s += compacting.model_s
         if done is not None:
             state.around.instructions.forget_lost(self._cut().of(self.memory.messages))
         if spent:
