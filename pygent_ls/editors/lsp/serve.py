@@ -10,9 +10,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pygent_ls.editors.lsp.server import PygentServer
-from pygent_ls.editors.lsp.stdio import FrameReader, FrameWriter, claim_standard_streams
+from pygent_ls.editors.lsp.stdio import UNTAPPED, FrameReader, FrameWriter, claim_standard_streams
 
 if TYPE_CHECKING:
+    from pygent_ls.editors.lsp.tracing import Trace
     from pygent_ls.editors.ports import ReadSettings
 
 UNWINDING_S = 0.1
@@ -29,17 +30,17 @@ PARENT_POLL_S = 1.0
 """Where the system cannot tell that a process has ended."""
 
 
-def serve(read_settings: ReadSettings) -> int:
-    """Speak LSP on standard input and output until the editor goes; returns the exit code.
+def serve(read_settings: ReadSettings, trace: Trace | None = None) -> int:
+    """Speak LSP on standard input and output until the editor goes; returns the exit code. `trace` records the wire.
 
     0 after `shutdown`, 1 without.
     """
     descriptor_in, descriptor_out = claim_standard_streams()
     # Never closed: closing it would wait for threads that a tool may have left behind, and the process ends anyway
-    return asyncio.Runner().run(_serve(read_settings, descriptor_in, descriptor_out))
+    return asyncio.Runner().run(_serve(read_settings, descriptor_in, descriptor_out, trace))
 
 
-async def _serve(read_settings: ReadSettings, descriptor_in: int, descriptor_out: int) -> int:
+async def _serve(read_settings: ReadSettings, descriptor_in: int, descriptor_out: int, trace: Trace | None) -> int:
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[int] = loop.create_future()
 
@@ -48,7 +49,8 @@ async def _serve(read_settings: ReadSettings, descriptor_in: int, descriptor_out
             ended.set_result(code)
             _end_at_last()
 
-    writer = FrameWriter(descriptor_out, loop, on_broken=end)
+    tap = trace.tap() if trace else UNTAPPED
+    writer = FrameWriter(descriptor_out, loop, on_broken=end, tap=tap)
     server = PygentServer(read_settings, writer)
     endpoint = server.endpoint
     endpoint.on_exit = end
@@ -61,6 +63,7 @@ async def _serve(read_settings: ReadSettings, descriptor_in: int, descriptor_out
         on_frame=endpoint.receive,
         on_end=lambda: end(0 if endpoint.phase == "shutdown" else 1),
         on_end_at_once=_end_at_last,
+        tap=tap,
     )
     reader.start()
     try:
@@ -70,6 +73,8 @@ async def _serve(read_settings: ReadSettings, descriptor_in: int, descriptor_out
         await server.close()
         await _cancel_the_rest()
         writer.close(LAST_WORDS_S)
+        if trace:
+            trace.close(LAST_WORDS_S)
 
 
 def _end_at_last() -> None:

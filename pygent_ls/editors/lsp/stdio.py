@@ -13,7 +13,7 @@ import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 MAX_BODY_BYTES = 256 * 1024 * 1024
 """A longer body is not read and answered as broken: four times the largest file any editor was seen to open."""
@@ -38,6 +38,31 @@ class BrokenFrame:
 
     def __init__(self, problem: str) -> None:
         self.problem = problem
+
+
+class Tap(Protocol):
+    """Hears what goes over one client's wire, in the order in which the daemon takes and gives it; must not block."""
+
+    def came(self, frame: bytes | BrokenFrame) -> None:
+        """The daemon is about to take this."""
+        ...
+
+    def went(self, body: bytes) -> None:
+        """The daemon gave this to be sent."""
+        ...
+
+
+class Untapped:
+    """Nobody listens."""
+
+    def came(self, frame: bytes | BrokenFrame) -> None:
+        """See `Tap`."""
+
+    def went(self, body: bytes) -> None:
+        """See `Tap`."""
+
+
+UNTAPPED = Untapped()
 
 
 def claim_standard_streams() -> tuple[int, int]:
@@ -100,6 +125,7 @@ class FrameReader:
     on_end: Callable[[], None]
     on_end_at_once: Callable[[], None] = lambda: None
     """Called in the reading thread, whatever the event loop does."""
+    tap: Tap = UNTAPPED
 
     def start(self) -> None:
         """Begin; the thread ends with the stream, or with the process."""
@@ -108,12 +134,16 @@ class FrameReader:
     def _read(self) -> None:
         try:
             while (frame := read_frame(self.stream)) is not None:
-                self.loop.call_soon_threadsafe(self.on_frame, frame)
+                self.loop.call_soon_threadsafe(self._take, frame)
             self._end()
         except (OSError, ValueError):  # the descriptor went away
             self._end()
         except RuntimeError:  # the loop is closed: the daemon has ended
             return
+
+    def _take(self, frame: bytes | BrokenFrame) -> None:
+        self.tap.came(frame)
+        self.on_frame(frame)
 
     def _end(self) -> None:
         self.on_end_at_once()
@@ -123,8 +153,15 @@ class FrameReader:
 class FrameWriter:
     """Writes frames in a daemon thread, in order. Used from the event loop's thread alone."""
 
-    def __init__(self, descriptor: int, loop: asyncio.AbstractEventLoop, on_broken: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        descriptor: int,
+        loop: asyncio.AbstractEventLoop,
+        on_broken: Callable[[], None],
+        tap: Tap = UNTAPPED,
+    ) -> None:
         self._descriptor = descriptor
+        self._tap = tap
         self._loop = loop
         self._on_broken = on_broken
         self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -149,6 +186,7 @@ class FrameWriter:
         """Send one frame; does not block. Nothing is kept for an editor that is gone."""
         if self._is_broken:
             return
+        self._tap.went(body)
         frame = b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
         self._unwritten_bytes += len(frame)
         if self.congested and not self._is_ending:

@@ -1,0 +1,214 @@
+"""A recording of the wire: each message in both directions with its time, a line of JSON each.
+
+    {"v": 1, "type": "trace", "at": …, "version": …, "python": …, "platform": …, "folder": …, "state": …,
+     "environment": {"PYGENT_…": …}}
+    {"t": 0.001204, "client": 1, "from": "client", "message": {…}}
+    {"t": 0.003117, "client": 1, "from": "server", "message": {…}}
+
+`t` is seconds since the recording began, when the daemon's event loop took or gave the message. In place of `message`
+stands `raw`, the body's text, where it is not JSON; `broken`, the problem, where there was no body; `omitted`, its
+bytes, where so much waited to be written that it was let go.
+
+What looks like a secret becomes as many `*`, so that every position in a text stays what it was and the recording can
+be replayed. A thread masks and writes: the event loop only hands over bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import queue
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Literal, cast
+
+from pygent_ls import __version__
+from pygent_ls.editors.lsp.stdio import BrokenFrame
+
+VERSION = 1
+
+MAX_WAITING_BYTES = 64 * 1024 * 1024
+"""That wait to be written; what comes then is noted without its body, since nothing may wait for a recording."""
+
+MAX_NAMES = 1_000
+"""Files of one name that are tried for a recording, before it is refused."""
+
+Side = Literal["client", "server"]
+
+_SECRET_KEY = re.compile(
+    r"(?i:(?:api[-_]?key|access[-_]?key|authorization|password|passwd|secret|auth[-_]?token)$)"
+    r"|_(?:TOKEN|KEY|SECRET|PASS)$"
+)
+"""Of an object's member whose text is masked whatever it is. `token` alone is LSP's own word for something else."""
+
+_SECRET_VARIABLE = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS|HEADERS)$")
+"""Of an environment variable whose value is masked wherever it occurs."""
+
+LEAST_SECRET = 8
+"""Characters: what is shorter would be found within words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Masks:
+    """Masks what looks like a secret, and the values of the environment's own, without changing a length."""
+
+    values: tuple[str, ...] = ()
+
+    def text(self, text: str) -> str:
+        """The text with `*` for each character of a secret."""
+        if len(text) < LEAST_SECRET:
+            return text
+        from pygent_ls.workspace.secret_finder import find_secrets
+
+        spans = [(each.start, each.end) for each in find_secrets(text)]
+        for value in self.values:
+            if value in text:
+                spans += [(found.start(), found.end()) for found in re.finditer(re.escape(value), text)]
+        for start, end in spans:
+            text = text[:start] + re.sub(r"[^\r\n]", "*", text[start:end]) + text[end:]
+        return text
+
+    def everything(self, value: Any, key: str = "") -> Any:
+        """The same for all text within a value of JSON; the names of members stay."""
+        if isinstance(value, str):
+            return "*" * len(value) if value and _SECRET_KEY.search(key) else self.text(value)
+        if isinstance(value, dict):
+            members = cast("Mapping[str, Any]", value)
+            return {name: self.everything(member, name) for name, member in members.items()}
+        if isinstance(value, list):
+            return [self.everything(each, key) for each in cast("Sequence[Any]", value)]
+        return value
+
+
+def masks_of(environment: Mapping[str, str]) -> Masks:
+    """Masks that also know the secrets of the environment, the longest first."""
+    values = {value for name, value in environment.items() if _SECRET_VARIABLE.search(name)}
+    return Masks(tuple(sorted((each for each in values if len(each) >= LEAST_SECRET), key=len, reverse=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    at_s: float
+    client: int
+    side: Side
+    body: bytes | BrokenFrame | int
+    """The bytes of one that was let go."""
+
+
+class Trace:
+    """A recording that is being made. Its taps belong to the event loop's thread."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        state: Path,
+        environment: Mapping[str, str],
+        max_waiting_bytes: int = MAX_WAITING_BYTES,
+    ) -> None:
+        """Begin it in a new file, readable for the user alone: `path`, or where that is there already, the next of
+        `NAME-2.EXT`, `NAME-3.EXT`, … Raises OSError."""
+        self.path, self._descriptor = _new_file(path)
+        self._max_waiting_bytes = max_waiting_bytes
+        self._masks = masks_of(environment)
+        self._began_s = perf_counter()
+        self._n_clients = 0
+        self._waiting_bytes = 0
+        self._queue: queue.SimpleQueue[_Message | None] = queue.SimpleQueue()
+        self._write_line(_header(self._masks, state, environment))
+        self._thread = threading.Thread(target=self._write, name="lsp-trace", daemon=True)
+        self._thread.start()
+
+    def tap(self) -> ClientTap:
+        """For one more client, whose number it will have."""
+        self._n_clients += 1
+        return ClientTap(self._take, self._n_clients)
+
+    def close(self, timeout_s: float) -> None:
+        """Write what waits, for at most that long."""
+        self._queue.put(None)
+        self._thread.join(timeout_s)
+
+    def _take(self, client: int, side: Side, body: bytes | BrokenFrame) -> None:
+        n_bytes = len(body) if isinstance(body, bytes) else 0
+        kept: bytes | BrokenFrame | int = body
+        if self._waiting_bytes + n_bytes > self._max_waiting_bytes:
+            kept, n_bytes = n_bytes, 0
+        self._waiting_bytes += n_bytes  # the two threads may lose a count to each other: it is a bound, not an account
+        self._queue.put(_Message(perf_counter() - self._began_s, client, side, kept))
+
+    def _write(self) -> None:
+        while (message := self._queue.get()) is not None:
+            try:
+                self._write_line(_line(message, self._masks))
+            except OSError:  # the disk is full: what can be written later still counts
+                continue
+            finally:
+                self._waiting_bytes -= len(message.body) if isinstance(message.body, bytes) else 0
+
+    def _write_line(self, line: Mapping[str, Any]) -> None:
+        view = memoryview(json.dumps(line, separators=(",", ":")).encode() + b"\n")
+        while view:
+            view = view[os.write(self._descriptor, view) :]
+
+
+@dataclass(frozen=True, slots=True)
+class ClientTap:
+    """See `Tap`."""
+
+    take: Callable[[int, Side, bytes | BrokenFrame], None]
+    client: int
+
+    def came(self, frame: bytes | BrokenFrame) -> None:
+        """See `Tap`."""
+        self.take(self.client, "client", frame)
+
+    def went(self, body: bytes) -> None:
+        """See `Tap`."""
+        self.take(self.client, "server", body)
+
+
+def _new_file(path: Path) -> tuple[Path, int]:
+    for number in range(1, MAX_NAMES):
+        name = path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
+        try:
+            return name, os.open(name, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except FileExistsError:
+            continue
+    raise FileExistsError(f"{path} and {MAX_NAMES - 2} more of its name are there already")
+
+
+def _header(masks: Masks, state: Path, environment: Mapping[str, str]) -> Mapping[str, Any]:
+    own = {name: value for name, value in environment.items() if name.startswith("PYGENT_")}
+    return {
+        "v": VERSION,
+        "type": "trace",
+        "at": datetime.now(UTC).isoformat(),
+        "version": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "folder": str(Path.cwd()),
+        "state": str(state),
+        "environment": masks.everything(own),
+    }
+
+
+def _line(message: _Message, masks: Masks) -> Mapping[str, Any]:
+    line: dict[str, Any] = {"t": round(message.at_s, 6), "client": message.client, "from": message.side}
+    match message.body:
+        case int(n_bytes):
+            line["omitted"] = n_bytes
+        case BrokenFrame(problem=problem):
+            line["broken"] = problem
+        case bytes(body):
+            try:
+                line["message"] = masks.everything(json.loads(body))
+            except (ValueError, RecursionError):
+                line["raw"] = masks.text(body.decode("utf-8", "replace"))
+    return line
