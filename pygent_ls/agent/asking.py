@@ -32,7 +32,9 @@ from pygent_ls.agent.sandboxing import SandboxConsent, question_about
 from pygent_ls.agent.secret_keeping import Secrets
 from pygent_ls.agent.shell_reads import reads_of
 from pygent_ls.agent.showing import on_one_line, programs_of
+from pygent_ls.agent.telemetry import PermissionWaitEnded
 from pygent_ls.agent.tool import Tool
+from pygent_ls.agent.watching import TurnWatch
 from pygent_ls.agent.workspace import EditPlan, FileChange, SandboxState, Workspace
 from pygent_ls.errors import ToolError
 
@@ -73,6 +75,7 @@ class Asking:
     working_directory: Path
     hooks: TurnHooks
     standing: Standing = field(default_factory=Standing)
+    watch: TurnWatch = field(default_factory=TurnWatch)
     _held_in: set[str] = field(default_factory=set[str])
     """The calls that run in the sandbox."""
     _said: dict[str, str] = field(default_factory=dict[str, str])
@@ -199,6 +202,7 @@ class Asking:
         permission_id = f"{self.turn_id}-p{next(self.standing.share.permission_ids)}"
         await self.emit(PermissionRequested(permission_id=permission_id, tool_id=call.id))
         answer = PermissionAnswer(outcome="cancelled")
+        waiting = self.watch.wait(call)
         try:
             request = PermissionRequest(
                 permission_id=permission_id,
@@ -224,6 +228,7 @@ class Asking:
             if answer.allowed and answer.feedback:
                 self._said[call.id] = await self.secrets.masked(answer.feedback)
         finally:  # a question that was asked is answered, also when the turn is cancelled
+            waiting.end(PermissionWaitEnded(outcome=answer.outcome, by=answer.by))
             await self.emit(
                 PermissionResolved(permission_id=permission_id, tool_id=call.id, outcome=answer.outcome, by=answer.by)
             )

@@ -22,6 +22,7 @@ from pygent_ls.agent.model import (
 )
 from pygent_ls.agent.retrying import Failed
 from pygent_ls.agent.turn import TurnState
+from pygent_ls.agent.watching import WatchedCall
 from pygent_ls.errors import ModelError
 
 
@@ -44,7 +45,11 @@ class Attempt:
         began_s = self.clock()
         try:
             try:
-                await self._receive(request)
+                with self.state.watch.call(self.model.name, request) as watched:
+                    try:
+                        await self._receive(request, watched)
+                    finally:
+                        watched.answered(self.answer)
             finally:
                 self.state.model_s += self.clock() - began_s
                 self.answer.close()
@@ -95,9 +100,10 @@ class Attempt:
     def _thinking_id(self) -> str:
         return f"{self.item_prefix}-thinking"
 
-    async def _receive(self, request: ModelRequest) -> None:
+    async def _receive(self, request: ModelRequest, watched: WatchedCall) -> None:
         async with aclosing(self.model.stream(request)) as chunks:
             async for chunk in chunks:
+                watched.chunk_came()
                 self.answer.add(chunk)
                 await self._emit_delta(chunk)
 

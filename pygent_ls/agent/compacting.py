@@ -37,6 +37,7 @@ from pygent_ls.agent.model import Model, ModelRequest
 from pygent_ls.agent.shortening import cuts_words, least_chars, share_that_fits, shortened
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.tool import path_arguments
+from pygent_ls.agent.watching import TurnWatch
 from pygent_ls.errors import ModelError
 
 Trigger = Literal["auto", "overflow", "manual"]
@@ -114,6 +115,8 @@ class Compacting:
     """Why the user's hooks did not let it happen."""
     model_s: float = 0.0
     """Seconds that summaries were waited for."""
+    watch: TurnWatch | None = None
+    """Of the turn that it is a part of; None beside turns."""
     _added: str = ""
     """By hooks, to what is summed up."""
 
@@ -298,11 +301,14 @@ class Compacting:
         n_answer = min(SUMMARY_TOKENS, max(limit // 8, 256))
         budget = self.memory.chars_for(max(limit * 3 // 4 - n_answer, 500)) - len(SUMMARY_SYSTEM)
         said = ""
+        watch = self.watch or TurnWatch(telemetry=self.around.telemetry, session_id=self.around.session_id)
         for n_tried in range(SUMMARY_TRIES):
             request = self._request(transcript(parts, max(budget >> n_tried, 500)), instruction, n_answer)
             began_s = time.monotonic()
             try:
-                completion = await model.complete(request)
+                with watch.call(model.name, request) as watched:
+                    completion = await model.complete(request)
+                    watched.completed(completion)
             except ModelError as error:
                 if error.type == "context_window" and n_tried < SUMMARY_TRIES - 1:
                     continue

@@ -31,6 +31,7 @@ from pygent_ls.agent.review import ReviewedCall, told
 from pygent_ls.agent.sandboxing import note_on, sandbox_for
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.tool import Tool, ToolContext
+from pygent_ls.agent.watching import TurnWatch
 from pygent_ls.agent.web import judge_url
 from pygent_ls.agent.workspace import EditPlan, FileChange
 from pygent_ls.errors import ToolError
@@ -45,6 +46,7 @@ class ToolGuard:
     emit: Emit
     results: dict[str, ToolResultBlock] = field(default_factory=dict[str, ToolResultBlock])
     standing: Standing = field(default_factory=Standing)
+    watch: TurnWatch = field(default_factory=TurnWatch)
 
     @property
     def files_changed(self) -> dict[Path, FileChange]:
@@ -69,6 +71,7 @@ class ToolGuard:
             working_directory=self.around.working_directory,
             hooks=self._hooks,
             standing=self.standing,
+            watch=self.watch,
         )
         self._changing = Changing(
             workspace=self.around.workspace,
@@ -93,9 +96,11 @@ class ToolGuard:
     async def run(self, call: ToolUseBlock, my_turn: MyTurn = at_once) -> None:
         """Run the call, keep its result in `results`, and tell of it in its turn. Raises nothing but a cancel."""
         started = perf_counter()
-        outcome = await self._ended(call)
-        call = self._hooks.as_it_runs(call)
-        result = await self._finishing.keep(call, outcome, perf_counter() - started)
+        tool = self.around.tools.get(call.name)
+        with self.watch.tool(call, tool.definition.description if tool else "") as watched:
+            outcome = await self._ended(call)
+            call = self._hooks.as_it_runs(call)
+            result = watched.result = await self._finishing.keep(call, outcome, perf_counter() - started)
         if call.id in self._has_run and not is_being_cancelled():
             with suppress(asyncio.CancelledError):  # it is raised once the result is told
                 await self._hooks.after(call, result, self.standing.share.changing)
@@ -109,6 +114,7 @@ class ToolGuard:
             return Outcome(content=f"Error: {error}", is_error=True)
         except DeniedError as denied:
             self._has_run.discard(call.id)
+            self.watch.denied(call.id)
             return Outcome(content=str(denied), is_error=True, from_outside=denied.by == "hook")
         except asyncio.CancelledError:
             if is_being_cancelled():

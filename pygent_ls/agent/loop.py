@@ -18,6 +18,7 @@ from pygent_ls.agent.pausing import Pauses
 from pygent_ls.agent.retrying import RetryController, WaitingRetries
 from pygent_ls.agent.subagents import Delegate, Subagents
 from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.agent.telemetry import TurnBegan, TurnEnded
 from pygent_ls.agent.tool_calls import CANCELLED_RESULT, LIMIT_RESULT, ToolCalls
 from pygent_ls.agent.turn import Steering, TurnResult, TurnSpec, TurnState
 from pygent_ls.errors import ModelError
@@ -98,6 +99,7 @@ class Turn:
     async def run(self) -> TurnResult:
         """Run to the end. A cancel of the task is an outcome, not an exception, but for a subagent."""
         spec, state = self.spec, self._state
+        self._watch_begin()
         try:
             self._pauses.begin()
             self.history.append(user_message(spec.content, turn_id=spec.turn_id))
@@ -116,6 +118,7 @@ class Turn:
             self._error = error
         finally:
             self.closing = True
+            self._watch_end()
             await self._end()
         return TurnResult(
             stop_reason=self._stop,
@@ -125,6 +128,31 @@ class Turn:
             files_changed=self._tool_calls.files_changed,
             error=self._error,
             model_s=state.model_s,
+        )
+
+    def _watch_begin(self) -> None:
+        spec, state = self.spec, self._state
+        began = TurnBegan(
+            session_id=self.around.session_id,
+            turn_id=spec.turn_id,
+            agent=spec.agent,
+            model=spec.model.name,
+            mode=spec.mode,
+            is_subagent=spec.parent_tool_id is not None,
+            prompt=spec.prompt,
+        )
+        state.watch.begin(began, state.parent.watch if state.parent else None, spec.parent_tool_id)
+
+    def _watch_end(self) -> None:
+        state = self._state
+        state.watch.end(
+            TurnEnded(
+                stop_reason=self._stop,
+                usage=state.total,
+                iterations=state.iterations,
+                text=state.text,
+                error=self._error.type if self._error else None,
+            )
         )
 
     async def _begin(self) -> None:

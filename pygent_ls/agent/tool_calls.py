@@ -42,7 +42,9 @@ class ToolCalls:
     def __post_init__(self) -> None:
         state, spec = self.state, self.state.spec
         standing = Standing(share=state.share, source=spec.source, ceiling=spec.ceiling, run_subagent=self.run_subagent)
-        self._guard = ToolGuard(around=state.around, turn_id=spec.turn_id, emit=state.emit, standing=standing)
+        self._guard = ToolGuard(
+            around=state.around, turn_id=spec.turn_id, emit=state.emit, standing=standing, watch=state.watch
+        )
 
     def use(self, around: Surroundings) -> None:
         """Offer other tools from now on."""

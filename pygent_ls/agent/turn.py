@@ -18,6 +18,7 @@ from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.retrying import RetryPolicy
 from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.agent.watching import TurnWatch
 from pygent_ls.agent.workspace import FileChange
 from pygent_ls.errors import ModelError
 
@@ -174,6 +175,9 @@ class TurnState:
         """That an answer may have; raised where one did not fit."""
         self.own_share = TurnShare()
         self.hooks = TurnHooks(around=self.around, turn_id=self.spec.turn_id, emit=self.emit)
+        self.watch = TurnWatch(
+            telemetry=self.around.telemetry, session_id=self.around.session_id, agent=self.spec.agent
+        )
 
     async def emit(self, event: AgentEvent) -> None:
         """Tell the world, with where the turn stands."""

@@ -127,6 +127,7 @@ class TurnContext:
             tell=state.emit,
             spend=spend,
             refusal=refusal,
+            watch=state.watch,
         )
         try:
             done = await compacting.run(state.history, n_around, trigger)
