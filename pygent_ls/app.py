@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.llm.listing import ListedModel
     from pygent_ls.sessions.commands.ports import CommandFacts
     from pygent_ls.sessions.rules import FileRuleStore
-    from pygent_ls.sessions.store import SessionDefaults
+    from pygent_ls.sessions.beginning import SessionDefaults
     from pygent_ls.sessions.turn_settings import TurnSettings
 
 
@@ -86,6 +86,7 @@ class Agent:
         from pygent_ls.agent.cache import ToolCache
         from pygent_ls.llm.providers import key_variables
         from pygent_ls.llm.resources import ModelResources
+        from pygent_ls.sessions.journal.folder import JournalFolder
         from pygent_ls.sessions.past import PastSessions
         from pygent_ls.sessions.store import Sessions
         from pygent_ls.trusting import Trusting
@@ -123,6 +124,7 @@ class Agent:
             take_settings=self._take_settings,
         )
         self.sessions.look_back(self._past)
+        self.sessions.keep_in(JournalFolder(self.state_folder / "sessions"))
         self.sessions.tell_commands(self._command_facts())
 
     def _command_facts(self) -> CommandFacts:
@@ -268,7 +270,7 @@ class Agent:
         self._processes.kill_all()
 
     def _session_defaults(self) -> SessionDefaults:
-        from pygent_ls.sessions.store import SessionDefaults
+        from pygent_ls.sessions.beginning import SessionDefaults
 
         return SessionDefaults(
             working_directory=self._first_folder(),
@@ -278,6 +280,7 @@ class Agent:
             limits=limits_of(self._settings),
             variants=variants_of(self._taken),
             look_up_variants=self._look_up_variants,
+            persist=self._settings.persist_sessions,
             make_model_at=lambda name, api_base: self._make_model(self._settings, name, api_base),
         )
 

@@ -232,6 +232,11 @@ class Settings(BaseModel):
         description='Names of your own for commands: `fix = "/agent review"`.',
         json_schema_extra={"expected": "a table of names and commands"},
     )
+    persist_sessions: bool = Field(
+        default=True,
+        description="Keep sessions in the state folder, so that they can be found and gone on with; without, they end "
+        "with the program.",
+    )
     edits: Edits = Edits()
     context: Context = Context()
     compaction: Compaction = Compaction()
@@ -266,12 +271,7 @@ NAMES: tuple[str, ...] = tuple(FIELDS)
 SECRET: frozenset[str] = frozenset({"extra_headers"})
 """Settings whose values are never shown."""
 
-NOT_YET = frozenset(
-    {
-        "persist_sessions",
-        "mcp_servers",
-    }
-)
+NOT_YET = frozenset({"mcp_servers"})
 """Settings that have their names already and that nothing reads in this version: they are said, and harm nothing."""
 
 

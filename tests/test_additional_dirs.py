@@ -11,7 +11,7 @@ from pygent_ls.agent.asker import NobodyToAsk
 from pygent_ls.agent.events import Notice, ToolResult
 from pygent_ls.app import Agent, read_settings
 from pygent_ls.editors.ports import FrontEnd, TrustQuestion
-from pygent_ls.sessions.store import NewSession
+from pygent_ls.sessions.beginning import NewSession
 from pygent_ls.sessions.turns import TurnRequest
 from pygent_ls.workspace.disk import DiskWorkspace
 from tests.fakes import FakeApprover, bounded

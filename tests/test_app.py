@@ -13,8 +13,8 @@ from pygent_ls.agent.asker import NobodyToAsk
 from pygent_ls.agent.events import Notice, PermissionDenied
 from pygent_ls.app import Agent, read_settings
 from pygent_ls.editors.ports import FrontEnd, TrustQuestion
+from pygent_ls.sessions.beginning import NewSession
 from pygent_ls.sessions.session import Session
-from pygent_ls.sessions.store import NewSession
 from pygent_ls.sessions.turns import TurnRequest
 from pygent_ls.trust_command import trust
 from pygent_ls.workspace.disk import DiskWorkspace

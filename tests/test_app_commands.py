@@ -10,7 +10,7 @@ import pytest
 from pygent_ls.agent.asker import NobodyToAsk
 from pygent_ls.app import Agent, read_settings
 from pygent_ls.editors.ports import FrontEnd, TrustQuestion
-from pygent_ls.sessions.store import NewSession
+from pygent_ls.sessions.beginning import NewSession
 from pygent_ls.sessions.turns import TurnRequest
 from pygent_ls.workspace.disk import DiskWorkspace
 from tests.fakes import FakeApprover, bounded

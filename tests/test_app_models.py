@@ -14,8 +14,8 @@ from pygent_ls.agent.turn import TurnResult
 from pygent_ls.app import Agent, read_settings
 from pygent_ls.editors.ports import FrontEnd, TrustQuestion
 from pygent_ls.errors import ModelError
+from pygent_ls.sessions.beginning import NewSession
 from pygent_ls.sessions.session import Session
-from pygent_ls.sessions.store import NewSession
 from pygent_ls.sessions.turns import TurnRequest
 from pygent_ls.workspace.disk import DiskWorkspace
 from tests.fakes import FakeApprover, bounded
@@ -119,7 +119,7 @@ async def test_tools_are_text_where_the_setting_says_so(desk: Desk, tmp_path: Pa
     await agent.close()
 
 
-async def test_the_whole_of_a_long_result_lies_in_the_state_folder_until_the_daemon_ends(
+async def test_the_whole_of_a_long_result_lies_in_the_state_folder_until_the_session_is_deleted(
     desk: Desk, tmp_path: Path
 ) -> None:
     for number in range(90):
@@ -132,8 +132,9 @@ async def test_the_whole_of_a_long_result_lies_in_the_state_folder_until_the_dae
     script.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     desk.settings.write_text(f'model = "scripted:{script}"\nmax_tool_result_chars = 500\n')
     agent = desk.agent()
+    session = agent.sessions.new(NewSession())
 
-    await desk.turn(agent.sessions.new(NewSession()))
+    await desk.turn(session)
 
     (result,) = desk.results
     assert result.truncated
@@ -142,4 +143,8 @@ async def test_the_whole_of_a_long_result_lies_in_the_state_folder_until_the_dae
     assert "file-050.txt" in kept.read_text()
     assert "file-050.txt" not in result.content
     await agent.close()
-    assert list((desk.state / "outputs").rglob("*.txt")) == []
+    assert kept.exists()
+    again = desk.agent()
+    await again.sessions.delete(session.id)
+    assert not kept.exists()
+    await again.close()

@@ -3,7 +3,7 @@ the parts of the history that were compacted."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import is_
 from pathlib import Path
@@ -178,6 +178,15 @@ class ContextMemory:
         self._learned[model.name] = min(n_tokens, self._learned.get(model.name, n_tokens))
 
     # Compacting
+
+    @property
+    def made_last(self) -> Compaction | None:
+        """The compaction that was made last, whether it counts or not."""
+        return self._compactions[-1] if self._compactions else None
+
+    def recall(self, compactions: Iterable[Compaction]) -> None:
+        """Take over those of a daemon before this one."""
+        self._compactions = list(compactions)
 
     def add(self, compaction: Compaction, history: Sequence[Message]) -> None:
         """From now on, messages stand for a part of the history."""

@@ -197,6 +197,8 @@ class ToolGuard:
             async with self._asking.one_at_a_time:  # it may ask the user too, and calls that only read run side by side
                 await self.around.workspace.save_changes(tool.name)
         changes_files = tool.runs_programs and not tool.read_only
+        if not tool.read_only:
+            await self.around.settle()
         try:
             async with self._alone(tool, call) if changes_files else nullcontext():
                 content = await self._timed(tool, arguments, context)
@@ -297,6 +299,7 @@ class ToolGuard:
             await workspace.check(plan)  # nobody is asked for what cannot happen
             await self._asking.ask(tool, call, action=_action(tool, call, changes), changes=changes)
         async with self.standing.share.changing:
+            await self.around.settle()
             await self._kept.before_change(tool.title_for(call.input))
             reviewed = ReviewedCall(session_id=self.around.session_id, turn_id=self.turn_id, tool_id=call.id)
             applied, stand = await self._changing.make(plan, changes, reviewed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,6 +27,14 @@ from pygent_ls.agent.tool import ToolRegistry
 from pygent_ls.agent.untrusted import Marks
 from pygent_ls.agent.web import Web
 from pygent_ls.agent.workspace import Processes, Workspace
+
+Settle = Callable[[], Awaitable[None]]
+"""Returns when all that was said and told so far will outlive the program, and the machine; raises nothing. Where it
+cannot be kept, the user is told, and it returns all the same."""
+
+
+async def settled_at_once() -> None:
+    """Where nothing is kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,3 +71,5 @@ class Surroundings:
     instructions: Instructions = field(default_factory=NoInstructions)
     hooks: Hooks = field(default_factory=NoHooks)
     telemetry: Telemetry = field(default_factory=NoTelemetry)
+    settle: Settle = settled_at_once
+    """Awaited before a tool with effects runs."""

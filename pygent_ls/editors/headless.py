@@ -32,7 +32,7 @@ from pygent_ls.editors.terminal_text import palette_for
 from pygent_ls.editors.terminal_trust import ask_trust
 from pygent_ls.editors.terminal_view import TerminalView
 from pygent_ls.errors import PygentError
-from pygent_ls.sessions.store import NewSession
+from pygent_ls.sessions.beginning import NewSession
 from pygent_ls.sessions.turns import RunningTurn, TurnRequest
 from pygent_ls.workspace.disk import DiskWorkspace
 

@@ -60,8 +60,10 @@ def block_out(block: Block) -> dict[str, Any]:
         case TextBlock():
             return {"type": "text", "text": utf8(block.text)} | ({"fromOutside": True} if block.from_outside else {})
         case ThinkingBlock():
-            sealed = {} if block.signature is None else {"signature": block.signature, "model": block.model}
-            return {"type": "thinking", "thinking": utf8(block.thinking)} | sealed
+            seals = {"signature": block.signature, "redacted": block.redacted}
+            sealed = {name: seal for name, seal in seals.items() if seal is not None}
+            made_by = {"model": block.model} if sealed else {}
+            return {"type": "thinking", "thinking": utf8(block.thinking)} | sealed | made_by
         case ImageBlock():
             return {"type": "image", "mimeType": block.mime_type, "data": block.data}
         case ToolUseBlock():

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel
 
 from pygent_ls.agent.messages import (
@@ -43,6 +43,7 @@ class _Thinking(BaseModel):
     type: Literal["thinking"]
     thinking: str
     signature: str | None = None
+    redacted: str | None = None
     model: str = ""
 
 
@@ -72,6 +73,8 @@ class _ToolResult(BaseModel):
 
 
 _AnyBlock = Annotated[_Text | _Thinking | _Image | _ToolUse | _ToolResult, Field(discriminator="type")]
+
+_BLOCK: TypeAdapter[_Text | _Thinking | _Image | _ToolUse | _ToolResult] = TypeAdapter(_AnyBlock)
 
 
 class _Message(BaseModel):
@@ -148,6 +151,16 @@ def _utc(moment: datetime) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
+def message_from(given: object) -> Message:
+    """A message as `message_out` wrote it. Raises ValueError for what is none."""
+    return _message(_Message.model_validate(given))
+
+
+def block_from(given: object) -> Block:
+    """A block, likewise."""
+    return _block(_BLOCK.validate_python(given))
+
+
 def _message(given: _Message) -> Message:
     content = given.content if isinstance(given.content, str) else tuple(_block(each) for each in given.content)
     return Message(role=given.role, content=content, turn_id=given.turn_id, timestamp=_utc(given.timestamp))
@@ -158,7 +171,9 @@ def _block(given: _Text | _Thinking | _Image | _ToolUse | _ToolResult) -> Block:
         case _Text():
             return TextBlock(text=given.text, from_outside=given.from_outside)
         case _Thinking():
-            return ThinkingBlock(thinking=given.thinking, signature=given.signature, model=given.model)
+            return ThinkingBlock(
+                thinking=given.thinking, signature=given.signature, redacted=given.redacted, model=given.model
+            )
         case _Image():
             return ImageBlock(mime_type=given.mime_type, data=given.data)
         case _ToolUse():

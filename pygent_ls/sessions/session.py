@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TypedDict
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from pygent_ls.agent.committing import to_its_end
 from pygent_ls.agent.events import (
     AgentEvent,
     Cancelled,
     Compacted,
     Finished,
+    Notice,
     Stamped,
     StopReason,
     TurnQueued,
@@ -23,63 +25,81 @@ from pygent_ls.agent.events import (
 from pygent_ls.agent.loop import Turn
 from pygent_ls.agent.messages import Message, Usage, now
 from pygent_ls.agent.permissions import Mode
-from pygent_ls.agent.prompt import PromptFor
 from pygent_ls.agent.surroundings import Surroundings
-from pygent_ls.agent.turn import TurnResult, TurnSpec
+from pygent_ls.agent.turn import TurnResult
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.becoming import keep_up
 from pygent_ls.sessions.checkpoints import Checkpoint, FileDiff
-from pygent_ls.sessions.choices import Choices, Chosen, limits_for, narrowed
+from pygent_ls.sessions.choices import Choices, Chosen, narrowed
 from pygent_ls.sessions.commands.answering import CommandTurn, failing
 from pygent_ls.sessions.commands.command import ModelPrompt
 from pygent_ls.sessions.compacting import SessionContext
-from pygent_ls.sessions.delegates import Delegates
 from pygent_ls.sessions.going_back import GoingBack
+from pygent_ls.sessions.journal.files import Journal
+from pygent_ls.sessions.journal.keeping import Keeper
+from pygent_ls.sessions.journal.records import State
+from pygent_ls.sessions.making import TurnMaking
+from pygent_ls.sessions.resuming import take_up
 from pygent_ls.sessions.rewind import Restored, Wanted
 from pygent_ls.sessions.session_hooks import SessionHooks
 from pygent_ls.sessions.stream import EventStream, Subscriber
-from pygent_ls.sessions.turn_prompt import opening
 from pygent_ls.sessions.turns import UNNAMED, RunningTurn, SessionParts, TurnRequest, name_of
 
+if TYPE_CHECKING:  # with it comes pydantic
+    pass
 
-class _Beginning(TypedDict):
-    """What `turn_queued` and `turn_started` tell."""
-
-    prompt: str
-    model: str
-    mode: Mode
-    agent: str
+SYNC_S = 1.0
+"""How long a turn that is over waits for the disk once it is cancelled again: the daemon is to be gone within 3 s."""
 
 
 class Session:
     """One conversation. All its methods belong to the event loop's thread."""
 
     def __init__(self, parts: SessionParts) -> None:
+        recalled = parts.recalled
         self.id = parts.id
         self.name = parts.name
         self.working_directory = parts.working_directory
-        self.created_at: datetime = now()
-        self.updated_at: datetime = self.created_at
-        self.usage = Usage()
-        self.last_turn_usage = Usage()
-        self.messages: list[Message] = []
+        self.created_at: datetime = recalled.created_at if recalled else now()
+        self.updated_at: datetime = recalled.updated_at if recalled else self.created_at
+        self.usage = recalled.usage if recalled else Usage()
+        self.last_turn_usage = recalled.last_turn_usage if recalled else Usage()
+        self.messages: list[Message] = list(recalled.messages) if recalled else []
         self.permissions = parts.surroundings.permissions
-        self._parts = parts
-        self.choices = Choices(parts, self.permissions)
-        self._stream = EventStream(flush_interval_s=parts.limits.stream_flush_s)
         self._turns: list[RunningTurn] = []
         self._one_at_a_time = asyncio.Lock()
         self._hooks = SessionHooks()
+        self._untold: list[str] = []
+        self.choices = Choices(parts, self.permissions)
         self.context = SessionContext(
             messages=self.messages,
             around=lambda: self.around,
-            limits=lambda: self._parts.limits,
+            limits=lambda: self._making.parts.limits,
             model=lambda: self.choices.for_turn(TurnRequest(parts=())).model,
             make_model=self.choices.made,
             tell=self._tell_running,
             spend=self._spend,
         )
+        self._making = TurnMaking(self._settling(parts), self.choices, self.context, self._hooks)
+        if recalled:
+            self._hooks.starts_anew("resume")
+            self._untold += take_up(recalled, self.around, self.choices, self.context)
         self.going_back = GoingBack(lambda: self.around, self.messages, lambda: self.changed("restored"))
+        self._keeper = Keeper(
+            self.messages,
+            state=lambda: self.state,
+            compaction=lambda: self.around.context.made_last,
+            spent=lambda: (self.usage, self.last_turn_usage),
+            recalled=recalled,
+        )
+        self._stream = EventStream(
+            flush_interval_s=parts.limits.stream_flush_s,
+            last_seq=recalled.last_seq if recalled else 0,
+            keep=self._keeper.keep,
+        )
+
+    def _settling(self, parts: SessionParts) -> SessionParts:
+        return replace(parts, surroundings=replace(parts.surroundings, settle=self._settle))
 
     @property
     def agent(self) -> str:
@@ -99,7 +119,41 @@ class Session:
     @property
     def around(self) -> Surroundings:
         """What its turns are given."""
-        return self._parts.surroundings
+        return self._making.parts.surroundings
+
+    def keep_in(self, journal: Journal) -> None:
+        """Keep it there, from its beginning; before that, and without, it is in memory."""
+        self._keeper.begin(journal)
+
+    @property
+    def journal(self) -> Journal:
+        """Where its events, its conversation and its state are kept."""
+        return self._keeper.journal
+
+    @property
+    def state(self) -> State:
+        """What it is by now, but for its conversation."""
+        return State(
+            at=now(),
+            name=self.name,
+            agent=self.agent,
+            own_agent=self.choices.own_agent,
+            model=self.model,
+            own_model=self.own_model,
+            mode=self.choices.mode_now,
+            own_mode=self.permissions.own_mode,
+            max_thinking_tokens=self.choices.max_thinking_tokens,
+            context_mode=self.context.mode,
+        )
+
+    @property
+    def mode(self) -> Mode:
+        """The mode that a turn would be given that chooses nothing."""
+        return self.choices.mode_now
+
+    def tell_next(self, notice: str) -> None:
+        """Tell the user when the next turn begins."""
+        self._untold.append(notice)
 
     @property
     def last_seq(self) -> int:
@@ -159,7 +213,7 @@ class Session:
         self._hooks.starts_anew("resume" if messages else "clear")
         self.around.plan.entries = ()
         self.going_back.came_from_elsewhere(each.turn_id for each in messages)
-        self._parts.surroundings.reads.forget_all()
+        self.around.reads.forget_all()
         self.changed("restored")
 
     async def compact(self, instruction: str = "") -> Compacted:
@@ -182,7 +236,8 @@ class Session:
     def changed(self, what: str) -> None:
         """Tell that something of it is another now."""
         self.updated_at = now()
-        self._parts.on_change(self.id, what)
+        self._keeper.keep()
+        self._making.parts.on_change(self.id, what)
 
     def cancel(self, turn_id: str | None = None) -> bool:
         """Cancel the turn of that id, else the running one; False where there is none to cancel."""
@@ -220,7 +275,7 @@ class Session:
 
     def shown(self, path: Path) -> str:
         """See `CommandSession`."""
-        return self._parts.surroundings.workspace.shown(path)
+        return self.around.workspace.shown(path)
 
     def check_idle(self) -> None:
         """Raises `SessionError` (`turn_running`) while a turn runs or waits, or something else works on it."""
@@ -232,15 +287,18 @@ class Session:
         for turn in reversed(self._turns):
             turn.cancel()
         await asyncio.gather(*(turn.task for turn in self._turns if turn.task), return_exceptions=True)
-        await self._parts.surroundings.processes.background.end_all(self.id)
+        await self.around.processes.background.end_all(self.id)
         await self._hooks.ended(self.around)
+        self._stream.flush()
+        await self._keeper.sync()
+        self._keeper.journal.close()
 
     async def _take_turn(self, turn: RunningTurn, chosen: Chosen) -> TurnResult:
         stop: StopReason = "error"
         try:
             turn.begin()
             if self._turns[0] is not turn:
-                await self._publish_own(turn, TurnQueued(**await self._beginning(turn, chosen)))
+                await self._publish_own(turn, TurnQueued(**await self._making.beginning(turn, chosen)))
             async with self._one_at_a_time:
                 return await self._run(turn, chosen)
         except asyncio.CancelledError:  # it never came to run
@@ -254,7 +312,7 @@ class Session:
 
     async def _tell_that_it_never_ran(self, turn: RunningTurn, chosen: Chosen, stop: StopReason) -> None:
         """Every turn begins and ends, in so many words, also one that was taken out of the queue."""
-        await self._publish_own(turn, TurnStarted(**await self._beginning(turn, chosen)))
+        await self._publish_own(turn, TurnStarted(**await self._making.beginning(turn, chosen)))
         if stop == "cancelled":
             await self._publish_own(turn, Cancelled())
         await self._publish_own(turn, Finished(stop_reason=stop, usage=Usage(), files_changed=()))
@@ -263,7 +321,7 @@ class Session:
         running = turn.turn = await self._made(turn, chosen)
         self.permissions.set_turn_mode(turn.own_mode)
         self._keep_up(turn)  # with what was chosen while it was made
-        self._parts.on_change(self.id, "turn_started")
+        self._making.parts.on_change(self.id, "turn_started")
         try:
             return await running.run()
         finally:
@@ -272,20 +330,24 @@ class Session:
                 self.last_turn_usage = running.usage
             self.updated_at = now()
             self.permissions.set_turn_mode(None)
-            self._parts.surroundings.cache.cleanup_expired()
-            self._parts.on_change(self.id, "turn_finished")
+            self.around.cache.cleanup_expired()
+            self._stream.flush()
+            await to_its_end(self._keeper.sync(), SYNC_S)
+            self._making.parts.on_change(self.id, "turn_finished")
 
     def _keep_up(self, turn: RunningTurn) -> None:
-        keep_up(turn, self.choices, lambda: self._parts, self.context)
+        keep_up(turn, self.choices, lambda: self._making.parts, self.context)
 
     async def _made(self, turn: RunningTurn, chosen: Chosen) -> Turn | CommandTurn:
         async def sink(stamped: Stamped) -> None:
             await self._stream.publish(stamped, turn.turn_id, turn.subscriber)
+            if problem := self._keeper.untold_problem():
+                await own_sink(Notice(content=problem, level="warning"))
 
         async def own_sink(event: AgentEvent) -> None:
             await self._publish_own(turn, event)
 
-        asked = await self._parts.commands.asked_in(
+        asked = await self._making.parts.commands.asked_in(
             turn.request.prompt, self, has_attachments=turn.request.has_attachments
         )
         if isinstance(asked, ModelPrompt):
@@ -295,93 +357,26 @@ class Session:
         if asked is not None:
             return CommandTurn(
                 answer=asked,
-                beginning=TurnStarted(**await self._beginning(turn, chosen)),
+                beginning=TurnStarted(**await self._making.beginning(turn, chosen)),
                 item_id=f"{turn.turn_id}-text",
                 sink=own_sink,
                 mask=self.around.secrets.masked,
             )
-        notices = await self._take_settings()
+        notices = await self._making.take_settings()
         chosen = self.choices.for_turn(turn.request)
         turn.own_mode = chosen.own_mode
         around = narrowed(self.around, chosen.profile, turn.request)
-        spec = await self._spec(turn, chosen, around, notices)
+        spec = await self._making.spec(turn, chosen, around, self.messages, (*self._untold, *notices))
+        self._untold.clear()
         self.going_back.goes_on()
         if self.name == UNNAMED:
             self.name = name_of(turn.prompt) or UNNAMED
         return Turn(spec=spec, around=around, history=self.messages, sink=sink)
 
-    async def _take_settings(self) -> tuple[str, ...]:
-        """Let the settings count as they are now, from this turn on; returns what is to be told of them. Raises
-        `ModelError` where they have come to name a model that cannot be had."""
-        if self._parts.take_settings is None:
-            return ()
-        taken = await self._parts.take_settings()
-        self._parts = replace(
-            self._parts,
-            limits=taken.limits,
-            make_model=taken.make_model,
-            make_model_at=taken.make_model_at,
-            make_system_prompt=taken.make_system_prompt,
-            surroundings=taken.renewed(self._parts.surroundings),
-        )
-        self.permissions.take(taken.policy, taken.mode)
-        self.choices.take(self._parts, taken)
-        return taken.notices
-
-    async def _spec(
-        self, turn: RunningTurn, chosen: Chosen, around: Surroundings, notices: tuple[str, ...]
-    ) -> TurnSpec:
-        request, limits, profile = turn.request, self._parts.limits, chosen.profile
-        opened = await opening(
-            request.parts,
-            self.around,
-            self._parts.make_system_prompt,
-            history=self.messages,
-            rules=self.context.rules_for(profile.context_mode),
-            wanted=PromptFor(
-                mode=chosen.mode, tools=[each.name for each in around.tools.list_all()], agent=profile.prompt
-            ),
-        )
-        summarizer, problems = self.context.summarizer()
-        return TurnSpec(
-            turn_id=turn.turn_id,
-            prompt=await self._shown_prompt(turn),
-            content=opened.content,
-            model=self.choices.for_turn(request).model,  # a moment has passed, in which it may have been chosen
-            mode=chosen.mode,
-            agent=profile.name,
-            system=opened.system,
-            limits=limits_for(request, profile, limits.turn),
-            max_output_tokens=limits.max_output_tokens,
-            temperature=limits.temperature if profile.temperature is None else profile.temperature,
-            session_source=self._hooks.take(),
-            max_thinking_tokens=self.choices.thinking_tokens(limits.max_thinking_tokens),
-            retry=limits.retry,
-            fallback_models=limits.fallback_models,
-            make_model=self.choices.made,
-            context=self.context.rules_for(profile.context_mode),
-            compaction=limits.compaction,
-            summarizer=summarizer,
-            notices=(*notices, *profile.notices, *request.notices, *problems),
-            stream=profile.stream,
-            delegate=Delegates(
-                variants=self.choices.variants,
-                make_model=self.choices.made,
-                make_system_prompt=self._parts.make_system_prompt,
-            ).make,
-        )
-
-    async def _beginning(self, turn: RunningTurn, chosen: Chosen) -> _Beginning:
-        return {
-            "prompt": await self._shown_prompt(turn),
-            "model": chosen.model.name,
-            "mode": chosen.mode,
-            "agent": chosen.profile.name,
-        }
-
-    async def _shown_prompt(self, turn: RunningTurn) -> str:
-        turn.prompt = await self._parts.surroundings.secrets.masked(turn.said)
-        return turn.prompt
+    async def _settle(self) -> None:
+        """See `Surroundings.settle`."""
+        self._stream.flush()
+        await self._keeper.sync()
 
     async def _tell_running(self, event: AgentEvent) -> None:
         if (running := self.running) is not None:

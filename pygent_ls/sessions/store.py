@@ -3,79 +3,46 @@
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from pygent_ls.agent.committing import to_its_end
+from pygent_ls.agent.messages import now
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.surroundings import Surroundings
-from pygent_ls.agent.variants import Variants, variants
 from pygent_ls.errors import SessionError
-from pygent_ls.extensions.session_files import settled, timestamp
-from pygent_ls.sessions.checkpoints import Checkpoint
+from pygent_ls.extensions.session_files import settled
+from pygent_ls.sessions.beginning import NewSession, SessionDefaults
+from pygent_ls.sessions.checkpoints import Checkpoint, Checkpoints
 from pygent_ls.sessions.commands.command import Command
 from pygent_ls.sessions.commands.ports import CommandFacts
 from pygent_ls.sessions.commands.registry import Commands
+from pygent_ls.sessions.journal.files import FileJournal, Journal, MemoryJournal
+from pygent_ls.sessions.journal.folder import JournalFolder, unknown
+from pygent_ls.sessions.journal.records import Begun
+from pygent_ls.sessions.listing import PLACE, Page, SessionFilter, place
 from pygent_ls.sessions.past import PastSession, PastSessions
 from pygent_ls.sessions.searching import Found, search
 from pygent_ls.sessions.session import Session
-from pygent_ls.sessions.turn_settings import Limits, MakeModelAt, MakeSystemPrompt, TakeSettings
+from pygent_ls.sessions.turn_settings import MakeSystemPrompt, TakeSettings
 from pygent_ls.sessions.turns import UNNAMED, SessionParts, TurnRequest
 
+if TYPE_CHECKING:  # with it comes pydantic
+    from pygent_ls.sessions.journal.recalling import Recalled
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionDefaults:
-    """What a new session begins with."""
-
-    working_directory: Path
-    agent: str
-    model: str
-    mode: Mode
-    limits: Limits
-    variants: Variants = field(default_factory=variants)
-    """All agents."""
-    look_up_variants: Callable[[], Variants] | None = None
-    """See `SessionParts`; and this."""
-    make_model_at: MakeModelAt | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewSession:
-    """What a front end asks for; None means the default."""
-
-    working_directory: Path | None = None
-    agent: str | None = None
-    model: str | None = None
-    mode: Mode | None = None
-    name: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionFilter:
-    """Which sessions a list shall have."""
-
-    query: str | None = None
-    """Looked for in the name, and in the conversation as words."""
-    folder: Path | None = None
-    """The working directory."""
-    cursor: str | None = None
-    """What the page before this one came with."""
-    limit: int = 100
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    """A part of a list; with `cursor` one asks for what follows, None where nothing does."""
-
-    sessions: Sequence[Session]
-    cursor: str | None
+TAKING_UP_S = 30.0
+"""How long reading a session may still take once nobody waits for it any more."""
 
 
 class Sessions:
-    """Makes sessions, finds them, and closes them."""
+    """Makes sessions, finds them, and closes them.
+
+    Those in memory are this daemon's: it holds the locks of their journals.
+    """
 
     def __init__(
         self,
@@ -95,7 +62,13 @@ class Sessions:
         self._take_settings = take_settings
         self._past: PastSessions | None = None
         self.commands = Commands(self)
-        self._sessions: dict[str, Session] = {}
+        self._journals: JournalFolder | None = None
+        self._live: dict[str, Session] = {}
+        self._taking_up = asyncio.Lock()
+
+    def keep_in(self, journals: JournalFolder) -> None:
+        """Keep sessions there, where they are to be kept, and find those that are; else they end with the daemon."""
+        self._journals = journals
 
     def look_back(self, past: PastSessions) -> None:
         """Find the checkpoints of the daemons before this one, too."""
@@ -121,22 +94,51 @@ class Sessions:
 
     def new(self, wanted: NewSession) -> Session:
         """A new, empty session. Raises `ModelError` for a model that cannot be had, `SessionError` for an agent."""
-        session = self._made(wanted)
-        session.choices.for_turn(TurnRequest(parts=()))  # what could not have a turn is no session
-        self._sessions[session.id] = session
-        self._on_change(session.id, "created")
-        return session
+        return self._begun(wanted)
 
     def draft(self) -> Session:
         """A session as `new` would make it, of which nobody is told and which nobody finds; whatever its model is."""
-        return self._made(NewSession())
+        return self._made(NewSession(), uuid4().hex)
 
-    def _made(self, wanted: NewSession) -> Session:
-        defaults = self.defaults
-        model = wanted.model or defaults.model
+    def _begun(self, wanted: NewSession, *, forked_from: str = "", forked_at: str = "") -> Session:
         session_id = uuid4().hex
+        session = self._made(wanted, session_id)
+        session.choices.for_turn(TurnRequest(parts=()))  # what could not have a turn is no session
+        begun = Begun(
+            id=session_id,
+            created=now(),
+            working_directory=session.working_directory,
+            forked_from=forked_from,
+            forked_at=forked_at,
+        )
+        journal, problem = self._journal(begun)
+        session.keep_in(journal)
+        if problem:
+            session.tell_next(problem)
+        self._live[session.id] = session
+        self._on_change(session.id, "created")
+        return session
+
+    def _journal(self, begun: Begun) -> tuple[Journal, str]:
+        """Where a new session is kept, and what the user must know of that."""
+        if self._journals is None or not self.defaults.persist:
+            return MemoryJournal(), ""
+        try:
+            return self._journals.create(begun), ""
+        except OSError as error:
+            return MemoryJournal(), f"The session is in memory alone, since it cannot be kept: {error.strerror}."
+
+    def _made(
+        self,
+        wanted: NewSession,
+        session_id: str,
+        *,
+        recalled: Recalled | None = None,
+        surroundings: Surroundings | None = None,
+    ) -> Session:
+        defaults = self.defaults
         working_directory = wanted.working_directory or defaults.working_directory
-        surroundings = self._make_surroundings(session_id, defaults.mode)
+        surroundings = surroundings or self._make_surroundings(session_id, defaults.mode)
         if wanted.mode is not None:
             surroundings.permissions.set_mode(wanted.mode)
         session = Session(
@@ -144,8 +146,8 @@ class Sessions:
                 id=session_id,
                 name=wanted.name or UNNAMED,
                 working_directory=working_directory,
-                agent=defaults.agent,
-                model=model,
+                agent=wanted.agent or defaults.agent,
+                model=wanted.model or defaults.model,
                 surroundings=replace(surroundings, working_directory=working_directory),
                 limits=defaults.limits,
                 make_model=self._make_model,
@@ -156,31 +158,82 @@ class Sessions:
                 make_model_at=defaults.make_model_at,
                 variants=defaults.variants,
                 look_up_variants=defaults.look_up_variants,
+                has_own_agent=wanted.agent is not None,
                 has_own_model=wanted.model is not None,
+                recalled=recalled,
             )
         )
-        if wanted.agent is not None:
-            session.set_agent(wanted.agent)
+        if wanted.agent is not None and recalled is None:
+            session.choices.found(wanted.agent)
         return session
 
-    def get(self, session_id: str) -> Session:
-        """The session of that id. Raises `SessionError` (`unknown_session`)."""
-        session = self._sessions.get(session_id)
-        if session is None:
-            raise SessionError(
-                f"There is no session {session_id!r}; start one with pygent/session/new.", kind="unknown_session"
-            )
-        return session
+    # Finding
+
+    def live(self, session_id: str) -> Session | None:
+        """The session of that id, where this daemon has it in memory."""
+        return self._live.get(session_id)
+
+    async def hold(self, session_id: str) -> Session:
+        """The session of that id, to do with it whatever there is to do: from now on it is this daemon's.
+
+        Raises `SessionError`: `unknown_session`, `unreadable_session`, and `session_locked` where another daemon has
+        it.
+        """
+        if self._taking_up.locked() or session_id not in self._live:
+            async with self._taking_up:  # also those who come later wait, so that turns keep their order
+                if session_id not in self._live:
+                    await to_its_end(self._take_up(session_id), TAKING_UP_S)
+        return self._live[session_id]
+
+    async def look_at(self, session_id: str) -> Session | Recalled:
+        """The session of that id, to read of it; whoever has it. Raises `SessionError`: `unknown_session`,
+        `unreadable_session`."""
+        live = self._live.get(session_id)
+        if live is not None:
+            return live
+        if self._journals is None:
+            raise unknown(session_id)
+        return await asyncio.to_thread(self._journals.recall, session_id)
+
+    async def _take_up(self, session_id: str) -> None:
+        """Go on with a session that a daemon before this one, or this one, has left."""
+        if self._journals is None:
+            raise unknown(session_id)
+        journal, recalled = await asyncio.to_thread(self._journals.take_up, session_id)
+        try:
+            state = recalled.state
+            surroundings = self._make_surroundings(session_id, self.defaults.mode)
+            folder, problem = self._folder_for(recalled, surroundings)
+            if isinstance(surroundings.checkpointer, Checkpoints):
+                await asyncio.to_thread(surroundings.checkpointer.recall)
+            wanted = NewSession(working_directory=folder, agent=state.own_agent, model=state.own_model, name=state.name)
+            session = self._made(wanted, session_id, recalled=recalled, surroundings=surroundings)
+        except BaseException:
+            journal.close()
+            raise
+        session.keep_in(journal)
+        if problem:
+            session.tell_next(problem)
+        self._live[session_id] = session
+
+    def _folder_for(self, recalled: Recalled, around: Surroundings) -> tuple[Path, str]:
+        """Where the session works from now on, and what the user must know of that."""
+        was, folders = recalled.working_directory, around.workspace.folders
+        if not folders or any(was.is_relative_to(each) for each in folders):
+            return was, ""
+        here = self.defaults.working_directory
+        return here, f"The session was in {was}, which is not open here. It goes on in {here}."
 
     async def with_checkpoints(self, session_id: str) -> Session | PastSession:
-        """The session of that id, also one of a daemon before this one. Raises `SessionError` (`unknown_session`)."""
-        if session_id not in self._sessions and self._past and (past := await self._past.get(session_id)):
+        """The session of that id, or what there is of its checkpoints where it is not in memory. Raises `SessionError`
+        (`unknown_session`)."""
+        if session_id not in self._live and self._past and (past := await self._past.get(session_id)):
             return past
-        return self.get(session_id)
+        return await self.hold(session_id)
 
     async def of_checkpoint(self, checkpoint_id: str) -> tuple[Session | PastSession, Checkpoint]:
         """The checkpoint of that id and its session, likewise. Raises `SessionError` (`unknown_checkpoint`)."""
-        for session in self._sessions.values():
+        for session in self._live.values():
             for checkpoint in session.checkpoints:
                 if checkpoint.id == checkpoint_id:
                     return session, checkpoint
@@ -189,90 +242,110 @@ class Sessions:
         raise SessionError(f"There is no checkpoint {checkpoint_id!r}.", kind="unknown_checkpoint")
 
     def all(self) -> list[Session]:
-        """All sessions, the oldest first."""
-        return list(self._sessions.values())
+        """All sessions that are in memory, the oldest first."""
+        return list(self._live.values())
 
     def page(self, wanted: SessionFilter) -> Page:
         """The sessions that are wanted, the last one used first. Raises `SessionError` (`invalid_cursor`)."""
-        if wanted.cursor is not None and _PLACE.fullmatch(wanted.cursor) is None:
+        if wanted.cursor is not None and PLACE.fullmatch(wanted.cursor) is None:
             raise SessionError("cursor: it is none that a list came with (`nextCursor`).", kind="invalid_cursor")
         query = (wanted.query or "").strip()
         found = [
             each
-            for each in self._sessions.values()
+            for each in self._live.values()
             if (wanted.folder is None or each.working_directory == wanted.folder)
             and (not query or query.casefold() in each.name.casefold() or search(each.messages, query, name=each.name))
         ]
-        found.sort(key=_place, reverse=True)
+        found.sort(key=place, reverse=True)
         if wanted.cursor is not None:
-            found = [each for each in found if _place(each) < wanted.cursor]
+            found = [each for each in found if place(each) < wanted.cursor]
         more = len(found) > wanted.limit
         found = found[: wanted.limit]
-        return Page(sessions=found, cursor=_place(found[-1]) if more else None)
+        return Page(sessions=found, cursor=place(found[-1]) if more else None)
 
     def search(self, query: str, limit: int) -> list[tuple[Session, Found]]:
         """The turns that hold each word, with their sessions; the best first."""
         found = [
             (session, each)
-            for session in self._sessions.values()
+            for session in self._live.values()
             for each in search(session.messages, query, name=session.name)
         ]
         found.sort(key=lambda each: -each[1].score)
         return found[:limit]
 
-    def fork(self, session_id: str, at_turn_id: str | None = None, *, name: str | None = None) -> Session:
+    async def fork(self, session_id: str, at_turn_id: str | None = None, *, name: str | None = None) -> Session:
         """A new session with that one's conversation, to the end of a turn, or whole but for a turn that runs.
 
         Raises `SessionError`: `unknown_session`, `unknown_turn`.
         """
-        origin = self.get(session_id)
-        running = origin.running.turn_id if origin.running else None
+        origin = await self.look_at(session_id)
+        running = origin.running.turn_id if isinstance(origin, Session) and origin.running else None
         messages = [each for each in origin.messages if each.turn_id != running]
         if at_turn_id is not None:
             places = [place for place, each in enumerate(messages) if each.turn_id == at_turn_id]
             if not places:
                 raise SessionError(f"The conversation has no turn {at_turn_id!r} that is over.", kind="unknown_turn")
             messages = messages[: places[-1] + 1]
-        fork = self.new(
+        state = origin.state
+        fork = self._begun(
             NewSession(
                 working_directory=origin.working_directory,
-                model=origin.own_model,
-                agent=origin.choices.own_agent,
-                mode=origin.permissions.own_mode,
+                model=state.own_model,
+                agent=state.own_agent,
+                mode=state.own_mode,
                 name=name or f"{origin.name} (fork)",
-            )
+            ),
+            forked_from=session_id,
+            forked_at=at_turn_id or "",
         )
-        fork.context.mode = origin.context.mode
-        fork.choices.max_thinking_tokens = origin.choices.max_thinking_tokens
+        fork.context.mode = state.context_mode
+        fork.choices.max_thinking_tokens = state.max_thinking_tokens
         fork.take_conversation(settled(messages))
         return fork
 
     async def delete(self, session_id: str) -> None:
-        """Forget a session: its conversation, and with it the way back to its checkpoints.
+        """Put a session into the trash, and with it the way back to its checkpoints.
 
-        Raises `SessionError`: `unknown_session`, and `turn_running` where a turn runs or waits in it.
+        Raises `SessionError`: `unknown_session`, `session_locked`, and `turn_running` where a turn runs or waits in it.
         """
-        session = self.get(session_id)
-        session.check_idle()
-        del self._sessions[session_id]
-        await session.close()
-        await session.around.outputs.clear()
+        try:
+            session = await self.hold(session_id)
+        except SessionError as error:
+            if error.kind != "unreadable_session":
+                raise
+        else:
+            session.check_idle()
+            del self._live[session_id]
+            await session.close()
+            await session.around.outputs.clear()
+        await self._throw_away(session_id)
         self._on_change(session_id, "deleted")
 
+    async def _throw_away(self, session_id: str) -> None:
+        if self._journals is None or not await asyncio.to_thread(self._journals.exists, session_id):
+            return
+        journal = await asyncio.to_thread(self._journals.take, session_id)
+        try:
+            await asyncio.to_thread(self._journals.throw_away, session_id)
+        except OSError as error:
+            raise SessionError(f"The session cannot be deleted: {error.strerror}.", kind="not_deleted") from None
+        finally:
+            journal.close()
+
     async def close_one(self, session_id: str) -> None:
-        """Cancel the session's turns, end its background commands, and wait for them; it can be gone on with.
-        Raises `SessionError` (`unknown_session`)."""
-        await self.get(session_id).close()
+        """Cancel the session's turns, end its background commands, wait for them, and let others have it; it can be
+        gone on with. Raises `SessionError` (`unknown_session`)."""
+        session = self._live.get(session_id)
+        if session is None:
+            await self.look_at(session_id)
+            return
+        await session.close()
+        if isinstance(session.journal, FileJournal):
+            self._live.pop(session_id, None)
 
     async def close(self) -> None:
-        """Cancel every turn and wait for them. The conversations end with the daemon."""
+        """Cancel every turn and wait for them. What is kept on the disk stays there."""
         await asyncio.gather(*(session.close() for session in self.all()))
-        await asyncio.gather(*(session.around.outputs.clear() for session in self.all()))
-
-
-_PLACE = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z [0-9a-f]{32}")
-
-
-def _place(session: Session) -> str:
-    """Where it stands in a list: when it was used, to the microsecond, and its id for those of one moment."""
-    return f"{timestamp(session.updated_at)} {session.id}"
+        await asyncio.gather(
+            *(each.around.outputs.clear() for each in self.all() if isinstance(each.journal, MemoryJournal))
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
@@ -67,14 +67,27 @@ class _Pending:
     is a million characters behind half a minute."""
 
 
+def _not_kept(_events: Sequence[SessionEvent]) -> None:
+    """Where no events are kept."""
+
+
 class EventStream:
     """Numbers events and delivers them, at most one batch each `flush_interval_s` to each subscriber.
 
-    Adjacent deltas of one item are merged while they wait, so a slow reader gets fewer and larger ones.
+    Adjacent deltas of one item are merged while they wait, so a slow reader gets fewer and larger ones. A batch is
+    given to `keep` before anyone is told of it: nobody has seen what would be lost.
     """
 
-    def __init__(self, *, flush_interval_s: float) -> None:
-        self.last_seq = 0
+    def __init__(
+        self,
+        *,
+        flush_interval_s: float,
+        last_seq: int = 0,
+        keep: Callable[[Sequence[SessionEvent]], None] = _not_kept,
+    ) -> None:
+        """`last_seq` is the number of the session's last event before these."""
+        self.last_seq = last_seq
+        self._keep = keep
         self._interval_s = flush_interval_s
         self._pending: list[_Pending] = []
         self._pending_chars = 0
@@ -103,9 +116,10 @@ class EventStream:
             self._timer = None
         pending, self._pending, self._pending_chars = self._pending, [], 0
         batches: dict[int, tuple[Subscriber, list[SessionEvent]]] = {}
-        for each in pending:
-            _, events = batches.setdefault(id(each.subscriber), (each.subscriber, []))
-            events.append(self._numbered(each))
+        numbered = [self._numbered(each) for each in pending]
+        self._keep(numbered)
+        for each, event in zip(pending, numbered, strict=True):
+            batches.setdefault(id(each.subscriber), (each.subscriber, []))[1].append(event)
         for subscriber, events in batches.values():
             subscriber.deliver(events)
         self._last_flush = asyncio.get_running_loop().time()

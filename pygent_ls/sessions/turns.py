@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pygent_ls.agent.attachments import PromptPart, is_background
 from pygent_ls.agent.loop import Turn
@@ -19,6 +20,9 @@ from pygent_ls.sessions.commands.command import ModelPrompt
 from pygent_ls.sessions.commands.registry import Commands
 from pygent_ls.sessions.stream import Subscriber
 from pygent_ls.sessions.turn_settings import Limits, MakeModelAt, MakeSystemPrompt, TakeSettings
+
+if TYPE_CHECKING:  # with it comes pydantic
+    from pygent_ls.sessions.journal.recalling import Recalled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +97,8 @@ class SessionParts:
     """Whether `agent` was chosen for this session, else it is the settings'."""
     has_own_model: bool = True
     """Whether `model` was chosen for this session, else it is the settings'."""
+    recalled: Recalled | None = None
+    """What the journal had of the session when it was taken up again; None where it begins."""
 
 
 UNNAMED = "New session"

@@ -17,10 +17,11 @@ from pygent_ls.agent.tool import Tool
 from pygent_ls.agent.turn import TurnResult
 from pygent_ls.errors import ModelError
 from pygent_ls.extensions.commands import OwnCommands
+from pygent_ls.sessions.beginning import NewSession, SessionDefaults
 from pygent_ls.sessions.checkpoints import Checkpoints
 from pygent_ls.sessions.commands.ports import CommandFacts
 from pygent_ls.sessions.session import Session
-from pygent_ls.sessions.store import NewSession, SessionDefaults, Sessions
+from pygent_ls.sessions.store import Sessions
 from pygent_ls.sessions.turns import TurnRequest
 from pygent_ls.tools.offered import offered_tools
 from pygent_ls.workspace.disk import DiskWorkspace

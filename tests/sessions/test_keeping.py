@@ -9,8 +9,8 @@ import pytest
 
 from pygent_ls.agent.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock
 from pygent_ls.agent.secrets import Redactor
+from pygent_ls.sessions.beginning import NewSession
 from pygent_ls.sessions.session import Session
-from pygent_ls.sessions.store import NewSession
 from pygent_ls.workspace.secret_finder import find_secrets
 from tests.fakes import Call, say
 from tests.sessions.shelf import Shelf

@@ -10,7 +10,8 @@ from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.errors import ModelError, SessionError, ToolError
-from pygent_ls.sessions.store import NewSession, SessionDefaults, Sessions
+from pygent_ls.sessions.beginning import NewSession, SessionDefaults
+from pygent_ls.sessions.store import Sessions
 from pygent_ls.sessions.turns import TurnRequest
 from tests.fakes import FOLDER, FakeModel, Gate, bounded, make_rig
 from tests.sessions.conversation import LIMITS, say_mode
@@ -57,13 +58,13 @@ def test_a_new_session_begins_with_the_defaults_or_with_what_is_asked_for() -> N
     assert store.sessions.all() == [plain, asked]
 
 
-def test_a_session_is_found_by_its_id_alone() -> None:
+async def test_a_session_is_found_by_its_id_alone() -> None:
     store = Store()
     session = store.sessions.new(NewSession())
 
-    assert store.sessions.get(session.id) is session
+    assert await store.sessions.hold(session.id) is session
     with pytest.raises(SessionError, match="There is no session 'gone'") as raised:
-        store.sessions.get("gone")
+        await store.sessions.hold("gone")
     assert raised.value.kind == "unknown_session"
 
 

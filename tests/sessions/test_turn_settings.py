@@ -12,7 +12,8 @@ from pygent_ls.agent.permissions import Mode, Policy
 from pygent_ls.agent.prompt import PromptFor
 from pygent_ls.agent.rules import Rule
 from pygent_ls.errors import ModelError
-from pygent_ls.sessions.store import NewSession, SessionDefaults, Sessions
+from pygent_ls.sessions.beginning import NewSession, SessionDefaults
+from pygent_ls.sessions.store import Sessions
 from pygent_ls.sessions.turn_settings import Limits, TurnSettings
 from pygent_ls.sessions.turns import TurnRequest
 from tests.fakes import FOLDER, FakeModel, Gate, bounded, make_rig, say
@@ -86,7 +87,7 @@ class Desk:
 
     async def turn(self, session_id: str, request: TurnRequest | None = None) -> str:
         """Run a turn; returns why it stopped."""
-        running = self.sessions.get(session_id).start_turn(request or TurnRequest(parts=("go",)), self.reader)
+        running = (await self.sessions.hold(session_id)).start_turn(request or TurnRequest(parts=("go",)), self.reader)
         assert running.task is not None
         return (await bounded(running.task)).stop_reason
 

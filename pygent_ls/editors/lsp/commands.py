@@ -34,8 +34,8 @@ from pygent_ls.editors.lsp.turns import Turns
 from pygent_ls.editors.lsp.uris import path_of
 from pygent_ls.editors.ports import Core
 from pygent_ls.errors import ModelError, SessionError
+from pygent_ls.sessions.beginning import NewSession
 from pygent_ls.sessions.session import Session
-from pygent_ls.sessions.store import NewSession
 from pygent_ls.sessions.turns import RunningTurn, TurnRequest
 
 SHOWN_LINES = 8

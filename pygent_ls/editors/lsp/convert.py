@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pygent_ls.agent import events as ev
 from pygent_ls.agent.attachments import (
@@ -27,6 +27,9 @@ from pygent_ls.editors.lsp.uris import path_of
 from pygent_ls.errors import ToolError
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.stream import SessionEvent
+
+if TYPE_CHECKING:  # with it comes pydantic's reading of journals
+    from pygent_ls.sessions.journal.recalling import Recalled
 
 UriOf = Callable[[Path], str]
 
@@ -263,7 +266,7 @@ def turn_result(session_id: str, turn_id: str, result: TurnResult, uri_of: UriOf
     return out
 
 
-def session_out(session: Session) -> outgoing.SessionOut:
+def session_out(session: Session | Recalled) -> outgoing.SessionOut:
     """A session."""
     return {
         "sessionId": session.id,
@@ -273,7 +276,7 @@ def session_out(session: Session) -> outgoing.SessionOut:
         "updatedAt": timestamp(session.updated_at),
         "agent": session.agent,
         "model": session.model,
-        "mode": session.choices.mode_now,
+        "mode": session.mode,
         "usage": usage_out(session.usage),
         "messageCount": len(session.messages),
         "lastSeq": session.last_seq,

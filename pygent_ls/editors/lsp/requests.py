@@ -23,8 +23,8 @@ from pygent_ls.editors.lsp.sessions import SessionRequests
 from pygent_ls.editors.lsp.turns import Turns
 from pygent_ls.editors.ports import Core
 from pygent_ls.errors import ModelError, SessionError
+from pygent_ls.sessions.beginning import NewSession
 from pygent_ls.sessions.steering import decide_retry
-from pygent_ls.sessions.store import NewSession
 
 if TYPE_CHECKING:
     from pygent_ls.llm.listing import ListedModel
@@ -100,19 +100,19 @@ class Requests:
             return
         handler(given)
 
-    def _cancel(self, params: incoming.TurnParams) -> outgoing.CancelledTurnOut:
-        return {"cancelled": self._sessions.get(params.session_id).cancel(params.turn_id)}
+    async def _cancel(self, params: incoming.TurnParams) -> outgoing.CancelledTurnOut:
+        return {"cancelled": (await self._sessions.hold(params.session_id)).cancel(params.turn_id)}
 
-    def _retry(self, params: incoming.RetryParams) -> outgoing_lists.AcceptedOut:
-        running = self._sessions.get(params.session_id).running
+    async def _retry(self, params: incoming.RetryParams) -> outgoing_lists.AcceptedOut:
+        running = (await self._sessions.hold(params.session_id)).running
         return {"accepted": decide_retry(running, params.turn_id, params.action)}
 
-    def _queue(self, params: incoming.SessionParams) -> outgoing_lists.QueueOut:
-        waiting = self._sessions.get(params.session_id).waiting
+    async def _queue(self, params: incoming.SessionParams) -> outgoing_lists.QueueOut:
+        waiting = (await self._sessions.hold(params.session_id)).waiting
         return {"items": [{"turnId": each.turn_id, "prompt": each.prompt} for each in waiting]}
 
-    def _dequeue(self, params: incoming.DequeueParams) -> outgoing_lists.RemovedOut:
-        waiting = self._sessions.get(params.session_id).waiting
+    async def _dequeue(self, params: incoming.DequeueParams) -> outgoing_lists.RemovedOut:
+        waiting = (await self._sessions.hold(params.session_id)).waiting
         return {"removed": any(each.cancel() for each in waiting if each.turn_id == params.turn_id)}
 
     def _new_session(self, params: incoming.SessionNewParams) -> outgoing.SessionOut:
@@ -127,14 +127,15 @@ class Requests:
         )
         return session_out(self._sessions.new(wanted))
 
-    def _set_mode(self, params: incoming.SetModeParams) -> outgoing_lists.ModeOut:
-        session = self._sessions.get(params.session_id)
+    async def _set_mode(self, params: incoming.SetModeParams) -> outgoing_lists.ModeOut:
+        session = await self._sessions.hold(params.session_id)
         session.permissions.set_mode(params.mode)
+        session.changed("configured")
         return {"sessionId": session.id, "mode": params.mode}
 
-    def _rules(self, params: incoming.RulesParams) -> outgoing_lists.RulesOut:
+    async def _rules(self, params: incoming.RulesParams) -> outgoing_lists.RulesOut:
         if params.session_id is not None:
-            rules = self._sessions.get(params.session_id).permissions.rules()
+            rules = (await self._sessions.hold(params.session_id)).permissions.rules()
         else:
             rules = self._core.rules()
         return {

@@ -12,7 +12,8 @@ from pygent_ls.extensions.session_files import message_out
 from pygent_ls.sessions.completing import Completions, Item
 from pygent_ls.sessions.configuring import Configured, configure
 from pygent_ls.sessions.exporting import exported
-from pygent_ls.sessions.store import SessionFilter, Sessions
+from pygent_ls.sessions.listing import SessionFilter
+from pygent_ls.sessions.store import Sessions
 
 CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2)}
 """What an offset counts: a codec, and the bytes of its units."""
@@ -52,15 +53,15 @@ class SessionRequests:
             ]
         }
 
-    def load(self, params: incoming.SessionParams) -> outgoing_sessions.LoadedSessionOut:
+    async def load(self, params: incoming.SessionParams) -> outgoing_sessions.LoadedSessionOut:
         """`pygent/session/load`."""
-        session = self._sessions.get(params.session_id)
+        session = await self._sessions.look_at(params.session_id)
         messages = [cast("outgoing_sessions.MessageOut", message_out(each)) for each in session.messages]
         return {**session_out(session), "messages": messages}
 
-    def rename(self, params: incoming_sessions.SessionRenameParams) -> outgoing.SessionOut:
+    async def rename(self, params: incoming_sessions.SessionRenameParams) -> outgoing.SessionOut:
         """`pygent/session/rename`."""
-        session = self._sessions.get(params.session_id)
+        session = await self._sessions.hold(params.session_id)
         session.rename(params.name)
         return session_out(session)
 
@@ -69,17 +70,17 @@ class SessionRequests:
         await self._sessions.delete(params.session_id)
         return {"deleted": True}
 
-    def fork(self, params: incoming_sessions.SessionForkParams) -> outgoing.SessionOut:
+    async def fork(self, params: incoming_sessions.SessionForkParams) -> outgoing.SessionOut:
         """`pygent/session/fork`."""
-        return session_out(self._sessions.fork(params.session_id, params.at_turn_id))
+        return session_out(await self._sessions.fork(params.session_id, params.at_turn_id))
 
-    def export(self, params: incoming_sessions.SessionExportParams) -> outgoing_sessions.ExportOut:
+    async def export(self, params: incoming_sessions.SessionExportParams) -> outgoing_sessions.ExportOut:
         """`pygent/session/export`."""
-        return {"content": exported(self._sessions.get(params.session_id), params.format)}
+        return {"content": exported(await self._sessions.look_at(params.session_id), params.format)}
 
-    def configure(self, params: incoming_sessions.SessionConfigureParams) -> outgoing.SessionOut:
+    async def configure(self, params: incoming_sessions.SessionConfigureParams) -> outgoing.SessionOut:
         """`pygent/session/configure`."""
-        session = self._sessions.get(params.session_id)
+        session = await self._sessions.hold(params.session_id)
         wanted = Configured(
             agent=params.agent,
             model=params.model,
@@ -92,16 +93,16 @@ class SessionRequests:
 
     async def compact(self, params: incoming_sessions.SessionCompactParams) -> outgoing_sessions.CompactionOut:
         """`pygent/session/compact`."""
-        done = await self._sessions.get(params.session_id).compact(params.instruction)
+        done = await (await self._sessions.hold(params.session_id)).compact(params.instruction)
         return {
             "tokensBefore": done.tokens_before,
             "tokensAfter": done.tokens_after,
             "messagesSummarised": done.messages_summarised,
         }
 
-    def clear(self, params: incoming.SessionParams) -> outgoing.SessionOut:
+    async def clear(self, params: incoming.SessionParams) -> outgoing.SessionOut:
         """`pygent/session/clear`."""
-        session = self._sessions.get(params.session_id)
+        session = await self._sessions.hold(params.session_id)
         session.clear()
         return session_out(session)
 
@@ -113,7 +114,7 @@ class SessionRequests:
     async def complete(self, params: incoming_sessions.CompleteParams) -> outgoing_sessions.CompletionOut:
         """`pygent/complete`."""
         sessions = self._sessions
-        session = sessions.draft() if params.session_id is None else sessions.get(params.session_id)
+        session = sessions.draft() if params.session_id is None else await sessions.hold(params.session_id)
         codec, n_bytes = CODECS[self._encoding]
         text = params.text.encode(codec)[: params.offset * n_bytes].decode(codec, "ignore")
         found = await self._completions.complete(text, sessions.commands, session)

@@ -12,9 +12,10 @@ from pygent_ls.editors.lsp import incoming, outgoing, outgoing_lists
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.convert import BadBlockError, prompt_parts, turn_result
 from pygent_ls.editors.lsp.progress import Token, TurnProgress
+from pygent_ls.sessions.beginning import NewSession
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.steering import steer
-from pygent_ls.sessions.store import NewSession, Sessions
+from pygent_ls.sessions.store import Sessions
 from pygent_ls.sessions.turns import RunningTurn, TurnRequest
 
 REQUEST_CANCELLED = -32800
@@ -32,13 +33,13 @@ class Turns:
         """`pygent/turn/start`. Raises `JsonRpcException`."""
         request = request_of(params)
         self._learn(params)
-        session = self.session_for(params)
+        session = await self.session_for(params)
         turn = self.begin(session, request, events_token=params.partial_result_token, work_token=params.work_done_token)
         return await self._result(session, turn)
 
     async def steer(self, params: incoming.SteerParams) -> outgoing_lists.AcceptedOut:
         """`pygent/turn/steer`. Raises `JsonRpcException`."""
-        running = self._sessions.get(params.session_id).running
+        running = (await self._sessions.hold(params.session_id)).running
         return {"accepted": await steer(running, params.turn_id, _parts_of(params.prompt, None))}
 
     def _learn(self, params: incoming.TurnStartParams) -> None:
@@ -49,10 +50,10 @@ class Turns:
             if isinstance(block, incoming.DiagnosticsContent):
                 self._client.told.add(block.uri, block.items)
 
-    def session_for(self, params: incoming.TurnStartParams) -> Session:
+    async def session_for(self, params: incoming.TurnStartParams) -> Session:
         """The session of that id, or a new one."""
         if params.session_id is not None:
-            return self._sessions.get(params.session_id)
+            return await self._sessions.hold(params.session_id)
         return self._sessions.new(NewSession(agent=params.agent, model=params.model, mode=params.mode))
 
     def begin(

@@ -44,7 +44,7 @@ def _line(session: CommandSession) -> str:
 
 
 async def _new(call: Call) -> str:
-    kept = _kept(call)
+    kept = await _kept(call)
     call.session.take_conversation(())
     call.session.rename(call.text)
     return f"The conversation begins anew. {kept}".rstrip()
@@ -53,17 +53,17 @@ async def _new(call: Call) -> str:
 async def _load(call: Call) -> str:
     other = _other(call)
     messages = settled(other.messages)
-    kept = _kept(call)
+    kept = await _kept(call)
     call.session.take_conversation(messages)
     call.session.rename(other.name)
     return f"This goes on from `{other.id}` {one_line(other.name)}: {len(messages)} messages. {kept}".rstrip()
 
 
-def _kept(call: Call) -> str:
+async def _kept(call: Call) -> str:
     """Keep the conversation as a session of its own, if there is one; says where it is."""
     if not call.session.messages:
         return ""
-    kept = call.shelf.fork(call.session.id, name=call.session.name)
+    kept = await call.shelf.fork(call.session.id, name=call.session.name)
     return f"What was here is kept: `/session load {kept.id}` brings it back."
 
 
@@ -74,7 +74,7 @@ async def _rename(call: Call) -> str:
 
 async def _fork(call: Call) -> str:
     at = _turn(call) if call.text else None
-    fork = call.shelf.fork(call.session.id, at)
+    fork = await call.shelf.fork(call.session.id, at)
     return (
         f"`{fork.id}` {one_line(fork.name)} has these {len(fork.messages)} messages, too, and goes its own way. "
         f"`/session load {fork.id}` takes it up here."
@@ -187,7 +187,7 @@ async def _load_file(call: Call) -> str:
     text, shown = await read_file(call.session.around, call.words[0])
     saved = await asyncio.to_thread(read_saved, text, f"`{shown}`")  # it may be long
     messages = [await _masked(each, call.session.around.secrets) for each in saved.messages]
-    kept = _kept(call)
+    kept = await _kept(call)
     call.session.take_conversation(messages)
     call.session.rename(saved.name)
     return f"This goes on from `{shown}`, {one_line(saved.name)}: {len(messages)} messages. {kept}".rstrip()

@@ -85,7 +85,7 @@ class SessionShelf(Protocol):
         """All of them, the oldest first."""
         ...
 
-    def fork(self, session_id: str, at_turn_id: str | None = None, *, name: str | None = None) -> CommandSession:
+    async def fork(self, session_id: str, at_turn_id: str | None = None, *, name: str | None = None) -> CommandSession:
         """A new session with that one's conversation, to the end of a turn or whole. Raises `SessionError`."""
         ...
 
@@ -101,7 +101,7 @@ class Alone:
         """None."""
         return ()
 
-    def fork(self, session_id: str, at_turn_id: str | None = None, *, name: str | None = None) -> CommandSession:
+    async def fork(self, session_id: str, at_turn_id: str | None = None, *, name: str | None = None) -> CommandSession:
         """Raises `SessionError`."""
         raise _alone()
 

@@ -30,10 +30,11 @@ from pygent_ls.editors.lsp.stdio import BrokenFrame, FrameReader, FrameWriter
 from pygent_ls.editors.ports import FrontEnd
 from pygent_ls.errors import ModelError
 from pygent_ls.llm.listing import ListedModel
+from pygent_ls.sessions.beginning import SessionDefaults
 from pygent_ls.sessions.checkpoints import Checkpoints
 from pygent_ls.sessions.past import PastSessions
 from pygent_ls.sessions.rules import FileRuleStore
-from pygent_ls.sessions.store import SessionDefaults, Sessions
+from pygent_ls.sessions.store import Sessions
 from pygent_ls.tools.offered import offered_tools
 from pygent_ls.workspace.process import LocalProcesses
 from pygent_ls.workspace.snapshots import Snapshots
@@ -269,14 +270,17 @@ class Editor:
         self._ids = itertools.count(1)
         self._waiting: dict[int | str, asyncio.Future[Any]] = {}
         self._changed = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._connect()
+
+    def _connect(self) -> None:
         loop = asyncio.get_running_loop()
         reading, writing = os.pipe()
         self._stream = os.fdopen(reading, "rb")
         self._writing = writing
-        self._ended = asyncio.Event()
         self.writer = FrameWriter(writing, loop, on_broken=self._ended.set)
         FrameReader(stream=self._stream, loop=loop, on_frame=self._receive, on_end=self._ended.set).start()
-        self.server = PygentServer(blueprint.read, self.writer)
+        self.server = PygentServer(self.blueprint.read, self.writer)
         self.server.endpoint.on_exit = self.exit_codes.append
 
     # Going to the daemon
@@ -438,12 +442,17 @@ async def connected(
 ) -> AsyncGenerator[Editor]:
     """An editor that has initialized the daemon; `params` are more parameters of `initialize`."""
     async with wired(folder, setup) as editor:
-        offered = capabilities.get("general", {}).get("positionEncodings", [])
-        editor.documents.encoding = "utf-8" if "utf-8" in offered else "utf-16"
-        folders = [{"uri": editor.folder.as_uri(), "name": editor.folder.name}]
-        editor.initialize_result = await editor.request(
-            "initialize",
-            {"processId": None, "rootUri": None, "workspaceFolders": folders, "capabilities": capabilities, **params},
-        )
-        editor.tell("initialized", {})
+        await initialize(editor, capabilities, params)
         yield editor
+
+
+async def initialize(editor: Editor, capabilities: Mapping[str, Any], params: Mapping[str, object]) -> None:
+    """The handshake."""
+    offered = capabilities.get("general", {}).get("positionEncodings", [])
+    editor.documents.encoding = "utf-8" if "utf-8" in offered else "utf-16"
+    folders = [{"uri": editor.folder.as_uri(), "name": editor.folder.name}]
+    editor.initialize_result = await editor.request(
+        "initialize",
+        {"processId": None, "rootUri": None, "workspaceFolders": folders, "capabilities": capabilities, **params},
+    )
+    editor.tell("initialized", {})

@@ -47,7 +47,7 @@ async def test_a_rule_that_denies_reading_holds_for_what_a_prompt_names_too(fold
     (folder / ".env").write_text("TOKEN=tapioca\n")
     async with connected(folder, Setup(script=[say("ok")])) as editor:
         session = await editor.request("pygent/session/new")
-        store = editor.core.sessions.get(session["sessionId"])
+        store = await editor.core.sessions.hold(session["sessionId"])
         store.permissions.remember(["read_file(**/.env)"], PermissionAnswer(outcome="reject_always"))
         await editor.turn("Look at @.env", sessionId=session["sessionId"])
 

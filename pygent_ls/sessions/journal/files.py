@@ -1,0 +1,230 @@
+"""Where records go: a file that only ever grows, or memory."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from pygent_ls.sessions.journal.records import Record, line_of
+
+READ_BYTES = 4_000_000
+"""That are read of a file at once."""
+
+MEMORY_BYTES = 64_000_000
+"""Of the records of a session that is not kept: the oldest go first, and cannot be shown again."""
+
+
+class Journal(Protocol):
+    """The records of one session. It belongs to the event loop's thread, but for `read`, which blocks and may run in
+    any."""
+
+    @property
+    def size(self) -> int:
+        """Bytes by now; those of records that were forgotten count."""
+        ...
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Add records, all in one write. Raises OSError, and then some of it may stand there: adding all of it again
+        is right."""
+        ...
+
+    async def sync(self) -> None:
+        """Return when all that was added will be there after a failure of the power. Raises OSError."""
+        ...
+
+    def read(self, offset: int) -> bytes:
+        """What stands from there, as far as it is read at once; nothing at the end. Raises OSError."""
+        ...
+
+    async def grown(self, offset: int) -> None:
+        """Return when there is more than that many bytes, or the journal is closed."""
+        ...
+
+    def close(self) -> None:
+        """No record is added any more; where it is a file, others may."""
+        ...
+
+
+class _News:
+    """Wakes those who wait for a journal to grow."""
+
+    def __init__(self) -> None:
+        self._next: asyncio.Future[None] | None = None
+
+    def tell(self) -> None:
+        if self._next is not None and not self._next.done():
+            self._next.set_result(None)
+        self._next = None
+
+    async def wait(self) -> None:
+        if self._next is None:
+            self._next = asyncio.get_running_loop().create_future()
+        await asyncio.shield(self._next)
+
+
+class FileJournal:
+    """A journal on the disk, whose lock this process holds until it is closed, or ends in whatever way."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        """The descriptor is locked, and opened to read and to append; it is the journal's from now on."""
+        self.path = path
+        self._descriptor = descriptor
+        self._is_open = True
+        self._news = _News()
+        self.size = os.fstat(descriptor).st_size
+        self._begins_line = self.size == 0 or os.pread(descriptor, 1, self.size - 1) == b"\n"
+
+    def append(self, records: Sequence[Record]) -> None:
+        """See `Journal`. A line that was cut short stays one: what is added begins on the next."""
+        if not self._is_open:
+            raise OSError("the journal is closed")
+        data = b"".join(map(line_of, records))
+        if not data:
+            return
+        self._write(data if self._begins_line else b"\n" + data)
+        self._news.tell()
+
+    def _write(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            try:
+                n_written = os.write(self._descriptor, rest)
+            except OSError:
+                if len(rest) < len(data):
+                    self._begins_line = False
+                raise
+            self.size += n_written
+            rest = rest[n_written:]
+        self._begins_line = True
+
+    async def sync(self) -> None:
+        """See `Journal`."""
+        if self._is_open:
+            await asyncio.to_thread(os.fsync, self._descriptor)
+
+    def read(self, offset: int) -> bytes:
+        """See `Journal`."""
+        return read_file(self.path, offset)
+
+    async def grown(self, offset: int) -> None:
+        """See `Journal`."""
+        while self._is_open and self.size <= offset:
+            await self._news.wait()
+
+    def close(self) -> None:
+        """See `Journal`. Its lock ends with it."""
+        if self._is_open:
+            self._is_open = False
+            os.close(self._descriptor)
+            self._news.tell()
+
+
+class MemoryJournal:
+    """A journal that ends with its session."""
+
+    def __init__(self, *, max_bytes: int = MEMORY_BYTES) -> None:
+        self._max_bytes = max_bytes
+        self._pieces: list[bytes] = []
+        self._first = 0
+        self._is_open = True
+        self._news = _News()
+        self.size = 0
+
+    def append(self, records: Sequence[Record]) -> None:
+        """See `Journal`."""
+        for record in records:
+            line = line_of(record)
+            self._pieces.append(line)
+            self.size += len(line)
+        while self.size - self._first > self._max_bytes:
+            self._first += len(self._pieces.pop(0))
+        self._news.tell()
+
+    async def sync(self) -> None:
+        """See `Journal`."""
+
+    def read(self, offset: int) -> bytes:
+        """See `Journal`."""
+        return b"".join(self._pieces)[max(0, offset - self._first) :]
+
+    async def grown(self, offset: int) -> None:
+        """See `Journal`."""
+        while self._is_open and self.size <= offset:
+            await self._news.wait()
+
+    def close(self) -> None:
+        """See `Journal`."""
+        self._is_open = False
+        self._news.tell()
+
+
+def read_file(path: Path, offset: int) -> bytes:
+    """What stands in a journal's file from there; see `Journal.read`."""
+    with path.open("rb") as file:
+        file.seek(offset)
+        return file.read(READ_BYTES)
+
+
+class Line(NamedTuple):
+    """A line without its line break, and where the next one begins."""
+
+    data: bytes
+    end: int
+    is_whole: bool
+    """False for the last one where no line break follows: it is being written, or was cut short."""
+
+
+def lines_of(read: Callable[[int], bytes], offset: int = 0) -> Iterator[Line]:
+    """The lines from there to the end; `read` is as `Journal.read`. Empty lines are left out."""
+    pieces: list[bytes] = []
+    at = offset
+    while data := read(at):
+        at += len(data)
+        *whole, rest = data.split(b"\n")
+        end = at - len(data)
+        for each in whole:
+            end += len(each) + 1
+            line = b"".join([*pieces, each])
+            pieces = []
+            if line:
+                yield Line(line, end, is_whole=True)
+        pieces.append(rest)
+    if last := b"".join(pieces):
+        yield Line(last, at, is_whole=False)
+
+
+def locked(path: Path, *, create: bool = False) -> int | None:
+    """A descriptor of the file that is locked, to read and to append; None where another process holds the lock.
+
+    Raises OSError; FileExistsError where it is to be created, and there.
+    """
+    flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | (os.O_CREAT | os.O_EXCL if create else 0)
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(descriptor), path.stat()):
+            return descriptor
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    except OSError:
+        os.close(descriptor)
+        raise
+    os.close(descriptor)
+    raise FileNotFoundError(path)  # it was moved away in this moment
+
+
+def is_locked(path: Path) -> bool:
+    """Whether some process holds the file's lock, this one included. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False

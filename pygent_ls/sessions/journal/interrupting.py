@@ -1,0 +1,177 @@
+"""Turns that a journal tells the beginning of and not the end: what they lack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+
+from pygent_ls.agent.events import (
+    AgentEvent,
+    Finished,
+    Interrupted,
+    LlmError,
+    Text,
+    TextDelta,
+    ToolCall,
+    ToolResult,
+    TurnQueued,
+    TurnStarted,
+    UsageReported,
+)
+from pygent_ls.agent.messages import Message, TextBlock, ToolResultBlock, Usage, now
+from pygent_ls.agent.untrusted import OWN_WORDS
+from pygent_ls.agent.workspace import FileChange
+from pygent_ls.sessions.journal.repairing import INTERRUPTED_RESULT
+from pygent_ls.sessions.stream import SessionEvent
+
+CUT_OFF = "\n[cut off: the program ended here]"
+"""What stands after words that were being said then."""
+
+NEEDED = frozenset({"text_delta", "text", "llm_error", "tool_call", "tool_result", "usage"})
+"""What of an open turn is looked at; its first and last words are, too."""
+
+
+@dataclass(slots=True)
+class _OpenTurn:
+    turn_id: str
+    queued: TurnQueued | None = None
+    has_started: bool = False
+    iteration: int = 0
+    total_tokens: int = 0
+    usage: Usage = field(default_factory=Usage)
+    calls: dict[str, tuple[ToolCall, str | None]] = field(default_factory=dict[str, tuple[ToolCall, str | None]])
+    """Those without a result, with the call whose subagent made them."""
+    results: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
+    texts: dict[str, str] = field(default_factory=dict[str, str])
+    """What the model said, by item."""
+    said: list[str] = field(default_factory=list[str])
+    """The texts that are in the conversation."""
+    changes: dict[str, FileChange] = field(default_factory=dict[str, FileChange])
+
+    def add(self, told: SessionEvent) -> None:
+        self.iteration, self.total_tokens = told.iteration, told.total_tokens
+        is_own = told.parent_tool_id is None
+        match told.event:
+            case TurnQueued() as queued:
+                self.queued = queued
+            case TurnStarted():
+                self.has_started = True
+            case TextDelta(item_id=item, content=content) if is_own:
+                self.texts[item] = self.texts.get(item, "") + content
+            case Text(item_id=item, content=content) if is_own:
+                self.texts[item] = content
+            case LlmError(withdrawn=withdrawn):
+                for item in withdrawn:
+                    self.texts.pop(item, None)
+            case ToolCall() as call:
+                self.calls[call.tool_id] = (call, told.parent_tool_id)
+            case ToolResult() as result:
+                self.calls.pop(result.tool_id, None)
+                self.results[result.tool_id] = result
+                self.changes |= {str(each.path): each for each in result.changes}
+            case UsageReported(usage=usage) if is_own:
+                self.usage = usage
+            case _:
+                pass
+
+    @property
+    def lost_words(self) -> str:
+        """The last of what the model said that did not come to be in the conversation."""
+        last = list(self.texts.values())[-1] if self.texts else ""
+        return "" if any(last in said for said in self.said) else last
+
+    def closing(self) -> Iterator[tuple[AgentEvent, str | None]]:
+        """The events that it lacks, each with the call whose subagent it belongs to."""
+        if not self.has_started and self.queued is not None:
+            queued = self.queued
+            started = TurnStarted(prompt=queued.prompt, model=queued.model, mode=queued.mode, agent=queued.agent)
+            yield started, None
+        for call, parent in reversed(self.calls.values()):
+            result = ToolResult(
+                tool_id=call.tool_id,
+                tool_name=call.tool_name,
+                content=INTERRUPTED_RESULT,
+                is_error=True,
+                cached=False,
+                truncated=False,
+                duration_s=0.0,
+            )
+            yield result, parent
+        yield Interrupted(), None
+        changes = tuple(self.changes.values())
+        yield Finished(stop_reason="interrupted", usage=self.usage, files_changed=changes), None
+
+
+class OpenTurns:
+    """The turns that have no end yet, as far as a journal was read."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, _OpenTurn] = {}
+
+    def needs(self, turn_id: object, kind: object) -> bool:
+        """Whether an event of that kind is to be given to `add`."""
+        return kind in ("turn_queued", "turn_started") or (
+            turn_id in self._open and (kind in NEEDED or kind == "finished")
+        )
+
+    def add(self, told: SessionEvent) -> None:
+        """An event that happened."""
+        if isinstance(told.event, Finished):
+            self._open.pop(told.turn_id, None)
+        else:
+            self._open.setdefault(told.turn_id, _OpenTurn(told.turn_id)).add(told)
+
+    def said(self, message: Message) -> None:
+        """A message that is in the conversation."""
+        turn = self._open.get(message.turn_id)
+        if turn is not None and message.role == "assistant":
+            turn.said.append(message.text)
+
+    @property
+    def usage(self) -> Usage:
+        """What they took by then, all together."""
+        return reduce(Usage.plus, (each.usage for each in self._open.values()), Usage())
+
+    @property
+    def results(self) -> Mapping[str, ToolResultBlock]:
+        """Of the calls that were over, and not all of their answer's: these are told of before they are kept."""
+        return {
+            tool_id: ToolResultBlock(
+                tool_use_id=tool_id,
+                content=result.content,
+                is_error=result.is_error,
+                from_outside=result.tool_name not in OWN_WORDS,
+            )
+            for turn in self._open.values()
+            for tool_id, result in turn.results.items()
+        }
+
+    def with_lost_words(self, messages: Sequence[Message]) -> list[Message]:
+        """The conversation with what the model was saying when it was cut off."""
+        found = list(messages)
+        for turn in self._open.values():
+            words = turn.lost_words
+            if words.strip() and found and found[-1].turn_id == turn.turn_id and found[-1].role == "user":
+                block = TextBlock(text=words + CUT_OFF)
+                found.append(Message(role="assistant", content=(block,), turn_id=turn.turn_id))
+        return found
+
+    def closing(self, last_seq: int) -> tuple[SessionEvent, ...]:
+        """The events that end all of them, numbered from there on."""
+        found: list[SessionEvent] = []
+        for turn in self._open.values():
+            for event, parent in turn.closing():
+                last_seq += 1
+                found.append(
+                    SessionEvent(
+                        event=event,
+                        seq=last_seq,
+                        turn_id=turn.turn_id,
+                        iteration=turn.iteration,
+                        total_tokens=turn.total_tokens,
+                        timestamp=now(),
+                        parent_tool_id=parent,
+                    )
+                )
+        return tuple(found)

@@ -1,0 +1,134 @@
+"""Writes down what happens in a session, as it happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from pygent_ls.agent.context_memory import Compaction
+from pygent_ls.agent.messages import Message, Usage, now
+from pygent_ls.sessions.journal.files import Journal, MemoryJournal
+from pygent_ls.sessions.journal.folder import opened
+from pygent_ls.sessions.journal.records import Cut, Opened, Record, Said, Shortened, Spent, State, Told
+from pygent_ls.sessions.stream import SessionEvent
+
+if TYPE_CHECKING:  # with it comes pydantic
+    from pygent_ls.sessions.journal.recalling import Recalled
+
+
+class Keeper:
+    """Keeps a session's journal true to the session: each call of `keep` adds what is new, in one write.
+
+    It knows what it wrote by the messages' identity, so what is new is found at the end of the conversation, and the
+    cost of a write does not grow with it.
+    """
+
+    def __init__(
+        self,
+        messages: list[Message],
+        *,
+        state: Callable[[], State],
+        compaction: Callable[[], Compaction | None],
+        spent: Callable[[], tuple[Usage, Usage]],
+        recalled: Recalled | None = None,
+    ) -> None:
+        """`messages` is the session's own list; `compaction` gives the one that was made last; `spent` what the
+        session took, and its last turn."""
+        self.journal: Journal = MemoryJournal()
+        self.problem: str | None = None
+        """Why the last write failed; None where it did not."""
+        self._told: str | None = None
+        self._messages = messages
+        self._state = state
+        self._compaction = compaction
+        self._spent = spent
+        self._written: list[Message] = list(recalled.written) if recalled else []
+        self._written_state: State | None = recalled.state if recalled else None
+        self._written_compaction: Compaction | None = compaction()
+        self._written_spent: tuple[Usage, Usage] | None = (Usage(), Usage())
+        self._pending: list[Record] = []
+        """What could not be written yet."""
+        self._is_synced = True
+        self._closing: Sequence[SessionEvent] = ()
+        if recalled is not None:
+            self._written_spent = None if recalled.closing else spent()  # a turn that was cut is counted in it
+            self._pending.append(opened())
+            self._closing = recalled.closing
+
+    def begin(self, journal: Journal) -> None:
+        """Keep the session there from now on; called before anything else happens in it."""
+        self.journal = journal
+        closing, self._closing = self._closing, ()
+        self.keep(closing)
+
+    def keep(self, events: Sequence[SessionEvent] = ()) -> None:
+        """Add these events, and whatever else is new. Where that fails, `problem` says why, and the next call tries
+        again; nothing is raised."""
+        self._pending += [*self._said(), *self._shortened(), *(Told(event=each) for each in events), *self._changed()]
+        if not any(not isinstance(each, Opened) for each in self._pending):
+            return
+        try:
+            self.journal.append(self._pending)
+        except OSError as error:
+            self.problem = error.strerror or str(error)
+            return
+        self.problem = None
+        self._pending = []
+        self._is_synced = False
+
+    async def sync(self) -> None:
+        """Keep what is new, and return when it would survive a failure of the power. Failing is as in `keep`."""
+        self.keep()
+        if self._is_synced:
+            return
+        self._is_synced = True
+        try:
+            await self.journal.sync()
+        except OSError as error:
+            self._is_synced = False
+            self.problem = error.strerror or str(error)
+
+    def untold_problem(self) -> str | None:
+        """That the session cannot be kept, for the user; None where it can, or where they know."""
+        if self.problem == self._told:
+            return None
+        self._told = self.problem
+        if self.problem is None:
+            return None
+        return f"The session cannot be written to the disk: {self.problem}. It goes on in memory, and is tried again."
+
+    def _said(self) -> Iterator[Record]:
+        written, messages = self._written, self._messages
+        n_written = len(written)
+        if n_written > len(messages) or (n_written and messages[n_written - 1] is not written[-1]):
+            pairs = zip(written, messages, strict=False)
+            n_same = next((at for at, (old, new) in enumerate(pairs) if old is not new), min(n_written, len(messages)))
+            del written[n_same:]
+            yield Cut(length=n_same)
+        for message in messages[len(written) :]:
+            yield Said(index=len(written), message=message)
+            written.append(message)
+
+    def _shortened(self) -> Iterator[Record]:
+        made = self._compaction()
+        if made is None or made is self._written_compaction:
+            return
+        self._written_compaction = made
+        yield Shortened(
+            start=made.start,
+            end=made.end,
+            stands=made.stands,
+            task=made.task,
+            words=made.words,
+            summary=made.summary,
+        )
+
+    def _changed(self) -> Iterator[Record]:
+        state, spent = self._state(), self._spent()
+        if not state.is_as(self._written_state):
+            self._written_state = state
+            yield state
+        if spent != self._written_spent:
+            self._written_spent = spent
+            usage, last_turn = spent
+            yield Spent(at=now(), usage=usage, last_turn=last_turn)

@@ -1,0 +1,118 @@
+"""A journal's lines are read as records. Pure; imported when a journal is read, since pydantic takes its time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from pygent_ls.agent.events import AgentEvent
+from pygent_ls.extensions.session_reading import block_from, message_from
+from pygent_ls.sessions.journal.records import (
+    VERSION,
+    Begun,
+    Cut,
+    Opened,
+    Record,
+    Said,
+    Shortened,
+    Spent,
+    State,
+    Told,
+)
+from pygent_ls.sessions.stream import SessionEvent
+
+Why = Literal["damaged", "later", "unknown"]
+
+_EVENT: TypeAdapter[AgentEvent] = TypeAdapter(Annotated[AgentEvent, Field(discriminator="type")])
+_BEGUN, _OPENED, _STATE = TypeAdapter(Begun), TypeAdapter(Opened), TypeAdapter(State)
+_CUT, _SPENT = TypeAdapter(Cut), TypeAdapter(Spent)
+
+Line = Mapping[str, Any]
+"""A line's JSON object, of a version that is known."""
+
+
+class UnreadableError(ValueError):
+    """A line says nothing to this program: it is damaged, of a later version, or of a type that it does not know."""
+
+    def __init__(self, why: Why) -> None:
+        super().__init__(why)
+        self.why: Why = why
+
+
+def parsed(line: bytes) -> Line:
+    """The line's object. Raises `UnreadableError`."""
+    try:
+        given: object = json.loads(line)
+    except (ValueError, RecursionError):
+        raise UnreadableError("damaged") from None
+    if not isinstance(given, dict):
+        raise UnreadableError("damaged")
+    found = cast("dict[str, Any]", given)
+    version = found.get("v")
+    if not isinstance(version, int) or not isinstance(found.get("type"), str):
+        raise UnreadableError("damaged")
+    if version > VERSION:
+        raise UnreadableError("later")
+    return found
+
+
+def record_of(line: Line) -> Record:
+    """The record that a line's object is. Raises `UnreadableError`."""
+    try:
+        return _record_of(line)
+    except UnreadableError:
+        raise
+    except (ValidationError, ValueError, KeyError, TypeError):
+        raise UnreadableError("damaged") from None
+
+
+def _record_of(line: Line) -> Record:
+    match line["type"]:
+        case "session":
+            return _BEGUN.validate_python(line)
+        case "opened":
+            return _OPENED.validate_python(line)
+        case "state":
+            return _STATE.validate_python(line)
+        case "usage":
+            return _SPENT.validate_python(line)
+        case "cut":
+            return _CUT.validate_python(line)
+        case "message":
+            return Said(index=_place(line["index"]), message=message_from(line["message"]))
+        case "compaction":
+            return Shortened(
+                start=_place(line["start"]),
+                end=_place(line["end"]),
+                stands=tuple(message_from(each) for each in line["stands"]),
+                task=tuple(block_from(each) for each in line["task"]),
+                words=tuple(str(each) for each in line["words"]),
+                summary=str(line["summary"]),
+            )
+        case "event":
+            return Told(event=event_of(line))
+        case _:
+            raise UnreadableError("unknown")
+
+
+def event_of(line: Line) -> SessionEvent:
+    """The event of such a line. Raises ValueError, KeyError and TypeError for what is none."""
+    return SessionEvent(
+        event=_EVENT.validate_python(line["event"]),
+        seq=_place(line["seq"]),
+        turn_id=str(line["turn"]),
+        iteration=_place(line["iteration"]),
+        total_tokens=_place(line["total_tokens"]),
+        timestamp=datetime.fromisoformat(line["at"]),
+        parent_tool_id=None if line.get("parent") is None else str(line["parent"]),
+    )
+
+
+def _place(given: object) -> int:
+    if not isinstance(given, int) or isinstance(given, bool) or given < 0:
+        raise UnreadableError("damaged")
+    return given

@@ -1,0 +1,213 @@
+"""A session as its journal has it: what was written is replayed, damage is left out, and what was cut is closed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from pygent_ls.agent.context_memory import Compaction
+from pygent_ls.agent.events import PlanChanged, PlanEntry
+from pygent_ls.agent.messages import Message, Usage
+from pygent_ls.agent.permissions import Mode
+from pygent_ls.errors import SessionError
+from pygent_ls.sessions.journal.files import Line
+from pygent_ls.sessions.journal.interrupting import OpenTurns
+from pygent_ls.sessions.journal.reading import Line as Parsed
+from pygent_ls.sessions.journal.reading import UnreadableError, Why, event_of, parsed, record_of
+from pygent_ls.sessions.journal.records import Begun, Cut, Opened, Record, Said, Shortened, Spent, State, Told
+from pygent_ls.sessions.journal.repairing import repaired
+from pygent_ls.sessions.stream import SessionEvent
+
+SKIPPED: dict[Why, str] = {
+    "damaged": "damaged",
+    "later": "of a later version of pygent-ls",
+    "unknown": "of a kind that this version does not know",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """A session as it is kept. Its calls have their results, and its turns their ends."""
+
+    id: str
+    created_at: datetime
+    updated_at: datetime
+    working_directory: Path
+    state: State
+    messages: tuple[Message, ...]
+    written: tuple[Message, ...]
+    """The messages as the journal has them, up to the first that is lost; what differs in `messages` is not written."""
+    compactions: tuple[Compaction, ...]
+    plan: tuple[PlanEntry, ...]
+    usage: Usage
+    last_turn_usage: Usage
+    last_seq: int
+    """With what closes the turns that were cut."""
+    closing: tuple[SessionEvent, ...]
+    """What closes them: in no journal yet."""
+    notices: tuple[str, ...]
+    """What the user must know of damage, and of turns that were cut."""
+    size: int
+    """Bytes of the journal that were read."""
+
+    @property
+    def name(self) -> str:
+        """As a person knows it."""
+        return self.state.name
+
+    @property
+    def agent(self) -> str:
+        """The agent that its last turn used, or was chosen."""
+        return self.state.agent
+
+    @property
+    def model(self) -> str:
+        """The model, likewise."""
+        return self.state.model
+
+    @property
+    def mode(self) -> Mode:
+        """The mode, likewise."""
+        return self.state.mode
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether a turn of it was cut, and nobody has gone on since."""
+        return bool(self.closing)
+
+
+@dataclass(slots=True)
+class _Recalling:
+    begun: Begun | None = None
+    state: State | None = None
+    updated_at: datetime | None = None
+    messages: dict[int, Message] = field(default_factory=dict[int, Message])
+    shortened: list[Shortened] = field(default_factory=list[Shortened])
+    plan: tuple[PlanEntry, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    last_turn_usage: Usage = field(default_factory=Usage)
+    last_seq: int = 0
+    turns: OpenTurns = field(default_factory=OpenTurns)
+    skipped: Counter[Why] = field(default_factory=Counter[Why])
+    size: int = 0
+
+    def add(self, line: Line) -> None:
+        self.size = line.end
+        try:
+            given = parsed(line.data)
+            if given["type"] == "event":
+                self._happened(given)
+            else:
+                self._take(record_of(given))
+        except UnreadableError as problem:
+            self.skipped[problem.why] += 1
+
+    def _happened(self, given: Parsed) -> None:
+        """Events are many, and most say nothing that still counts: those are not looked at closely."""
+        try:
+            kind = given["event"]["type"]
+            if self.turns.needs(given["turn"], kind):
+                self.turns.add(event_of(given))
+            elif kind == "plan" and "parent" not in given:
+                event = event_of(given).event
+                self.plan = event.entries if isinstance(event, PlanChanged) else self.plan
+            seq = given["seq"]
+            if not isinstance(seq, int):
+                raise TypeError
+        except (ValueError, KeyError, TypeError):
+            raise UnreadableError("damaged") from None
+        self.last_seq = max(self.last_seq, seq)
+
+    def _take(self, record: Record) -> None:
+        match record:
+            case Begun():
+                self.begun = self.begun or record
+            case State():
+                self.state, self.updated_at = record, record.at
+            case Said(index=index, message=message):
+                self.messages[index] = message
+                self.turns.said(message)
+            case Cut(length=length):
+                self.messages = {at: each for at, each in self.messages.items() if at < length}
+            case Shortened():
+                self.shortened.append(record)
+            case Spent():
+                self.usage, self.last_turn_usage, self.updated_at = record.usage, record.last_turn, record.at
+            case Opened() | Told():
+                pass
+
+
+def recall(lines: Iterable[Line], session_id: str, *, is_running: bool = False) -> Recalled:
+    """The session that a journal's lines are. Where `is_running`, a daemon has it, and no turn counts as cut.
+
+    Raises `SessionError` (`unreadable_session`) where not even its beginning can be read.
+    """
+    found = _Recalling()
+    for line in lines:
+        if is_running and not line.is_whole:
+            break  # it is being written
+        found.add(line)
+    if found.begun is None or found.state is None:
+        raise SessionError(
+            f"The session {session_id!r} cannot be read: the beginning of its journal is damaged.",
+            kind="unreadable_session",
+        )
+    return _recalled(found, found.begun, found.state, is_running=is_running)
+
+
+def _recalled(found: _Recalling, begun: Begun, state: State, *, is_running: bool) -> Recalled:
+    places = sorted(found.messages)
+    n_written = next((at for at, place in enumerate(places) if at != place), len(places))
+    in_order = [found.messages[place] for place in places]
+    closed = in_order if is_running else found.turns.with_lost_words(in_order)
+    messages = in_order if is_running else repaired(closed, found.turns.results)
+    closing = () if is_running else found.turns.closing(found.last_seq)
+    return Recalled(
+        id=begun.id,
+        created_at=begun.created,
+        updated_at=max(begun.created, found.updated_at or begun.created),
+        working_directory=begun.working_directory,
+        state=state,
+        messages=tuple(messages),
+        written=tuple(in_order[:n_written]),
+        compactions=tuple(_compactions(found)),
+        plan=found.plan,
+        usage=found.usage if is_running else found.usage.plus(found.turns.usage),
+        last_turn_usage=found.last_turn_usage,
+        last_seq=closing[-1].seq if closing else found.last_seq,
+        closing=closing,
+        notices=tuple(_notices(found, has_hole=n_written < len(places), was_cut=bool(closing))),
+        size=found.size,
+    )
+
+
+def _compactions(found: _Recalling) -> Iterable[Compaction]:
+    """Those whose part of the conversation is there from end to end."""
+    for each in found.shortened:
+        first, last = found.messages.get(each.start), found.messages.get(each.end - 1)
+        if first is not None and last is not None and all(at in found.messages for at in range(each.end)):
+            yield Compaction(
+                start=each.start,
+                end=each.end,
+                first=first,
+                last=last,
+                stands=each.stands,
+                task=each.task,
+                words=each.words,
+                summary=each.summary,
+            )
+
+
+def _notices(found: _Recalling, *, has_hole: bool, was_cut: bool) -> Iterable[str]:
+    parts = [f"{n} {'line' if n == 1 else 'lines'} {SKIPPED[why]}" for why, n in found.skipped.items()]
+    if parts:
+        lost = " Messages are missing from the conversation." if has_hole else ""
+        yield f"The session was not loaded whole: its journal has {' and '.join(parts)}, left out.{lost}"
+    if was_cut:
+        yield (
+            "The last turn was cut off when the program ended. The conversation goes on from there; what its "
+            "unfinished tool calls had done by then stands."
+        )

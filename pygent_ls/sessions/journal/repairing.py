@@ -1,0 +1,83 @@
+"""A conversation of which parts may be lost, made such that a provider takes it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from pygent_ls.agent.messages import Block, Message, ToolResultBlock, ToolUseBlock, user_message
+
+INTERRUPTED_RESULT = (
+    "Interrupted: the program ended before this call was finished. What it had done by then stands, so look before you "
+    "rely on it."
+)
+
+
+def repaired(messages: Sequence[Message], results: Mapping[str, ToolResultBlock]) -> list[Message]:
+    """The conversation with exactly one result for each tool call, in the message after it and in the order of the
+    calls, and no result of a call that there is not.
+
+    Where a result is missing it is the one of `results`, by the call's id, else that the call was interrupted.
+    A message that needs no repair stays the same object.
+    """
+    kept: list[Message] = []
+    seen: set[str] = set()
+    waiting = list(reversed(messages))
+    while waiting:
+        message = _with_new_calls_alone(waiting.pop(), seen)
+        if message.role == "user":
+            kept += _without_results(message)
+            continue
+        kept += [message] if message.content else []
+        if message.tool_calls:
+            answer = waiting.pop() if waiting and waiting[-1].role == "user" else None
+            kept.append(_answered(message, answer, results))
+    return kept
+
+
+def _with_new_calls_alone(message: Message, seen: set[str]) -> Message:
+    """Without the calls of ids that are taken: they came twice; and a user's message without calls at all."""
+    calls = message.tool_calls
+    if message.role == "user":
+        return _with(message, [each for each in message.blocks if not isinstance(each, ToolUseBlock)])
+    lost: set[int] = set()
+    for call in calls:
+        if call.id in seen:
+            lost.add(id(call))
+        seen.add(call.id)
+    without_results = [
+        each for each in message.blocks if id(each) not in lost and not isinstance(each, ToolResultBlock)
+    ]
+    return _with(message, without_results)
+
+
+def _without_results(message: Message) -> Iterator[Message]:
+    """The message less the results of calls that are not before it, if anything else is in it."""
+    rest = _with(message, [each for each in message.blocks if not isinstance(each, ToolResultBlock)])
+    if rest.content:
+        yield rest
+
+
+def _answered(calling: Message, answer: Message | None, results: Mapping[str, ToolResultBlock]) -> Message:
+    """The message after the calls, with a result for each."""
+    given: dict[str, ToolResultBlock] = {}
+    others: list[Block] = []
+    for block in answer.blocks if answer else ():
+        if not isinstance(block, ToolResultBlock):
+            others.append(block)
+        elif block.tool_use_id not in given:
+            given[block.tool_use_id] = block
+    blocks = [*(given.get(each.id) or results.get(each.id) or interrupted(each.id) for each in calling.tool_calls)]
+    if answer is None:
+        return user_message(tuple(blocks), turn_id=calling.turn_id)
+    return _with(answer, [*blocks, *others])
+
+
+def interrupted(tool_id: str) -> ToolResultBlock:
+    """The result of a call that nothing is known of."""
+    return ToolResultBlock(tool_use_id=tool_id, content=INTERRUPTED_RESULT, is_error=True, from_outside=False)
+
+
+def _with(message: Message, blocks: Sequence[Block]) -> Message:
+    """The message with these blocks; the same object where they are its own."""
+    return message if tuple(blocks) == message.blocks else replace(message, content=tuple(blocks))

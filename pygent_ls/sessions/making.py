@@ -1,0 +1,119 @@
+"""What a session's turn is made of, as the settings are when it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypedDict
+
+from pygent_ls.agent.messages import Message
+from pygent_ls.agent.permissions import Mode
+from pygent_ls.agent.prompt import PromptFor
+from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.agent.turn import TurnSpec
+from pygent_ls.sessions.choices import Choices, Chosen, limits_for
+from pygent_ls.sessions.compacting import SessionContext
+from pygent_ls.sessions.delegates import Delegates
+from pygent_ls.sessions.session_hooks import SessionHooks
+from pygent_ls.sessions.turn_prompt import opening
+from pygent_ls.sessions.turns import RunningTurn, SessionParts
+
+
+class Beginning(TypedDict):
+    """What `turn_queued` and `turn_started` tell."""
+
+    prompt: str
+    model: str
+    mode: Mode
+    agent: str
+
+
+class TurnMaking:
+    """Makes the turns of one session."""
+
+    def __init__(self, parts: SessionParts, choices: Choices, context: SessionContext, hooks: SessionHooks) -> None:
+        self.parts = parts
+        self._choices = choices
+        self._context = context
+        self._hooks = hooks
+
+    async def take_settings(self) -> tuple[str, ...]:
+        """Let the settings count as they are now, from this turn on; returns what is to be told of them. Raises
+        `ModelError` where they have come to name a model that cannot be had."""
+        if self.parts.take_settings is None:
+            return ()
+        taken = await self.parts.take_settings()
+        self.parts = replace(
+            self.parts,
+            limits=taken.limits,
+            make_model=taken.make_model,
+            make_model_at=taken.make_model_at,
+            make_system_prompt=taken.make_system_prompt,
+            surroundings=taken.renewed(self.parts.surroundings),
+        )
+        self.parts.surroundings.permissions.take(taken.policy, taken.mode)
+        self._choices.take(self.parts, taken)
+        return taken.notices
+
+    async def spec(
+        self,
+        turn: RunningTurn,
+        chosen: Chosen,
+        around: Surroundings,
+        history: Sequence[Message],
+        notices: tuple[str, ...],
+    ) -> TurnSpec:
+        """All of a turn after this history but for the history itself; `around` is as narrow as its agent wants it."""
+        request, limits, profile = turn.request, self.parts.limits, chosen.profile
+        opened = await opening(
+            request.parts,
+            self.parts.surroundings,
+            self.parts.make_system_prompt,
+            history=history,
+            rules=self._context.rules_for(profile.context_mode),
+            wanted=PromptFor(
+                mode=chosen.mode, tools=[each.name for each in around.tools.list_all()], agent=profile.prompt
+            ),
+        )
+        summarizer, problems = self._context.summarizer()
+        return TurnSpec(
+            turn_id=turn.turn_id,
+            prompt=await self.shown_prompt(turn),
+            content=opened.content,
+            model=self._choices.for_turn(request).model,  # a moment has passed, in which it may have been chosen
+            mode=chosen.mode,
+            agent=profile.name,
+            system=opened.system,
+            limits=limits_for(request, profile, limits.turn),
+            max_output_tokens=limits.max_output_tokens,
+            temperature=limits.temperature if profile.temperature is None else profile.temperature,
+            session_source=self._hooks.take(),
+            max_thinking_tokens=self._choices.thinking_tokens(limits.max_thinking_tokens),
+            retry=limits.retry,
+            fallback_models=limits.fallback_models,
+            make_model=self._choices.made,
+            context=self._context.rules_for(profile.context_mode),
+            compaction=limits.compaction,
+            summarizer=summarizer,
+            notices=(*notices, *profile.notices, *request.notices, *problems),
+            stream=profile.stream,
+            delegate=Delegates(
+                variants=self._choices.variants,
+                make_model=self._choices.made,
+                make_system_prompt=self.parts.make_system_prompt,
+            ).make,
+        )
+
+    async def beginning(self, turn: RunningTurn, chosen: Chosen) -> Beginning:
+        """What is told when the turn waits, and when it begins."""
+        return {
+            "prompt": await self.shown_prompt(turn),
+            "model": chosen.model.name,
+            "mode": chosen.mode,
+            "agent": chosen.profile.name,
+        }
+
+    async def shown_prompt(self, turn: RunningTurn) -> str:
+        """The user's words as they may be shown to anyone; the turn has them from now on."""
+        turn.prompt = await self.parts.surroundings.secrets.masked(turn.said)
+        return turn.prompt

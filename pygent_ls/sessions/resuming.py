@@ -1,0 +1,30 @@
+"""A session goes on from where a daemon before this one left it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.errors import SessionError
+from pygent_ls.sessions.choices import Choices
+from pygent_ls.sessions.compacting import SessionContext
+
+if TYPE_CHECKING:  # with it comes pydantic
+    from pygent_ls.sessions.journal.recalling import Recalled
+
+
+def take_up(recalled: Recalled, around: Surroundings, choices: Choices, context: SessionContext) -> Sequence[str]:
+    """Give a new session what was chosen for it, planned and compacted; returns what the user must know."""
+    state = recalled.state
+    around.context.recall(recalled.compactions)
+    around.plan.entries = recalled.plan
+    context.mode = state.context_mode
+    choices.max_thinking_tokens = state.max_thinking_tokens
+    notices = list(recalled.notices)
+    if state.own_mode is not None:
+        try:
+            around.permissions.set_mode(state.own_mode)
+        except SessionError as error:
+            notices.append(f"The session was in the mode {state.own_mode}, and is not any more: {error}")
+    return notices
