@@ -16,6 +16,8 @@ from pygent_ls.agent.messages import Message, ToolUseBlock, Usage, user_message
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.pausing import Pauses
 from pygent_ls.agent.retrying import RetryController, WaitingRetries
+from pygent_ls.agent.structured import STRUCTURED_OUTPUT
+from pygent_ls.agent.structured_answer import StructuredAnswer
 from pygent_ls.agent.subagents import Delegate, Subagents
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.telemetry import TurnBegan, TurnEnded
@@ -53,12 +55,15 @@ class Turn:
 
     def __post_init__(self) -> None:
         parent = self.parent
+        structured = StructuredAnswer.to(self.spec.output_schema)
+        spec, around = structured.offered(self.spec, self.around)
         self._state = TurnState(
-            spec=self.spec,
-            around=self.around,
+            spec=spec,
+            around=around,
             history=self.history,
             sink=self.sink,
             parent=parent._state if parent else None,
+            structured=structured,
         )
         self._subagents = Subagents(state=self._state, run_turn=self._run_subagent)
         self._model_calls = ModelCalls(state=self._state, retries=self.retries, clock=self.clock)
@@ -127,6 +132,7 @@ class Turn:
             iterations=state.iterations,
             files_changed=self._tool_calls.files_changed,
             error=self._error,
+            structured=state.structured.given if self._stop == "end_turn" else None,
             model_s=state.model_s,
         )
 
@@ -204,6 +210,7 @@ class Turn:
             if stopped := await self._stopped_unpriced():
                 return stopped
             await self._take_steering()
+            self._state.structured.forget()
             outcome = await self._take(await self._model_calls.ask())
             if outcome is not None and not (outcome == "end_turn" and self._state.steering):
                 return outcome
@@ -214,7 +221,7 @@ class Turn:
         if make is None:
             return
         state = self._state
-        state.spec, state.around = await make()
+        state.spec, state.around = state.structured.offered(*await make())
         state.model = state.spec.model
         state.hooks.around = state.around
         self._tool_calls.use(state.around)
@@ -282,9 +289,21 @@ class Turn:
                 raise await self._model_calls.failed(_empty_answer(state.model.name))
             return None
         self._empty_answers = 0
-        message = answer.message(spec.turn_id, state.taken_ids(), readers_of(state.around.tools))
+        readers = readers_of(state.around.tools) - {STRUCTURED_OUTPUT}  # half of an answer is none
+        message = answer.message(spec.turn_id, state.taken_ids(), readers)
         state.keep(message if message.text or message.tool_calls else None)
-        return await self._run_tools(message.tool_calls) if message.tool_calls else "end_turn"
+        return await self._run_tools(message.tool_calls) if message.tool_calls else await self._take_words()
+
+    async def _take_words(self) -> StopReason | None:
+        """The model said all that it has to say; where that must be of a certain form, it is asked for it."""
+        state = self._state
+        wanted = state.structured.after_text(state.text, state.model.name)
+        if isinstance(wanted, ModelError):
+            raise await self._model_calls.failed(wanted)
+        if wanted is None:
+            return "end_turn"
+        state.keep(user_message(wanted, turn_id=self.spec.turn_id))
+        return None
 
     def _cut_off(self, answer: Answer) -> StopReason | None:
         """The answer reached the output limit: its text is gone on with once; a call that is cut off never runs."""
@@ -306,6 +325,11 @@ class Turn:
         if stopped:
             return stopped
         stop = await self._tool_calls.run(calls)
+        structured = self._state.structured
+        if structured.given is not None:
+            return "end_turn"
+        if (error := structured.failed(self._state.model.name)) is not None:
+            raise await self._model_calls.failed(error)
         if stop is None:
             return None
         if not await self._pauses.goes_on(stop):

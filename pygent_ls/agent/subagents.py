@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from pygent_ls.agent.delegating import MAX_AT_ONCE, MAX_DEPTH, SubagentReport, SubagentTask
 from pygent_ls.agent.messages import Message
+from pygent_ls.agent.structured_answer import NOT_FOR_SUBAGENTS
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.turn import TurnResult, TurnSpec, TurnState
 from pygent_ls.agent.variants import without
@@ -50,7 +51,7 @@ class Subagents:
         if state.depth >= MAX_DEPTH or state.spec.delegate is None:
             raise ToolError("A subagent may not start another one here: do it yourself.")
         async with self._free:
-            made = await state.spec.delegate(tool_id, task, state)
+            made = _without_answer(await state.spec.delegate(tool_id, task, state))
             if state.depth + 1 == MAX_DEPTH:
                 tools = without(made.around.tools, ONLY_ABOVE)
                 made = Delegate(spec=made.spec, around=replace(made.around, tools=tools))
@@ -62,6 +63,14 @@ class Subagents:
             text=_last_words(history),
             problem=result.error.message if result.error else "",
         )
+
+
+def _without_answer(made: Delegate) -> Delegate:
+    """It owes no structured answer: that is the turn's own."""
+    if made.spec.output_schema is None:
+        return made
+    tools = without(made.around.tools, NOT_FOR_SUBAGENTS)
+    return Delegate(spec=replace(made.spec, output_schema=None), around=replace(made.around, tools=tools))
 
 
 DelegateTo = Callable[[str, SubagentTask, TurnState], Awaitable[Delegate]]

@@ -60,12 +60,21 @@ class ToolCalls:
         stop: Stop | None = None
         try:
             await self._announce(calls)
-            await run_batches([planned(call, self.state.around) for call in calls], self._guard.run)
+            await self._run_all(calls)
             stop = self._circling(calls)
             self._instructions = await self._instructions_near(calls)
         finally:  # providers reject a history with an unanswered call
             await self._answer_all(calls, CANCELLED_RESULT)
         return stop
+
+    async def _run_all(self, calls: Sequence[ToolUseBlock]) -> None:
+        """Run them as far as they get out of each other's way; what gives the turn's answer runs last."""
+        structured, results = self.state.structured, self._guard.results
+        others, gives = structured.in_order(calls)
+        await run_batches([planned(call, self.state.around) for call in others], self._guard.run)
+        structured.begins_with(others, results)
+        await run_batches([planned(call, self.state.around) for call in gives], self._guard.run)
+        structured.ends_with(gives, results)
 
     async def refuse(self, calls: Sequence[ToolUseBlock], result: str) -> None:
         """Run none of the calls, and say so in the history."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pygent_ls.agent.compaction import CompactionRules
 from pygent_ls.agent.context import ContextRules
@@ -17,6 +17,8 @@ from pygent_ls.agent.messages import Block, Message, Usage
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.retrying import RetryPolicy
+from pygent_ls.agent.structured import Structured
+from pygent_ls.agent.structured_answer import StructuredAnswer
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.watching import TurnWatch
 from pygent_ls.agent.workspace import FileChange
@@ -65,6 +67,8 @@ class TurnSpec:
     """Whether an answer is told piece by piece; else it is told when it is whole."""
     delegate: DelegateTo | None = None
     """Makes its subagents; None where it may have none."""
+    output_schema: Mapping[str, Any] | None = None
+    """What its answer must be valid against; None: it answers with words."""
     session_source: HookSource | None = None
     """Why the session starts with it; None where it goes on."""
     parent_tool_id: str | None = None
@@ -93,6 +97,8 @@ class TurnResult:
     error: ModelError | None = None
     model_s: float = 0.0
     """Seconds that the turn waited for models, those of its subagents added up."""
+    structured: Structured | None = None
+    """The answer, where the turn had a schema and came to its end (`end_turn`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +132,7 @@ class TurnState:
     """The beginning of an answer that is being gone on with, after it reached the output limit."""
     steering: list[Steering] = field(default_factory=list["Steering"])
     """What the user said since the last model call began."""
+    structured: StructuredAnswer = field(default_factory=StructuredAnswer)
     parent: TurnState | None = None
     """Of whose turn this is a subagent's."""
     children: list[TurnState] = field(default_factory=list["TurnState"])

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from pygent_ls.agent.messages import Block, Message, TextBlock, ToolResultBlock
 
-OWN_WORDS = frozenset({"plan", "ask_user"})
+OWN_WORDS = frozenset({"plan", "ask_user", "structured_output"})
 """Tools that return what pygent itself says, or what the user answered."""
 
 N_DIGITS = 10

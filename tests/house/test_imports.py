@@ -9,7 +9,20 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "pygent_ls"
 
-HEAVY = ["litellm", "mcp", "acp", "openai", "anthropic", "aiohttp", "httpx", "tiktoken", "boto3", "rich", "copier"]
+HEAVY = [
+    "litellm",
+    "mcp",
+    "acp",
+    "openai",
+    "anthropic",
+    "aiohttp",
+    "httpx",
+    "tiktoken",
+    "boto3",
+    "rich",
+    "copier",
+    "jsonschema",
+]
 """Libraries that cost the start more than everything else together."""
 
 PROBE = """

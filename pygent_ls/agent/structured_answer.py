@@ -1,0 +1,125 @@
+"""How a turn comes to the structured answer that it owes: it is offered a tool, and asked where it does not call it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pygent_ls.agent.messages import ToolResultBlock, ToolUseBlock
+from pygent_ls.agent.structured import STRUCTURED_OUTPUT, OutputSchema, Structured, structured_tool
+from pygent_ls.agent.tool import ToolRegistry
+from pygent_ls.agent.variants import without
+from pygent_ls.errors import ModelError, ToolError
+
+if TYPE_CHECKING:  # it is a part of a turn's state
+    from pygent_ls.agent.surroundings import Surroundings
+    from pygent_ls.agent.turn import TurnSpec
+
+MAX_ASKED = 2
+"""Times that an answer without the tool is asked for it: one by mistake, and one more for weak models."""
+
+MAX_REFUSED = 5
+"""Rounds whose answer is not valid: a model that reads what is wrong needs one or two."""
+
+HOW_TO_ANSWER = f"""\
+# Your answer
+A program reads your answer, and takes it from the tool {STRUCTURED_OUTPUT} alone. Do the task first, with whatever \
+tools it needs. Then call {STRUCTURED_OUTPUT} once, alone, with the whole answer, in place of any closing words."""
+
+TAKEN = "The answer was taken."
+
+TOO_EARLY = (
+    "The answer was not taken: a call beside it failed. Read what it says, do what is left to do, and then call "
+    f"{STRUCTURED_OUTPUT} with the whole answer."
+)
+
+NOT_FOR_SUBAGENTS = {STRUCTURED_OUTPUT: "is for the turn itself, not for its subagents: answer with words"}
+
+
+@dataclass(kw_only=True)
+class StructuredAnswer:
+    """What the answer of one turn must be, and what it has come to. Without a schema any answer will do."""
+
+    schema: OutputSchema | None = None
+    given: Structured | None = None
+    """Valid; of the answer before it none is kept."""
+    _n_asked: int = 0
+    _n_refused: int = 0
+    _last_refusal: str = ""
+    _too_early: bool = False
+
+    @classmethod
+    def to(cls, schema: Mapping[str, Any] | None) -> StructuredAnswer:
+        """Raises `SessionError` (`bad_output_schema`)."""
+        return cls(schema=None if schema is None else OutputSchema.of(schema))
+
+    def offered(self, spec: TurnSpec, around: Surroundings) -> tuple[TurnSpec, Surroundings]:
+        """What the turn is given, with the tool, and with the word that it is there."""
+        if self.schema is None:
+            return spec, around
+        others = without(around.tools, {STRUCTURED_OUTPUT: ""})
+        tools = ToolRegistry([*others.list_all(), structured_tool(self.schema, self._give)], around.tools.withheld)
+        system = "\n\n".join(filter(None, (spec.system.rstrip(), HOW_TO_ANSWER)))
+        return replace(spec, system=system), replace(around, tools=tools)
+
+    def forget(self) -> None:
+        """The turn goes on: the answer that there is does not count, as it was given before the user's last word."""
+        if self.given is not None:
+            self.given, self._n_asked, self._n_refused = None, 0, 0
+
+    # Calls
+
+    def in_order(self, calls: Sequence[ToolUseBlock]) -> tuple[list[ToolUseBlock], list[ToolUseBlock]]:
+        """The calls that run first, and those that give the answer."""
+        gives = [call for call in calls if self.schema is not None and call.name == STRUCTURED_OUTPUT]
+        return [call for call in calls if call not in gives], gives
+
+    def begins_with(self, others: Sequence[ToolUseBlock], results: Mapping[str, ToolResultBlock]) -> None:
+        """The calls beside it are over: where one failed, the model gave its answer without knowing."""
+        self._too_early = any(results[call.id].is_error for call in others if call.id in results)
+
+    def ends_with(self, gives: Sequence[ToolUseBlock], results: Mapping[str, ToolResultBlock]) -> None:
+        """The calls that should give it are over."""
+        if gives and self.given is None:
+            self._n_refused += 1
+            last = results.get(gives[-1].id)
+            self._last_refusal = last.content if last else ""
+
+    async def _give(self, answer: Structured) -> str:
+        if self._too_early:
+            raise ToolError(TOO_EARLY)
+        self.given = answer
+        return TAKEN
+
+    # What is next
+
+    def failed(self, model: str) -> ModelError | None:
+        """Why the turn ends without it, where the model could not do it."""
+        if self.given is not None or self._n_refused < MAX_REFUSED:
+            return None
+        return _none(model, f"{self._n_refused} times it was not taken, the last time with: {self._last_refusal}")
+
+    def after_text(self, text: str, model: str) -> str | ModelError | None:
+        """The model answered with words: what it is asked, or why the turn ends; None where the answer will do."""
+        if self.schema is None or self.given is not None:
+            return None
+        self.given = self.schema.found_in(text)
+        if self.given is not None:
+            return None
+        if self._n_asked >= MAX_ASKED:
+            return _none(model, f"it answered with words alone, and {MAX_ASKED} times it was asked for it in vain")
+        self._n_asked += 1
+        schema = json.dumps(dict(self.schema.schema), ensure_ascii=False)
+        return (
+            f"That was not read as your answer: it was not given through {STRUCTURED_OUTPUT}. Call it now, with the "
+            "whole answer. If you cannot call tools, answer with one JSON value alone that is valid against this JSON "
+            f"Schema:\n{schema}"
+        )
+
+
+def _none(model: str, why: str) -> ModelError:
+    return ModelError(
+        f"{model} gave no structured result: {why}. Try again, or choose another model.", type="server", provider=model
+    )
