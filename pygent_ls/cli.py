@@ -7,7 +7,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from pygent_ls import __version__
 
 if TYPE_CHECKING:
     import argparse
+    import socket
 
 MODES = ("default", "accept_edits", "plan", "trust", "bypass")
 """The permission modes, spelled again (a test compares them)."""
@@ -37,9 +38,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run_command(given: argparse.Namespace) -> int:
+    if given.command is not None and given.socket is not None:
+        given.refuse("--socket is of the daemon, and no command takes it")
     match given.command:
         case None:
-            return _serve()
+            return _serve() if given.socket is None else _at_socket(given.socket, _serve_socket)
+        case "connect":
+            from pygent_ls.connect_command import connect
+
+            return _at_socket(given.path, connect)
         case "run":
             return _run(given)
         case "demo":
@@ -77,7 +84,10 @@ def _parser() -> argparse.ArgumentParser:
         "speaks the language server protocol on standard input and output.",
     )
     parser.add_argument("--version", action="version", version=f"pygent-ls {__version__}")
-    parser.add_argument("--stdio", action="store_true", help="accepted for editors that pass it; it is the default")
+    parser.set_defaults(refuse=parser.error)
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument("--stdio", action="store_true", help="accepted for editors that pass it; it is the default")
+    way.add_argument("--socket", metavar="PATH", help="listen at this Unix socket, for several editors at once")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     run = commands.add_parser(
         "run",
@@ -97,6 +107,14 @@ def _parser() -> argparse.ArgumentParser:
         help="allow once whatever would be asked; it does not trust the folder's own settings (see pygent-ls trust)",
     )
     run.set_defaults(refuse=run.error)
+    connecting = commands.add_parser(
+        "connect",
+        help="an editor's standard input and output, on to the daemon at a socket",
+        description="Passes standard input and output on to the daemon that `pygent-ls --socket PATH` started, for "
+        "editors that start a command. It starts nothing itself.",
+        epilog="Exit codes: 0 the editor said that it ends; 1 nobody listens, or the daemon is gone; 2 bad usage.",
+    )
+    connecting.add_argument("path", metavar="PATH", help="the daemon's socket")
     commands.add_parser("demo", help="one turn on a sample project, as an editor would show it; needs no key")
     commands.add_parser("doctor", help="which model would be used and why, every setting, and what is missing")
     trust = commands.add_parser(
@@ -128,7 +146,26 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _serve() -> int:
+def _at_socket(path: str, work: Callable[[Path], int]) -> int:
+    """Do it with the socket at a path, or say why there is none: 2 where none could be."""
+    from pygent_ls.errors import SocketError
+
+    try:
+        return work(Path(path).absolute())
+    except SocketError as error:
+        print(f"pygent-ls: {error}", file=sys.stderr)
+        return 2 if error.is_misuse else 1
+
+
+def _serve_socket(path: Path) -> int:
+    from pygent_ls.editors.lsp.listening import listening
+
+    with listening(path) as listener:  # a client may wait from now on, while the rest is imported
+        print(f"pygent-ls: listening at {path}", file=sys.stderr, flush=True)
+        return _serve(listener)
+
+
+def _serve(listener: socket.socket | None = None) -> int:
     gc.disable()  # `Connection` enables it; until then all that is made stays, and looking through it takes 70 ms
     from pygent_ls.generated_code import GeneratedCode, beside_the_bytecode
 
@@ -142,7 +179,12 @@ def _serve() -> int:
     from pygent_ls.log import set_up
 
     set_up(os.environ)
-    code = serve(read_settings)
+    if listener is None:
+        code = serve(read_settings)
+    else:
+        from pygent_ls.editors.lsp.serve_socket import serve_socket
+
+        code = serve_socket(listener, read_settings)
     generated.save()
     return code
 

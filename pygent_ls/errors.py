@@ -1,7 +1,8 @@
 """The tree of everything that is raised on purpose.
 
 Each branch has one reader: `ToolError` speaks to the model, `ModelError` to the user, `SessionError` and
-`SettingError` to the caller. Messages say what was wrong and what would work.
+`SettingError` to the caller, `SocketError` to whoever starts the command. Messages say what was wrong and what would
+work.
 """
 
 from __future__ import annotations
@@ -97,3 +98,12 @@ class SnapshotError(PygentError):
 
 class SettingError(PygentError):
     """A setting is invalid; names the layer, the key and the problem."""
+
+
+class SocketError(PygentError):
+    """A daemon's socket cannot be made, or not be reached."""
+
+    def __init__(self, message: str, *, is_misuse: bool = False) -> None:
+        super().__init__(message)
+        self.is_misuse = is_misuse
+        """No daemon could listen at such a path; else it is a matter of who listens there now."""

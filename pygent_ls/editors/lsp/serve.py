@@ -47,14 +47,14 @@ async def _serve(read_settings: ReadSettings, descriptor_in: int, descriptor_out
     def end(code: int = 1) -> None:
         if not ended.done():
             ended.set_result(code)
-            _end_at_last()
+            end_at_last()
 
     tap = trace.tap() if trace else UNTAPPED
     writer = FrameWriter(descriptor_out, loop, on_broken=end, tap=tap)
     server = PygentServer(read_settings, writer)
     endpoint = server.endpoint
     endpoint.on_exit = end
-    server.on_process_id = lambda pid: _watch_process(pid, end)
+    server.on_process_id = lambda pid: watch_process(pid, end)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, end)
     reader = FrameReader(
@@ -62,7 +62,7 @@ async def _serve(read_settings: ReadSettings, descriptor_in: int, descriptor_out
         loop=loop,
         on_frame=endpoint.receive,
         on_end=lambda: end(0 if endpoint.phase == "shutdown" else 1),
-        on_end_at_once=_end_at_last,
+        on_end_at_once=end_at_last,
         tap=tap,
     )
     reader.start()
@@ -71,13 +71,13 @@ async def _serve(read_settings: ReadSettings, descriptor_in: int, descriptor_out
     finally:
         writer.stop_waiting()
         await server.close()
-        await _cancel_the_rest()
+        await cancel_the_rest()
         writer.close(LAST_WORDS_S)
         if trace:
             trace.close(LAST_WORDS_S)
 
 
-def _end_at_last() -> None:
+def end_at_last() -> None:
     """End the process after `GONE_S` by a watch that needs neither the event loop nor the interpreter's lock.
 
     It writes to standard error where each thread was.
@@ -85,7 +85,7 @@ def _end_at_last() -> None:
     faulthandler.dump_traceback_later(GONE_S, exit=True)
 
 
-async def _cancel_the_rest() -> None:
+async def cancel_the_rest() -> None:
     """End the tasks that are left, as far as they end soon."""
     rest = asyncio.all_tasks() - {asyncio.current_task()}
     for task in rest:
@@ -94,28 +94,54 @@ async def _cancel_the_rest() -> None:
         await asyncio.wait(rest, timeout=UNWINDING_S)
 
 
-def _watch_process(pid: int, end: Callable[[], None]) -> None:
-    """Call `end` when the editor's process is gone, also where something else still holds our standard input."""
+def watch_process(pid: int, on_gone: Callable[[], None]) -> Callable[[], None]:
+    """Call `on_gone` when a process is gone, also where something else still holds our standard input.
+
+    What is returned ends the watch.
+    """
     loop = asyncio.get_running_loop()
     try:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:
-        end()
-        return
+        on_gone()
+        return _nothing
     except (OverflowError, ValueError):  # no process can have that number
-        return
+        return _nothing
     except (AttributeError, OSError):  # not Linux, or an old one
-        _poll_process(pid, end)
-        return
-    loop.add_reader(descriptor, end)
+        return _poll_process(pid, on_gone)
+
+    def gone() -> None:
+        loop.remove_reader(descriptor)
+        on_gone()
+
+    def stop() -> None:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
+
+    loop.add_reader(descriptor, gone)
+    return stop
 
 
-def _poll_process(pid: int, end: Callable[[], None]) -> None:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        end()
-        return
-    except PermissionError:
-        pass
-    asyncio.get_running_loop().call_later(PARENT_POLL_S, _poll_process, pid, end)
+def _poll_process(pid: int, on_gone: Callable[[], None]) -> Callable[[], None]:
+    loop = asyncio.get_running_loop()
+
+    def look() -> None:
+        nonlocal timer
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            on_gone()
+            return
+        except PermissionError:
+            pass
+        timer = loop.call_later(PARENT_POLL_S, look)
+
+    def stop() -> None:
+        timer.cancel()
+
+    timer = loop.call_soon(look)
+    return stop
+
+
+def _nothing() -> None:
+    """There is no watch to end."""

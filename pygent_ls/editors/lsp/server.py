@@ -40,7 +40,7 @@ class PygentServer(LanguageServer):
         self.endpoint = cast("Endpoint", self.protocol)
         self.writer = writer
         self.process_id: int | None = None
-        self.on_process_id: Callable[[int], None] = lambda _: None
+        self.on_process_id: Callable[[int], object] = lambda _: None
         self.buffers = Buffers(self._file_changed)
         self.uris = FileUris()
         self._read_settings = read_settings

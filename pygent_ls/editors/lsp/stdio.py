@@ -125,6 +125,8 @@ class FrameReader:
     on_end: Callable[[], None]
     on_end_at_once: Callable[[], None] = lambda: None
     """Called in the reading thread, whatever the event loop does."""
+    before_frame: Callable[[], object] = lambda: None
+    """Called in the reading thread before a frame is handed over, which waits for it."""
     tap: Tap = UNTAPPED
 
     def start(self) -> None:
@@ -134,6 +136,7 @@ class FrameReader:
     def _read(self) -> None:
         try:
             while (frame := read_frame(self.stream)) is not None:
+                self.before_frame()
                 self.loop.call_soon_threadsafe(self._take, frame)
             self._end()
         except (OSError, ValueError):  # the descriptor went away
@@ -178,6 +181,11 @@ class FrameWriter:
         """The editor reads slower than the daemon writes."""
         return self._unwritten_bytes > CONGESTED_BYTES
 
+    @property
+    def unwritten_bytes(self) -> int:
+        """What the editor has not taken yet."""
+        return self._unwritten_bytes
+
     async def drained(self) -> None:
         """Return when it is no longer congested, or the editor is gone."""
         await self._drained.wait()
@@ -198,10 +206,11 @@ class FrameWriter:
         self._is_ending = True
         self._drained.set()
 
-    def close(self, timeout_s: float) -> None:
-        """Write what is left, for at most that long."""
+    def close(self, timeout_s: float) -> bool:
+        """Write what is left, for at most that long; whether nothing writes any more."""
         self._queue.put(None)
         self._thread.join(timeout_s)
+        return not self._thread.is_alive()
 
     def _write(self) -> None:
         while (frame := self._queue.get()) is not None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import io
 import os
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
@@ -170,9 +171,11 @@ class Received:
     frames: list[bytes | BrokenFrame] = field(default_factory=list[bytes | BrokenFrame])
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def read(self, stream: BinaryIO) -> None:
+    def read(self, stream: BinaryIO, before_frame: Callable[[], object] = lambda: None) -> None:
         loop = asyncio.get_running_loop()
-        FrameReader(stream=stream, loop=loop, on_frame=self.frames.append, on_end=self.ended.set).start()
+        FrameReader(
+            stream=stream, loop=loop, on_frame=self.frames.append, on_end=self.ended.set, before_frame=before_frame
+        ).start()
 
 
 async def test_the_reader_tells_the_loop_of_each_frame_and_of_the_end() -> None:
@@ -182,6 +185,25 @@ async def test_the_reader_tells_the_loop_of_each_frame_and_of_the_end() -> None:
     await bounded(received.ended.wait())
 
     assert received.frames == [b"1", b"2"]
+
+
+async def test_no_more_frames_are_handed_over_than_there_is_leave_for() -> None:
+    received, leave = Received(), threading.Semaphore(2)
+    waits = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def ask_leave() -> None:
+        if not leave.acquire(blocking=False):
+            loop.call_soon_threadsafe(waits.set)
+            leave.acquire()
+
+    received.read(io.BytesIO(b"".join(map(framed, [b"1", b"2", b"3"]))), ask_leave)
+    await bounded(waits.wait())
+    assert received.frames == [b"1", b"2"]
+
+    leave.release()
+    await bounded(received.ended.wait())
+    assert received.frames == [b"1", b"2", b"3"]
 
 
 async def test_a_descriptor_that_goes_away_is_the_end() -> None:

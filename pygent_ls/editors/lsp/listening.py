@@ -1,0 +1,182 @@
+"""A Unix socket that its owner alone can reach: made, found, and removed. Only the standard library is needed."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import stat
+import struct
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from pygent_ls.errors import SocketError
+
+MAX_PATH_BYTES = 107 if sys.platform.startswith("linux") else 103
+"""Of a socket's path: `sun_path` has 108 bytes on Linux, 104 on BSD and macOS, and its last one is a zero."""
+
+BACKLOG = 64
+"""Clients that may wait to be accepted, while the daemon starts or is busy."""
+
+TURN_S = 2.0
+"""To wait for another daemon that starts in the same folder: it is alone there for a moment."""
+
+LOOK_AGAIN_S = 0.02
+
+
+@contextmanager
+def listening(path: Path) -> Generator[socket.socket]:
+    """Listen at an absolute path, with mode 0600 from the first moment on; the file is removed at the end.
+
+    The file of a daemon that is no more is replaced. Raises `SocketError` for a path where no socket can be, and where
+    somebody listens.
+    """
+    check_path(path)
+    with _alone_in(path.parent):
+        _make_room(path)
+        listener = _bound(path)
+        made = path.lstat()
+    try:
+        yield listener
+    finally:  # as long as somebody answers there, no other daemon puts a file of its own in its place
+        with suppress(OSError):
+            found = path.lstat()
+            if (found.st_dev, found.st_ino) == (made.st_dev, made.st_ino):
+                path.unlink()
+        listener.close()
+
+
+def reach(path: Path) -> socket.socket:
+    """A connection to the daemon that listens at an absolute path. Raises `SocketError`: nobody listens, or another
+    user does."""
+    check_path(path)
+    with suppress(OSError):
+        mode = path.stat().st_mode
+        if not stat.S_ISSOCK(mode):
+            raise SocketError(f"{path} is {_kind(mode)}, not a socket.", is_misuse=True)
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.connect(str(path))
+    except (FileNotFoundError, ConnectionRefusedError):
+        connection.close()
+        raise SocketError(f"Nobody listens at {path}. Start a daemon there: pygent-ls --socket {path}") from None
+    except OSError as error:
+        connection.close()
+        raise SocketError(f"{path} cannot be reached: {error.strerror}.") from None
+    if not is_from(connection, os.geteuid()):
+        connection.close()
+        raise SocketError(f"Another user listens at {path}: nothing was sent.")
+    return connection
+
+
+def is_from(connection: socket.socket, uid: int) -> bool:
+    """Whether the other end belongs to this user; where the system does not tell, the file's mode has seen to it."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return True
+    form = "iII"  # the process, its user, its group
+    given = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize(form))
+    _, found, _ = struct.unpack(form, given)
+    return bool(found == uid)
+
+
+def check_path(path: Path) -> None:
+    """Raises `SocketError` for a path that no socket can have."""
+    n_bytes = len(os.fsencode(path))
+    if n_bytes > MAX_PATH_BYTES:
+        raise SocketError(
+            f"{path} has {n_bytes} bytes, and the path of a socket can have {MAX_PATH_BYTES}: choose a shorter one, as "
+            f"below $XDG_RUNTIME_DIR.",
+            is_misuse=True,
+        )
+
+
+def _bound(path: Path) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    usual = os.umask(0o177)  # a chmod would come a moment too late
+    try:
+        listener.bind(str(path))
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise SocketError(f"No socket can be made at {path}: {error.strerror}.", is_misuse=True) from None
+    finally:
+        os.umask(usual)
+    return listener
+
+
+def _make_room(path: Path) -> None:
+    """Remove the file of a daemon that is no more. Raises `SocketError` where anything else is in the way."""
+    try:
+        found = path.lstat()
+    except (FileNotFoundError, NotADirectoryError):  # binding says what is wrong with the folder
+        return
+    except OSError as error:
+        raise SocketError(f"{path} cannot be looked at: {error.strerror}.", is_misuse=True) from None
+    if not stat.S_ISSOCK(found.st_mode):
+        raise SocketError(
+            f"{path} is {_kind(found.st_mode)}, not a socket: it stays as it is. Choose another path.", is_misuse=True
+        )
+    if found.st_uid != os.geteuid():
+        raise SocketError(f"{path} belongs to another user. Choose another path.", is_misuse=True)
+    if _answers(path):
+        raise SocketError(
+            f"A daemon listens at {path} already. Reach it with: pygent-ls connect {path} - or choose another path."
+        )
+    with suppress(FileNotFoundError):
+        path.unlink()
+
+
+def _answers(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(0)
+        try:
+            probe.connect(str(path))
+        except (ConnectionRefusedError, FileNotFoundError):
+            return False
+        except BlockingIOError:  # so many wait to be accepted
+            return True
+        except OSError as error:
+            raise SocketError(f"{path} is another program's socket: {error.strerror}. Choose another path.") from None
+        return True
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Generator[None]:
+    """While this is held no other daemon makes a socket in the folder: of two that start together and find
+    the same stale file, one would remove what the other has made.
+
+    Raises `SocketError` where the folder is not let go of in time.
+    """
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise SocketError(f"{folder} is no folder that can be used: {error.strerror}.", is_misuse=True) from None
+    try:
+        _lock(descriptor, folder)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, folder: Path) -> None:
+    ends_s = time.monotonic() + TURN_S
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > ends_s:
+                raise SocketError(f"Another program holds {folder}. Choose a folder of your own.") from None
+            time.sleep(LOOK_AGAIN_S)
+        except OSError:  # a file system without locks: daemons that start together are on their own
+            return
+        else:
+            return
+
+
+def _kind(mode: int) -> str:
+    if stat.S_ISDIR(mode):
+        return "a folder"
+    return "a link" if stat.S_ISLNK(mode) else "a file"

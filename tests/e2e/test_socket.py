@@ -1,0 +1,183 @@
+"""One daemon for several editors: real processes, over its socket and through `pygent-ls connect`."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import tempfile
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+from tests.e2e.raw import DAEMON, WAIT_S, RawClient, clean_environment, raw_client
+from tests.e2e.test_lifecycle import GONE_S, STUBBORN, is_alive, live_output, run_in_shell, with_script
+
+
+@dataclass(frozen=True, slots=True)
+class SocketDaemon:
+    """A daemon that listens, and the editors that reach it."""
+
+    process: RawClient
+    path: Path
+    stack: ExitStack
+
+    def editor(self, folder: Path) -> RawClient:
+        """An editor that starts `pygent-ls connect`, and has this folder open."""
+        client = self.stack.enter_context(raw_client(folder, command=(*DAEMON, "connect", str(self.path))))
+        client.initialize(folder)
+        return client
+
+
+@contextmanager
+def socket_daemon(folder: Path, environment: Mapping[str, str] | None = None) -> Generator[SocketDaemon]:
+    """A daemon at a socket; its home lies beside the folder. Whatever is for everybody unless it says otherwise."""
+    with tempfile.TemporaryDirectory(prefix="pygent-") as short, ExitStack() as stack:
+        path = Path(short) / "socket"
+        command = ("sh", "-c", 'umask 0; exec "$@"', "sh", *DAEMON, "--socket", str(path))
+        process = stack.enter_context(raw_client(folder, command=command, environment=environment))
+        process.until_said(f"listening at {path}")
+        yield SocketDaemon(process, path, stack)
+
+
+def said_by(folder: Path, *arguments: str) -> tuple[int, str]:
+    """The exit code of a command that ends, and what it says on standard error."""
+    done = subprocess.run(
+        [*DAEMON, *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env=clean_environment(folder.parent),
+        cwd=folder,
+        timeout=WAIT_S,
+        check=False,
+    )
+    assert done.stdout == ""
+    return done.returncode, done.stderr
+
+
+def busy_pids(client: RawClient) -> list[int]:
+    """Start a turn that runs programs which do not want to end; their processes."""
+    client.begin("turn", "pygent/turn/start", {"prompt": "go", "partialResultToken": "events"})
+    asked = client.until(lambda frame: frame.get("method") == "window/showMessageRequest")
+    client.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"title": "Allow once"}})
+    client.until(lambda _: len(live_output(client).split()) == 2)
+    return [int(pid) for pid in live_output(client).split()]
+
+
+def gone(pids: list[int]) -> None:
+    """Wait until these processes, which are not our children, are."""
+    for pid in pids:
+        try:
+            descriptor = os.pidfd_open(pid)
+        except ProcessLookupError:
+            continue
+        try:
+            assert select.select([descriptor], [], [], WAIT_S)[0]
+        finally:
+            os.close(descriptor)
+
+
+def answers(client: RawClient) -> bool:
+    """Whether the daemon answers it."""
+    return "result" in client.request(f"status-{monotonic()}", "pygent/status")
+
+
+def test_editors_reach_one_daemon_through_the_socket(folder: Path) -> None:
+    (folder.parent / "other").mkdir()
+    with socket_daemon(folder, with_script(folder, {"text": "Hello."}, {"text": "Hello."})) as daemon:
+        assert oct(daemon.path.lstat().st_mode & 0o777) == "0o600"
+        one, two = daemon.editor(folder), daemon.editor(folder.parent / "other")
+
+        turns = [each.request("turn", "pygent/turn/start", {"prompt": "hi"})["result"] for each in (one, two)]
+
+        assert [turn["text"] for turn in turns] == ["Hello.", "Hello."]
+        assert one.finish() == 0
+        assert answers(two)
+
+
+@pytest.mark.parametrize("way", ["kill", "exit", "shutdown", "end of input"])
+def test_an_editor_that_leaves_takes_its_programs_with_it_and_nothing_else(folder: Path, way: str) -> None:
+    with socket_daemon(folder, with_script(folder, run_in_shell(STUBBORN), {"text": "never"})) as daemon:
+        one, two = daemon.editor(folder), daemon.editor(folder)
+        pids = busy_pids(one)
+        codes = {"kill": -9, "exit": 0, "shutdown": 0, "end of input": 1}
+        match way:
+            case "kill":
+                one.process.kill()
+            case "exit":
+                one.tell("exit")
+            case "shutdown":
+                one.begin("shutdown", "shutdown")
+                assert one.answer("turn")["result"]["stopReason"] == "cancelled"
+                assert one.answer("shutdown")["result"] is None
+                one.tell("exit")
+            case _:
+                one.stdin.close()
+
+        assert one.wait() == codes[way]
+        gone(pids)
+        assert answers(two)
+
+
+@pytest.mark.parametrize("way", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_the_daemon_in_time_and_all_that_it_started(folder: Path, way: signal.Signals) -> None:
+    with socket_daemon(folder, with_script(folder, run_in_shell(STUBBORN), {"text": "never"})) as daemon:
+        one, two = daemon.editor(folder), daemon.editor(folder)
+        pids = busy_pids(one)
+        began_s = monotonic()
+
+        daemon.process.process.send_signal(way)
+
+        assert daemon.process.wait() == 0
+        assert monotonic() - began_s < GONE_S
+        assert not any(map(is_alive, pids))
+        assert one.answer("turn")["result"]["stopReason"] == "cancelled"
+        assert (one.wait(), two.wait()) == (1, 1)
+        two.until_said(f"The daemon at {daemon.path} has closed the connection.")
+        assert not daemon.path.exists()
+
+
+def test_a_daemon_that_was_killed_leaves_a_file_that_the_next_one_replaces(folder: Path) -> None:
+    with socket_daemon(folder) as daemon:
+        editor = daemon.editor(folder)
+        daemon.process.process.kill()
+        daemon.process.wait()
+        assert editor.wait() == 1
+        assert daemon.path.is_socket()
+        nobody = said_by(folder, "connect", str(daemon.path))
+
+        with raw_client(folder, command=(*DAEMON, "--socket", str(daemon.path))) as again:
+            again.until_said("listening at")
+            assert answers(daemon.editor(folder))
+
+    assert nobody == (
+        1,
+        f"pygent-ls: Nobody listens at {daemon.path}. Start a daemon there: pygent-ls --socket {daemon.path}\n",
+    )
+
+
+def test_where_a_daemon_listens_a_second_one_is_refused(folder: Path) -> None:
+    with socket_daemon(folder) as daemon:
+        code, said = said_by(folder, "--socket", str(daemon.path))
+
+        assert (code, said.partition(".")[0]) == (1, f"pygent-ls: A daemon listens at {daemon.path} already")
+        assert answers(daemon.editor(folder))
+
+
+def test_paths_at_which_nobody_can_listen_are_bad_usage(folder: Path) -> None:
+    (folder / "file").write_text("mine")
+
+    assert said_by(folder, "--socket", "file") == (
+        2,
+        f"pygent-ls: {folder}/file is a file, not a socket: it stays as it is. Choose another path.\n",
+    )
+    assert said_by(folder, "--socket", "x" * 200)[0] == 2
+    assert said_by(folder, "--socket", "missing/socket")[0] == 2
+    assert said_by(folder, "connect", "file") == (2, f"pygent-ls: {folder}/file is a file, not a socket.\n")
+    assert said_by(folder, "--socket", "file", "doctor")[0] == 2
