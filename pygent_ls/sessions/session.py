@@ -291,7 +291,6 @@ class Session:
         await self._hooks.ended(self.around)
         self._stream.flush()
         await self._keeper.sync()
-        self._keeper.journal.close()
 
     async def _take_turn(self, turn: RunningTurn, chosen: Chosen) -> TurnResult:
         stop: StopReason = "error"

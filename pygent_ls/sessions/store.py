@@ -317,6 +317,7 @@ class Sessions:
             session.check_idle()
             del self._live[session_id]
             await session.close()
+            session.journal.close()
             await session.around.outputs.clear()
         await self._throw_away(session_id)
         self._on_change(session_id, "deleted")
@@ -342,10 +343,13 @@ class Sessions:
         await session.close()
         if isinstance(session.journal, FileJournal):
             self._live.pop(session_id, None)
+            session.journal.close()
 
     async def close(self) -> None:
-        """Cancel every turn and wait for them. What is kept on the disk stays there."""
+        """Cancel every turn and wait for them. What is kept on the disk stays there, for others to go on with."""
         await asyncio.gather(*(session.close() for session in self.all()))
+        for each in self.all():
+            each.journal.close()
         await asyncio.gather(
             *(each.around.outputs.clear() for each in self.all() if isinstance(each.journal, MemoryJournal))
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -14,8 +15,15 @@ from pygent_ls.sessions.journal.records import Record, line_of
 READ_BYTES = 4_000_000
 """That are read of a file at once."""
 
-MEMORY_BYTES = 64_000_000
+MEMORY_BYTES = 16_000_000
 """Of the records of a session that is not kept: the oldest go first, and cannot be shown again."""
+
+
+class Piece(NamedTuple):
+    """A part of a journal, and where it begins."""
+
+    begin: int
+    data: bytes
 
 
 class Journal(Protocol):
@@ -36,8 +44,9 @@ class Journal(Protocol):
         """Return when all that was added will be there after a failure of the power. Raises OSError."""
         ...
 
-    def read(self, offset: int) -> bytes:
-        """What stands from there, as far as it is read at once; nothing at the end. Raises OSError."""
+    def read(self, offset: int) -> Piece:
+        """What stands from there, as far as it is read at once; nothing at the end. It begins later where the records
+        there were forgotten. Raises OSError."""
         ...
 
     async def grown(self, offset: int) -> None:
@@ -106,7 +115,7 @@ class FileJournal:
         if self._is_open:
             await asyncio.to_thread(os.fsync, self._descriptor)
 
-    def read(self, offset: int) -> bytes:
+    def read(self, offset: int) -> Piece:
         """See `Journal`."""
         return read_file(self.path, offset)
 
@@ -128,8 +137,9 @@ class MemoryJournal:
 
     def __init__(self, *, max_bytes: int = MEMORY_BYTES) -> None:
         self._max_bytes = max_bytes
-        self._pieces: list[bytes] = []
-        self._first = 0
+        self._lines: list[bytes] = []
+        self._ends: list[int] = []
+        """Of each line, as an offset."""
         self._is_open = True
         self._news = _News()
         self.size = 0
@@ -138,18 +148,29 @@ class MemoryJournal:
         """See `Journal`."""
         for record in records:
             line = line_of(record)
-            self._pieces.append(line)
             self.size += len(line)
-        while self.size - self._first > self._max_bytes:
-            self._first += len(self._pieces.pop(0))
+            self._lines.append(line)
+            self._ends.append(self.size)
+        if self._lines and self.size - (self._ends[0] - len(self._lines[0])) > self._max_bytes:
+            n_old = bisect_right(self._ends, self.size - self._max_bytes // 2)  # by half, for it is rare then
+            del self._lines[:n_old], self._ends[:n_old]
         self._news.tell()
 
     async def sync(self) -> None:
         """See `Journal`."""
 
-    def read(self, offset: int) -> bytes:
-        """See `Journal`."""
-        return b"".join(self._pieces)[max(0, offset - self._first) :]
+    def read(self, offset: int) -> Piece:
+        """See `Journal`. It gives whole lines from their beginning, but for the first."""
+        first = bisect_right(self._ends, offset)
+        if first == len(self._lines):
+            return Piece(offset, b"")
+        begins = self._ends[first] - len(self._lines[first])
+        n_bytes, last = 0, first
+        while last < len(self._lines) and n_bytes < READ_BYTES:
+            n_bytes += len(self._lines[last])
+            last += 1
+        data = b"".join(self._lines[first:last])
+        return Piece(max(begins, offset), data[max(0, offset - begins) :])
 
     async def grown(self, offset: int) -> None:
         """See `Journal`."""
@@ -162,11 +183,11 @@ class MemoryJournal:
         self._news.tell()
 
 
-def read_file(path: Path, offset: int) -> bytes:
+def read_file(path: Path, offset: int) -> Piece:
     """What stands in a journal's file from there; see `Journal.read`."""
     with path.open("rb") as file:
         file.seek(offset)
-        return file.read(READ_BYTES)
+        return Piece(offset, file.read(READ_BYTES))
 
 
 class Line(NamedTuple):
@@ -178,14 +199,14 @@ class Line(NamedTuple):
     """False for the last one where no line break follows: it is being written, or was cut short."""
 
 
-def lines_of(read: Callable[[int], bytes], offset: int = 0) -> Iterator[Line]:
+def lines_of(read: Callable[[int], Piece], offset: int = 0) -> Iterator[Line]:
     """The lines from there to the end; `read` is as `Journal.read`. Empty lines are left out."""
     pieces: list[bytes] = []
     at = offset
-    while data := read(at):
-        at += len(data)
-        *whole, rest = data.split(b"\n")
-        end = at - len(data)
+    while (piece := read(at)).data:
+        end = piece.begin
+        at = end + len(piece.data)
+        *whole, rest = piece.data.split(b"\n")
         for each in whole:
             end += len(each) + 1
             line = b"".join([*pieces, each])
