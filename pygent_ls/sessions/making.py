@@ -97,6 +97,7 @@ class TurnMaking:
             summarizer=summarizer,
             notices=(*notices, *profile.notices, *request.notices, *problems),
             stream=profile.stream,
+            output_schema=request.output_schema,
             delegate=Delegates(
                 variants=self._choices.variants,
                 make_model=self._choices.made,

@@ -25,13 +25,14 @@ from pygent_ls.agent.events import (
 from pygent_ls.agent.loop import Turn
 from pygent_ls.agent.messages import Message, Usage, now
 from pygent_ls.agent.permissions import Mode
+from pygent_ls.agent.structured_answer import StructuredAnswer
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.turn import TurnResult
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.becoming import keep_up
 from pygent_ls.sessions.checkpoints import Checkpoint, FileDiff
 from pygent_ls.sessions.choices import Choices, Chosen, narrowed
-from pygent_ls.sessions.commands.answering import CommandTurn, failing
+from pygent_ls.sessions.commands.answering import Answer, CommandTurn, failing, owing_a_value
 from pygent_ls.sessions.commands.command import ModelPrompt
 from pygent_ls.sessions.compacting import SessionContext
 from pygent_ls.sessions.going_back import GoingBack
@@ -176,8 +177,9 @@ class Session:
         """Start a turn, or queue it behind the one that runs.
 
         Raises `ModelError` where the turn's model cannot be had at all, `SessionError` for a mode that is not allowed,
-        or an agent that there is not.
+        an agent that there is not, or an output schema that cannot be used.
         """
+        StructuredAnswer.to(request.output_schema)
         chosen = self.choices.for_turn(request)
         turn = RunningTurn(f"turn-{uuid4().hex[:12]}", request, subscriber)
         self._turns.append(turn)
@@ -349,6 +351,8 @@ class Session:
         asked = await self._making.parts.commands.asked_in(
             turn.request.prompt, self, has_attachments=turn.request.has_attachments
         )
+        if isinstance(asked, Answer) and turn.request.output_schema is not None:
+            asked = owing_a_value()
         if isinstance(asked, ModelPrompt):
             turn.request = turn.request.saying(asked)
             problem = self.choices.problem_of(turn.request)

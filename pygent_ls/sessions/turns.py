@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pygent_ls.agent.attachments import PromptPart, is_background
 from pygent_ls.agent.loop import Turn
@@ -36,6 +36,8 @@ class TurnRequest:
     max_iterations: int | None = None
     max_tokens: int | None = None
     max_budget_usd: float | None = None
+    output_schema: Mapping[str, Any] | None = None
+    """What the answer must be valid against; None: the turn answers with words."""
     tools: tuple[str, ...] | None = None
     """The only tools that the turn is offered, by name; None: all that it would be."""
     notices: tuple[str, ...] = ()

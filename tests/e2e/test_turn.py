@@ -112,6 +112,25 @@ async def test_two_hundred_deltas_arrive_in_order_and_complete(rig: Rig) -> None
 
 
 @WITH_HTTP
+async def test_an_output_schema_comes_back_as_a_value_that_is_valid(rig: Rig) -> None:
+    (rig.folder / "a.txt").write_text("Oslo\n")
+    schema = {"type": "array", "items": {"type": "object", "required": ["name"]}}
+    rig.model.play(
+        Step(calls=(Call(name="read_file", arguments={"path": "a.txt"}),)),
+        Step(text="It is Oslo."),
+        Step(calls=(Call(name="structured_output", arguments={"value": ["Oslo"]}),)),
+        Step(calls=(Call(name="structured_output", arguments={"value": [{"name": "Oslo"}]}),)),
+    )
+
+    result = await rig.editor.turn("Which cities?", outputSchema=schema)
+
+    assert (result["stopReason"], result["iterations"]) == ("end_turn", 4)
+    assert result["structured"] == [{"name": "Oslo"}]
+    assert rig.model.requests[0].body["tools"][-1]["function"]["parameters"]["properties"] == {"value": schema}
+    assert [ok for ok, _ in rig.editor.results()] == [True, False, True]
+
+
+@WITH_HTTP
 async def test_a_refused_provider_ends_the_turn_with_words_that_help_and_the_session_goes_on(rig: Rig) -> None:
     rig.model.play(Step(status=401, error="Incorrect API key provided"), Step(text="Better."))
 

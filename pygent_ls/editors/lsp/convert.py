@@ -260,6 +260,8 @@ def turn_result(session_id: str, turn_id: str, result: TurnResult, uri_of: UriOf
         "iterations": result.iterations,
         "filesChanged": [_changed(each, uri_of) for each in result.files_changed],
     }
+    if result.structured is not None:
+        out["structured"] = result.structured.value
     if result.error is not None:
         error = result.error
         out["error"] = {"type": error.type, "message": error.message, "retryable": error.retryable}

@@ -146,7 +146,7 @@ class EditorContext(Params):
 
 
 class TurnStartParams(Params):
-    """`pygent/turn/start`."""
+    """`pygent/turn/start`. With `outputSchema`, a JSON Schema, the answer is a value that is valid against it."""
 
     prompt: Prompt
     session_id: str | None = None

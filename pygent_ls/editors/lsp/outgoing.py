@@ -72,7 +72,8 @@ class TurnErrorOut(TypedDict):
 
 
 class TurnResultOut(TypedDict):
-    """The result of `pygent/turn/start`."""
+    """The result of `pygent/turn/start`. `structured`, any JSON value, is there where the request had an `outputSchema`
+    and `stopReason` is `end_turn`."""
 
     sessionId: str
     turnId: str

@@ -8,10 +8,12 @@ from uuid import uuid4
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
 from pygent_ls.agent.attachments import PromptPart, is_background
+from pygent_ls.agent.structured_answer import StructuredAnswer
 from pygent_ls.editors.lsp import incoming, outgoing, outgoing_lists
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.convert import BadBlockError, prompt_parts, turn_result
 from pygent_ls.editors.lsp.progress import Token, TurnProgress
+from pygent_ls.errors import SessionError
 from pygent_ls.sessions.beginning import NewSession
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.steering import steer
@@ -111,10 +113,12 @@ class Turns:
 
 
 def request_of(params: incoming.TurnStartParams) -> TurnRequest:
-    """What the session is asked for. Raises `JsonRpcInvalidParams`."""
+    """What the session is asked for. Raises `JsonRpcException`."""
     parts = _parts_of(params.prompt, params.context)
-    if params.output_schema is not None:
-        raise JsonRpcInvalidParams("outputSchema: this version gives no structured results; leave it out")
+    try:
+        StructuredAnswer.to(params.output_schema)  # before a session is made for it
+    except SessionError as error:
+        raise JsonRpcException(f"outputSchema: {error}", JsonRpcInvalidParams.CODE, {"kind": error.kind}) from None
     return TurnRequest(
         parts=parts,
         agent=params.agent,
@@ -123,6 +127,7 @@ def request_of(params: incoming.TurnStartParams) -> TurnRequest:
         max_iterations=params.max_iterations,
         max_tokens=params.max_tokens,
         max_budget_usd=params.max_budget_usd,
+        output_schema=params.output_schema,
     )
 
 

@@ -23,6 +23,12 @@ class Answer:
     """It takes a while, and when it is cancelled nothing has happened."""
 
 
+def owing_a_value() -> Answer:
+    """One that says why a command gives no structured result."""
+    why = "A slash command answers with words, and an output schema asks for a value. Leave out one of the two."
+    return failing(SessionError(why, kind="no_structured_result"))
+
+
 def failing(error: SessionError | ModelError) -> Answer:
     """One that says what is wrong."""
 
