@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from pygent_ls.app_values import endpoint_of, hooks_of, limits_of, policy_of, pr
 from pygent_ls.config import Settings
 from pygent_ls.config_layers import Loaded
 from pygent_ls.config_live import NOT_WRONG, LiveSettings, Taken
-from pygent_ls.config_sources import state_folder, user_file
+from pygent_ls.config_sources import CommandLine, state_folder, user_file
 from pygent_ls.config_trust import TrustStore
 from pygent_ls.errors import ModelError, SettingError
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.agent.variants import AgentProfile, Variants
     from pygent_ls.editors.ports import FrontEnd
     from pygent_ls.llm.listing import ListedModel
+    from pygent_ls.sessions.beginning import SessionDefaults
     from pygent_ls.sessions.commands.ports import CommandFacts
     from pygent_ls.sessions.rules import FileRuleStore
-    from pygent_ls.sessions.beginning import SessionDefaults
     from pygent_ls.sessions.turn_settings import TurnSettings
 
 
@@ -57,13 +57,15 @@ class Blueprint:
         return Agent(self, front_end)
 
 
-def read_settings(
-    editor_options: Any, folders: Sequence[Path], command_line: Mapping[str, object] | None = None
-) -> Blueprint:
+def read_settings(editor_options: Any, folders: Sequence[Path], command_line: CommandLine | None = None) -> Blueprint:
     """Read every layer. Nothing is raised: what is wrong is among the problems."""
     trust = TrustStore(state_folder())
     live = LiveSettings(
-        trust, user_file(), environment=os.environ, editor_options=editor_options, command_line=command_line or {}
+        trust,
+        user_file(),
+        environment=os.environ,
+        editor_options=editor_options,
+        command_line=command_line or CommandLine(),
     )
     taken = live.take(folders[0] if folders else None)
     model, reason = _model_and_reason(taken.loaded)

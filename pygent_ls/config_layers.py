@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import ValidationError
 
@@ -47,6 +47,8 @@ class Layer:
     """Raw values, by the setting's own name."""
     unknown: Mapping[str, object] = field(default_factory=dict[str, object])
     """What it sets that is no setting, as it spells it."""
+    added: Mapping[str, object] = field(default_factory=dict[str, object])
+    """What it adds to what weaker layers say, by the setting's own name: more of a list, or more text."""
     spell: Callable[[str], str] = str
     """How it writes a setting's name: `max_iterations`, `maxIterations`, `PYGENT_MAX_ITERATIONS`."""
     is_text: bool = False
@@ -97,7 +99,20 @@ def load(layers: Sequence[Layer]) -> Loaded:
             else:
                 values[key] = judged.value
                 origins[key] = layer.origin(key)
+        for key, more in layer.added.items():
+            values[key] = _with_more(values[key], more)
+            origins[key] = layer.origin(key) if origins[key] == "default" else origins[key]
     return Loaded(settings=settings_of(values), origins=origins, problems=tuple(problems))
+
+
+def _with_more(so_far: object, more: object) -> object:
+    match so_far, more:
+        case str(), str():
+            return "\n\n".join(filter(None, (so_far, more)))
+        case tuple(), tuple():
+            return tuple(dict.fromkeys((*cast("tuple[object, ...]", so_far), *cast("tuple[object, ...]", more))))
+        case _:
+            raise TypeError(f"{type(more).__name__} cannot be added to {type(so_far).__name__}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pygent_ls.config_layers import Layer, Loaded, load
 from pygent_ls.config_sources import (
+    CommandLine,
     command_line_layer,
     editor_layer,
     environment_layer,
@@ -59,14 +60,15 @@ class LiveSettings:
         *,
         environment: Mapping[str, str],
         editor_options: object,
-        command_line: Mapping[str, object],
+        command_line: CommandLine,
     ) -> None:
         self._store = store
         self._user_file = user_file
         self._environment = environment_layer(environment)
         self._editor_options = editor_layer(editor_options, "initializationOptions")
         self._editor_section = editor_layer(None, "workspace/configuration")
-        self._command_line = command_line_layer(command_line)
+        self._command_line = command_line_layer(command_line.values, command_line.added)
+        self._sources = command_line.sources
         self._readable: dict[str, Layer] = {}
         self._told: set[str] = set()
 
@@ -76,8 +78,8 @@ class LiveSettings:
 
     def take(self, folder: Path | None) -> Taken:
         """The settings in this workspace folder, its file trusted where the user said so. Blocking; never raises."""
-        layers = [self._last_readable(user_layer(self._user_file))]
-        if folder is not None:
+        layers = [self._last_readable(user_layer(self._user_file))] if "user" in self._sources else []
+        if folder is not None and "project" in self._sources:
             layers.append(self._last_readable(workspace_layer(folder)))
         layers += [self._environment, self._editor_options, self._editor_section, self._command_line]
         loaded = load(layers)

@@ -9,8 +9,9 @@ import json
 import os
 import stat
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import cast
+from typing import Literal, cast
 
 from pygent_ls.agent.rules import RuleOrigin
 from pygent_ls.config import FIELDS, GROUPS, NAMES, shown
@@ -27,6 +28,31 @@ MAX_FILE_BYTES = 1_000_000
 
 _OTHER_VARIABLES = frozenset({LEVEL_VARIABLE, "PYGENT_PROJECT_DIR", "PYGENT_HOOK_EVENT"})
 """Variables with our prefix that are no settings: the last two are what hooks find, which may run pygent-ls."""
+
+SettingSource = Literal["user", "project"]
+"""The files of settings: the user's own, and the workspace's."""
+
+SETTING_SOURCES: frozenset[SettingSource] = frozenset({"user", "project"})
+
+_OPTIONS: Mapping[str, str] = {
+    "context.max_chars": "--max-chars",
+    "context.max_words": "--max-words",
+    "permissions": "--allowed-tools, --disallowed-tools",
+}
+"""Options that are not called as their settings are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandLine:
+    """What a command's options say about settings."""
+
+    values: Mapping[str, object] = field(default_factory=dict[str, object])
+    """By the setting's name; None where an option was not given."""
+    added: Mapping[str, object] = field(default_factory=dict[str, object])
+    """To what weaker layers say: more of a list, or more text."""
+    sources: frozenset[SettingSource] = SETTING_SOURCES
+    """The files that count."""
+
 
 _TABLES = frozenset(name for name, info in FIELDS.items() if info.default_factory is not None)
 """Settings that are JSON where they are text."""
@@ -88,10 +114,11 @@ def editor_layer(given: object, source: str) -> Layer:
     return _layer(name, values, camel_case, origin="editor")
 
 
-def command_line_layer(given: Mapping[str, object]) -> Layer:
-    """Options by the setting's name; None where one was not given. Their text is typed here."""
+def command_line_layer(given: Mapping[str, object], added: Mapping[str, object] | None = None) -> Layer:
+    """Options as of `CommandLine`; their text is typed here."""
     values = {_as_option(name): value for name, value in given.items() if value is not None}
-    return _layer("command line", values, _as_option, is_text=True, origin="command_line")
+    layer = _layer("command line", values, _as_option, is_text=True, origin="command_line")
+    return replace(layer, added=added or {})
 
 
 def camel_case(name: str) -> str:
@@ -110,7 +137,7 @@ def as_variable(name: str) -> str:
 
 
 def _as_option(name: str) -> str:
-    return "--" + name.replace("_", "-").replace(".", "-")
+    return _OPTIONS.get(name) or "--" + name.replace("_", "-").replace(".", "-")
 
 
 def _layer(

@@ -14,7 +14,7 @@ from pygent_ls.agent.secret_keeping import Secrets
 from pygent_ls.agent.tool import ToolRegistry
 from pygent_ls.agent.variants import AgentProfile
 from pygent_ls.app import read_settings
-from pygent_ls.cli import MODES
+from pygent_ls.cli_run import OWN_MODES
 from pygent_ls.errors import ToolError
 from pygent_ls.extensions.instructions import MAX_FILE_CHARS
 from pygent_ls.prompt_command import Shown, Wanted, as_json, as_text, prompt_shown
@@ -234,4 +234,4 @@ def test_the_command_needs_no_model_and_no_network(tmp_path: Path) -> None:
 
 
 def test_the_modes_are_the_cores() -> None:
-    assert get_args(Mode) == MODES
+    assert get_args(Mode) == OWN_MODES

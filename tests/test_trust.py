@@ -16,7 +16,7 @@ from pygent_ls.agent.rules import Rule
 from pygent_ls.config import NAMES, Settings, value_of
 from pygent_ls.config_layers import Layer, Loaded, load
 from pygent_ls.config_live import LiveSettings, Taken
-from pygent_ls.config_sources import MAX_FILE_BYTES
+from pygent_ls.config_sources import MAX_FILE_BYTES, CommandLine
 from pygent_ls.config_trust import MAX_KEPT, MAX_WISH_CHARS, TrustStore, Wish, digest_of, wishes_of
 from pygent_ls.editors.ports import MAX_WISHES, TrustQuestion
 from pygent_ls.trust_command import trust
@@ -42,7 +42,7 @@ class Place:
 
     def new_live(self) -> LiveSettings:
         """The settings of another daemon."""
-        return LiveSettings(self.store, self.user_file, environment={}, editor_options=None, command_line={})
+        return LiveSettings(self.store, self.user_file, environment={}, editor_options=None, command_line=CommandLine())
 
     def says(self, text: str) -> Taken:
         """The settings, once the workspace's file says this."""

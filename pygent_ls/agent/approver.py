@@ -50,6 +50,8 @@ class PermissionAnswer:
     answered; `feedback` says why."""
     rules: tuple[str, ...] | None = None
     """The rules to store in place of those of the request; None: the user did not touch them."""
+    input: Mapping[str, Any] | None = None
+    """With which an allowed call is to run; None: as it was asked."""
 
     @property
     def allowed(self) -> bool:

@@ -1,25 +1,35 @@
-"""One turn without an editor: the answer on standard output, everything else on standard error or the terminal."""
+"""`pygent-ls run`: turns without an editor; the answer on standard output, everything else on standard error or the
+terminal."""
 
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import signal
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
-from typing import TextIO
+from typing import Any, Protocol, TextIO
+from uuid import uuid4
 
-from pygent_ls.agent.approver import PermissionRequest
+from pygent_ls.agent.approver import Approver, PermissionRequest
 from pygent_ls.agent.asker import NobodyToAsk, Questioner
-from pygent_ls.agent.events import StopReason
+from pygent_ls.agent.events import TurnStarted
 from pygent_ls.agent.tool import visible
 from pygent_ls.agent.turn import TurnResult
 from pygent_ls.editors.closing import close
+from pygent_ls.editors.errand import CANCELLED, DONE, FAILED, Errand, exit_code
 from pygent_ls.editors.ports import Blueprint, Core, FrontEnd, TrustQuestion
+from pygent_ls.editors.scripts.asking import LineApprover
+from pygent_ls.editors.scripts.exchange import Exchange
+from pygent_ls.editors.scripts.lines import InitLine
+from pygent_ls.editors.scripts.stdin import lines_of
+from pygent_ls.editors.scripts.view import ScriptView
+from pygent_ls.editors.scripts.writer import LineWriter
+from pygent_ls.editors.spinner import spinner_for
 from pygent_ls.editors.terminal_approver import (
     AllowingApprover,
     RefusingApprover,
@@ -28,12 +38,14 @@ from pygent_ls.editors.terminal_approver import (
     terminal_of,
 )
 from pygent_ls.editors.terminal_questioner import NO_TERMINAL, NOT_WANTED, TerminalQuestioner
-from pygent_ls.editors.terminal_text import palette_for
+from pygent_ls.editors.terminal_text import Colour, palette_for
 from pygent_ls.editors.terminal_trust import ask_trust
 from pygent_ls.editors.terminal_view import TerminalView
 from pygent_ls.errors import PygentError
-from pygent_ls.sessions.beginning import NewSession
-from pygent_ls.sessions.turns import RunningTurn, TurnRequest
+from pygent_ls.sessions.choices import narrowed
+from pygent_ls.sessions.session import Session
+from pygent_ls.sessions.stream import Subscriber
+from pygent_ls.sessions.turns import RunningTurn
 from pygent_ls.workspace.disk import DiskWorkspace
 
 NO_REVIEW = (
@@ -41,25 +53,187 @@ NO_REVIEW = (
     "made, and nothing else is reviewed."
 )
 
-DONE, FAILED, CANCELLED = 0, 1, 130
-"""Exit codes. 1: an error, a limit or a refusal ended the turn. 130 is what shells give to what Ctrl-C ended."""
+LAST_LINES_S = 2.0
+"""For the reader of a run that was cancelled to take what is written; whoever does not read holds up no end."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Errand:
-    """What `pygent-ls run` is asked for."""
+class RunView(Subscriber, Protocol):
+    """What shows a run."""
 
-    prompt: str
-    folder: Path
-    """The workspace; it exists."""
-    agent: str | None = None
-    """The variant; None: the one that the settings name."""
-    yes: bool
-    """Whether everything that would ask is allowed once."""
+    @property
+    def answer_lost(self) -> bool:
+        """Whether nobody reads the answer any more."""
+        ...
+
+    def begin(self) -> None:
+        """A turn is about to begin."""
+        ...
+
+    def end(self, result: TurnResult) -> None:
+        """The turn is over; its events were delivered."""
+        ...
+
+    def fail(self, problem: str) -> None:
+        """A turn could not begin."""
+        ...
+
+    def tell(self, line: str, colour: Colour | None = None) -> None:
+        """Tell a person something."""
+        ...
+
+    async def ready_to_ask(self, question_id: str) -> None:
+        """Return when a question may be shown on the terminal."""
+        ...
+
+    async def written(self) -> None:
+        """Return when everything was read, or nobody reads it."""
+        ...
+
+
+@dataclass(kw_only=True)
+class _Run:
+    """One run, from its front end to its exit code."""
+
+    blueprint: Blueprint
+    errand: Errand
+    answer: TextIO
+    terminal: Terminal | None
+    """Where a person can be asked."""
+    stop: Callable[[], object]
+    """Cancels the run."""
+    _refusing: RefusingApprover = field(default_factory=RefusingApprover)
+    _commands: Sequence[str] = ()
+    """The names of all slash commands, for streams."""
+
+    async def to_its_end(self) -> int:
+        view = self._view()
+        asking = self._asking_by_lines(view)
+        core = self.blueprint.build(self._front_end(view, asking))
+        for problem in self.blueprint.problems:
+            view.tell(f"Settings: {problem}", "yellow")
+        if core.reviews_edits:
+            view.tell(NO_REVIEW, "yellow")
+        try:
+            code = await self._worked(core, view, asking)
+        except PygentError as error:
+            view.fail(str(error))
+            code = FAILED
+        finally:
+            await close(core)
+        _list_refused(self._refusing.refused, view)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST_LINES_S if code == CANCELLED else None):
+                await view.written()
+        return FAILED if view.answer_lost else code
+
+    async def _worked(self, core: Core, view: TerminalView | ScriptView, asking: LineApprover | None) -> int:
+        """Raises `PygentError` where nothing can be begun."""
+        core.start_loading()
+        session = await self.errand.session(core.sessions)
+        abilities = await _abilities(core, session) if self.errand.output == "stream-json" else {}
+        self._commands = [each["name"] for each in abilities.get("commands", ())]
+        if isinstance(view, ScriptView):
+            view.session_id = session.id
+            view.describe = partial(self._described, core, session)
+        if self.errand.prompt is not None:
+            return exit_code((await self._turn(session, self.errand.prompt, view)).stop_reason)
+        assert isinstance(view, ScriptView)
+        exchange = Exchange(
+            session=session, view=view, request=self.errand.request, abilities=abilities, approver=asking
+        )
+        try:
+            await exchange.run(lines_of(0))
+        except asyncio.CancelledError:
+            return CANCELLED
+        return exit_code(view.last_stop) if view.last_stop else DONE
+
+    async def _turn(self, session: Session, prompt: str, view: RunView) -> TurnResult:
+        """Raises `PygentError` where the turn cannot begin."""
+        view.begin()
+        result = await _result(session.start_turn(self.errand.request((prompt,)), view), view)
+        view.end(result)
+        return result
+
+    def _described(self, core: Core, session: Session, started: TurnStarted) -> InitLine:
+        request = self.errand.request(())
+        tools = narrowed(session.around, session.choices.variants.usual(started.agent), request).tools
+        return {
+            "type": "system",
+            "subtype": "init",
+            "cwd": str(session.working_directory),
+            "model": started.model,
+            "tools": [each.name for each in tools.list_all()],
+            "mcp_servers": [],
+            "permissionMode": started.mode,
+            "agents": [each.name for each in core.agents],
+            "slash_commands": self._commands,
+        }
+
+    # What the run shows, and who is asked
+
+    def _view(self) -> TerminalView | ScriptView:
+        errand, is_terminal = self.errand, sys.stderr.isatty()
+        palette = palette_for(os.environ, is_terminal=is_terminal)
+        spinner = spinner_for(sys.stderr, os.environ.get("TERM", ""))
+        if errand.output == "text":
+            owes_value = errand.output_schema is not None
+            answer = sys.stderr if owes_value else self.answer
+            return TerminalView(
+                answer=answer,
+                status=sys.stderr,
+                palette=palette,
+                answer_is_terminal=answer.isatty(),
+                on_answer_lost=self.stop,
+                value=self.answer if owes_value else None,
+                spinner=spinner,
+            )
+        status = TerminalView(
+            answer=io.StringIO(),
+            status=sys.stderr,
+            palette=palette,
+            answer_is_terminal=False,
+            on_answer_lost=self.stop,
+            spinner=spinner,
+        )
+
+        def lost(error: OSError) -> None:
+            if not isinstance(error, BrokenPipeError):  # `| head` has what it wanted
+                status.tell(f"Error: the answer could not be written: {error.strerror}", "red")
+            self.stop()
+
+        return ScriptView(
+            writer=LineWriter(self.answer.fileno(), lost),
+            status=status,
+            is_stream=errand.output == "stream-json",
+            shows_partial=errand.shows_partial_messages,
+            new_id=lambda: str(uuid4()),
+        )
+
+    def _asking_by_lines(self, view: TerminalView | ScriptView) -> LineApprover | None:
+        if not self.errand.asks_on_stdio or not isinstance(view, ScriptView):
+            return None
+        return LineApprover(write=view.write, new_id=view.new_id)
+
+    def _front_end(self, view: RunView, asking: LineApprover | None) -> FrontEnd:
+        # A program that writes our standard input is not kept waiting for a person that it knows nothing of.
+        terminal = self.terminal if self.errand.prompt is not None else None
+        approver: Approver = AllowingApprover() if self.errand.yes else asking or self._refusing
+        questioner: Questioner = NobodyToAsk(NOT_WANTED if self.errand.yes else NO_TERMINAL)
+        if terminal is not None and not self.errand.yes:
+            palette = palette_for(os.environ, is_terminal=True)
+            approver = TerminalApprover(terminal=terminal, palette=palette, ready_to_ask=view.ready_to_ask)
+            questioner = TerminalQuestioner(terminal=terminal, palette=palette, ready_to_ask=view.ready_to_ask)
+        return FrontEnd(
+            workspace=DiskWorkspace([self.errand.folder]),
+            approver=approver,
+            questioner=questioner,
+            ask_trust=_nobody if self.errand.yes or terminal is None else partial(ask_trust, terminal),
+            on_session_change=lambda _session, _what: None,
+        )
 
 
 def run(blueprint: Blueprint, errand: Errand) -> int:
-    """Run one turn in a new session; returns the exit code. Ctrl-C cancels the turn, a second one ends it at once."""
+    """Do the errand; returns the exit code. Ctrl-C cancels the turn, a second one ends it at once."""
     with terminal_of((0, 2, 1)) as terminal, _answer_stream() as answer:
         try:
             return asyncio.run(_run(blueprint, errand, answer, terminal))
@@ -85,65 +259,15 @@ async def _run(blueprint: Blueprint, errand: Errand, answer: TextIO, terminal: T
     for number in (signal.SIGTERM, signal.SIGHUP):  # SIGINT is asyncio.run's: it cancels us, too
         if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
             asyncio.get_running_loop().add_signal_handler(number, main.cancel)
-    view = TerminalView(
-        answer=answer,
-        status=sys.stderr,
-        palette=palette_for(os.environ, is_terminal=sys.stderr.isatty()),
-        answer_is_terminal=answer.isatty(),
-        on_answer_lost=main.cancel,
-    )
-    refusing = RefusingApprover()
-    approver = AllowingApprover() if errand.yes else _asking(terminal, view) or refusing
-    front_end = FrontEnd(
-        workspace=DiskWorkspace([errand.folder]),
-        approver=approver,
-        questioner=NobodyToAsk(NOT_WANTED) if errand.yes else _questioner(terminal, view),
-        ask_trust=_nobody if errand.yes or terminal is None else partial(ask_trust, terminal),
-        on_session_change=lambda _session, _what: None,
-    )
-    for problem in blueprint.problems:
-        view.tell(f"Settings: {problem}", "yellow")
-    core = blueprint.build(front_end)
-    if core.reviews_edits:
-        view.tell(NO_REVIEW, "yellow")
-    try:
-        result = await _turn(core, errand, view)
-    except PygentError as error:
-        view.tell(f"Error: {error}", "red")
-        return FAILED
-    finally:
-        await close(core)
-    _list_refused(refusing.refused, view)
-    return FAILED if view.answer_lost else exit_code(result.stop_reason)
-
-
-def _asking(terminal: Terminal | None, view: TerminalView) -> TerminalApprover | None:
-    if terminal is None:
-        return None
-    palette = palette_for(os.environ, is_terminal=True)
-    return TerminalApprover(terminal=terminal, palette=palette, ready_to_ask=view.ready_to_ask)
-
-
-def _questioner(terminal: Terminal | None, view: TerminalView) -> Questioner:
-    if terminal is None:
-        return NobodyToAsk(NO_TERMINAL)
-    palette = palette_for(os.environ, is_terminal=True)
-    return TerminalQuestioner(terminal=terminal, palette=palette, ready_to_ask=view.ready_to_ask)
+    run = _Run(blueprint=blueprint, errand=errand, answer=answer, terminal=terminal, stop=main.cancel)
+    return await run.to_its_end()
 
 
 async def _nobody(_question: TrustQuestion) -> None:
     """No answer: the folder's settings are not trusted. `--yes` is an answer to permission prompts alone."""
 
 
-async def _turn(core: Core, errand: Errand, view: TerminalView) -> TurnResult:
-    """Raises `PygentError` where the turn cannot begin."""
-    core.start_loading()
-    session = core.sessions.new(NewSession(agent=errand.agent))
-    turn = session.start_turn(TurnRequest(parts=(errand.prompt,)), view)
-    return await _result(turn, view)
-
-
-async def _result(turn: RunningTurn, view: TerminalView) -> TurnResult:
+async def _result(turn: RunningTurn, view: RunView) -> TurnResult:
     """Wait for the turn. A cancel of ours cancels it, and waits for its end."""
     assert turn.task is not None
     try:
@@ -154,29 +278,24 @@ async def _result(turn: RunningTurn, view: TerminalView) -> TurnResult:
         return await turn.task
 
 
-def _list_refused(refused: Sequence[PermissionRequest], view: TerminalView) -> None:
+async def _abilities(core: Core, session: Session) -> dict[str, Any]:
+    """What a program may want to know before it begins."""
+    commands = await core.sessions.listed_commands()
+    return {
+        "commands": [
+            {"name": each.name, "description": each.description, "argumentHint": each.takes} for each in commands
+        ],
+        "agents": [{"name": each.name, "description": each.description} for each in core.agents],
+        "models": [{"value": session.model, "displayName": session.model, "description": ""}],
+        "output_style": "default",
+        "available_output_styles": ["default"],
+        "account": {},
+    }
+
+
+def _list_refused(refused: Sequence[PermissionRequest], view: RunView) -> None:
     if not refused:
         return
     view.tell("Refused, because there is no terminal to ask on; --yes would allow all of it once:", "yellow")
     for request in refused:
         view.tell(f"  - {visible(request.tool_name)}: {request.action}")
-
-
-def exit_code(stop_reason: StopReason) -> int:
-    """0 for a turn that came to its end, 130 for one that was cancelled, 1 for everything else."""
-    match stop_reason:
-        case "end_turn":
-            return DONE
-        case "cancelled" | "interrupted":
-            return CANCELLED
-        case (
-            "max_iterations"
-            | "token_limit"
-            | "budget_limit"
-            | "time_limit"
-            | "max_output_tokens"
-            | "refusal"
-            | "loop_detected"
-            | "error"
-        ):
-            return FAILED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TextIO
@@ -10,6 +11,8 @@ from typing import Literal, TextIO
 from pygent_ls.agent import events as ev
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.tool import one_line
+from pygent_ls.agent.turn import TurnResult
+from pygent_ls.editors.spinner import Spinner
 from pygent_ls.editors.terminal_text import Colour, Palette, harmless
 from pygent_ls.editors.turn_text import Limit, failure_line, limit_line
 from pygent_ls.sessions.stream import SessionEvent
@@ -42,6 +45,10 @@ class TerminalView:
     on_answer_lost: Callable[[], object]
     """Told once, when the answer cannot be written any more: its reader is gone, or the disk is full."""
     answer_lost: bool = False
+    value: TextIO | None = None
+    """Where the value goes that the turn owes, alone; None where it answers with words, in `answer`."""
+    spinner: Spinner | None = None
+    """Drawn on `status` while nothing is written."""
     _streamed: dict[str, str] = field(default_factory=dict[str, str])
     """What was written of each item so far."""
     _held: dict[str, str] = field(default_factory=dict[str, str])
@@ -61,14 +68,60 @@ class TerminalView:
     async def drained(self) -> None:
         """See `Subscriber`."""
 
+    async def written(self) -> None:
+        """See `RunView`."""
+
+    def begin(self) -> None:
+        """See `RunView`."""
+
+    def end(self, result: TurnResult) -> None:
+        """See `RunView`."""
+        if self.value is not None and result.structured is not None:
+            self.end_line()
+            self._write(self.value, json.dumps(result.structured.value, ensure_ascii=False) + "\n")
+            self._flush()
+
+    def fail(self, problem: str) -> None:
+        """See `RunView`."""
+        self.tell(f"Error: {problem}", "red")
+
     def deliver(self, events: Sequence[SessionEvent]) -> None:
         """See `Subscriber`."""
         for each in events:
+            self._follow(each)
             if each.parent_tool_id is None:
                 self._show(each.event)
             else:
                 self._show_inside(each.event)
         self._flush()
+
+    def deliver_trouble(self, events: Sequence[SessionEvent]) -> None:
+        """Show of events only what goes wrong; the rest is told elsewhere."""
+        for each in events:
+            self._follow(each)
+            match each.event:
+                case ev.Notice(level="info"):
+                    pass
+                case ev.LlmError() as error:
+                    self._show_trouble(replace(error, withdrawn=()))
+                case (
+                    ev.Notice()
+                    | ev.IterationLimitReached()
+                    | ev.TokenLimitReached()
+                    | ev.BudgetLimitReached()
+                    | ev.TimeLimitReached()
+                    | ev.LoopDetected()
+                ) as trouble:
+                    self._show_trouble(trouble)
+                case _:
+                    pass
+        self._flush()
+
+    def asks(self, question_id: str) -> None:
+        """A person is asked on the terminal until the events say that they have answered."""
+        self.end_line()
+        if self.spinner:
+            self.spinner.asks(question_id)
 
     def tell(self, line: str, colour: Colour | None = None) -> None:
         """Write a line of our own to `status`."""
@@ -87,10 +140,14 @@ class TerminalView:
     async def ready_to_ask(self, question_id: str) -> None:
         """Wait until everything that led to a question is shown: events travel together for some milliseconds."""
         await self._question(question_id).wait()
-        self.end_line()
+        self.asks(question_id)
 
     def _question(self, question_id: str) -> asyncio.Event:
         return self._questions.setdefault(question_id, asyncio.Event())
+
+    def _follow(self, told: SessionEvent) -> None:
+        if self.spinner:
+            self.spinner.follow(told)
 
     # Events
 
@@ -239,20 +296,24 @@ class TerminalView:
             self._unfinished = "" if line.endswith("\n") else "output"
 
     def _write(self, stream: TextIO, text: str) -> None:
+        if self.spinner:
+            self.spinner.clear()
         try:
             stream.write(text)
         except OSError as error:
             self._lost(stream, error)
 
     def _flush(self) -> None:
-        for stream in (self.answer, self.status):
+        if self.spinner:
+            self.spinner.is_held = bool(self._unfinished)
+        for stream in filter(None, (self.answer, self.status, self.value)):
             try:
                 stream.flush()
             except OSError as error:
                 self._lost(stream, error)
 
     def _lost(self, stream: TextIO, error: OSError) -> None:
-        if stream is not self.answer or self.answer_lost:
+        if stream is not (self.value or self.answer) or self.answer_lost:
             return  # without the status lines a turn goes on
         self.answer_lost = True
         if not isinstance(error, BrokenPipeError):  # `| head` has what it wanted

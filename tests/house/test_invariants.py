@@ -31,10 +31,10 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
     "jsonschema": ("agent/structured.py",),
     "referencing": ("agent/structured.py",),
     "yaml": ("workspace/questions.py", "extensions/commands.py"),
-    "pygent_ls.config": ("cli.py", "app", "doctor.py", "config"),
-    "pygent_ls.config_page": ("cli.py", "config"),
-    "pygent_ls.config_sources": ("cli.py", "app", "doctor.py", "prompt_command.py", "config"),
-    "pygent_ls.log": ("cli.py", "app", "doctor.py", "config"),
+    "pygent_ls.config": ("cli", "app", "doctor.py", "config"),
+    "pygent_ls.config_page": ("cli", "config"),
+    "pygent_ls.config_sources": ("cli", "app", "doctor.py", "prompt_command.py", "config"),
+    "pygent_ls.log": ("cli", "app", "doctor.py", "config"),
 }
 """Who alone may import what, as the beginnings of paths in the package."""
 

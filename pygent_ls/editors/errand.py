@@ -1,0 +1,106 @@
+"""What `pygent-ls run` is asked for, the session and the turns that it comes to, and the exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pygent_ls.agent.attachments import PromptPart
+from pygent_ls.agent.events import StopReason
+from pygent_ls.agent.permissions import Mode
+from pygent_ls.errors import SessionError
+from pygent_ls.sessions.beginning import NewSession
+from pygent_ls.sessions.listing import SessionFilter
+from pygent_ls.sessions.session import Session
+from pygent_ls.sessions.store import Sessions
+from pygent_ls.sessions.turns import TurnRequest
+
+OutputFormat = Literal["text", "json", "stream-json"]
+
+DONE, FAILED, CANCELLED = 0, 1, 130
+"""Exit codes. 1: an error, a limit or a refusal ended the turn. 130 is what shells give to what Ctrl-C ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Errand:
+    """What `pygent-ls run` is asked for; None leaves what the session, or the settings, say."""
+
+    prompt: str | None
+    """None: the lines of standard input say what is to be done, in turns one after the other."""
+    folder: Path
+    """The workspace; it exists."""
+    resumed: str | None = None
+    """The id of the session that goes on."""
+    goes_on: bool = False
+    """Whether the folder's newest session goes on."""
+    agent: str | None = None
+    model: str | None = None
+    mode: Mode | None = None
+    yes: bool = False
+    """Whether everything that would ask is allowed once."""
+    tools: tuple[str, ...] | None = None
+    """The only tools that are offered, names and globs."""
+    max_iterations: int | None = None
+    max_tokens: int | None = None
+    max_budget_usd: float | None = None
+    output_schema: Mapping[str, Any] | None = None
+    """What the answer must be valid against."""
+    output: OutputFormat = "text"
+    shows_partial_messages: bool = False
+    asks_on_stdio: bool = False
+    """Whether the program at the other end is asked for permission."""
+
+    def request(self, parts: tuple[PromptPart, ...]) -> TurnRequest:
+        """A turn."""
+        return TurnRequest(
+            parts=parts,
+            tools=self.tools,
+            max_iterations=self.max_iterations,
+            max_tokens=self.max_tokens,
+            max_budget_usd=self.max_budget_usd,
+            output_schema=self.output_schema,
+        )
+
+    async def session(self, sessions: Sessions) -> Session:
+        """The session that it is about. Raises `PygentError` where there is none, or where it cannot be as wanted."""
+        if self.resumed is None and not self.goes_on:
+            return sessions.new(NewSession(agent=self.agent, model=self.model, mode=self.mode))
+        session = await sessions.hold(self.resumed or self._newest(sessions))
+        if self.model is not None:
+            session.set_model(self.model)
+        if self.agent is not None:
+            session.set_agent(self.agent)
+        if self.mode is not None:
+            session.permissions.set_mode(self.mode)
+        return session
+
+    def _newest(self, sessions: Sessions) -> str:
+        found = sessions.page(SessionFilter(folder=self.folder, limit=1)).sessions
+        if not found:
+            raise SessionError(
+                f"--continue: there is no session of {self.folder} yet. Leave it out to begin one.",
+                kind="unknown_session",
+            )
+        return found[0].id
+
+
+def exit_code(stop_reason: StopReason) -> int:
+    """0 for a turn that came to its end, 130 for one that was cancelled, 1 for everything else."""
+    match stop_reason:
+        case "end_turn":
+            return DONE
+        case "cancelled" | "interrupted":
+            return CANCELLED
+        case (
+            "max_iterations"
+            | "token_limit"
+            | "budget_limit"
+            | "time_limit"
+            | "max_output_tokens"
+            | "refusal"
+            | "loop_detected"
+            | "error"
+        ):
+            return FAILED

@@ -1,0 +1,96 @@
+"""The `Approver` port as lines: the program at the other end is asked whether a call may run, and waited for."""
+
+from __future__ import annotations
+
+from asyncio import Future, get_running_loop
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pygent_ls.agent.approver import PermissionAnswer, PermissionOutcome, PermissionRequest
+from pygent_ls.editors.scripts.incoming import Answer
+from pygent_ls.editors.scripts.lines import ControlCancelLine, ControlRequestLine
+
+GONE = "The program that would be asked has closed its end."
+
+
+@dataclass(kw_only=True)
+class LineApprover:
+    """Asks with `can_use_tool`. Whatever is no answer (an error, the end of input) is a `reject_once`."""
+
+    write: Callable[[ControlRequestLine | ControlCancelLine], None]
+    new_id: Callable[[], str]
+    is_closed: bool = False
+    _open: dict[str, Future[PermissionAnswer]] = field(default_factory=dict[str, "Future[PermissionAnswer]"])
+
+    async def approve(self, request: PermissionRequest) -> PermissionAnswer:
+        """See the port. Where the question is withdrawn, the program is told."""
+        if self.is_closed:
+            return _rejected(GONE)
+        request_id = self.new_id()
+        answer = self._open[request_id] = get_running_loop().create_future()
+        self.write({"type": "control_request", "request_id": request_id, "request": _question(request)})
+        try:
+            return await answer
+        finally:
+            del self._open[request_id]
+            if answer.cancelled():
+                self.write({"type": "control_cancel_request", "request_id": request_id})
+
+    def take(self, answer: Answer) -> bool:
+        """Take the program's answer; False where no such question is open."""
+        question = self._open.get(answer.request_id)
+        if question is None or question.done():
+            return False
+        question.set_result(_answer_of(answer))
+        return True
+
+    def refuse(self, request_id: str, problem: str) -> None:
+        """Take an answer that cannot be understood."""
+        if (question := self._open.get(request_id)) and not question.done():
+            question.set_result(_rejected(f"The answer could not be understood: {problem}"))
+
+    def close(self) -> None:
+        """Nobody answers any more."""
+        self.is_closed = True
+        for question in self._open.values():
+            if not question.done():
+                question.set_result(_rejected(GONE))
+
+
+def _question(request: PermissionRequest) -> dict[str, Any]:
+    question: dict[str, Any] = {
+        "subtype": "can_use_tool",
+        "tool_name": request.tool_name,
+        "tool_use_id": request.tool_id,
+        "input": dict(request.input),
+        "title": request.title,
+        "description": request.action,
+        "risk": request.risk.value,
+        "permission_suggestions": [_suggestion(request)] if request.rules else [],
+    }
+    if request.source:
+        question["source"] = request.source
+    return question
+
+
+def _suggestion(request: PermissionRequest) -> dict[str, Any]:
+    """What would allow the same from now on."""
+    rules: list[dict[str, str]] = []
+    for rule in request.rules:
+        name, bracket, rest = rule.partition("(")
+        rules.append({"toolName": name} | ({"ruleContent": rest.removesuffix(")")} if bracket else {}))
+    return {"type": "addRules", "rules": rules, "behavior": "allow", "destination": "session"}
+
+
+def _answer_of(answer: Answer) -> PermissionAnswer:
+    if not answer.allows:
+        return PermissionAnswer(outcome="reject_once", feedback=answer.message)
+    outcome: PermissionOutcome = "allow_once"
+    if answer.rules:
+        outcome = "allow_always" if answer.are_kept else "allow_session"
+    return PermissionAnswer(outcome=outcome, rules=answer.rules or None, feedback=answer.message, input=answer.input)
+
+
+def _rejected(why: str) -> PermissionAnswer:
+    return PermissionAnswer(outcome="reject_once", feedback=why, by="mode")

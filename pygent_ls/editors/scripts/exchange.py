@@ -1,0 +1,193 @@
+"""The conversation that lines of standard input ask for: turns one after the other, and requests at any time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pygent_ls.agent.attachments import PromptPart
+from pygent_ls.agent.permissions import Mode
+from pygent_ls.editors.scripts.asking import LineApprover
+from pygent_ls.editors.scripts.incoming import (
+    MODES_OF_CLAUDE,
+    Answer,
+    Asked,
+    BadLineError,
+    Initialize,
+    Interrupt,
+    Prompt,
+    Request,
+    SetMode,
+    SetModel,
+    SetThinking,
+    read,
+)
+from pygent_ls.editors.scripts.view import ScriptView
+from pygent_ls.errors import PygentError
+from pygent_ls.sessions.session import Session
+from pygent_ls.sessions.turns import RunningTurn, TurnRequest
+
+MODES: Mapping[str, Mode] = {
+    **{mode: mode for mode in ("default", "accept_edits", "plan", "trust", "bypass")},
+    **MODES_OF_CLAUDE,
+}
+
+
+class RequestError(PygentError):
+    """A request that cannot be met; the program is told."""
+
+
+@dataclass(kw_only=True)
+class Exchange:
+    """One session's turns. A prompt that comes while a turn runs waits for its end."""
+
+    session: Session
+    view: ScriptView
+    request: Callable[[tuple[PromptPart, ...]], TurnRequest]
+    """The turn for a prompt."""
+    abilities: Mapping[str, Any]
+    """What `initialize` is answered."""
+    approver: LineApprover | None = None
+    """Whom answers are for; None where the program is not asked."""
+    _waiting: deque[Prompt] = field(default_factory=deque[Prompt])
+    _running: RunningTurn | None = None
+    _n_lines: int = 0
+    _is_over: bool = False
+    """No more lines come."""
+
+    def __post_init__(self) -> None:
+        self._usual_model = self.session.model
+        self._news = asyncio.Event()
+
+    async def run(self, lines: AsyncIterable[bytes]) -> None:
+        """Until the lines are over, and the last turn is. When cancelled, the turn that runs is, and told as such."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._read(lines))
+                await self._take_turns()
+        except asyncio.CancelledError:
+            self._waiting.clear()
+            if self._running is not None:
+                self._running.cancel()
+                await self._end_of_turn(self._running)
+            raise
+
+    async def _read(self, lines: AsyncIterable[bytes]) -> None:
+        async for line in lines:
+            self._n_lines += 1
+            if line.strip():
+                self._take(line.decode("utf-8", "replace"))
+        self._is_over = True
+        self._news.set()
+        if self.approver is not None:
+            self.approver.close()
+
+    def _take(self, line: str) -> None:
+        try:
+            self._do(line)
+        except BadLineError as error:
+            if error.request_id:
+                self._respond_error(error.request_id, str(error))
+                return
+            if error.answer_to and self.approver is not None:
+                self.approver.refuse(error.answer_to, str(error))
+            problem = f"line {self._n_lines} was not taken: {error}"
+            self.view.write({"type": "system", "subtype": "input_error", "line": self._n_lines, "error": problem})
+
+    def _do(self, line: str) -> None:
+        """Raises `BadLineError`."""
+        match read(line):
+            case Prompt() as prompt:
+                self._waiting.append(prompt)
+                self._begin_next()
+            case Asked(request_id=request_id, request=request):
+                self._respond(request_id, request)
+            case Answer() as answer:
+                self._take_answer(answer)
+            case None:
+                pass
+
+    # Turns
+
+    def _begin_next(self) -> None:
+        """Start the next turn where none runs: at once, so that a request behind it finds it running."""
+        while self._running is None and self._waiting:
+            prompt = self._waiting.popleft()
+            self.view.begin()
+            try:
+                self._running = self.session.start_turn(self.request(prompt.parts), self.view)
+            except PygentError as error:
+                self.view.fail(str(error))
+        self._news.set()
+
+    async def _take_turns(self) -> None:
+        while not (self._is_over and self._running is None):
+            if self._running is None:
+                self._news.clear()
+                await self._news.wait()
+                continue
+            await self._end_of_turn(self._running)
+            self._begin_next()
+
+    async def _end_of_turn(self, turn: RunningTurn) -> None:
+        assert turn.task is not None
+        result = await asyncio.shield(turn.task)
+        self._running = None
+        self.view.end(result)
+
+    # Requests
+
+    def _respond(self, request_id: str, request: Request) -> None:
+        try:
+            done = self._done(request)
+        except PygentError as error:
+            self._respond_error(request_id, str(error))
+            return
+        response = {"subtype": "success", "request_id": request_id, "response": done}
+        self.view.write({"type": "control_response", "response": response})
+
+    def _respond_error(self, request_id: str, problem: str) -> None:
+        response = {"subtype": "error", "request_id": request_id, "error": problem}
+        self.view.write({"type": "control_response", "response": response})
+
+    def _done(self, request: Request) -> Mapping[str, Any]:
+        """Meet a request. Raises `PygentError` where it cannot be met."""
+        match request:
+            case Initialize():
+                return self._introduced(request)
+            case Interrupt():
+                return {"cancelled": self._running is not None and self._running.cancel()}
+            case SetMode(mode=mode):
+                self._set_mode(mode)
+                return {"mode": self.session.permissions.mode}
+            case SetModel(model=model):
+                self.session.set_model(self._usual_model if model in (None, "default") else str(model))
+                return {"model": self.session.model}
+            case SetThinking(max_thinking_tokens=most):
+                self.session.choices.max_thinking_tokens = most
+                return {"max_thinking_tokens": most}
+
+    def _introduced(self, request: Initialize) -> Mapping[str, Any]:
+        wanted = {"hooks": request.hooks, "sdkMcpServers": request.sdkMcpServers, "agents": request.agents}
+        if missing := [name for name, each in wanted.items() if each]:
+            raise RequestError(f"initialize: {', '.join(missing)}: programs cannot bring theirs here; use the settings")
+        return self.abilities
+
+    def _set_mode(self, named: str) -> None:
+        if named not in MODES:
+            raise RequestError(f"mode: {named!r} is none of {', '.join(MODES)}")
+        self.session.permissions.set_mode(MODES[named])
+
+    def _take_answer(self, answer: Answer) -> None:
+        if self.approver is None or not self.approver.take(answer):
+            raise BadLineError(f"response.request_id: no question {answer.request_id!r} is open")
+        if answer.mode is not None:
+            try:
+                self._set_mode(answer.mode)
+            except PygentError as error:
+                raise BadLineError(f"updatedPermissions: {error}") from None
+        if answer.interrupts and self._running is not None:
+            self._running.cancel()

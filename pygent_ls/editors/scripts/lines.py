@@ -1,0 +1,193 @@
+"""The lines that scripts read, in the shape that those written for Claude Code take; see docs/scripts.md.
+
+Each is one JSON object. `session_id` and `uuid`, which every line has, are put in where it is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NotRequired, TypedDict
+
+from pygent_ls.agent.events import Answered
+from pygent_ls.agent.messages import Usage
+
+
+class UsageOut(TypedDict):
+    """As Anthropic's API counts: what was read from a cache, or written to it, is not among the input tokens."""
+
+    input_tokens: int
+    output_tokens: int
+    cache_creation_input_tokens: int
+    cache_read_input_tokens: int
+
+
+class InitLine(TypedDict):
+    """A turn begins."""
+
+    type: Literal["system"]
+    subtype: Literal["init"]
+    cwd: str
+    model: str
+    tools: Sequence[str]
+    mcp_servers: Sequence[Mapping[str, str]]
+    permissionMode: str
+    agents: Sequence[str]
+    slash_commands: Sequence[str]
+
+
+class AssistantMessage(TypedDict):
+    """One block of an answer; all of them have the answer's id, its usage, and why it ended."""
+
+    id: str
+    type: Literal["message"]
+    role: Literal["assistant"]
+    model: str
+    content: Sequence[Mapping[str, Any]]
+    stop_reason: str | None
+    stop_sequence: None
+    usage: UsageOut
+
+
+class AssistantLine(TypedDict):
+    """The model said something, or asks for a tool."""
+
+    type: Literal["assistant"]
+    message: AssistantMessage
+    parent_tool_use_id: str | None
+
+
+class UserMessage(TypedDict):
+    """Results of tools."""
+
+    role: Literal["user"]
+    content: Sequence[Mapping[str, Any]]
+
+
+class UserLine(TypedDict):
+    """A tool call is over."""
+
+    type: Literal["user"]
+    message: UserMessage
+    parent_tool_use_id: str | None
+
+
+class CompactMetadata(TypedDict):
+    """How the conversation was shortened."""
+
+    trigger: Literal["manual", "auto"]
+    pre_tokens: int
+    post_tokens: int
+    messages_summarized: int
+
+
+class CompactLine(TypedDict):
+    """The conversation was shortened here."""
+
+    type: Literal["system"]
+    subtype: Literal["compact_boundary"]
+    compact_metadata: CompactMetadata
+
+
+class StreamEventLine(TypedDict):
+    """A piece of an answer, as an event of Anthropic's Messages API."""
+
+    type: Literal["stream_event"]
+    event: Mapping[str, Any]
+    parent_tool_use_id: str | None
+
+
+class ToolProgressLine(TypedDict):
+    """Output of a tool as it comes."""
+
+    type: Literal["tool_progress"]
+    tool_use_id: str
+    tool_name: str
+    content: str
+    parent_tool_use_id: str | None
+
+
+class InputErrorLine(TypedDict):
+    """A line of standard input could not be taken; it changed nothing."""
+
+    type: Literal["system"]
+    subtype: Literal["input_error"]
+    line: int
+    error: str
+
+
+class Denial(TypedDict):
+    """A call that was not allowed."""
+
+    tool_name: str
+    tool_use_id: str
+    tool_input: Mapping[str, Any]
+
+
+class ResultLine(TypedDict):
+    """The turn is over."""
+
+    type: Literal["result"]
+    subtype: str
+    is_error: bool
+    result: str
+    stop_reason: str
+    num_turns: int
+    duration_ms: int
+    duration_api_ms: int
+    total_cost_usd: float | None
+    usage: UsageOut
+    permission_denials: Sequence[Denial]
+    errors: NotRequired[Sequence[str]]
+    structured_output: NotRequired[object]
+
+
+class ControlResponseLine(TypedDict):
+    """The answer to a request that came in."""
+
+    type: Literal["control_response"]
+    response: Mapping[str, Any]
+
+
+class ControlRequestLine(TypedDict):
+    """A question to the program at the other end."""
+
+    type: Literal["control_request"]
+    request_id: str
+    request: Mapping[str, Any]
+
+
+class ControlCancelLine(TypedDict):
+    """A question that no longer counts."""
+
+    type: Literal["control_cancel_request"]
+    request_id: str
+
+
+TurnLine = AssistantLine | UserLine | CompactLine | StreamEventLine | ToolProgressLine
+Line = TurnLine | InitLine | ResultLine | InputErrorLine | ControlResponseLine | ControlRequestLine | ControlCancelLine
+
+
+def usage_out(usage: Usage) -> UsageOut:
+    """The core's usage, whose input tokens hold the cached ones."""
+    cached = usage.cache_read_tokens + usage.cache_write_tokens
+    return {
+        "input_tokens": max(usage.input_tokens - cached, 0),
+        "output_tokens": usage.output_tokens,
+        "cache_creation_input_tokens": usage.cache_write_tokens,
+        "cache_read_input_tokens": usage.cache_read_tokens,
+    }
+
+
+def stop_reason_of(answered: Answered) -> str:
+    """Why an answer ended, in Anthropic's words."""
+    match answered.finish:
+        case "end_turn":
+            return "end_turn"
+        case "tools":
+            return "tool_use"
+        case "length":
+            return "max_tokens"
+        case "refusal":
+            return "refusal"
+        case "unknown":
+            return "tool_use" if answered.n_calls else "end_turn"

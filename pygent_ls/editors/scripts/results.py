@@ -1,0 +1,95 @@
+"""The last line of a turn, which is also all that `--output-format json` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pygent_ls.agent.events import StopReason
+from pygent_ls.agent.messages import Usage
+from pygent_ls.agent.turn import TurnResult
+from pygent_ls.editors.scripts.lines import Denial, ResultLine, usage_out
+
+SUBTYPES: Mapping[StopReason, str] = {
+    "end_turn": "success",
+    "refusal": "success",
+    "max_iterations": "error_max_turns",
+    "budget_limit": "error_max_budget_usd",
+    "token_limit": "error_limit",
+    "time_limit": "error_limit",
+    "max_output_tokens": "error_limit",
+    "loop_detected": "error_limit",
+    "cancelled": "interrupted",
+    "interrupted": "interrupted",
+    "error": "error_during_execution",
+}
+
+SAID: Mapping[StopReason, str] = {
+    "max_output_tokens": "The answer did not fit into max_output_tokens, and was cut off.",
+    "cancelled": "The turn was cancelled.",
+    "interrupted": "The turn was cut off.",
+}
+"""How a turn ended, where neither an error nor a limit says it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """A turn that is over."""
+
+    result: TurnResult
+    limit_text: str
+    """Which limit was reached; empty where none was."""
+    denials: Sequence[Denial]
+    duration_s: float
+    """From its start to here."""
+
+
+def result_line(ended: Ended) -> ResultLine:
+    """How the turn ended, and what it took."""
+    result = ended.result
+    subtype = SUBTYPES[result.stop_reason]
+    line: ResultLine = {
+        "type": "result",
+        "subtype": subtype,
+        "is_error": subtype != "success",
+        "result": result.text,
+        "stop_reason": result.stop_reason,
+        "num_turns": result.iterations,
+        "duration_ms": round(ended.duration_s * 1000),
+        "duration_api_ms": round(result.model_s * 1000),
+        "total_cost_usd": result.usage.cost_usd,
+        "usage": usage_out(result.usage),
+        "permission_denials": ended.denials,
+    }
+    if result.structured is not None:
+        line["structured_output"] = result.structured.value
+    if line["is_error"]:
+        line["result"] = problem_of(ended)
+        line["errors"] = [line["result"]]
+    return line
+
+
+def problem_of(ended: Ended) -> str:
+    """Why it did not come to its end, for a person."""
+    result = ended.result
+    if result.error is not None:
+        return result.error.message
+    return SAID.get(result.stop_reason) or ended.limit_text or f"The turn ended: {result.stop_reason}."
+
+
+def failed_line(problem: str) -> ResultLine:
+    """A turn that could not begin."""
+    return {
+        "type": "result",
+        "subtype": "error_during_execution",
+        "is_error": True,
+        "result": problem,
+        "stop_reason": "error",
+        "num_turns": 0,
+        "duration_ms": 0,
+        "duration_api_ms": 0,
+        "total_cost_usd": None,
+        "usage": usage_out(Usage()),
+        "permission_denials": [],
+        "errors": [problem],
+    }

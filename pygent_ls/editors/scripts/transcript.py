@@ -1,0 +1,303 @@
+"""What the events of a turn are as lines: one for each block of an answer, and one for each result of a tool."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pygent_ls.agent import events as ev
+from pygent_ls.agent.messages import Usage
+from pygent_ls.editors.scripts.lines import (
+    AssistantLine,
+    Denial,
+    StreamEventLine,
+    TurnLine,
+    UsageOut,
+    stop_reason_of,
+    usage_out,
+)
+from pygent_ls.editors.turn_text import Limit, limit_line
+from pygent_ls.sessions.stream import SessionEvent
+
+Said = ev.TextDelta | ev.ThinkingDelta | ev.Text | ev.Thinking
+Done = ev.ToolCall | ev.PermissionDenied | ev.ToolProgress | ev.ToolResult
+
+
+@dataclass(slots=True)
+class _Message:
+    """An answer that is being told."""
+
+    id: str
+    blocks: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    """Those that were told as a whole, and wait for what the answer took."""
+    answered: ev.Answered | None = None
+    n_calls: int = 0
+    """Tool calls that are still to come."""
+    n_parts: int = 0
+    """Blocks that were told piece by piece."""
+    part: str = ""
+    """The item that is being told; empty between two."""
+    told: dict[str, str] = field(default_factory=dict[str, str])
+    """What was told of each item."""
+
+
+@dataclass(slots=True)
+class _Speaker:
+    """The turn's agent, or one of its subagents."""
+
+    parent: str | None
+    """The call whose subagent it is."""
+    model: str
+    message: _Message | None = None
+
+
+class Transcript:
+    """Makes lines of one turn's events, in their order."""
+
+    def __init__(self, *, shows_partial: bool, new_id: Callable[[], str]) -> None:
+        self.denials: list[Denial] = []
+        self.limit: Limit | None = None
+        """The last limit that was reached."""
+        self._shows_partial = shows_partial
+        self._new_id = new_id
+        self._calls: dict[str, ev.ToolCall] = {}
+        self._speakers: dict[str | None, _Speaker] = {}
+        self._model = ""
+
+    def lines(self, told: SessionEvent) -> Iterator[TurnLine]:
+        """The lines that an event comes to; often none."""
+        speaker = self._speakers.setdefault(told.parent_tool_id, _Speaker(told.parent_tool_id, self._model))
+        match told.event:
+            case ev.TextDelta() | ev.ThinkingDelta() | ev.Text() | ev.Thinking():
+                yield from self._said(speaker, told.event)
+            case ev.UsageReported(answered=answered) if answered is not None:
+                yield from self._answered(speaker, answered)
+            case ev.ToolCall() | ev.PermissionDenied() | ev.ToolProgress() | ev.ToolResult():
+                yield from self._done(speaker, told.event)
+            case ev.Compacted():
+                yield _compacted(told.event, is_wish=told.iteration == 0)
+            case ev.TurnStarted(model=model):
+                self._model = speaker.model = model
+            case ev.LlmError():
+                speaker.message = None  # what it had said does not count
+            case ev.Finished():
+                yield from self._rest()
+            case (
+                ev.IterationLimitReached()
+                | ev.TokenLimitReached()
+                | ev.BudgetLimitReached()
+                | ev.TimeLimitReached()
+                | ev.LoopDetected()
+            ):
+                self.limit = told.event
+            case (
+                ev.TurnQueued()
+                | ev.UsageReported()
+                | ev.PermissionRequested()
+                | ev.PermissionResolved()
+                | ev.PlanChanged()
+                | ev.HookRan()
+                | ev.Steered()
+                | ev.Notice()
+                | ev.Cancelled()
+                | ev.Interrupted()
+            ):
+                pass  # nothing that the conversation holds
+
+    @property
+    def limit_text(self) -> str:
+        """Which limit was reached; empty where none was."""
+        return limit_line(self.limit) if self.limit else ""
+
+    # An answer
+
+    def _said(self, speaker: _Speaker, event: Said) -> Iterator[TurnLine]:
+        message = self._message(speaker)
+        match event:
+            case ev.TextDelta(item_id=item, content=content):
+                yield from self._piece(speaker, item, {"type": "text_delta", "text": content})
+            case ev.ThinkingDelta(item_id=item, content=content):
+                yield from self._piece(speaker, item, {"type": "thinking_delta", "thinking": content})
+            case ev.Text(item_id=item, content=content):
+                rest = _rest_of(content, message.told.get(item, ""))
+                yield from self._piece(speaker, item, {"type": "text_delta", "text": rest})
+                message.blocks.append({"type": "text", "text": content})
+            case ev.Thinking(item_id=item, content=content):
+                rest = _rest_of(content, message.told.get(item, ""))
+                yield from self._piece(speaker, item, {"type": "thinking_delta", "thinking": rest})
+                message.blocks.append({"type": "thinking", "thinking": content, "signature": ""})
+
+    def _answered(self, speaker: _Speaker, answered: ev.Answered) -> Iterator[TurnLine]:
+        """The answer is whole, but for its calls."""
+        message = self._message(speaker)
+        speaker.model = answered.model
+        message.answered, message.n_calls = answered, answered.n_calls
+        yield from self._part_ends(speaker)
+        yield from self._told_blocks(speaker, message)
+        if not message.n_calls:
+            yield from self._message_ends(speaker)
+
+    def _told_blocks(self, speaker: _Speaker, message: _Message) -> Iterator[TurnLine]:
+        blocks, message.blocks = message.blocks, []
+        for block in blocks:
+            yield _assistant(speaker, message, block)
+
+    def _rest(self) -> Iterator[TurnLine]:
+        """What was said and belongs to no answer of a model: a command's, or one that was cancelled at its end."""
+        for speaker in self._speakers.values():
+            if speaker.message is not None:
+                yield from self._part_ends(speaker)
+                yield from self._told_blocks(speaker, speaker.message)
+                yield from self._message_ends(speaker)
+
+    def _message(self, speaker: _Speaker) -> _Message:
+        if speaker.message is None or speaker.message.answered is not None:
+            speaker.message = _Message(f"msg_{self._new_id()}")
+        return speaker.message
+
+    # Calls
+
+    def _done(self, speaker: _Speaker, event: Done) -> Iterator[TurnLine]:
+        match event:
+            case ev.ToolCall(tool_id=tool_id):
+                if tool_id not in self._calls:  # a hook that changes a call has it told again
+                    yield from self._called(speaker, event)
+                self._calls[tool_id] = event
+            case ev.PermissionDenied(tool_id=tool_id, tool_name=name):
+                call = self._calls.get(tool_id)
+                self.denials.append(
+                    {"tool_name": name, "tool_use_id": tool_id, "tool_input": call.input if call else {}}
+                )
+            case ev.ToolProgress(tool_id=tool_id, content=content):
+                call = self._calls.get(tool_id)
+                if self._shows_partial:
+                    yield {
+                        "type": "tool_progress",
+                        "tool_use_id": tool_id,
+                        "tool_name": call.tool_name if call else "",
+                        "content": content,
+                        "parent_tool_use_id": speaker.parent,
+                    }
+            case ev.ToolResult(tool_id=tool_id, content=content, is_error=is_error):
+                block = {"type": "tool_result", "tool_use_id": tool_id, "content": content, "is_error": is_error}
+                yield {
+                    "type": "user",
+                    "message": {"role": "user", "content": [block]},
+                    "parent_tool_use_id": speaker.parent,
+                }
+
+    def _called(self, speaker: _Speaker, call: ev.ToolCall) -> Iterator[TurnLine]:
+        message = speaker.message or self._message(speaker)
+        block = {"type": "tool_use", "id": call.tool_id, "name": call.tool_name, "input": dict(call.input)}
+        given = json.dumps(dict(call.input), ensure_ascii=False)
+        yield from self._piece(
+            speaker, call.tool_id, {"type": "input_json_delta", "partial_json": given}, {**block, "input": {}}
+        )
+        yield from self._part_ends(speaker)
+        yield _assistant(speaker, message, block)
+        message.n_calls -= 1
+        if message.n_calls <= 0:
+            yield from self._message_ends(speaker)
+
+    # Piece by piece
+
+    def _piece(
+        self, speaker: _Speaker, item: str, delta: Mapping[str, str], block: Mapping[str, Any] | None = None
+    ) -> Iterator[TurnLine]:
+        """Tell a piece of a block, and before the first one that there is such a block; `block` is how it begins."""
+        if not self._shows_partial:
+            return
+        message = speaker.message or self._message(speaker)
+        *_, content = delta.values()
+        if message.part != item and (content or item not in message.told):
+            yield from self._part_begins(speaker, message, item, block or _empty(delta["type"]))
+        message.told[item] = message.told.get(item, "") + content
+        if content:
+            yield _event(speaker, {"type": "content_block_delta", "index": message.n_parts - 1, "delta": dict(delta)})
+
+    def _part_begins(
+        self, speaker: _Speaker, message: _Message, item: str, block: Mapping[str, Any]
+    ) -> Iterator[TurnLine]:
+        yield from self._part_ends(speaker)
+        if message.n_parts == 0:
+            begun: dict[str, Any] = {
+                **_envelope(speaker, message),
+                "content": [],
+                "stop_reason": None,
+                "usage": usage_out(Usage()),
+            }
+            yield _event(speaker, {"type": "message_start", "message": begun})
+        yield _event(speaker, {"type": "content_block_start", "index": message.n_parts, "content_block": dict(block)})
+        message.n_parts += 1
+        message.part = item
+
+    def _part_ends(self, speaker: _Speaker) -> Iterator[TurnLine]:
+        message = speaker.message
+        if message is not None and message.part:
+            message.part = ""
+            yield _event(speaker, {"type": "content_block_stop", "index": message.n_parts - 1})
+
+    def _message_ends(self, speaker: _Speaker) -> Iterator[TurnLine]:
+        message, speaker.message = speaker.message, None
+        if message is None or message.n_parts == 0:
+            return
+        delta = {"stop_reason": _stop_reason(message), "stop_sequence": None}
+        yield _event(speaker, {"type": "message_delta", "delta": delta, "usage": _usage(message)})
+        yield _event(speaker, {"type": "message_stop"})
+
+
+def _rest_of(content: str, told: str) -> str:
+    """What of a whole block was not told yet."""
+    return content[len(told) :] if content.startswith(told) else ""
+
+
+def _empty(delta: str) -> dict[str, str]:
+    return {"type": "text", "text": ""} if delta == "text_delta" else {"type": "thinking", "thinking": ""}
+
+
+def _usage(message: _Message) -> UsageOut:
+    return usage_out(message.answered.usage if message.answered else Usage())
+
+
+def _stop_reason(message: _Message) -> str | None:
+    return stop_reason_of(message.answered) if message.answered else None
+
+
+def _envelope(speaker: _Speaker, message: _Message) -> dict[str, Any]:
+    return {"id": message.id, "type": "message", "role": "assistant", "model": speaker.model, "stop_sequence": None}
+
+
+def _assistant(speaker: _Speaker, message: _Message, block: Mapping[str, Any]) -> AssistantLine:
+    return {
+        "type": "assistant",
+        "message": {
+            "id": message.id,
+            "type": "message",
+            "role": "assistant",
+            "model": speaker.model,
+            "content": [block],
+            "stop_reason": _stop_reason(message),
+            "stop_sequence": None,
+            "usage": _usage(message),
+        },
+        "parent_tool_use_id": speaker.parent,
+    }
+
+
+def _event(speaker: _Speaker, event: Mapping[str, Any]) -> StreamEventLine:
+    return {"type": "stream_event", "event": event, "parent_tool_use_id": speaker.parent}
+
+
+def _compacted(event: ev.Compacted, *, is_wish: bool) -> TurnLine:
+    return {
+        "type": "system",
+        "subtype": "compact_boundary",
+        "compact_metadata": {
+            "trigger": "manual" if is_wish else "auto",
+            "pre_tokens": event.tokens_before,
+            "post_tokens": event.tokens_after,
+            "messages_summarized": event.messages_summarised,
+        },
+    }

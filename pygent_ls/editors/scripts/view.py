@@ -1,0 +1,111 @@
+"""The turns of a script: their lines, or their results alone, on one stream, what a person should know on another."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from pygent_ls.agent import events as ev
+from pygent_ls.agent.events import StopReason
+from pygent_ls.agent.turn import TurnResult
+from pygent_ls.editors.scripts.lines import InitLine, Line
+from pygent_ls.editors.scripts.results import Ended, failed_line, result_line
+from pygent_ls.editors.scripts.transcript import Transcript
+from pygent_ls.editors.scripts.writer import LineWriter
+from pygent_ls.editors.terminal_text import Colour
+from pygent_ls.editors.terminal_view import TerminalView
+from pygent_ls.sessions.stream import SessionEvent
+
+DescribeTurn = Callable[[ev.TurnStarted], InitLine]
+
+
+@dataclass(kw_only=True)
+class ScriptView:
+    """Turns' `Subscriber`, one after the other."""
+
+    writer: LineWriter
+    status: TerminalView
+    """Where a person is told of what goes wrong."""
+    is_stream: bool
+    """Whether everything is written as it happens, else the result alone."""
+    shows_partial: bool
+    new_id: Callable[[], str]
+    describe: DescribeTurn | None = None
+    """Makes a turn's first line; None while there is no session."""
+    session_id: str = ""
+    clock: Callable[[], float] = time.monotonic
+    last_stop: StopReason | None = field(default=None, init=False)
+    """Why the last turn ended; None before the first."""
+    _transcript: Transcript = field(init=False)
+    _began_s: float = field(default=0.0, init=False)
+
+    def __post_init__(self) -> None:
+        self.begin()
+
+    # The subscriber
+
+    @property
+    def congested(self) -> bool:
+        """See `Subscriber`."""
+        return self.writer.is_congested
+
+    async def drained(self) -> None:
+        """See `Subscriber`."""
+        await self.writer.has_room()
+
+    def deliver(self, events: Sequence[SessionEvent]) -> None:
+        """See `Subscriber`."""
+        for each in events:
+            if isinstance(each.event, ev.TurnStarted) and self.describe and self.is_stream:
+                self.write(self.describe(each.event))
+            for line in self._transcript.lines(each):
+                if self.is_stream:
+                    self.write(line)
+        self.status.deliver_trouble(events)
+
+    # A turn
+
+    def begin(self) -> None:
+        """A turn is about to begin."""
+        self._transcript = Transcript(shows_partial=self.shows_partial and self.is_stream, new_id=self.new_id)
+        self._began_s = self.clock()
+
+    def end(self, result: TurnResult) -> None:
+        """The turn is over; all of its events were delivered."""
+        ended = Ended(
+            result=result,
+            limit_text=self._transcript.limit_text,
+            denials=tuple(self._transcript.denials),
+            duration_s=self.clock() - self._began_s,
+        )
+        self.last_stop = result.stop_reason
+        self.write(result_line(ended))
+
+    def fail(self, problem: str) -> None:
+        """The turn could not begin."""
+        self.last_stop = "error"
+        self.write(failed_line(problem))
+
+    @property
+    def answer_lost(self) -> bool:
+        """See `RunView`."""
+        return self.writer.is_lost
+
+    async def written(self) -> None:
+        """See `RunView`."""
+        await self.writer.written()
+
+    def write(self, line: Line) -> None:
+        """Write a line, with what every line has."""
+        self.writer.write({**line, "session_id": self.session_id, "uuid": self.new_id()})
+
+    # As of `TerminalView`
+
+    def tell(self, line: str, colour: Colour | None = None) -> None:
+        """Tell a person."""
+        self.status.tell(line, colour)
+
+    async def ready_to_ask(self, question_id: str) -> None:
+        """Let a question stand alone on the terminal."""
+        self.status.asks(question_id)

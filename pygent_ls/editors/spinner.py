@@ -1,0 +1,140 @@
+"""A line on a terminal that says what a turn waits for, for as long as nothing else is written there."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TextIO
+
+from pygent_ls.agent import events as ev
+from pygent_ls.agent.tool import visible
+from pygent_ls.sessions.stream import SessionEvent
+
+FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+PLAIN_FRAMES = "|/-\\"
+"""For terminals that show no such characters."""
+
+INTERVAL_S = 0.1
+
+QUIET_S = 0.4
+"""Without a written character before it is drawn: what goes on quickly needs none."""
+
+USUAL_COLUMNS = 80
+
+
+def spinner_for(stream: TextIO, term: str) -> Spinner | None:
+    """One where the stream is a terminal that can go back to the beginning of a line; else none."""
+    if not stream.isatty() or term == "dumb":
+        return None
+    return Spinner(stream=stream, columns=lambda: _columns(stream))
+
+
+def _columns(stream: TextIO) -> int:
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or USUAL_COLUMNS
+    except OSError:
+        return USUAL_COLUMNS
+
+
+@dataclass(kw_only=True)
+class Spinner:
+    """Drawn with carriage returns and spaces alone, so it can be taken away again on any terminal."""
+
+    stream: TextIO
+    columns: Callable[[], int]
+    clock: Callable[[], float] = time.monotonic
+    is_held: bool = False
+    """A line that is being written has not ended."""
+    _model: str = ""
+    _label: str = ""
+    """What is waited for; empty where no turn runs."""
+    _calls: dict[str, str] = field(default_factory=dict[str, str])
+    """The titles of the calls that run."""
+    _questions: set[str] = field(default_factory=set[str])
+    """What a person is asked just now, by the permission's id or the call's."""
+    _n_drawn: int = 0
+    """Characters that stand there now."""
+    _frame: int = 0
+    _began_s: float = 0.0
+    _quiet_since_s: float = 0.0
+    _timer: asyncio.TimerHandle | None = None
+
+    def follow(self, told: SessionEvent) -> None:
+        """Something happened: from now on something else may be waited for."""
+        match told.event:
+            case ev.TurnStarted(model=model):
+                self._begin(model)
+            case ev.Finished():
+                self.end()
+            case ev.ToolCall(tool_id=tool_id, title=title):
+                self._calls[tool_id] = title
+                self._label = title
+            case ev.ToolResult(tool_id=tool_id):
+                self._calls.pop(tool_id, None)
+                self._questions.discard(tool_id)
+                self._label = next(iter(self._calls.values()), self._model)
+            case ev.PermissionResolved(permission_id=permission_id):
+                self._questions.discard(permission_id)
+            case _:
+                pass  # it changes nothing that is waited for
+
+    def asks(self, question_id: str) -> None:
+        """A person is asked: nothing is drawn until the events say that they have answered."""
+        self.clear()
+        self._questions.add(question_id)
+
+    def clear(self) -> None:
+        """Take the line away; something else is about to be written."""
+        if self._n_drawn:
+            self._write("\r" + " " * self._n_drawn + "\r")
+            self._n_drawn = 0
+        self._quiet_since_s = self.clock()
+
+    def end(self) -> None:
+        """Nothing is waited for any more."""
+        self.clear()
+        self._label = ""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def tick(self) -> None:
+        """Draw the next picture, where the line is free."""
+        now = self.clock()
+        if not self._label or self.is_held or self._questions or now - self._quiet_since_s < QUIET_S:
+            return
+        frames = FRAMES if "utf" in (self.stream.encoding or "").lower() else PLAIN_FRAMES
+        self._frame = (self._frame + 1) % len(frames)
+        time_so_far = f" · {now - self._began_s:.0f} s"
+        label = " ".join(visible(self._label).split())
+        room = max(self.columns() - len(time_so_far) - 3, 1)  # the last column stays free: some terminals wrap there
+        label = label if len(label) <= room else label[: room - 1] + "…"
+        line = f"{frames[self._frame]} {label}{time_so_far}"
+        blank = " " * (self._n_drawn - len(line))
+        self._write(f"\r{line}{blank}\r")
+        self._n_drawn = len(line)
+
+    def _begin(self, model: str) -> None:
+        self._model = f"waiting for {model}"
+        self._label = self._model
+        self._calls.clear()
+        self._began_s = self._quiet_since_s = self.clock()
+        if self._timer is None:
+            self._arm()
+
+    def _arm(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(INTERVAL_S, self._turn)
+
+    def _turn(self) -> None:
+        self._arm()
+        self.tick()
+
+    def _write(self, text: str) -> None:
+        try:
+            self.stream.write(text)
+            self.stream.flush()
+        except OSError:  # the terminal is gone
+            self._label = ""
