@@ -36,6 +36,7 @@ class Surveyed:
     """The path of a program, as the daemon itself would find it."""
     user_file: Path
     state_folder: Path
+    log_file: Path
 
 
 _HARMLESS = frozenset({"needs_trust", "not_yet"})
@@ -62,7 +63,7 @@ def doctor(surveyed: Surveyed) -> tuple[str, int]:
             [("name", redacted(surveyed.model)), ("why", surveyed.model_reason), ("called through", model.adapter)],
         ),
         _section("Programs", [("rg", _program(rg)), ("git", _program(surveyed.find("git")))]),
-        _section("Folders", [("settings", _place(surveyed.user_file)), ("state", _place(surveyed.state_folder))]),
+        _section("Folders", _places(surveyed)),
         _section("Settings", _settings(surveyed.loaded)),
         _list("Settings that do not count", [problem.text for problem in wrong]),
         _list(
@@ -165,6 +166,14 @@ def _program(path: str | None) -> str:
         return f"{path} does not run: {error}"
     first_line = next(iter(answer.stdout.splitlines()), "")
     return f"{first_line or 'says no version'} ({path})"
+
+
+def _places(surveyed: Surveyed) -> list[tuple[str, str]]:
+    return [
+        ("settings", _place(surveyed.user_file)),
+        ("state", _place(surveyed.state_folder)),
+        ("log", _place(surveyed.log_file)),
+    ]
 
 
 def _place(path: Path) -> str:

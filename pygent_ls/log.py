@@ -1,4 +1,4 @@
-"""Logging for the daemon: lines on stderr, none of which gives away a key, a prompt or a file's text.
+"""Logging: lines on stderr and in a file, none of which gives away a key, a prompt or a file's text.
 
 Libraries put into their records whatever they have in hand: pygls logs whole bodies at INFO and parameters with its
 errors, asyncio the texts of exceptions, litellm prompts. Above DEBUG a record of theirs is therefore shown as the
@@ -10,9 +10,11 @@ from __future__ import annotations
 import logging
 import re
 import sys
+import threading
 import traceback
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import TracebackType
 from typing import TextIO, cast
 
 LEVELS: Mapping[str, int] = {
@@ -58,16 +60,19 @@ def redacted(text: str) -> str:
 class SafeFormatter(logging.Formatter):
     """Writes a record so that it can stand in a bug report; see the module."""
 
-    def __init__(self, *, details: bool) -> None:
-        """`details` shows everything but keys, each line of a library as DEBUG."""
+    def __init__(self, *, details: bool, process_id: int | None = None) -> None:
+        """`details` shows everything but keys, each line of a library as DEBUG. A process's id tells its lines from
+        those of others in the same file."""
         super().__init__()
         self._details = details
+        self._whose = "" if process_id is None else f"[{process_id}] "
 
     def format(self, record: logging.LogRecord) -> str:
         own = record.name.partition(".")[0] == _OWN
         level = record.levelname if own or not self._details else "DEBUG"
         message = record.getMessage() if own or self._details else _place(record)
-        lines = [f"{self.formatTime(record)} {level} {record.name}: {redacted(message)}"]
+        message = redacted(message) if self._details else _on_one_line(redacted(message))
+        lines = [f"{self.formatTime(record)} {self._whose}{level} {record.name}: {message}"]
         if record.exc_info and record.exc_info[1]:
             lines.append(redacted(self._exception(record.exc_info[1])))
         return "\n".join(lines)
@@ -78,7 +83,7 @@ class SafeFormatter(logging.Formatter):
         return "\n".join(_stack(error))
 
 
-class _Quiet(logging.Filter):
+class Quiet(logging.Filter):
     """Lets a library's records pass from WARNING on, or all of them with `details`."""
 
     def __init__(self, *, details: bool) -> None:
@@ -99,17 +104,29 @@ def set_up(environment: Mapping[str, str], stream: TextIO | None = None) -> None
     details = level == logging.DEBUG
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(SafeFormatter(details=details))
-    handler.addFilter(_Quiet(details=details))
+    handler.addFilter(Quiet(details=details))
+    handler.setLevel(level)
     logging.basicConfig(level=level, handlers=[handler], force=True)
     # A warning quotes values (pydantic's does): as a record it is a library's like any other.
     logging.captureWarnings(capture=True)
     # Else a record that cannot be written (stderr is closed) prints its arguments.
     logging.raiseExceptions = False
+    sys.excepthook = _log_crash
+    threading.excepthook = lambda failed: _log_crash(failed.exc_type, failed.exc_value, failed.exc_traceback)
     for name in _LOGGERS_WITH_HANDLERS:
         _reroute(name)
     if asked and asked not in LEVELS:
         known = ", ".join(LEVELS)
         logging.getLogger(_OWN).warning("%s=%s is not a level; known are %s", LEVEL_VARIABLE, asked, known)
+
+
+def _log_crash(kind: type[BaseException], error: BaseException | None, stack: TracebackType | None) -> None:
+    """In place of the interpreter's own words, which quote the exception's text."""
+    if issubclass(kind, KeyboardInterrupt | SystemExit):
+        sys.__excepthook__(kind, error or kind(), stack)
+        return
+    found = error or kind()
+    logging.getLogger(_OWN).critical("a bug: %s was not caught", kind.__name__, exc_info=(kind, found, stack))
 
 
 def _reroute(name: str) -> None:
@@ -131,6 +148,11 @@ class _Rerouted(logging.Filter):
         if record.levelno >= root.level:
             root.handle(record)
         return False
+
+
+def _on_one_line(text: str) -> str:
+    """So that no text from outside can look like a line of its own."""
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
 
 
 def _place(record: logging.LogRecord) -> str:

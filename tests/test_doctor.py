@@ -43,6 +43,7 @@ def examine(tmp_path: Path, programs: Mapping[str, str]) -> Examine:
                 find=programs.get,
                 user_file=tmp_path / "config.toml",
                 state_folder=tmp_path,
+                log_file=tmp_path / "pygent-ls.log",
             )
         )
 
@@ -76,6 +77,7 @@ def test_with_nothing_set_the_offline_model_runs_and_all_is_well(examine: Examin
     assert rows(report, "Folders") == {
         "settings": [f"{tmp_path / 'config.toml'} (not there yet)"],
         "state": [str(tmp_path)],
+        "log": [f"{tmp_path / 'pygent-ls.log'} (not there yet)"],
     }
     assert set(rows(report, "Versions")) == {"pygent-ls", "pygls", "litellm", "python"}
     assert "not installed" not in report
@@ -268,6 +270,7 @@ survey = Surveyed(
     find={{"rg": {shutil.which("true")!r}}}.get,
     user_file=folder,
     state_folder=folder,
+    log_file=folder,
 )
 text, code = doctor(survey)
 assert code == 0, text

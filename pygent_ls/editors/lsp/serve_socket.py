@@ -15,9 +15,18 @@ from typing import TYPE_CHECKING
 from pygent_ls.editors.lsp.listening import is_from
 from pygent_ls.editors.lsp.serve import LAST_WORDS_S, cancel_the_rest, end_at_last, watch_process
 from pygent_ls.editors.lsp.server import PygentServer
-from pygent_ls.editors.lsp.stdio import BrokenFrame, FrameReader, FrameWriter, claim_standard_streams
+from pygent_ls.editors.lsp.stdio import (
+    UNTAPPED,
+    BrokenFrame,
+    FrameReader,
+    FrameWriter,
+    Tap,
+    claim_standard_streams,
+    untapped,
+)
 
 if TYPE_CHECKING:
+    from pygent_ls.editors.lsp.tracing import Trace
     from pygent_ls.editors.ports import ReadSettings
 
 log = logging.getLogger(__name__)
@@ -37,11 +46,15 @@ NO_DESCRIPTOR_S = 1.0
 TOO_MANY = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"this daemon serves %d clients already"}}'
 
 
-def serve_socket(listener: socket.socket, read_settings: ReadSettings) -> int:
-    """Speak LSP with each client that connects, until a signal says that it is enough; returns the exit code."""
+def serve_socket(listener: socket.socket, read_settings: ReadSettings, trace: Trace | None = None) -> int:
+    """Speak LSP with each client that connects, until a signal says that it is enough; returns the exit code. `trace`
+    records the wires."""
     for descriptor in claim_standard_streams():  # nothing reads or writes there
         os.close(descriptor)
-    return asyncio.Runner().run(_serve(Daemon(listener, read_settings)))
+    code = asyncio.Runner().run(_serve(Daemon(listener, read_settings, tap=trace.tap if trace else untapped)))
+    if trace:
+        trace.close(LAST_WORDS_S)
+    return code
 
 
 async def _serve(daemon: Daemon) -> int:
@@ -67,8 +80,10 @@ class Daemon:
         *,
         uid: int | None = None,
         max_clients: int = MAX_CLIENTS,
+        tap: Callable[[], Tap] = untapped,
     ) -> None:
         """Serves the clients of one user alone; by default its own."""
+        self._tap = tap
         self._listener = listener
         self._read_settings = read_settings
         self._uid = os.geteuid() if uid is None else uid
@@ -118,7 +133,7 @@ class Daemon:
         return True
 
     def _begin(self, connection: socket.socket) -> None:
-        client = SocketClient(connection, self._read_settings)
+        client = SocketClient(connection, self._read_settings, self._tap())
         task = asyncio.create_task(client.serve())
         self._clients[task] = client
         task.add_done_callback(self._over)
@@ -134,8 +149,9 @@ class Daemon:
 class SocketClient:
     """One client: its frames, its endpoint, its buffers, until it leaves."""
 
-    def __init__(self, connection: socket.socket, read_settings: ReadSettings) -> None:
+    def __init__(self, connection: socket.socket, read_settings: ReadSettings, tap: Tap = UNTAPPED) -> None:
         self._connection = connection
+        self._tap = tap
         self._read_settings = read_settings
         self._leaving = asyncio.Event()
         self._read_all = asyncio.Event()
@@ -157,7 +173,7 @@ class SocketClient:
             self._connection.settimeout(None)  # for the threads
             loop = asyncio.get_running_loop()
             with self._connection.makefile("rb") as stream, self._undo:
-                writer = FrameWriter(self._connection.fileno(), loop, on_broken=self.leave)
+                writer = FrameWriter(self._connection.fileno(), loop, on_broken=self.leave, tap=self._tap)
                 server = self._server(writer)
                 reader = FrameReader(
                     stream=stream,
@@ -165,6 +181,7 @@ class SocketClient:
                     on_frame=self._handing_to(server),
                     on_end=self._end_of_input,
                     before_frame=self._window.acquire,
+                    tap=self._tap,
                 )
                 reader.start()
                 try:

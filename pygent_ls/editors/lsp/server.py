@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -27,7 +28,12 @@ if TYPE_CHECKING:  # imported by `_connect`, so that `initialize` is answered wi
     from pygent_ls.editors.lsp.connection import Connection
     from pygent_ls.editors.ports import Blueprint, ReadSettings
 
+log = logging.getLogger(__name__)
+
 SERVER_NAME = "pygent-ls"
+
+MAX_NAME_CHARS = 100
+"""Of a client's name in the log."""
 
 
 class PygentServer(LanguageServer):
@@ -82,6 +88,7 @@ class PygentServer(LanguageServer):
         self._folder_uris = _folders_of(params)
         folders = self.uris.set_folders(self._folder_uris)
         self._blueprint = self._read_settings(editor_options(params), folders)
+        log.info("the client %s begins, with the model %s", _name_of(params.client_info), self._blueprint.model)
         if params.process_id is not None:
             self.on_process_id(params.process_id)
         result.capabilities.position_encoding = types.PositionEncodingKind(self._features.encoding)
@@ -124,6 +131,10 @@ class PygentServer(LanguageServer):
     def _file_changed(self, path: Path) -> None:
         if self._connection is not None:
             self._connection.core.file_changed(path)
+
+
+def _name_of(client: types.ClientInfo | None) -> str:
+    return f"{client.name} {client.version or ''}".strip()[:MAX_NAME_CHARS] if client else "that says no name"
 
 
 def _folders_of(params: types.InitializeParams) -> list[str]:

@@ -65,6 +65,11 @@ class Untapped:
 UNTAPPED = Untapped()
 
 
+def untapped() -> Tap:
+    """For a client to whom nobody listens."""
+    return UNTAPPED
+
+
 def claim_standard_streams() -> tuple[int, int]:
     """Take file descriptors 0 and 1 for the protocol, and return their copies.
 
