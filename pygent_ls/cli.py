@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
     from pygent_ls.editors.lsp.tracing import Trace
 
-MODES = ("default", "accept_edits", "plan", "trust", "bypass")
-"""The permission modes, spelled again (a test compares them)."""
-
 CANCELLED = 130
 """The exit code that shells give to what Ctrl-C ended."""
 
@@ -41,31 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run_command(given: argparse.Namespace) -> int:
-    if given.command is not None:
-        _refuse_the_daemons_own(given)
-    match given.command:
-        case None:
-            return _daemon(given)
-        case "connect":
-            from pygent_ls.connect_command import connect
-
-            return _at_socket(given.path, connect)
-        case "run":
-            return _run(given)
-        case "demo":
-            return _demo()
-        case "doctor":
-            return _doctor()
-        case "trust":
-            return _trust(given)
-        case "prompt":
-            from pygent_ls.prompt_command import run_command
-
-            return run_command(given)
-        case "schema":
-            return _schema()
-        case _:
-            raise AssertionError(given.command)
+    if given.command is None:
+        return _daemon(given)
+    _refuse_the_daemons_own(given)
+    return given.act(given)
 
 
 def _refuse_the_daemons_own(given: argparse.Namespace) -> None:
@@ -87,6 +63,8 @@ def _leave(code: int) -> None:
 def _parser() -> argparse.ArgumentParser:
     import argparse
 
+    from pygent_ls.cli_run import OWN_MODES, add_run
+
     parser = argparse.ArgumentParser(
         prog="pygent-ls",
         description="An AI coding agent that lives inside your editor as a language server. Without a command it "
@@ -99,24 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     way.add_argument("--socket", metavar="PATH", help="listen at this Unix socket, for several editors at once")
     parser.add_argument("--trace", metavar="FILE", help="record what goes over the wire, for `pygent-ls replay`")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    run = commands.add_parser(
-        "run",
-        help="one turn in the terminal, without an editor",
-        description="One turn in the terminal, without an editor. The answer goes to standard output, everything "
-        "else to standard error. What needs your permission is asked on the terminal; where there is none, it is "
-        "refused and listed at the end.",
-        epilog="Exit codes: 0 the turn came to its end; 1 an error or a limit ended it; 2 bad usage; 130 cancelled.",
-    )
-    run.add_argument("prompt", nargs="?", metavar="PROMPT", help="what to do; - or nothing: read it from a pipe")
-    run.add_argument("--cwd", metavar="DIR", default=".", help="the folder to work in (default: this one)")
-    run.add_argument("--model", metavar="MODEL", help="the model, in place of the one that the settings name")
-    run.add_argument("--agent", metavar="AGENT", help="the agent, in place of the one that the settings name")
-    run.add_argument(
-        "--yes",
-        action="store_true",
-        help="allow once whatever would be asked; it does not trust the folder's own settings (see pygent-ls trust)",
-    )
-    run.set_defaults(refuse=run.error)
+    add_run(commands.add_parser)
     connecting = commands.add_parser(
         "connect",
         help="an editor's standard input and output, on to the daemon at a socket",
@@ -125,8 +86,11 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Exit codes: 0 the editor said that it ends; 1 nobody listens, or the daemon is gone; 2 bad usage.",
     )
     connecting.add_argument("path", metavar="PATH", help="the daemon's socket")
-    commands.add_parser("demo", help="one turn on a sample project, as an editor would show it; needs no key")
-    commands.add_parser("doctor", help="which model would be used and why, every setting, and what is missing")
+    connecting.set_defaults(act=_connect)
+    demo = commands.add_parser("demo", help="one turn on a sample project, as an editor would show it; needs no key")
+    demo.set_defaults(act=_demo)
+    doctor = commands.add_parser("doctor", help="which model would be used and why, every setting, and what is missing")
+    doctor.set_defaults(act=_doctor)
     trust = commands.add_parser(
         "trust",
         help="let a folder's own settings count",
@@ -139,7 +103,7 @@ def _parser() -> argparse.ArgumentParser:
         "--show", action="store_true", help="only show what they would do, and whether they are trusted"
     )
     choice.add_argument("--forget", action="store_true", help="forget every answer about the folder")
-    trust.set_defaults(refuse=trust.error)
+    trust.set_defaults(refuse=trust.error, act=_trust)
     prompt = commands.add_parser(
         "prompt",
         help="the system prompt of a turn that would begin here, part by part",
@@ -149,10 +113,11 @@ def _parser() -> argparse.ArgumentParser:
     prompt.add_argument("files", nargs="*", metavar="FILE", help="what comes beside your words when they name it")
     prompt.add_argument("--cwd", metavar="DIR", default=".", help="the folder to work in (default: this one)")
     prompt.add_argument("--agent", metavar="NAME", help="the variant of the agent (default: as the settings say)")
-    prompt.add_argument("--mode", choices=MODES, metavar="MODE", help=f"one of {', '.join(MODES)}")
+    prompt.add_argument("--mode", choices=OWN_MODES, metavar="MODE", help=f"one of {', '.join(OWN_MODES)}")
     prompt.add_argument("--json", action="store_true", help="for programs")
-    prompt.set_defaults(refuse=prompt.error)
-    commands.add_parser("schema", help="print the JSON Schema of the wire protocol")
+    prompt.set_defaults(refuse=prompt.error, act=_prompt)
+    schema = commands.add_parser("schema", help="print the JSON Schema of the wire protocol")
+    schema.set_defaults(act=_schema)
     return parser
 
 
@@ -214,40 +179,13 @@ def _serve(listener: socket.socket | None = None, trace: Trace | None = None) ->
     return logged.ended(code)
 
 
-def _run(given: argparse.Namespace) -> int:
-    folder = Path(given.cwd)
-    if not folder.is_dir():
-        given.refuse(f"--cwd: there is no folder {given.cwd}")
-    prompt = _prompt(given.prompt)
-    if not prompt.strip():
-        given.refuse("there is no prompt; give it as an argument, or in a pipe")
-
-    from pygent_ls.app import read_settings
-    from pygent_ls.app_logging import Logged
-    from pygent_ls.editors.headless import Errand, run
-
-    logged = Logged("run")
-    folder = folder.resolve()
-    blueprint = read_settings({}, [folder], {"model": given.model})
-    return logged.ended(run(blueprint, Errand(prompt=prompt, folder=folder, agent=given.agent, yes=given.yes)))
-
-
-def _prompt(given: str | None) -> str:
-    """The argument, else what is piped in; nothing where standard input is a terminal and none was asked for."""
-    if given not in (None, "-"):
-        return str(given)
-    if given is None and sys.stdin.isatty():
-        return ""
-    return sys.stdin.buffer.read().decode("utf-8", "replace")
-
-
-def _demo() -> int:
+def _demo(_given: argparse.Namespace) -> int:
     from pygent_ls.demo.play import play
 
     return play()
 
 
-def _doctor() -> int:
+def _doctor(_given: argparse.Namespace) -> int:
     from pygent_ls.app import read_settings
     from pygent_ls.app_logging import log_path
     from pygent_ls.config_sources import state_folder, user_file
@@ -286,7 +224,19 @@ def _trust(given: argparse.Namespace) -> int:
     return code
 
 
-def _schema() -> int:
+def _prompt(given: argparse.Namespace) -> int:
+    from pygent_ls.prompt_command import run_command
+
+    return run_command(given)
+
+
+def _connect(given: argparse.Namespace) -> int:
+    from pygent_ls.connect_command import connect
+
+    return _at_socket(given.path, connect)
+
+
+def _schema(_given: argparse.Namespace) -> int:
     from pygent_ls.editors.lsp.protocol import wire_schema
 
     print(json.dumps(wire_schema(), indent=2))

@@ -28,11 +28,13 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
     "detect_secrets": ("workspace/secret_detectors.py",),
     "copier": ("workspace/copier_child.py",),
     "tenacity": ("agent/retrying.py",),
+    "jsonschema": ("agent/structured.py",),
+    "referencing": ("agent/structured.py",),
     "yaml": ("workspace/questions.py", "extensions/commands.py"),
-    "pygent_ls.config": ("cli.py", "app", "doctor.py", "config"),
-    "pygent_ls.config_page": ("cli.py", "config"),
-    "pygent_ls.config_sources": ("cli.py", "app", "doctor.py", "prompt_command.py", "config"),
-    "pygent_ls.log": ("cli.py", "app", "doctor.py", "config", "log_file.py"),
+    "pygent_ls.config": ("cli", "app", "doctor.py", "config"),
+    "pygent_ls.config_page": ("cli", "config"),
+    "pygent_ls.config_sources": ("cli", "app", "doctor.py", "prompt_command.py", "config"),
+    "pygent_ls.log": ("cli", "app", "doctor.py", "config", "log_file.py"),
     "pygent_ls.log_file": ("app_logging.py",),
 }
 """Who alone may import what, as the beginnings of paths in the package."""
@@ -45,9 +47,9 @@ CATCHES_ALL: Mapping[str, str] = {
 
 OWNED_TASKS: Mapping[str, str] = {
     "agent/committing.py": "whoever begins an edit awaits it, also where they are cancelled",
+    "editors/lsp/serve_socket.py": "the daemon awaits the tasks of its clients when it ends",
     "llm/cli_model.py": "the stream that reads what the program writes awaits its end",
     "sessions/session.py": "the session owns its turn's task and awaits it",
-    "editors/lsp/serve_socket.py": "the daemon awaits the tasks of its clients when it ends",
     "trusting.py": "the question stays open when a turn that waits for it is cancelled; `close` awaits it",
     "workspace/background.py": "each command's task is awaited when its session ends its commands",
 }
