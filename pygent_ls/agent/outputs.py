@@ -1,9 +1,8 @@
-"""The whole of results that were cut, for as long as the session lasts: `read_file` shows them in pieces."""
+"""The whole of results that were cut, for as long as there is the session: `read_file` shows them in pieces."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from typing import Protocol
 
 from pygent_ls.errors import ToolError
@@ -28,18 +27,20 @@ def is_output(tool_name: str, path: str) -> bool:
 
 
 class OutputStore(Protocol):
-    """Where one session's results lie, by the ids of their calls. No method raises anything."""
+    """Where one session's results lie, by the ids of their calls, for as long as there is the session: also from one
+    daemon to the next. No method raises anything."""
 
-    async def write(self, tool_id: str, content: bytes) -> str:
-        """Keep a result, in place of an older one of that id. Returns why it could not be kept, or nothing."""
+    async def write(self, tool_id: str, content: bytes, max_bytes: int) -> str:
+        """Keep a result, in place of an older one of that id. The oldest others go where all of them would be more than
+        that. Returns why it could not be kept, or nothing."""
         ...
 
     async def read(self, tool_id: str) -> bytes | None:
         """What was kept; None where it is not there any more."""
         ...
 
-    async def remove(self, tool_id: str) -> None:
-        """Forget one."""
+    async def has(self, tool_id: str) -> bool:
+        """Whether it is there."""
         ...
 
     async def clear(self) -> None:
@@ -53,8 +54,14 @@ class OutputsInMemory:
     def __init__(self) -> None:
         self._kept: dict[str, bytes] = {}
 
-    async def write(self, tool_id: str, content: bytes) -> str:
+    async def write(self, tool_id: str, content: bytes, max_bytes: int) -> str:
         """See the port."""
+        self._kept.pop(tool_id, None)
+        n_bytes = sum(map(len, self._kept.values())) + len(content)
+        for oldest in list(self._kept):
+            if n_bytes <= max_bytes:
+                break
+            n_bytes -= len(self._kept.pop(oldest))
         self._kept[tool_id] = content
         return ""
 
@@ -62,9 +69,9 @@ class OutputsInMemory:
         """See the port."""
         return self._kept.get(tool_id)
 
-    async def remove(self, tool_id: str) -> None:
+    async def has(self, tool_id: str) -> bool:
         """See the port."""
-        self._kept.pop(tool_id, None)
+        return tool_id in self._kept
 
     async def clear(self) -> None:
         """See the port."""
@@ -84,9 +91,8 @@ class Outputs:
         self._store = store or OutputsInMemory()
         self._max_bytes = max_bytes
         self._max_result_bytes = min(max_bytes, max_result_bytes)
-        self._sizes: dict[str, int] = {}
-        """Of what is kept, the oldest first."""
-        self._dropped: set[str] = set()
+        self._kept: list[str] = []
+        """The calls whose results were kept since the session is in memory, the last ones last."""
         self._one_at_a_time = asyncio.Lock()
 
     async def keep(self, tool_id: str, tool_name: str, content: str) -> str:
@@ -100,48 +106,31 @@ class Outputs:
         if len(data) > self._max_result_bytes:
             return "[It is too long to be kept whole: make the call again so that it says less.]"
         async with self._one_at_a_time:
-            self._sizes.pop(tool_id, None)
-            for oldest in list(self._too_many(len(data))):
-                await self._drop(oldest)
-            why_not = await self._store.write(tool_id, data)
+            if tool_id in self._kept:
+                self._kept.remove(tool_id)
+            why_not = await self._store.write(tool_id, data, self._max_bytes)
             if why_not:
-                self._dropped.add(tool_id)
                 return f"[It could not be kept whole ({why_not}): make the call again so that it says less.]"
-            self._sizes[tool_id] = len(data)
+            self._kept.append(tool_id)
         return f"[The whole of it: {READER} with path {PREFIX}{tool_id}, and start_line and end_line.]"
-
-    def _too_many(self, n_new: int) -> Iterator[str]:
-        n_bytes = sum(self._sizes.values()) + n_new
-        for tool_id, size in self._sizes.items():
-            if n_bytes <= self._max_bytes:
-                return
-            n_bytes -= size
-            yield tool_id
-
-    async def _drop(self, tool_id: str) -> None:
-        del self._sizes[tool_id]
-        self._dropped.add(tool_id)
-        await self._store.remove(tool_id)
 
     async def text_of(self, path: str) -> str:
         """The whole of what `output:ID` names. Raises `ToolError`: it is not kept any more, or never was."""
         tool_id = path.removeprefix(PREFIX)
-        if tool_id in self._sizes:
-            data = await self._store.read(tool_id)
-            if data is not None:
-                return data.decode("utf-8", "surrogatepass")
-            raise ToolError(f"{path} is no longer kept: it was removed from the disk. Make the call again.")
-        if tool_id in self._dropped:
+        data = await self._store.read(tool_id)
+        if data is not None:
+            return data.decode("utf-8", "surrogatepass")
+        if tool_id in self._kept:
             raise ToolError(f"{path} is no longer kept: later results took its room. Make the call again.")
-        kept = ", ".join(f"{PREFIX}{each}" for each in list(self._sizes)[-MAX_NAMED:])
+        last = [f"{PREFIX}{each}" for each in self._kept[-MAX_NAMED:] if await self._store.has(each)]
         raise ToolError(
-            f"There is no {path}: only results that were cut are kept, in the session that they were made in. "
-            + (f"The last ones here are {kept}." if kept else "There is none here.")
+            f"There is no {path}, or no longer: only results that were cut are kept, for the session that they were "
+            "made in, and the oldest go where their room is needed. Make the call again."
+            + (f" The last ones here are {', '.join(last)}." if last else "")
         )
 
     async def clear(self) -> None:
         """Forget all of them."""
         async with self._one_at_a_time:
-            self._sizes.clear()
-            self._dropped.clear()
+            self._kept.clear()
             await self._store.clear()

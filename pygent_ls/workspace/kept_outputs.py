@@ -7,29 +7,44 @@ import hashlib
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 
 STALE_S = 7 * 24 * 3600.0
-"""A session's folder in which nothing was written so long is one that a daemon left behind."""
+"""A folder of no session that is kept, and in which nothing was written so long, is one that a daemon left behind."""
 
 MAX_ALL_BYTES = 512_000_000
-"""Of all sessions together; the ones that were written to longest ago go first."""
+"""Of all sessions together; those of no session that is kept go first, then the ones that were written to longest
+ago."""
 
 N_NAME_CHARS = 32
 """Of a digest, for a name: ids are the provider's, and may be anything."""
 
 
+def _none() -> Iterable[str]:
+    return ()
+
+
 class KeptOutputs:
-    """The folder of all sessions. What was left behind is removed when the first result is kept."""
+    """The folder of all sessions. A session's results stay as long as the session does, and there is room.
+
+    What was left behind is removed when the first result is kept, and by `tidy`.
+    """
 
     def __init__(
-        self, root: Path, *, max_all_bytes: int = MAX_ALL_BYTES, clock: Callable[[], float] = time.time
+        self,
+        root: Path,
+        *,
+        session_ids: Callable[[], Iterable[str]] = _none,
+        max_all_bytes: int = MAX_ALL_BYTES,
+        clock: Callable[[], float] = time.time,
     ) -> None:
-        """`clock` gives seconds since the epoch, as files' times are."""
+        """`session_ids` gives those that are kept, in the trash, too, and may block; `clock` gives seconds since the
+        epoch, as files' times are."""
         self.root = root
+        self._session_ids = session_ids
         self._max_all_bytes = max_all_bytes
         self._clock = clock
         self._ours: set[Path] = set()
@@ -48,7 +63,7 @@ class KeptOutputs:
             if self._has_tidied:
                 return
             self._has_tidied = True
-        self._tidy()
+        self.tidy()
 
     def forget(self, folder: Path) -> None:
         """Remove a session's folder, as far as that is possible."""
@@ -56,19 +71,27 @@ class KeptOutputs:
             self._ours.discard(folder)
         shutil.rmtree(folder, ignore_errors=True)
 
-    def _tidy(self) -> None:
-        """Remove the folders of others that are stale, and the oldest ones where all of them are too large."""
-        found: list[tuple[float, int, Path]] = []
-        for folder in self.root.iterdir():
-            with suppress(OSError):  # another daemon removed it meanwhile
-                if not folder.is_symlink() and folder.is_dir():
-                    n_bytes = sum(each.lstat().st_size for each in folder.iterdir())
-                    found.append((folder.stat().st_mtime, n_bytes, folder))
-        n_all = sum(n_bytes for _, n_bytes, _ in found)
-        for written_at, n_bytes, folder in sorted(found):
+    def forget_session(self, session_id: str) -> None:
+        """Remove what is kept of a session. Blocking."""
+        self.forget(self.root / _name(session_id))
+
+    def tidy(self) -> None:
+        """Remove what belongs to no session and is stale, and the oldest folders where all of them are too large; none
+        that this daemon has written to. Blocking."""
+        found: list[tuple[bool, float, int, Path]] = []
+        kept = {_name(each) for each in self._session_ids()}
+        with suppress(FileNotFoundError):
+            for folder in self.root.iterdir():
+                with suppress(OSError):  # another daemon removed it meanwhile
+                    if not folder.is_symlink() and folder.is_dir():
+                        n_bytes = sum(each.lstat().st_size for each in folder.iterdir())
+                        found.append((folder.name in kept, folder.stat().st_mtime, n_bytes, folder))
+        n_all = sum(n_bytes for *_, n_bytes, _ in found)
+        for is_kept, written_at, n_bytes, folder in sorted(found):
             with self._lock:
                 is_ours = folder in self._ours
-            if not is_ours and (n_all > self._max_all_bytes or self._clock() - written_at > STALE_S):
+            is_stale = not is_kept and self._clock() - written_at > STALE_S
+            if not is_ours and (n_all > self._max_all_bytes or is_stale):
                 shutil.rmtree(folder, ignore_errors=True)
                 n_all -= n_bytes
 
@@ -80,17 +103,17 @@ class SessionOutputs:
         self._all = all_sessions
         self._folder = folder
 
-    async def write(self, tool_id: str, content: bytes) -> str:
+    async def write(self, tool_id: str, content: bytes, max_bytes: int) -> str:
         """See the port."""
-        return await asyncio.to_thread(self._write, self._path(tool_id), content)
+        return await asyncio.to_thread(self._write, self._path(tool_id), content, max_bytes)
 
     async def read(self, tool_id: str) -> bytes | None:
         """See the port."""
         return await asyncio.to_thread(_read, self._path(tool_id))
 
-    async def remove(self, tool_id: str) -> None:
+    async def has(self, tool_id: str) -> bool:
         """See the port."""
-        await asyncio.to_thread(_remove, self._path(tool_id))
+        return await asyncio.to_thread(self._path(tool_id).is_file)
 
     async def clear(self) -> None:
         """See the port."""
@@ -99,10 +122,11 @@ class SessionOutputs:
     def _path(self, tool_id: str) -> Path:
         return self._folder / f"{_name(tool_id)}.txt"
 
-    def _write(self, path: Path, content: bytes) -> str:
+    def _write(self, path: Path, content: bytes, max_bytes: int) -> str:
         draft = path.with_suffix(".draft")
         try:
             self._all.prepare(self._folder)
+            self._make_room(max_bytes - len(content), path)
             _remove(draft)
             with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(content)
@@ -111,6 +135,20 @@ class SessionOutputs:
             _remove(draft)
             return error.strerror or type(error).__name__
         return ""
+
+    def _make_room(self, max_bytes: int, path: Path) -> None:
+        """Remove the oldest files until the others than that one are no more than so many bytes."""
+        others: list[tuple[int, int, Path]] = []
+        for each in self._folder.glob("*.txt"):
+            if each != path:
+                about = each.lstat()
+                others.append((about.st_mtime_ns, about.st_size, each))
+        n_bytes = sum(size for _, size, _ in others)
+        for _, size, oldest in sorted(others):
+            if n_bytes <= max_bytes:
+                return
+            _remove(oldest)
+            n_bytes -= size
 
 
 def _name(given_id: str) -> str:

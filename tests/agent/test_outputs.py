@@ -189,7 +189,7 @@ async def test_the_oldest_go_where_there_is_no_room_and_that_is_said() -> None:
     assert await outputs.text_of("output:c") == "é23"
     with pytest.raises(ToolError, match="no longer kept: later results took its room"):
         await outputs.text_of("output:a")
-    with pytest.raises(ToolError, match=r"The last ones here are output:b, output:c\."):
+    with pytest.raises(ToolError, match=r"no output:x, or no longer: .* The last ones here are output:b, output:c\.$"):
         await outputs.text_of("output:x")
 
 
@@ -201,24 +201,39 @@ async def test_what_is_larger_than_one_result_may_be_is_not_kept_and_not_promise
 
 async def test_what_the_store_cannot_keep_is_not_promised() -> None:
     class Full(OutputsInMemory):
-        async def write(self, tool_id: str, content: bytes) -> str:
+        async def write(self, tool_id: str, content: bytes, max_bytes: int) -> str:
             return "No space left on device"
 
     outputs = Outputs(Full())
     assert await outputs.keep("a", "shell", "1234") == (
         "[It could not be kept whole (No space left on device): make the call again so that it says less.]"
     )
-    with pytest.raises(ToolError, match="no longer kept"):
+    with pytest.raises(ToolError, match="There is no output:a, or no longer"):
         await outputs.text_of("output:a")
 
 
-async def test_what_was_removed_from_the_store_is_said_to_be_gone() -> None:
+async def test_what_went_since_it_was_kept_is_said_to_be_gone() -> None:
     store = OutputsInMemory()
     outputs = Outputs(store)
     await outputs.keep("a", "shell", "1234")
     await store.clear()
-    with pytest.raises(ToolError, match="it was removed from the disk"):
+    with pytest.raises(ToolError, match="output:a is no longer kept: .* Make the call again"):
         await outputs.text_of("output:a")
+
+
+async def test_what_a_daemon_before_this_one_kept_is_read_and_takes_its_room() -> None:
+    store = OutputsInMemory()
+    before = Outputs(store, max_bytes=10)
+    await before.keep("a", "shell", "1234")
+    await before.keep("b", "shell", "1234")
+
+    outputs = Outputs(store, max_bytes=10)
+
+    assert await outputs.text_of("output:a") == "1234"
+    await outputs.keep("c", "shell", "1234")
+    with pytest.raises(ToolError, match="There is no output:a, or no longer: .* The last ones here are output:c"):
+        await outputs.text_of("output:a")
+    assert await outputs.text_of("output:b") == "1234"
 
 
 async def test_a_session_that_is_closed_keeps_its_results_as_it_can_be_gone_on_with() -> None:
