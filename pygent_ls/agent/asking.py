@@ -50,6 +50,14 @@ class DeniedError(Exception):
         self.by = by
 
 
+class InputChangedError(Exception):
+    """The call may run, with another input than the model gave it."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.given = given
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Prompt:
     action: str
@@ -80,6 +88,8 @@ class Asking:
     """The calls that run in the sandbox."""
     _said: dict[str, str] = field(default_factory=dict[str, str])
     """What the user said when they allowed a call, by its id."""
+    _granted: set[str] = field(default_factory=set[str])
+    """The calls whose input the user has put there: they need not be asked about it."""
     _beside: dict[str, tuple[Path, ...]] = field(default_factory=dict[str, tuple[Path, ...]])
     """The files that a call's plan holds and its arguments do not name."""
 
@@ -98,13 +108,15 @@ class Asking:
         return verdict
 
     async def ask(self, tool: Tool, call: ToolUseBlock, *, action: str, changes: Sequence[FileChange]) -> None:
-        """Ask the user, one question at a time. Raises `DeniedError`."""
+        """Ask the user, one question at a time. Raises `DeniedError`, and `InputChangedError`."""
         async with self.one_at_a_time:
             verdict = self._verdict(tool, call)  # an answer to the question before may have settled this one
             if verdict.decision == "allow":
                 return
             if verdict.decision == "deny":
                 raise await self._denied(call, verdict.reason, verdict.by)
+            if call.id in self._granted:
+                return
             prompt = _Prompt(
                 action=_programs(tool, call) + action + _why_asked(verdict),
                 rules=narrowest_rules(tool, self._subjects(tool, call.input)),
@@ -115,9 +127,15 @@ class Asking:
             self.permissions.remember(answer.rules or (), answer)
         if not answer.allowed:
             raise await self._denied(call, _why_rejected(answer), answer.by)
+        self._check_same(call, answer)
+
+    def _check_same(self, call: ToolUseBlock, answer: PermissionAnswer) -> None:
+        if answer.input is not None and dict(answer.input) != dict(call.input):
+            self._granted.add(call.id)
+            raise InputChangedError(answer.input)
 
     async def is_sandboxed(self, tool: Tool, call: ToolUseBlock, state: SandboxState) -> bool:
-        """Whether the call runs in the sandbox. Where that fails the user is asked. Raises `DeniedError`."""
+        """Whether the call runs in the sandbox. Where that fails the user is asked. Raises as `ask` does."""
         if state.kind == "failed" and not self.consent.given:
             async with self.one_at_a_time:
                 prompt = _Prompt(action=question_about(state, tool.action_for(call.input)))
@@ -125,6 +143,7 @@ class Asking:
             if not answer.allowed:
                 raise await self._denied(call, _why_rejected(answer), answer.by)
             self.consent.given = answer.outcome != "allow_once"
+            self._check_same(call, answer)
         return state.kind == "on"
 
     async def judged_plan(self, tool: Tool, call: ToolUseBlock, plan: EditPlan) -> Verdict:

@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import Any
 
 from pygent_ls.agent.arguments import with_schema
-from pygent_ls.agent.asking import Asking, DeniedError
+from pygent_ls.agent.asking import Asking, DeniedError, InputChangedError
 from pygent_ls.agent.batches import MyTurn, at_once
 from pygent_ls.agent.cache import CachedResult
 from pygent_ls.agent.changing import Changing
@@ -130,6 +130,14 @@ class ToolGuard:
         except ToolError as error:
             return Outcome(content=f"Error: {error}", is_error=True, from_outside=False)
         call, arguments = await self._as_hooks_want(call, arguments)
+        while True:
+            try:
+                return await self._permitted(tool, call, arguments)
+            except InputChangedError as changed:
+                call, arguments = await self._as_the_user_wants(call, changed.given)
+
+    async def _permitted(self, tool: Tool, call: ToolUseBlock, arguments: Mapping[str, Any]) -> Outcome:
+        """Run the call, where it may run. Raises `InputChangedError` where it may with another input."""
         sandbox = await sandbox_for(tool, self.around.processes)
         verdict = await self._asking.judged(tool, call, sandbox)
         context = self._context(call, tool)
@@ -168,6 +176,19 @@ class ToolGuard:
             return changed, (await self._called(changed))[1]
         except ToolError as error:
             raise ToolError(f"a hook changed the input of this call to what cannot be taken. {error}") from None
+
+    async def _as_the_user_wants(
+        self, call: ToolUseBlock, given: Mapping[str, Any]
+    ) -> tuple[ToolUseBlock, Mapping[str, Any]]:
+        """The call and its arguments with the input that the user gave it, which hooks judge like any. Raises
+        `ToolError`."""
+        self._has_run.discard(call.id)
+        changed = await self._hooks.changed_by_user(call, given)
+        try:
+            _, arguments = await self._called(changed)
+        except ToolError as error:
+            raise ToolError(f"the user changed the input of this call to what cannot be taken. {error}") from None
+        return await self._as_hooks_want(changed, arguments)
 
     # Reading and running
 

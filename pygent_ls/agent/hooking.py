@@ -141,11 +141,23 @@ class TurnHooks:
             self._remark(call, "pre_tool_use", said.context)
         if said.tool_input is None or said.tool_input == call.input or said.decision == "deny":
             return call
-        changed = self._calls[call.id] = replace(call, input=said.tool_input)
-        await self.emit(tool_call(changed, self.around))
-        shown = cut(json.dumps(said.tool_input, ensure_ascii=False), "pre_tool_use", MAX_SAID_CHARS)[0]
+        changed, shown = await self._changed(call, said.tool_input)
         self._remark(call, "pre_tool_use", f"The input of this call was changed before it ran, to: {shown}")
         return changed
+
+    async def changed_by_user(self, call: ToolUseBlock, given: Mapping[str, Any]) -> ToolUseBlock:
+        """The call as it is to run, with the input that the user put in the place of the model's."""
+        changed, shown = await self._changed(call, await self._masked_input(given))
+        text = f"The user allowed this call, and changed its input before it ran, to: {shown}"
+        block = TextBlock(text=f'<user-feedback about="{call.name}">\n{text}\n</user-feedback>')
+        self._beside.setdefault(call.id, []).append(block)
+        return changed
+
+    async def _changed(self, call: ToolUseBlock, given: Mapping[str, Any]) -> tuple[ToolUseBlock, str]:
+        """The call with that input, which is told, and the input for the model to read."""
+        changed = self._calls[call.id] = replace(call, input=given)
+        await self.emit(tool_call(changed, self.around))
+        return changed, cut(json.dumps(given, ensure_ascii=False), call.name, MAX_SAID_CHARS)[0]
 
     def as_it_runs(self, call: ToolUseBlock) -> ToolUseBlock:
         """The call with the input that hooks gave it."""
