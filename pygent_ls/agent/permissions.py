@@ -150,6 +150,12 @@ class Permissions:
         if not self._was_set or (self._mode == "bypass" and not policy.may_bypass):
             self._mode = usual
 
+    def move(self, other: Permissions) -> None:
+        """Go by the stored rules and the settings of the other ones from now on; the session's own rules stay."""
+        self._store = other._store
+        self.take(other._policy, other._mode)
+        self._tell()
+
     def set_turn_mode(self, mode: Mode | None) -> None:
         """Set the mode of the turn that begins, or None when it is over. Raises as `check_mode` does."""
         self.check_mode(mode)

@@ -46,6 +46,10 @@ class Secrets:
         self._seen: dict[Path, Stamp] = {}
         """The files of environment variables that were learned, as they were then."""
 
+    def seen_from(self, workspace: Workspace | None) -> Secrets:
+        """The same secrets, whose files are read as this workspace shows them."""
+        return Secrets(self._redactor, workspace)
+
     async def masked(self, text: str, path: str | None = None) -> str:
         """Text that is neither a tool's nor a change: a prompt, an attachment (with its path), a question."""
         if not self._redactor.is_on:

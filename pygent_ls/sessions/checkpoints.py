@@ -72,6 +72,11 @@ class Checkpoints:
         self._given_up: str | None = None
         self._one_at_a_time = asyncio.Lock()
 
+    def move(self, other: Checkpoints) -> None:
+        """Keep the workspace of the other ones from now on; what was kept stays."""
+        self.workspace, self.snapshots = other.workspace, other.snapshots
+        self._given_up = None
+
     def all(self) -> Sequence[Checkpoint]:
         """All of them."""
         return tuple(self._all)

@@ -92,6 +92,15 @@ class Choices:
         self.agent = name
         self._has_own_agent = True
 
+    def move(self, parts: SessionParts) -> None:
+        """Be used from another front end, whose settings choose what was not chosen for the session."""
+        self._parts = parts
+        self._variants = parts.variants
+        if not self._has_own_agent:
+            self.agent = parts.agent
+        if not self._has_own_model:
+            self.model = parts.model
+
     def take(self, parts: SessionParts, taken: TurnSettings) -> None:
         """Let the settings count as they are now. Raises `ModelError` where they have come to name a model that cannot
         be had."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from pygent_ls.agent.messages import Message
 from pygent_ls.agent.permissions import Mode
@@ -12,11 +12,17 @@ from pygent_ls.agent.prompt import PromptFor
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.turn import TurnSpec
 from pygent_ls.sessions.choices import Choices, Chosen, limits_for
+from pygent_ls.sessions.commands.answering import Answer, failing, owing_a_value
+from pygent_ls.sessions.commands.command import ModelPrompt
 from pygent_ls.sessions.compacting import SessionContext
 from pygent_ls.sessions.delegates import Delegates
+from pygent_ls.sessions.moving import moved
 from pygent_ls.sessions.session_hooks import SessionHooks
 from pygent_ls.sessions.turn_prompt import opening
-from pygent_ls.sessions.turns import RunningTurn, SessionParts
+from pygent_ls.sessions.turns import Home, RunningTurn, SessionParts
+
+if TYPE_CHECKING:
+    from pygent_ls.sessions.session import Session
 
 
 class Beginning(TypedDict):
@@ -33,15 +39,31 @@ class TurnMaking:
 
     def __init__(self, parts: SessionParts, choices: Choices, context: SessionContext, hooks: SessionHooks) -> None:
         self.parts = parts
+        self._folder = parts.surroundings.working_directory
+        """Where commands ran last."""
         self._choices = choices
         self._context = context
         self._hooks = hooks
 
+    def go_to(self, home: Home | None, session: Session) -> None:
+        """Make the session's turns of what there is at that home, where it is not there yet."""
+        if home not in (None, self.parts.home):
+            self.parts = moved(self.parts, home.parts_of(session))
+            self._choices.move(self.parts)
+
+    def choices_at(self, home: Home | None, session: Session) -> Choices:
+        """What would be chosen for a turn that began there now."""
+        if home in (None, self.parts.home):
+            return self._choices
+        return Choices(home.parts_of(session), self.parts.surroundings.permissions)
+
     async def take_settings(self) -> tuple[str, ...]:
         """Let the settings count as they are now, from this turn on; returns what is to be told of them. Raises
         `ModelError` where they have come to name a model that cannot be had."""
+        was, self._folder = self._folder, self.parts.surroundings.working_directory
+        news = () if was == self._folder else (f"The session was in {was}. It goes on in {self._folder}.",)
         if self.parts.take_settings is None:
-            return ()
+            return news
         taken = await self.parts.take_settings()
         self.parts = replace(
             self.parts,
@@ -53,7 +75,18 @@ class TurnMaking:
         )
         self.parts.surroundings.permissions.take(taken.policy, taken.mode)
         self._choices.take(self.parts, taken)
-        return taken.notices
+        return (*news, *taken.notices)
+
+    async def asked(self, turn: RunningTurn, session: Session) -> Answer | None:
+        """What a slash command of the prompt does; None where the model is asked, whose request may be another now."""
+        asked = await self.parts.commands.asked_in(
+            turn.request.prompt, session, has_attachments=turn.request.has_attachments
+        )
+        if isinstance(asked, ModelPrompt):
+            turn.request = turn.request.saying(asked)
+            problem = self._choices.problem_of(turn.request)
+            return failing(problem) if problem else None
+        return owing_a_value() if asked is not None and turn.request.output_schema is not None else asked
 
     async def spec(
         self,

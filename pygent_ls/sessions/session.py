@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from pygent_ls.agent.committing import to_its_end
@@ -32,22 +31,18 @@ from pygent_ls.errors import SessionError
 from pygent_ls.sessions.becoming import keep_up
 from pygent_ls.sessions.checkpoints import Checkpoint, FileDiff
 from pygent_ls.sessions.choices import Choices, Chosen, narrowed
-from pygent_ls.sessions.commands.answering import Answer, CommandTurn, failing, owing_a_value
-from pygent_ls.sessions.commands.command import ModelPrompt
+from pygent_ls.sessions.commands.answering import CommandTurn
 from pygent_ls.sessions.compacting import SessionContext
 from pygent_ls.sessions.going_back import GoingBack
 from pygent_ls.sessions.journal.files import Journal
 from pygent_ls.sessions.journal.keeping import Keeper
 from pygent_ls.sessions.journal.records import State
 from pygent_ls.sessions.making import TurnMaking
-from pygent_ls.sessions.resuming import take_up
+from pygent_ls.sessions.resuming import state_of, take_up
 from pygent_ls.sessions.rewind import Restored, Wanted
 from pygent_ls.sessions.session_hooks import SessionHooks
 from pygent_ls.sessions.stream import EventStream, Subscriber
-from pygent_ls.sessions.turns import UNNAMED, RunningTurn, SessionParts, TurnRequest, name_of
-
-if TYPE_CHECKING:  # with it comes pydantic
-    pass
+from pygent_ls.sessions.turns import UNNAMED, Home, RunningTurn, SessionParts, TurnRequest, name_of
 
 SYNC_S = 1.0
 """How long a turn that is over waits for the disk once it is cancelled again: the daemon is to be gone within 3 s."""
@@ -81,7 +76,8 @@ class Session:
             tell=self._tell_running,
             spend=self._spend,
         )
-        self._making = TurnMaking(self._settling(parts), self.choices, self.context, self._hooks)
+        parts = replace(parts, surroundings=replace(parts.surroundings, settle=self._settle))
+        self._making = TurnMaking(parts, self.choices, self.context, self._hooks)
         if recalled:
             self._hooks.starts_anew("resume")
             self._untold += take_up(recalled, self.around, self.choices, self.context)
@@ -98,9 +94,6 @@ class Session:
             last_seq=recalled.last_seq if recalled else 0,
             keep=self._keeper.keep,
         )
-
-    def _settling(self, parts: SessionParts) -> SessionParts:
-        return replace(parts, surroundings=replace(parts.surroundings, settle=self._settle))
 
     @property
     def agent(self) -> str:
@@ -134,18 +127,7 @@ class Session:
     @property
     def state(self) -> State:
         """What it is by now, but for its conversation."""
-        return State(
-            at=now(),
-            name=self.name,
-            agent=self.agent,
-            own_agent=self.choices.own_agent,
-            model=self.model,
-            own_model=self.own_model,
-            mode=self.choices.mode_now,
-            own_mode=self.permissions.own_mode,
-            max_thinking_tokens=self.choices.max_thinking_tokens,
-            context_mode=self.context.mode,
-        )
+        return state_of(self.name, self.choices, self.permissions, self.context)
 
     @property
     def mode(self) -> Mode:
@@ -162,6 +144,11 @@ class Session:
         return self._stream.last_seq
 
     @property
+    def turns(self) -> Sequence[RunningTurn]:
+        """Those that run or wait, in their order."""
+        return self._turns
+
+    @property
     def running(self) -> RunningTurn | None:
         """The turn that runs now."""
         return next((each for each in self._turns if each.turn is not None), None)
@@ -173,15 +160,17 @@ class Session:
 
     # Turns
 
-    def start_turn(self, request: TurnRequest, subscriber: Subscriber) -> RunningTurn:
-        """Start a turn, or queue it behind the one that runs.
+    def start_turn(self, request: TurnRequest, subscriber: Subscriber, home: Home | None = None) -> RunningTurn:
+        """Start a turn, or queue it behind the one that runs. `home` is where it runs; None: where the session is.
 
         Raises `ModelError` where the turn's model cannot be had at all, `SessionError` for a mode that is not allowed,
         an agent that there is not, or an output schema that cannot be used.
         """
         StructuredAnswer.to(request.output_schema)
-        chosen = self.choices.for_turn(request)
-        turn = RunningTurn(f"turn-{uuid4().hex[:12]}", request, subscriber)
+        home = home or self.home
+        self.visit(home)
+        chosen = self._making.choices_at(home, self).for_turn(request)
+        turn = RunningTurn(f"turn-{uuid4().hex[:12]}", request, subscriber, home)
         self._turns.append(turn)
         turn.task = asyncio.create_task(self._take_turn(turn, chosen))
         return turn
@@ -279,9 +268,24 @@ class Session:
         """See `CommandSession`."""
         return self.around.workspace.shown(path)
 
+    @property
+    def is_idle(self) -> bool:
+        """Neither does a turn run or wait, nor does something else work on it."""
+        return not self._turns and not self._one_at_a_time.locked()
+
+    @property
+    def home(self) -> Home | None:
+        """Where it is."""
+        return self._making.parts.home
+
+    def visit(self, home: Home | None) -> None:
+        """Be used from there; a session that is not idle goes there when a turn of that home begins."""
+        if self.is_idle:
+            self._making.go_to(home, self)
+
     def check_idle(self) -> None:
-        """Raises `SessionError` (`turn_running`) while a turn runs or waits, or something else works on it."""
-        if self._turns or self._one_at_a_time.locked():
+        """Raises `SessionError` (`turn_running`) unless it is idle."""
+        if not self.is_idle:
             raise SessionError("A turn is running; cancel it, or wait for its end.", kind="turn_running")
 
     async def close(self) -> None:
@@ -319,6 +323,7 @@ class Session:
         await self._publish_own(turn, Finished(stop_reason=stop, usage=Usage(), files_changed=()))
 
     async def _run(self, turn: RunningTurn, chosen: Chosen) -> TurnResult:
+        self._making.go_to(turn.home, self)
         running = turn.turn = await self._made(turn, chosen)
         self.permissions.set_turn_mode(turn.own_mode)
         self._keep_up(turn)  # with what was chosen while it was made
@@ -348,15 +353,7 @@ class Session:
         async def own_sink(event: AgentEvent) -> None:
             await self._publish_own(turn, event)
 
-        asked = await self._making.parts.commands.asked_in(
-            turn.request.prompt, self, has_attachments=turn.request.has_attachments
-        )
-        if isinstance(asked, Answer) and turn.request.output_schema is not None:
-            asked = owing_a_value()
-        if isinstance(asked, ModelPrompt):
-            turn.request = turn.request.saying(asked)
-            problem = self.choices.problem_of(turn.request)
-            asked = failing(problem) if problem else None
+        asked = await self._making.asked(turn, self)
         if asked is not None:
             return CommandTurn(
                 answer=asked,

@@ -25,6 +25,7 @@ from pygent_ls.sessions.journal.files import FileJournal, Journal, MemoryJournal
 from pygent_ls.sessions.journal.folder import JournalFolder, unknown
 from pygent_ls.sessions.journal.records import Begun
 from pygent_ls.sessions.listing import PLACE, Page, SessionFilter, place
+from pygent_ls.sessions.living import LiveSessions
 from pygent_ls.sessions.past import PastSession, PastSessions
 from pygent_ls.sessions.searching import Found, search
 from pygent_ls.sessions.session import Session
@@ -58,13 +59,20 @@ class Sessions:
         self._make_surroundings = make_surroundings
         self._make_model = make_model
         self._make_system_prompt = make_system_prompt
-        self._on_change = on_change
+        self.told = on_change
+        """Told (session id, what) of every session, whoever has changed it."""
         self._take_settings = take_settings
         self._past: PastSessions | None = None
         self.commands = Commands(self)
         self._journals: JournalFolder | None = None
-        self._live: dict[str, Session] = {}
-        self._taking_up = asyncio.Lock()
+        self.share(LiveSessions())
+
+    def share(self, live: LiveSessions) -> None:
+        """Have these in memory, which other front ends use, too; called before anything else."""
+        self._shared = live
+        self._live = live.by_id
+        self._taking_up = live.taking_up
+        live.join(self)
 
     def keep_in(self, journals: JournalFolder) -> None:
         """Keep sessions there, where they are to be kept, and find those that are; else they end with the daemon."""
@@ -116,7 +124,7 @@ class Sessions:
         if problem:
             session.tell_next(problem)
         self._live[session.id] = session
-        self._on_change(session.id, "created")
+        self._shared.tell(session.id, "created")
         return session
 
     def _journal(self, begun: Begun) -> tuple[Journal, str]:
@@ -136,36 +144,45 @@ class Sessions:
         recalled: Recalled | None = None,
         surroundings: Surroundings | None = None,
     ) -> Session:
-        defaults = self.defaults
-        working_directory = wanted.working_directory or defaults.working_directory
-        surroundings = surroundings or self._make_surroundings(session_id, defaults.mode)
+        surroundings = surroundings or self._make_surroundings(session_id, self.defaults.mode)
         if wanted.mode is not None:
             surroundings.permissions.set_mode(wanted.mode)
-        session = Session(
-            SessionParts(
-                id=session_id,
-                name=wanted.name or UNNAMED,
-                working_directory=working_directory,
-                agent=wanted.agent or defaults.agent,
-                model=wanted.model or defaults.model,
-                surroundings=replace(surroundings, working_directory=working_directory),
-                limits=defaults.limits,
-                make_model=self._make_model,
-                make_system_prompt=self._make_system_prompt,
-                on_change=self._on_change,
-                take_settings=self._take_settings,
-                commands=self.commands,
-                make_model_at=defaults.make_model_at,
-                variants=defaults.variants,
-                look_up_variants=defaults.look_up_variants,
-                has_own_agent=wanted.agent is not None,
-                has_own_model=wanted.model is not None,
-                recalled=recalled,
-            )
-        )
+        session = Session(replace(self._parts(wanted, session_id, surroundings), recalled=recalled))
         if wanted.agent is not None and recalled is None:
             session.choices.found(wanted.agent)
         return session
+
+    def _parts(self, wanted: NewSession, session_id: str, surroundings: Surroundings) -> SessionParts:
+        defaults = self.defaults
+        working_directory = wanted.working_directory or defaults.working_directory
+        return SessionParts(
+            id=session_id,
+            name=wanted.name or UNNAMED,
+            working_directory=working_directory,
+            agent=wanted.agent or defaults.agent,
+            model=wanted.model or defaults.model,
+            surroundings=replace(surroundings, working_directory=working_directory),
+            limits=defaults.limits,
+            make_model=self._make_model,
+            make_system_prompt=self._make_system_prompt,
+            on_change=self._shared.tell,
+            take_settings=self._take_settings,
+            commands=self.commands,
+            make_model_at=defaults.make_model_at,
+            variants=defaults.variants,
+            look_up_variants=defaults.look_up_variants,
+            has_own_agent=wanted.agent is not None,
+            has_own_model=wanted.model is not None,
+            home=self,
+        )
+
+    def parts_of(self, session: Session) -> SessionParts:
+        """See `Home`. Where its folder is not open here, its commands run in one that is."""
+        around = self._make_surroundings(session.id, self.defaults.mode)
+        folder, _ = self._folder_for(session.working_directory, around)
+        state = session.state
+        wanted = NewSession(working_directory=folder, agent=state.own_agent, model=state.own_model, name=state.name)
+        return self._parts(wanted, session.id, around)
 
     # Finding
 
@@ -183,7 +200,9 @@ class Sessions:
             async with self._taking_up:  # also those who come later wait, so that turns keep their order
                 if session_id not in self._live:
                     await to_its_end(self._take_up(session_id), TAKING_UP_S)
-        return self._live[session_id]
+        session = self._live[session_id]
+        session.visit(self)
+        return session
 
     async def look_at(self, session_id: str) -> Session | Recalled:
         """The session of that id, to read of it; whoever has it. Raises `SessionError`: `unknown_session`,
@@ -203,7 +222,7 @@ class Sessions:
         try:
             state = recalled.state
             surroundings = self._make_surroundings(session_id, self.defaults.mode)
-            folder, problem = self._folder_for(recalled, surroundings)
+            folder, problem = self._folder_for(recalled.working_directory, surroundings)
             if isinstance(surroundings.checkpointer, Checkpoints):
                 await asyncio.to_thread(surroundings.checkpointer.recall)
             wanted = NewSession(working_directory=folder, agent=state.own_agent, model=state.own_model, name=state.name)
@@ -216,9 +235,9 @@ class Sessions:
             session.tell_next(problem)
         self._live[session_id] = session
 
-    def _folder_for(self, recalled: Recalled, around: Surroundings) -> tuple[Path, str]:
-        """Where the session works from now on, and what the user must know of that."""
-        was, folders = recalled.working_directory, around.workspace.folders
+    def _folder_for(self, was: Path, around: Surroundings) -> tuple[Path, str]:
+        """Where a session works that was there, and what the user must know of that."""
+        folders = around.workspace.folders
         if not folders or any(was.is_relative_to(each) for each in folders):
             return was, ""
         here = self.defaults.working_directory
@@ -236,6 +255,7 @@ class Sessions:
         for session in self._live.values():
             for checkpoint in session.checkpoints:
                 if checkpoint.id == checkpoint_id:
+                    session.visit(self)
                     return session, checkpoint
         if self._past and (found := await self._past.with_checkpoint(checkpoint_id)):
             return found
@@ -320,7 +340,7 @@ class Sessions:
             session.journal.close()
             await session.around.outputs.clear()
         await self._throw_away(session_id)
-        self._on_change(session_id, "deleted")
+        self._shared.tell(session_id, "deleted")
 
     async def _throw_away(self, session_id: str) -> None:
         if self._journals is None or not await asyncio.to_thread(self._journals.exists, session_id):
@@ -345,11 +365,10 @@ class Sessions:
             self._live.pop(session_id, None)
             session.journal.close()
 
+    async def leave(self) -> None:
+        """This front end goes: its turns are cancelled and waited for, its sessions stay for the others."""
+        await self._shared.leave(self)
+
     async def close(self) -> None:
         """Cancel every turn and wait for them. What is kept on the disk stays there, for others to go on with."""
-        await asyncio.gather(*(session.close() for session in self.all()))
-        for each in self.all():
-            each.journal.close()
-        await asyncio.gather(
-            *(each.around.outputs.clear() for each in self.all() if isinstance(each.journal, MemoryJournal))
-        )
+        await self._shared.close()

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pygent_ls.agent.attachments import PromptPart, is_background
 from pygent_ls.agent.loop import Turn
@@ -23,6 +23,7 @@ from pygent_ls.sessions.turn_settings import Limits, MakeModelAt, MakeSystemProm
 
 if TYPE_CHECKING:  # with it comes pydantic
     from pygent_ls.sessions.journal.recalling import Recalled
+    from pygent_ls.sessions.session import Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +71,14 @@ class TurnRequest:
         )
 
 
+class Home(Protocol):
+    """Where a session is used: one front end's editor, settings and folders."""
+
+    def parts_of(self, session: Session) -> SessionParts:
+        """What the session would be made of if it were made there."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionParts:
     """What a session is made of."""
@@ -99,6 +108,8 @@ class SessionParts:
     """Whether `agent` was chosen for this session, else it is the settings'."""
     has_own_model: bool = True
     """Whether `model` was chosen for this session, else it is the settings'."""
+    home: Home | None = None
+    """Where it is; None where there is one front end alone."""
     recalled: Recalled | None = None
     """What the journal had of the session when it was taken up again; None where it begins."""
 
@@ -119,8 +130,10 @@ def name_of(prompt: str) -> str:
 class RunningTurn:
     """A turn that waits or runs. Its session owns the task and awaits it when it closes."""
 
-    def __init__(self, turn_id: str, request: TurnRequest, subscriber: Subscriber) -> None:
+    def __init__(self, turn_id: str, request: TurnRequest, subscriber: Subscriber, home: Home | None = None) -> None:
         self.turn_id = turn_id
+        self.home = home
+        """Whose turn it is: it runs with that front end's editor and settings."""
         self.request = request
         self.said = request.prompt
         """The user's words, whatever they stand for."""

@@ -1,0 +1,36 @@
+"""A session goes to another front end: what belongs to the editor there is new, what the session remembers stays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.sessions.checkpoints import Checkpoints
+from pygent_ls.sessions.turns import SessionParts
+
+
+def moved(old: SessionParts, there: SessionParts) -> SessionParts:
+    """What the session is made of there; `there` is what it would be made of if it were new.
+
+    Its permissions and its checkpoints are the same objects as before, and act there from now on.
+    """
+    return replace(there, surroundings=_moved(old.surroundings, there.surroundings))
+
+
+def _moved(old: Surroundings, there: Surroundings) -> Surroundings:
+    old.permissions.move(there.permissions)
+    kept = replace(
+        there,
+        permissions=old.permissions,
+        secrets=old.secrets.seen_from(there.workspace),
+        reads=old.reads,
+        outputs=old.outputs,
+        plan=old.plan,
+        marks=old.marks,
+        context=old.context,
+        settle=old.settle,
+    )
+    if isinstance(old.checkpointer, Checkpoints) and isinstance(there.checkpointer, Checkpoints):
+        old.checkpointer.move(there.checkpointer)
+        kept = replace(kept, checkpointer=old.checkpointer)
+    return kept
