@@ -6,8 +6,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from graphlib import CycleError, TopologicalSorter
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any, cast
 
@@ -70,9 +69,8 @@ class OutputSchema:
     @classmethod
     def of(cls, schema: Mapping[str, Any]) -> OutputSchema:
         """Raises `SessionError` (`bad_output_schema`) that says what is wrong with it."""
-        _check_size(schema)
         try:
-            return cls(schema, _checked_validator(dict(schema)))
+            return _usable(_as_text(schema))
         except RecursionError:
             raise _bad(f"it is nested too deep: {MAX_NESTING} levels are possible, less with many references") from None
 
@@ -123,6 +121,8 @@ class OutputSchema:
             value: Any = dict(given)
         elif list(given) == [VALUE]:
             value = given[VALUE]
+            if isinstance(value, str) and self.problems_of(value) and (meant := self.found_in(value)):
+                return meant  # some models write a list or an object within an argument as text
         else:
             raise ToolError(f"The answer stands in no place but the argument `{VALUE}`. {_AGAIN}")
         if problems := self.problems_of(value):
@@ -201,19 +201,27 @@ def _bad(problem: str) -> SessionError:
     return SessionError(f"The output schema cannot be used: {problem}.", kind="bad_output_schema")
 
 
-def _check_size(schema: object) -> None:
+@lru_cache(maxsize=4)
+def _usable(text: str) -> OutputSchema:
+    """The same for the same text: a request and its turn both look at it."""
+    schema: dict[str, Any] = json.loads(text)
+    return OutputSchema(schema, _checked_validator(schema))
+
+
+def _as_text(schema: object) -> str:
     if not isinstance(schema, Mapping):
         raise _bad(f'it must be a JSON object, such as {{"type": "object"}}, not {type(schema).__name__}')
     try:
         check_can_be_sent(schema)
-        n_chars = len(json.dumps(schema, ensure_ascii=False))
+        text = json.dumps(schema, ensure_ascii=False)
     except (TypeError, ValueError) as error:
         raise _bad(f"it is not JSON ({error})") from None
-    if n_chars > MAX_SCHEMA_CHARS:
+    if len(text) > MAX_SCHEMA_CHARS:
         raise _bad(
-            f"it has {n_chars:,} characters, and every request of the turn would hold it; at most "
+            f"it has {len(text):,} characters, and every request of the turn would hold it; at most "
             f"{MAX_SCHEMA_CHARS:,} are taken"
         )
+    return text
 
 
 def _checked_validator(schema: dict[str, Any]) -> Any:
@@ -279,6 +287,8 @@ def _check_references(validator: Any, specification: Any, resource: Any, resolve
 
 def _check_costs(in_place: Mapping[int, Sequence[int]]) -> None:
     """`in_place`: the schemas for the same value, by the one that they stand in."""
+    from graphlib import CycleError, TopologicalSorter
+
     costs: dict[int, int] = {}
     try:
         for each in TopologicalSorter(in_place).static_order():

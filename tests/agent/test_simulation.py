@@ -21,6 +21,7 @@ from pygent_ls.agent.messages import Message, Usage
 from pygent_ls.agent.model import Chunk, ModelFacts, ModelRequest, TextChunk, ToolCallChunk
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.retrying import RetryAction, RetryPolicy
+from pygent_ls.agent.structured import Structured
 from pygent_ls.agent.tool import ToolContext, ToolRisk
 from pygent_ls.agent.turn import Steering, TurnResult
 from pygent_ls.errors import ModelError, ToolError
@@ -81,6 +82,8 @@ arguments_of_files = st.fixed_dictionaries(
 )
 broken_arguments = st.sampled_from(["", "{", "[]", "null", '{"path": "a.txt"', '{"path": NaN}', "{}"])
 
+GIVE = Call(name="structured_output", arguments={"value": [1]})
+
 calls = st.builds(
     Call,
     name=st.sampled_from([*(each.name for each in (*FILE_TOOLS, *OWN_TOOLS)), "nonsense", ""]),
@@ -102,6 +105,8 @@ well_formed_calls = st.builds(
         Call(name="create_file", arguments={"path": "n.txt", "content": "n"}),
         Call(name="delete_file", arguments={"path": "n.txt"}),
         Call(name="move_file", arguments={"source": "b.txt", "destination": "c.txt"}),
+        GIVE,
+        Call(name="structured_output", arguments={"value": ["one"]}),
     ]
 )
 finishes = st.sampled_from(["", "", "", "stop", "tool_calls", "length", "refusal", "eos", None])
@@ -113,7 +118,7 @@ def _answer(text: str, asked: list[Call], thinking: str, finish: str | None, tok
 
 good_answers = st.builds(
     _answer,
-    st.sampled_from(["", "Hello.", " \n"]),
+    st.sampled_from(["", "Hello.", " \n", "[2]"]),
     st.lists(well_formed_calls | calls, max_size=5),
     st.sampled_from(["", "hm"]),
     finishes,
@@ -160,6 +165,8 @@ class Story:
     fallback_answers: list[list[Step]] | None
     """None: there is no fallback."""
     has_price: bool
+    owes_numbers: bool
+    """Whether its answer is to be a list of numbers."""
     limits: TurnLimits
     pauses: list[bool]
     """Whether the user lets the turn go on, pause by pause; not after the last."""
@@ -179,6 +186,7 @@ stories = st.builds(
     answers=answers,
     fallback_answers=st.none() | answers,
     has_price=st.sampled_from([True, True, False]),
+    owes_numbers=st.sampled_from([False, False, True]),
     limits=st.builds(
         TurnLimits,
         max_iterations=st.sampled_from([0, 0, 1, 2, 4]),
@@ -233,8 +241,9 @@ class Told:
 
 async def live_through(rig: Rig, history: list[Message], story: Story, turn_id: str) -> None:
     """Run one turn of a story, and check what must be true."""
-    main = SteppingModel([*story.answers, say("Done."), say("Done.")])
-    spare = SteppingModel([*(story.fallback_answers or ()), say("Done."), say("Done.")], name="spare")
+    last = say("Done.", *([GIVE] if story.owes_numbers else ()))
+    main = SteppingModel([*story.answers, last, last])
+    spare = SteppingModel([*(story.fallback_answers or ()), last, last], name="spare")
     main.facts = spare.facts = ModelFacts(has_price=story.has_price)
     user = FakeQuestioner(*(Answered(choice="Continue" if goes_on else "Stop") for goes_on in story.pauses))
     rig.around = replace(rig.around, pauser=user)
@@ -250,6 +259,7 @@ async def live_through(rig: Rig, history: list[Message], story: Story, turn_id: 
         retry=RetryPolicy(max_attempts=3, max_seconds=60),
         fallback_models=("gone", "spare") if story.fallback_answers is not None else (),
         make_model=_only(spare),
+        output_schema={"type": "array", "items": {"type": "integer"}} if story.owes_numbers else None,
     )
     told = Told(turn=turn, task=asyncio.ensure_future(turn.run()))
     result = await told.go_through(story)
@@ -257,6 +267,8 @@ async def live_through(rig: Rig, history: list[Message], story: Story, turn_id: 
     stamped = rig.events.stamped[n_before:]
     check_turn(turn, result, stamped)
     assert told.cancelled == (result.stop_reason == "cancelled")
+    assert (result.structured is not None) == (story.owes_numbers and result.stop_reason == "end_turn")
+    assert result.structured in (None, Structured(value=[1]), Structured(value=[2]))
     assert turn.closing
     assert main.open_streams == spare.open_streams == user.n_open == rig.approver.open_questions == 0
     assert rig.approver.most_open_questions <= 1

@@ -191,6 +191,19 @@ def test_the_arguments_are_the_answer_where_the_schema_is_theirs() -> None:
     assert OutputSchema.of(PERSON).taken({"name": "Ada"}) == Structured(value={"name": "Ada"})
 
 
+def test_a_value_that_came_as_text_is_taken_for_what_it_says_where_no_text_will_do() -> None:
+    numbers, texts = OutputSchema.of({"type": "array"}), OutputSchema.of({"type": ["array", "string"]})
+    assert numbers.taken({"value": "[1, 2]"}) == Structured(value=[1, 2])
+    assert texts.taken({"value": "[1, 2]"}) == Structured(value="[1, 2]")
+
+
+def test_what_the_caller_does_to_the_schema_later_changes_nothing() -> None:
+    schema = {"type": "integer"}
+    wanted = OutputSchema.of(schema)
+    schema["type"] = "string"
+    assert (wanted.problems_of(1), OutputSchema.of(schema).problems_of("a")) == ([], [])
+
+
 @pytest.mark.parametrize(
     ("schema", "given", "said"),
     [
