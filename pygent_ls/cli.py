@@ -63,7 +63,8 @@ def _leave(code: int) -> None:
 def _parser() -> argparse.ArgumentParser:
     import argparse
 
-    from pygent_ls.cli_run import OWN_MODES, add_run
+    from pygent_ls.cli_run import add_run
+    from pygent_ls.cli_run_options import OWN_MODES
 
     parser = argparse.ArgumentParser(
         prog="pygent-ls",
@@ -172,9 +173,11 @@ def _serve(listener: socket.socket | None = None, trace: Trace | None = None) ->
     if listener is None:
         code = serve(read_settings, trace)
     else:
+        from pygent_ls.app_sharing import Shared
         from pygent_ls.editors.lsp.serve_socket import serve_socket
 
-        code = serve_socket(listener, read_settings, trace)
+        shared = Shared(socket=Path(listener.getsockname()))
+        code = serve_socket(listener, partial(read_settings, shared=shared), shared, trace)
     generated.save()
     return logged.ended(code)
 

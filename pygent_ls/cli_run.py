@@ -1,48 +1,25 @@
-"""The command line of `pygent-ls run`: its options, and what they come to."""
+"""`pygent-ls run`: what its options come to."""
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import stat
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
+
+from pygent_ls.cli_run_options import EXIT_CODES, MODES, add_options
 
 if TYPE_CHECKING:
     import argparse
 
-    from pygent_ls.agent.permissions import Mode
     from pygent_ls.config_sources import CommandLine, SettingSource
-
-OWN_MODES: tuple[Mode, ...] = ("default", "accept_edits", "plan", "trust", "bypass")
-"""The permission modes, spelled again (a test compares them)."""
-
-MODES: Mapping[str, Mode] = {
-    **{mode: mode for mode in OWN_MODES},
-    "acceptEdits": "accept_edits",
-    "bypassPermissions": "bypass",
-}
-"""And as scripts for Claude Code write them."""
-
-OUTPUT_FORMATS = ("text", "json", "stream-json")
-
-MOST = 1_000_000_000
-"""No limit is higher (a test compares it with the settings')."""
 
 PIPE_WAIT_S = 3.0
 """Until the first byte of a pipe beside a prompt: whoever starts us may hold one open and never write."""
-
-EXIT_CODES = """\
-exit codes:
-  0    the turn came to its end
-  1    an error, a limit or a refusal ended it, or the answer could not be written
-  2    bad usage: nothing was begun
-  130  it was cancelled, by Ctrl-C, a signal or an interrupt
-With several turns (--input-format stream-json) it is the last one's.
-docs/scripts.md has the formats and examples.
-"""
 
 
 def add_run(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
@@ -58,121 +35,8 @@ def add_run(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
         epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    run.add_argument(
-        "prompt",
-        nargs="?",
-        metavar="PROMPT",
-        help="what to do; what comes through a pipe stands behind it. - or nothing: the pipe alone",
-    )
-    run.add_argument("--cwd", metavar="DIR", default=".", help="the folder to work in (default: this one)")
-    _add_session_options(run)
-    _add_format_options(run)
-    _add_limits(run)
-    _add_permission_options(run)
-    _add_setting_options(run)
+    add_options(run)
     run.set_defaults(refuse=run.error, act=run_command)
-
-
-def _add_session_options(run: argparse.ArgumentParser) -> None:
-    group = run.add_argument_group("the session")
-    which = group.add_mutually_exclusive_group()
-    which.add_argument("-r", "--resume", metavar="ID", help="go on with the session of that id")
-    which.add_argument(
-        "-c", "--continue", dest="goes_on", action="store_true", help="go on with this folder's newest session"
-    )
-    group.add_argument("--no-session-persistence", action="store_true", help="keep nothing of the session on the disk")
-
-
-def _add_format_options(run: argparse.ArgumentParser) -> None:
-    group = run.add_argument_group("formats")
-    group.add_argument(
-        "--output-format",
-        choices=OUTPUT_FORMATS,
-        default="text",
-        help="text: the answer; json: one object at the end; stream-json: a JSON object a line, as things happen",
-    )
-    group.add_argument(
-        "--input-format",
-        choices=("text", "stream-json"),
-        default="text",
-        help="stream-json: each line of standard input is a message, a request or an answer; needs that output format",
-    )
-    group.add_argument(
-        "--include-partial-messages",
-        action="store_true",
-        help="with stream-json: text, thinking and tools' output as they come, too",
-    )
-    group.add_argument(
-        "--permission-prompt-tool",
-        choices=("stdio",),
-        help="ask for permission on standard output, and wait for the answer on standard input (stream-json both ways)",
-    )
-    group.add_argument("--verbose", action="store_true", help="accepted for scripts that pass it; it changes nothing")
-
-
-def _add_limits(run: argparse.ArgumentParser) -> None:
-    group = run.add_argument_group("limits (0 is none)")
-    group.add_argument("--max-turns", metavar="N", type=_count, help="model calls")
-    group.add_argument("--max-tokens", metavar="N", type=_count, help="tokens of the turn, in and out")
-    group.add_argument("--max-budget-usd", metavar="USD", type=_amount, help="dollars that the turn may cost")
-    group.add_argument("--max-chars", metavar="N", type=_count, help="characters of the conversation that are sent")
-    group.add_argument("--max-words", metavar="N", type=_count, help="words of the conversation that are sent")
-
-
-def _add_permission_options(run: argparse.ArgumentParser) -> None:
-    group = run.add_argument_group("tools and permission")
-    group.add_argument("--tools", action="append", metavar="TOOLS", help='only these tools; "" is none, default is all')
-    group.add_argument(
-        "--allowed-tools",
-        "--allowedTools",
-        action="append",
-        metavar="RULES",
-        help='rules such as "shell(git status:*),edit_file(src/**)" that are allowed without a question',
-    )
-    group.add_argument(
-        "--disallowed-tools",
-        "--disallowedTools",
-        action="append",
-        metavar="RULES",
-        help="rules that are denied; a tool's bare name is not offered at all",
-    )
-    group.add_argument("--permission-mode", metavar="MODE", choices=MODES, help=f"one of {', '.join(OWN_MODES)}")
-    group.add_argument("--add-dir", action="append", metavar="DIR", help="another folder that tools may use")
-    group.add_argument(
-        "--yes",
-        action="store_true",
-        help="allow once whatever would be asked; it does not trust the folder's own settings (see pygent-ls trust)",
-    )
-
-
-def _add_setting_options(run: argparse.ArgumentParser) -> None:
-    group = run.add_argument_group("settings")
-    group.add_argument("--model", metavar="MODEL", help="the model, in place of the one that the settings name")
-    group.add_argument("--agent", metavar="AGENT", help="the agent, in place of the one that the settings name")
-    group.add_argument("--append-system-prompt", metavar="TEXT", help="added to the system prompt")
-    group.add_argument(
-        "--setting-sources", metavar="LIST", help='the files of settings that count: user, project, both, or ""'
-    )
-    group.add_argument("--debug-file", metavar="FILE", help="write what happens inside to this file, without keys")
-
-
-def _count(text: str) -> int:
-    number = int(text)
-    if not 0 <= number <= MOST:
-        raise ValueError(text)
-    return number
-
-
-def _amount(text: str) -> float:
-    number = float(text)
-    if not 0 <= number <= MOST:  # nan is neither
-        raise ValueError(text)
-    return number
-
-
-_count.__name__ = "whole number"
-_amount.__name__ = "amount"
-"""argparse says `invalid whole number value: 'x'`."""
 
 
 def run_command(given: argparse.Namespace) -> int:
@@ -184,13 +48,18 @@ def run_command(given: argparse.Namespace) -> int:
         given.refuse(problem)
     settings = _settings(given)
     tools = _tools(given)
+    schema = _schema(given)
+
+    from pygent_ls.app_logging import Logged
+
+    logged = Logged("run")
+    _write_details(given)
     prompt = _prompt(given)
 
     from pygent_ls.app import read_settings
-    from pygent_ls.editors.headless import Errand, run
-    from pygent_ls.log import set_up
+    from pygent_ls.editors.errand import Errand
+    from pygent_ls.editors.headless import run
 
-    set_up(os.environ)
     folder = folder.resolve()
     blueprint = read_settings({}, [folder], settings)
     if wrong := [each.text for each in blueprint.taken.loaded.problems if each.layer == "command line"]:
@@ -208,11 +77,23 @@ def run_command(given: argparse.Namespace) -> int:
         max_iterations=given.max_turns,
         max_tokens=given.max_tokens,
         max_budget_usd=given.max_budget_usd,
+        output_schema=schema,
         output=given.output_format,
         shows_partial_messages=given.include_partial_messages,
         asks_on_stdio=given.permission_prompt_tool is not None,
     )
-    return run(blueprint, errand)
+    return logged.ended(run(blueprint, errand))
+
+
+def _write_details(given: argparse.Namespace) -> None:
+    from pygent_ls.log import write_details
+
+    if given.debug_file is None:
+        return
+    try:
+        write_details(Path(given.debug_file).expanduser())
+    except OSError as error:
+        given.refuse(f"--debug-file: {given.debug_file} cannot be written: {error.strerror}")
 
 
 def _odd_together(given: argparse.Namespace) -> str:
@@ -277,6 +158,43 @@ def _folder(given: argparse.Namespace, named: str) -> str:
     if not folder.is_dir():
         given.refuse(f"--add-dir: there is no folder {named}")
     return str(folder.resolve())
+
+
+# The structured result
+
+
+def _schema(given: argparse.Namespace) -> Mapping[str, Any] | None:
+    """What the answer must be valid against. Refuses what is no schema that can be used."""
+    from pygent_ls.agent.structured import OutputSchema
+    from pygent_ls.errors import SessionError
+
+    if given.json_schema is None:
+        return None
+    text = _schema_text(given)
+    try:
+        schema: object = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        given.refuse(f"--json-schema: it is no JSON: {error}")
+        raise AssertionError from None
+    if not isinstance(schema, dict):
+        given.refuse("--json-schema: a schema is a JSON object")
+    try:
+        return OutputSchema.of(cast("dict[str, Any]", schema)).schema
+    except SessionError as error:
+        given.refuse(f"--json-schema: {error}")
+
+
+def _schema_text(given: argparse.Namespace) -> str:
+    """The text itself, which begins with a brace, else that of the file."""
+    if given.json_schema.lstrip().startswith("{"):
+        return str(given.json_schema)
+    file = Path(given.json_schema.removeprefix("@")).expanduser()
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no text"
+        given.refuse(f"--json-schema: neither a JSON object nor a file that can be read: {file}: {why}")
+        raise AssertionError from None
 
 
 # Tools

@@ -8,6 +8,7 @@ place in their source that it comes from, and an exception as its type and stack
 from __future__ import annotations
 
 import logging
+import os
 import re
 import sys
 import threading
@@ -118,6 +119,17 @@ def set_up(environment: Mapping[str, str], stream: TextIO | None = None) -> None
     if asked and asked not in LEVELS:
         known = ", ".join(LEVELS)
         logging.getLogger(_OWN).warning("%s=%s is not a level; known are %s", LEVEL_VARIABLE, asked, known)
+
+
+def write_details(path: Path) -> None:
+    """Write every line to this file as well, with all details but keys; after `set_up`. Raises OSError."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    handler = logging.StreamHandler(os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace"))
+    handler.setFormatter(SafeFormatter(details=True))
+    root, own = logging.getLogger(), logging.getLogger(_OWN)
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    own.setLevel(logging.DEBUG)
 
 
 def _log_crash(kind: type[BaseException], error: BaseException | None, stack: TracebackType | None) -> None:

@@ -14,7 +14,7 @@ from pygent_ls.agent.secret_keeping import Secrets
 from pygent_ls.agent.tool import ToolRegistry
 from pygent_ls.agent.variants import AgentProfile
 from pygent_ls.app import read_settings
-from pygent_ls.cli_run import OWN_MODES
+from pygent_ls.cli_run_options import OWN_MODES
 from pygent_ls.errors import ToolError
 from pygent_ls.extensions.instructions import MAX_FILE_CHARS
 from pygent_ls.prompt_command import Shown, Wanted, as_json, as_text, prompt_shown

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TextIO
@@ -19,6 +20,8 @@ from pygent_ls.sessions.stream import SessionEvent
 
 MAX_LINE_CHARS = 160
 """Of a line that tells what a tool returned: two rows of a usual terminal."""
+
+log = logging.getLogger(__name__)
 
 NOTICE_COLOURS: Mapping[str, Colour] = {"info": "dim", "warning": "yellow", "error": "red"}
 
@@ -146,6 +149,7 @@ class TerminalView:
         return self._questions.setdefault(question_id, asyncio.Event())
 
     def _follow(self, told: SessionEvent) -> None:
+        log.debug("event %d: %r", told.seq, told.event)
         if self.spinner:
             self.spinner.follow(told)
 
