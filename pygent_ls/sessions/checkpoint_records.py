@@ -88,6 +88,23 @@ class CheckpointRecords:
                     if given["version"] == VERSION:
                         yield self._record(given)
 
+    def put_away(self) -> None:
+        """Their session lies in the trash: they are not found, and not forgotten for their age."""
+        self._file.replace(self._put_away)
+
+    def bring_back(self) -> None:
+        """It was restored."""
+        self._put_away.replace(self._file)
+
+    def forget(self) -> None:
+        """It is gone for good."""
+        for each in (self._file, self._put_away):
+            each.unlink(missing_ok=True)
+
+    @property
+    def _put_away(self) -> Path:
+        return self._file.with_suffix(".deleted")
+
     @property
     def exists(self) -> bool:
         """Whether anything was ever recorded of this session, and not forgotten since."""

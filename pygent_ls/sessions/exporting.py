@@ -1,8 +1,11 @@
-"""A session as a text for others: to read, or to load again. Pure."""
+"""A session as a text for others: to read, or to load again."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol
@@ -11,6 +14,8 @@ from pygent_ls.agent.conversation_text import conversation_text
 from pygent_ls.agent.messages import Message, Usage
 from pygent_ls.extensions.session_files import SavedSession, saved_text, settled
 from pygent_ls.sessions.html_page import html_page
+from pygent_ls.sessions.journal.changes import Changes, changes_told
+from pygent_ls.sessions.journal.files import Piece, lines_of
 
 ExportFormat = Literal["markdown", "json", "xml", "plain", "html"]
 
@@ -43,17 +48,26 @@ class Exportable(Protocol):
         ...
 
 
-def exported(session: Exportable, form: ExportFormat) -> str:
-    """The session in that form: `json` is the file that `/load` takes, `html` a page for a browser, the others are
-    the conversation alone.
+async def export(session: Exportable, form: ExportFormat, read: Callable[[int], Piece] | None) -> str:
+    """The session in that form, as `exported` has it, made beside the event loop.
 
-    A call of a turn that runs, which has no result yet, is left out of what can be loaded.
+    `read` reads its journal (see `Journal.read`), which is done only where it is needed; without it, and where it
+    cannot be read, changes of files are not shown.
     """
-    if form == "html":
-        return html_page(session.name, session.messages)
-    if form != "json":
-        return conversation_text(session.messages, form)
-    saved = SavedSession(
+    return await asyncio.to_thread(_exported, saved(session), form, read)
+
+
+def _exported(session: SavedSession, form: ExportFormat, read: Callable[[int], Piece] | None) -> str:
+    changes: Changes = {}
+    if form == "html" and read is not None:
+        with contextlib.suppress(OSError):
+            changes = changes_told(lines_of(read))
+    return exported(session, form, changes)
+
+
+def saved(session: Exportable) -> SavedSession:
+    """The session as it is this moment."""
+    return SavedSession(
         id=session.id,
         name=session.name,
         created=session.created_at,
@@ -61,7 +75,21 @@ def exported(session: Exportable, form: ExportFormat) -> str:
         working_directory=str(session.working_directory),
         agent=session.agent,
         model=session.model,
-        messages=settled(session.messages),
+        messages=tuple(session.messages),
         usage=session.usage,
     )
-    return saved_text(saved)
+
+
+def exported(session: SavedSession, form: ExportFormat, changes: Changes | None = None) -> str:
+    """The session in that form: `json` is the file that `/load` takes, `html` a page for a browser with the changes
+    that its calls made, the others are the conversation alone. Pure.
+
+    A call of a turn that runs, which has no result yet, is left out of what can be loaded.
+    """
+    match form:
+        case "html":
+            return html_page(session, changes or {})
+        case "json":
+            return saved_text(replace(session, messages=settled(session.messages)))
+        case "markdown" | "plain" | "xml":
+            return conversation_text(session.messages, form)

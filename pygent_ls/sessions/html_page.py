@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from pathlib import Path
 
 from pygent_ls.agent.conversation_text import utf8
 from pygent_ls.agent.messages import (
@@ -16,38 +18,69 @@ from pygent_ls.agent.messages import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from pygent_ls.agent.workspace import FileChange
+from pygent_ls.extensions.session_files import SavedSession, timestamp
+from pygent_ls.sessions.journal.changes import Changes
+
+OPEN_LINES = 60
+"""Of a patch, that stands open: a screen. A longer one is folded."""
+
+MAX_SUMMARY_CHARS = 100
+"""Of a call's line."""
 
 _STYLE = """\
-body { max-width: 52rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 system-ui, sans-serif; }
-section { border-left: .25rem solid #bbb; margin: 1rem 0; padding: .1rem 1rem; }
-section.user { border-color: #4a7; }
-pre { white-space: pre-wrap; overflow-wrap: anywhere; }
-p.words { white-space: pre-wrap; font: inherit; }
-details { color: #666; }
-img { max-width: 100%; }
-@media (prefers-color-scheme: dark) { body { background: #181818; color: #ddd; } }"""
+:root { color-scheme: light dark; --text: #1b1b1b; --ground: #fff; --dim: #5f5f5f; --line: #d8d8d8; --code: #f5f5f5;
+  --you: #2f8f6b; --add: #0a6b2d; --add-ground: #e4f7e9; --del: #a3142b; --del-ground: #fdeaec; }
+@media (prefers-color-scheme: dark) { :root { --text: #dcdcdc; --ground: #181818; --dim: #a0a0a0; --line: #3c3c3c;
+  --code: #232323; --you: #58c69b; --add: #7ee0a0; --add-ground: #14301d; --del: #ff9aa8; --del-ground: #3a1a1f; } }
+body { max-width: 54rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 system-ui, sans-serif; color: var(--text);
+  background: var(--ground); }
+section { border-left: .25rem solid var(--line); margin: 1.2rem 0; padding: .1rem 1rem; }
+section.user { border-color: var(--you); }
+h2 { font-size: 1rem; margin: .2rem 0; }
+p.about, time, summary { color: var(--dim); }
+time { font-weight: normal; font-size: .85rem; margin-left: .5rem; }
+p.words { white-space: pre-wrap; overflow-wrap: anywhere; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; background: var(--code); padding: .5rem .7rem; margin: .4rem 0;
+  font: .85rem/1.4 ui-monospace, monospace; }
+details { margin: .3rem 0; }
+summary { cursor: pointer; overflow-wrap: anywhere; }
+summary b { color: var(--text); }
+.error > summary, .del { color: var(--del); }
+.add { color: var(--add); }
+pre .add, pre .del, pre .at { display: block; }
+pre .add { background: var(--add-ground); }
+pre .del { background: var(--del-ground); }
+pre .at { color: var(--dim); }
+img { max-width: 100%; }"""
 
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """What a browser shows and cannot run."""
 
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
-def html_page(name: str, messages: Sequence[Message]) -> str:
-    """The page. Nothing of the conversation counts as markup, nothing is loaded, and nothing can be run."""
-    body = "\n".join(_section(message) for message in messages)
-    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+def html_page(session: SavedSession, changes: Changes) -> str:
+    """The page; each call shows the changes that are given for it. Nothing of the conversation counts as markup,
+    nothing is loaded, and nothing can be run."""
+    body = "\n".join(_Page(session, changes).sections())
+    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
     page = f"""\
 <!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
-<title>{escape(name)}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="pygent-ls">
+<title>{escape(session.name)}</title>
 <style>
 {_STYLE}
 </style>
 </head>
 <body>
-<h1>{escape(name)}</h1>
+<h1>{escape(session.name)}</h1>
+<p class="about">{escape(_about(session))}</p>
 {body}
 </body>
 </html>
@@ -55,36 +88,135 @@ def html_page(name: str, messages: Sequence[Message]) -> str:
     return utf8(page)
 
 
-def _section(message: Message) -> str:
-    blocks = "\n".join(_blocks(message))
-    if all(isinstance(block, ToolResultBlock) for block in message.blocks):
-        return blocks  # what tools returned is nobody's word
-    title = "You" if message.role == "user" else "pygent"
-    return f'<section class="{message.role}">\n<h2>{title}</h2>\n{blocks}\n</section>'
+def _about(session: SavedSession) -> str:
+    """When, where, with what, and for how much."""
+    begun, used = f"{session.created:%Y-%m-%d %H:%M}", f"{session.updated:%Y-%m-%d %H:%M}"
+    tokens = f"{session.usage.total_tokens:,} tokens, {session.usage.cost_in_words}"
+    parts = [f"{begun} – {used} UTC" if used != begun else f"{begun} UTC", session.model, session.agent]
+    return " · ".join(filter(None, [*parts, session.working_directory, tokens]))
 
 
-def _blocks(message: Message) -> Iterator[str]:
-    for block in message.blocks:
-        yield _block(block)
+class _Page:
+    def __init__(self, session: SavedSession, changes: Changes) -> None:
+        self._messages = session.messages
+        self._folder = Path(session.working_directory)
+        self._changes = changes
+        blocks = [block for message in session.messages for block in message.blocks]
+        self._results: Mapping[str, ToolResultBlock] = {
+            each.tool_use_id: each for each in blocks if isinstance(each, ToolResultBlock)
+        }
+        self._calls = {each.id for each in blocks if isinstance(each, ToolUseBlock)}
+
+    def sections(self) -> Iterator[str]:
+        """A section for everybody's turn to speak: what tools return interrupts nobody."""
+        speaker, said_at, parts = "", "", list[str]()
+        for message in self._messages:
+            shown = [shown for block in message.blocks for shown in self._block(block)]
+            if shown and message.role != speaker and not self._is_of_tools(message):
+                yield from _section(speaker, said_at, parts)
+                speaker, said_at, parts = message.role, timestamp(message.timestamp), []
+            parts += shown
+        yield from _section(speaker, said_at, parts)
+
+    @staticmethod
+    def _is_of_tools(message: Message) -> bool:
+        return all(isinstance(block, ToolResultBlock) for block in message.blocks)
+
+    def _block(self, block: Block) -> Iterator[str]:
+        match block:
+            case TextBlock(text=text, from_outside=True):
+                yield _folded("<b>Attached</b>", [_pre(text)])
+            case TextBlock(text=text):
+                yield from _words(text)
+            case ThinkingBlock(thinking=thinking):
+                yield _folded("Thinking", [_pre(thinking)])
+            case ImageBlock(mime_type=mime_type, data=data) if mime_type in _PICTURES:
+                yield f'<img alt="Attached picture" src="data:{mime_type};base64,{escape(data)}">'
+            case ImageBlock(mime_type=mime_type):
+                yield f"<p>[Image: {escape(mime_type)}]</p>"
+            case ToolUseBlock():
+                yield from self._call(block)
+            case ToolResultBlock(tool_use_id=call_id) if call_id not in self._calls:
+                yield _folded("Error" if block.is_error else "Result", [_pre(block.content)])
+            case ToolResultBlock():
+                pass  # it stands with its call
+
+    def _call(self, call: ToolUseBlock) -> Iterator[str]:
+        result = self._results.get(call.id)
+        parts = [_pre(json.dumps(dict(call.input), ensure_ascii=False, indent=2, default=str))]
+        parts += [_pre(result.content)] if result else []
+        summary = f"<b>{escape(call.name)}</b> {escape(_gist(call.input))}"
+        yield _folded(summary, parts, kind="error" if result and result.is_error else "call")
+        for change in self._changes.get(call.id, ()):
+            yield self._diff(change)
+
+    def _diff(self, change: FileChange) -> str:
+        path = change.path
+        name = path.relative_to(self._folder) if path.is_relative_to(self._folder) else path
+        counts = f'<span class="add">+{change.added}</span> <span class="del">−{change.removed}</span>'
+        summary = f"<b>{escape(str(name))}</b> {escape(change.kind)} {counts}"
+        lines = change.patch.removesuffix("\n").split("\n") if change.patch else []
+        patch = "".join(_patch_lines(lines)) if lines else "(it is no text)"
+        return _folded(summary, [f"<pre>{patch}</pre>"], kind="diff", is_open=len(lines) <= OPEN_LINES)
 
 
-def _block(block: Block) -> str:
-    match block:
-        case TextBlock(text=text, from_outside=True):
-            return _folded("Attached", text)
-        case TextBlock(text=text):
-            return f'<p class="words">{escape(text)}</p>'
-        case ThinkingBlock(thinking=thinking):
-            return _folded("Thinking", thinking)
-        case ImageBlock(mime_type=mime_type, data=data) if mime_type in _PICTURES:
-            return f'<img alt="Attached picture" src="data:{mime_type};base64,{escape(data)}">'
-        case ImageBlock(mime_type=mime_type):
-            return f"<p>[Image: {escape(mime_type)}]</p>"
-        case ToolUseBlock(name=name, input=given):
-            return _folded(f"Tool call: {name}", json.dumps(dict(given), ensure_ascii=False, indent=2, default=str))
-        case ToolResultBlock(content=content, is_error=is_error):
-            return _folded("Error" if is_error else "Result", content)
+def _gist(given: Mapping[str, object]) -> str:
+    """The first words that a call was given."""
+    texts = [" ".join(each.split()) for each in given.values() if isinstance(each, str)]
+    gist = next(filter(None, texts), "")
+    return gist if len(gist) <= MAX_SUMMARY_CHARS else f"{gist[: MAX_SUMMARY_CHARS - 1]}…"
 
 
-def _folded(title: str, text: str) -> str:
-    return f"<details><summary>{escape(title)}</summary><pre>{escape(text)}</pre></details>"
+def _section(speaker: str, said_at: str, parts: Sequence[str]) -> Iterator[str]:
+    if not parts:
+        return
+    title = "You" if speaker == "user" else "pygent"
+    when = f'<time datetime="{said_at}">{said_at[:16].replace("T", " ")}</time>' if said_at else ""
+    body = "\n".join(parts)
+    yield f'<section class="{speaker}">\n<h2>{title}{when}</h2>\n{body}\n</section>'
+
+
+def _words(text: str) -> Iterator[str]:
+    """What somebody said; what stands between fences as code."""
+    said: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        found = _FENCE.match(line)
+        if not fence and found:
+            yield from _paragraph(said)
+            said, fence = [], found[1]
+        elif fence and found and found[1].startswith(fence) and not line.strip(" \t\r" + fence[0]):
+            yield _pre("\n".join(said))
+            said, fence = [], ""
+        else:
+            said.append(line)
+    if fence:
+        yield _pre("\n".join(said))
+    else:
+        yield from _paragraph(said)
+
+
+def _paragraph(lines: Sequence[str]) -> Iterator[str]:
+    text = "\n".join(lines).strip("\n")
+    if text.strip():
+        yield f'<p class="words">{escape(text)}</p>'
+
+
+def _patch_lines(lines: Sequence[str]) -> Iterator[str]:
+    """Each line of a unified diff, marked by what it does; those before the first hunk are left out."""
+    in_hunk = False
+    for line in lines:
+        in_hunk = in_hunk or line.startswith("@@")
+        if in_hunk:
+            kind = {"+": "add", "-": "del", "@": "at"}.get(line[:1])
+            yield f'<span class="{kind}">{escape(line)}</span>' if kind else f"{escape(line)}\n"
+
+
+def _pre(text: str) -> str:
+    return f"<pre>\n{escape(text)}</pre>"
+
+
+def _folded(summary: str, parts: Sequence[str], *, kind: str = "aside", is_open: bool = False) -> str:
+    """`summary` and `parts` are markup."""
+    opened = " open" if is_open else ""
+    return f'<details class="{kind}"{opened}><summary>{summary}</summary>{"".join(parts)}</details>'

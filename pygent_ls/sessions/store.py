@@ -21,6 +21,7 @@ from pygent_ls.sessions.checkpoints import Checkpoint, Checkpoints
 from pygent_ls.sessions.commands.command import Command
 from pygent_ls.sessions.commands.ports import CommandFacts
 from pygent_ls.sessions.commands.registry import Commands
+from pygent_ls.sessions.exporting import ExportFormat, export
 from pygent_ls.sessions.journal.files import FileJournal, Journal, MemoryJournal
 from pygent_ls.sessions.journal.folder import JournalFolder, unknown
 from pygent_ls.sessions.journal.records import Begun
@@ -323,8 +324,16 @@ class Sessions:
         fork.take_conversation(settled(messages))
         return fork
 
-    async def delete(self, session_id: str) -> None:
-        """Put a session into the trash, and with it the way back to its checkpoints.
+    async def export(self, session_id: str, form: ExportFormat) -> str:
+        """The session as a text, whoever has it. Raises `SessionError`: `unknown_session`, `unreadable_session`."""
+        session = await self.look_at(session_id)
+        if isinstance(session, Session):
+            return await export(session, form, session.journal.read)
+        return await export(session, form, self._journals and self._journals.reader(session_id))
+
+    async def delete(self, session_id: str) -> bool:
+        """Put a session into the trash, and with it the way back to its checkpoints; returns whether it is there, or
+        gone since it was never kept.
 
         Raises `SessionError`: `unknown_session`, `session_locked`, and `turn_running` where a turn runs or waits in it.
         """
@@ -338,13 +347,15 @@ class Sessions:
             del self._live[session_id]
             await session.close()
             session.journal.close()
-            await session.around.outputs.clear()
-        await self._throw_away(session_id)
+            if isinstance(session.journal, MemoryJournal):
+                await session.around.outputs.clear()
+        is_restorable = await self._throw_away(session_id)
         self._shared.tell(session_id, "deleted")
+        return is_restorable
 
-    async def _throw_away(self, session_id: str) -> None:
+    async def _throw_away(self, session_id: str) -> bool:
         if self._journals is None or not await asyncio.to_thread(self._journals.exists, session_id):
-            return
+            return False
         journal = await asyncio.to_thread(self._journals.take, session_id)
         try:
             await asyncio.to_thread(self._journals.throw_away, session_id)
@@ -352,6 +363,7 @@ class Sessions:
             raise SessionError(f"The session cannot be deleted: {error.strerror}.", kind="not_deleted") from None
         finally:
             journal.close()
+        return True
 
     async def close_one(self, session_id: str) -> None:
         """Cancel the session's turns, end its background commands, wait for them, and let others have it; it can be

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from html.parser import HTMLParser
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygent_ls.agent.messages import ImageBlock, Message, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from pygent_ls.agent.messages import (
+    ImageBlock,
+    Message,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    Usage,
+)
+from pygent_ls.agent.workspace import FileChange
+from pygent_ls.extensions.session_files import SavedSession
 from pygent_ls.sessions.html_page import html_page
+from pygent_ls.sessions.journal.changes import Changes
 
 
 class Seen(HTMLParser):
@@ -46,20 +61,115 @@ def talk(text: str) -> list[Message]:
     ]
 
 
-@given(st.text() | st.sampled_from(["</pre><script>x()</script>", '"><img onerror=x()>', "&lt;b>", "\ud800"]))
+PATCH = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1,2 +1,2 @@\n same\n-old <b>\n+new <b>\n"
+
+
+def change(path: str = "/w/src/a.py", patch: str = PATCH) -> FileChange:
+    return FileChange(path=Path(path), kind="edit", added=1, removed=1, patch=patch)
+
+
+def page_of(
+    messages: Sequence[Message], *, name: str = "Dates", changes: Changes | None = None, model: str = "fake/model"
+) -> str:
+    session = SavedSession(
+        id="1",
+        name=name,
+        created=datetime(2026, 11, 22, 9, 14, tzinfo=UTC),
+        updated=datetime(2026, 11, 22, 10, 0, tzinfo=UTC),
+        working_directory="/w",
+        agent="default",
+        model=model,
+        messages=tuple(messages),
+        usage=Usage(input_tokens=1_200, output_tokens=34, cost_usd=0.0123),
+    )
+    return html_page(session, changes or {})
+
+
+HOSTILE = st.text() | st.sampled_from(
+    ["</pre><script>x()</script>", '"><img onerror=x()>', "&lt;b>", "\ud800", "```\n<b>\n```", "</style>", "-->"]
+)
+
+
+@given(HOSTILE)
 def test_nothing_that_was_said_counts_as_markup(text: str) -> None:
-    plain, seen = Seen(html_page("name", talk("words"))), Seen(html_page(text, talk(text)))
+    without_fences = re.sub("[`~]", "'", text)
+    words = "words" if without_fences.strip() else without_fences
+    patch = f"@@ -1 +1 @@\n+{words}"
+
+    plain = Seen(page_of(talk(words), changes={"c": (change(patch=patch),)}))
+    said = talk(without_fences)
+    changed = change(path=f"/w/{without_fences}".replace("\0", ""), patch="@@ -1 +1 @@\n+" + " ".join(text.split()))
+    seen = Seen(page_of(said, name=text, model=text, changes={"c": (changed,)}))
 
     assert seen.tags == plain.tags
     assert "script" not in seen.tags
 
 
-def test_words_stand_open_and_what_tools_did_is_folded() -> None:
-    page = html_page("Dates", talk("1 < 2 & 3"))
+@given(HOSTILE)
+def test_a_page_has_no_tags_but_its_own(text: str) -> None:
+    own = {"html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "section", "time", "details", "summary"}
+    assert set(Seen(page_of(talk(text), name=text)).tags) <= own | {"pre", "b", "img"}
+
+
+def test_a_page_says_whose_it_is_and_loads_nothing() -> None:
+    page = page_of(talk("1 < 2 & 3"), name="Dates & times")
 
     assert page.startswith("<!DOCTYPE html>\n<html")
-    assert page.count('<p class="words">1 &lt; 2 &amp; 3</p>') == 2
-    assert page.count("<details>") == 4
-    assert "<summary>Error</summary><pre>1 &lt; 2 &amp; 3</pre>" in page
-    assert '<img alt="Attached picture" src="data:image/png;base64,QQ==">' in page
+    assert "<title>Dates &amp; times</title>" in page
+    about = "2026-11-22 09:14 – 2026-11-22 10:00 UTC · fake/model · default · /w · 1,234 tokens, $0.0123"
+    assert f'<p class="about">{about}</p>' in page
     assert "default-src 'none'" in page
+    assert "prefers-color-scheme: dark" in page
+    assert re.findall(r"(?:src|href|url)\s*[=(]\s*[\"']?([^\"')]*)", page) == ["data:image/png;base64,QQ=="]
+
+
+def test_words_stand_open_and_what_tools_did_is_folded_with_its_result() -> None:
+    page = page_of(talk("1 < 2 & 3"))
+
+    assert page.count('<p class="words">1 &lt; 2 &amp; 3</p>') == 2
+    assert page.count("<details class=") == 3
+    assert (
+        '<details class="error"><summary><b>1 &lt; 2 &amp; 3</b> 1 &lt; 2 &amp; 3</summary><pre>\n{\n'
+        "  &quot;text&quot;: &quot;1 &lt; 2 &amp; 3&quot;\n}</pre><pre>\n1 &lt; 2 &amp; 3</pre></details>"
+    ) in page
+    assert '<img alt="Attached picture" src="data:image/png;base64,QQ==">' in page
+
+
+def test_the_changes_of_a_call_are_shown_below_it_and_long_ones_are_folded() -> None:
+    long = change("/elsewhere/b.py", "@@ -1 +1,100 @@\n" + "+x\n" * 100)
+    page = page_of(talk("words"), changes={"c": (change(), long), "other": (change(),)})
+
+    shown = (
+        '<details class="diff" open><summary><b>src/a.py</b> edit <span class="add">+1</span> '
+        '<span class="del">−1</span>'
+        '</summary><pre><span class="at">@@ -1,2 +1,2 @@</span> same\n<span class="del">-old &lt;b&gt;</span>'
+        '<span class="add">+new &lt;b&gt;</span></pre></details>'
+    )
+    assert page.count('class="diff"') == 2
+    assert shown in page
+    assert '<details class="diff"><summary><b>/elsewhere/b.py</b>' in page
+
+
+def test_code_between_fences_stands_as_code() -> None:
+    text = "Look:\n```python\nif a < b:\n    pass\n```\nand ~~~\n~~~~\n```\n~~~\n~~~~"
+    page = page_of([Message(role="assistant", content=text)])
+
+    shown = page[page.index("<section") : page.index("</section>")].split("\n", 2)[2]
+    assert shown == (
+        '<p class="words">Look:</p>\n<pre>\nif a &lt; b:\n    pass</pre>\n<p class="words">and ~~~</p>\n'
+        "<pre>\n```\n~~~</pre>\n"
+    )
+
+
+def test_what_tools_return_interrupts_nobody() -> None:
+    call = ToolUseBlock(id="1", name="shell", input={"command": "make"})
+    page = page_of(
+        [
+            Message(role="user", content="go"),
+            Message(role="assistant", content=(TextBlock(text="first"), call)),
+            Message(role="user", content=(ToolResultBlock(tool_use_id="1", content="ok"),)),
+            Message(role="assistant", content="done"),
+        ]
+    )
+
+    assert re.findall(r"<h2>(\w+)<time", page) == ["You", "pygent"]

@@ -11,8 +11,8 @@ from pygent_ls.editors.lsp.features import Encoding
 from pygent_ls.extensions.session_files import message_out
 from pygent_ls.sessions.completing import Completions, Item
 from pygent_ls.sessions.configuring import Configured, configure
-from pygent_ls.sessions.exporting import exported
 from pygent_ls.sessions.listing import SessionFilter
+from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.store import Sessions
 
 CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2)}
@@ -76,7 +76,7 @@ class SessionRequests:
 
     async def export(self, params: incoming_sessions.SessionExportParams) -> outgoing_sessions.ExportOut:
         """`pygent/session/export`."""
-        return {"content": exported(await self._sessions.look_at(params.session_id), params.format)}
+        return {"content": await self._sessions.export(params.session_id, params.format)}
 
     async def configure(self, params: incoming_sessions.SessionConfigureParams) -> outgoing.SessionOut:
         """`pygent/session/configure`."""

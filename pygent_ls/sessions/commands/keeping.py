@@ -16,7 +16,8 @@ from pygent_ls.sessions.commands.command import Call, Choice, Command, UsageErro
 from pygent_ls.sessions.commands.files import FORCE, read_file, write_file
 from pygent_ls.sessions.commands.ports import CommandSession
 from pygent_ls.sessions.commands.wording import one_line, when
-from pygent_ls.sessions.exporting import ExportFormat, exported
+from pygent_ls.sessions.exporting import ExportFormat, export
+from pygent_ls.sessions.journal.trash import TRASH_DAYS
 from pygent_ls.sessions.searching import search
 
 MAX_LISTED = 50
@@ -102,8 +103,12 @@ def _turns(messages: Sequence[Message]) -> dict[str, str]:
 
 async def _delete(call: Call) -> str:
     other = _other(call)
-    await call.shelf.delete(other.id)
-    return f"`{other.id}` {one_line(other.name)} is forgotten."
+    if not await call.shelf.delete(other.id):
+        return f"`{other.id}` {one_line(other.name)} is forgotten."
+    return (
+        f"`{other.id}` {one_line(other.name)} is in the trash for {TRASH_DAYS} days: "
+        f"`pygent-ls sessions restore {other.id}` in a terminal brings it back."
+    )
 
 
 def _other(call: Call) -> CommandSession:
@@ -161,7 +166,7 @@ async def _export(call: Call) -> str:
     form = one_of(replace(call, text=words[0] if words else ""), "format", forms)
     if len(words) > 1:
         return await _written(call, form, words[1:])
-    text = exported(call.session, form)
+    text = await export(call.session, form, call.session.journal.read)
     return text if form == "markdown" else fenced(text.rstrip(), "text" if form == "plain" else form)
 
 
@@ -169,7 +174,7 @@ async def _written(call: Call, form: ExportFormat, names: Sequence[str]) -> str:
     if len(names) > 1:
         raise UsageError("Name one file; quotes hold a name with spaces together.")
     name = names[0] if names else f"{_slug(call.session.name)}.pygent.{SUFFIXES[form]}"
-    text = exported(call.session, form)
+    text = await export(call.session, form, call.session.journal.read)
     shown = await write_file(call.session.around, name, text, replace=FORCE in call.words)
     again = f" `/load {shown}` reads it." if form == "json" else ""
     return f"The session is in `{shown}`: {len(call.session.messages)} messages.{again}"
@@ -259,7 +264,13 @@ COMMANDS = (
                 run=_fork,
                 complete=_turn_numbers,
             ),
-            Command(name="delete", takes="ID", description="forget another one", run=_delete, complete=_others),
+            Command(
+                name="delete",
+                takes="ID",
+                description="delete another one; it is in the trash for 30 days",
+                run=_delete,
+                complete=_others,
+            ),
         ),
     ),
     Command(

@@ -16,6 +16,7 @@ from pygent_ls.extensions.commands import OwnCommands
 from pygent_ls.sessions.compacting import SessionContext
 from pygent_ls.sessions.exporting import Exportable
 from pygent_ls.sessions.going_back import GoingBack
+from pygent_ls.sessions.journal.files import Journal
 
 if TYPE_CHECKING:  # it is made of what a turn is made of, and that of the commands
     from pygent_ls.sessions.choices import Choices
@@ -27,6 +28,11 @@ class CommandSession(Exportable, Protocol):
 
     @property
     def permissions(self) -> Permissions: ...
+
+    @property
+    def journal(self) -> Journal:
+        """Where all that happened in it stands."""
+        ...
 
     @property
     def last_turn_usage(self) -> Usage:
@@ -89,8 +95,9 @@ class SessionShelf(Protocol):
         """A new session with that one's conversation, to the end of a turn or whole. Raises `SessionError`."""
         ...
 
-    async def delete(self, session_id: str) -> None:
-        """Forget it. Raises `SessionError`: `unknown_session`, `turn_running`."""
+    async def delete(self, session_id: str) -> bool:
+        """Put it into the trash, or forget it where it is not kept at all; returns whether it is in the trash. Raises
+        `SessionError`: `unknown_session`, `session_locked`, `turn_running`."""
         ...
 
 
@@ -105,7 +112,7 @@ class Alone:
         """Raises `SessionError`."""
         raise _alone()
 
-    async def delete(self, session_id: str) -> None:
+    async def delete(self, session_id: str) -> bool:
         """Raises `SessionError`."""
         raise _alone()
 

@@ -7,6 +7,7 @@ import os
 import re
 import socket
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,8 +15,9 @@ from typing import TYPE_CHECKING
 from pygent_ls import __version__
 from pygent_ls.agent.messages import now
 from pygent_ls.errors import SessionError
-from pygent_ls.sessions.journal.files import FileJournal, is_locked, lines_of, locked, read_file
+from pygent_ls.sessions.journal.files import FileJournal, Piece, is_locked, lines_of, locked, read_file
 from pygent_ls.sessions.journal.records import Begun, Opened
+from pygent_ls.sessions.journal.trash import Belongings, NoBelongings, Trash
 
 if TYPE_CHECKING:  # with it comes pydantic
     from pygent_ls.sessions.journal.recalling import Recalled
@@ -24,19 +26,16 @@ LOCK_ATTEMPTS = 5
 LOCK_PAUSE_S = 0.02
 """Another process that only looks whether the lock is held has it for a moment."""
 
-TRASH = "trash"
-"""The folder beside the journals where deleted ones lie."""
-
-TRASH_S = 30 * 24 * 3600.0
-
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 
 
 class JournalFolder:
     """`ID.jsonl` for each session, for their owner alone. All methods block."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, belongings: Belongings | None = None) -> None:
+        """`belongings` are what is kept of the sessions elsewhere, which goes with their journals."""
         self.root = root
+        self.trash = Trash(root, belongings or NoBelongings())
 
     def path(self, session_id: str) -> Path | None:
         """Where a session's journal is, or would be; None for what is no session's id."""
@@ -107,25 +106,26 @@ class JournalFolder:
             ) from None
 
     def throw_away(self, session_id: str) -> None:
-        """Move the session's journal to the trash, of which what has lain there for 30 days is removed. Raises
-        OSError."""
+        """Move the session's journal to the trash, of which what has lain there for 30 days is removed; whoever calls
+        holds its lock. Raises OSError."""
         path = self.path(session_id)
         if path is None:
             raise unknown(session_id)
-        trash = self.root / TRASH
-        trash.mkdir(mode=0o700, exist_ok=True)
-        path.touch()  # the days are counted from now
-        path.replace(trash / path.name)
-        self.empty_trash()
+        self.trash.add(path)
+        self.trash.empty()
 
-    def empty_trash(self) -> None:
-        """Remove what has lain in the trash for 30 days."""
-        oldest = time.time() - TRASH_S
+    def ids(self) -> set[str]:
+        """Of all sessions that are kept, but for those in the trash."""
         with contextlib.suppress(OSError):
-            for each in (self.root / TRASH).glob("*.jsonl"):
-                with contextlib.suppress(OSError):
-                    if each.stat().st_mtime < oldest:
-                        each.unlink()
+            return {each.stem for each in self.root.glob("*.jsonl") if _ID.fullmatch(each.stem)}
+        return set()
+
+    def reader(self, session_id: str) -> Callable[[int], Piece]:
+        """Reads the session's journal, as `Journal.read` does. Raises `SessionError` (`unknown_session`)."""
+        path = self.path(session_id)
+        if path is None:
+            raise unknown(session_id)
+        return partial(read_file, path)
 
     def is_held(self, session_id: str) -> bool:
         """Whether some daemon holds the session's lock."""

@@ -1,0 +1,55 @@
+"""Where sessions are kept in the state folder, with all that belongs to them."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from pygent_ls.sessions.checkpoint_records import CheckpointRecords
+from pygent_ls.sessions.journal.folder import JournalFolder
+from pygent_ls.workspace.kept_outputs import KeptOutputs
+
+CHECKPOINTS = "checkpoints"
+
+
+class KeptSessions:
+    """The journals of all sessions, and what goes with them: results that were cut, and records of checkpoints."""
+
+    def __init__(self, state_folder: Path) -> None:
+        self._checkpoints = state_folder / CHECKPOINTS
+        self.journals = JournalFolder(state_folder / "sessions", self)
+        self.outputs = KeptOutputs(state_folder / "outputs", session_ids=self._ids)
+
+    def _ids(self) -> Iterable[str]:
+        return self.journals.ids() | {each.id for each in self.journals.trash.listed()}
+
+    def tidy_daily(self) -> None:
+        """Remove for good what was deleted 30 days ago, and what belongs to no session; once a day, in a thread of its
+        own, which nobody waits for: what it did not come to, it does the next time."""
+        threading.Thread(target=self._tidy, name="tidy-sessions", daemon=True).start()
+
+    def _tidy(self) -> None:
+        if self.journals.trash.empty_daily():
+            with contextlib.suppress(OSError):
+                self.outputs.tidy()
+
+    # As the trash's `Belongings`. Results stay where they are: nobody asks for those of a session that is not there.
+
+    def put_away(self, session_id: str) -> None:
+        """See `Belongings`."""
+        self._with_records(session_id, CheckpointRecords.put_away)
+
+    def bring_back(self, session_id: str) -> None:
+        """See `Belongings`."""
+        self._with_records(session_id, CheckpointRecords.bring_back)
+
+    def forget(self, session_id: str) -> None:
+        """See `Belongings`."""
+        self._with_records(session_id, CheckpointRecords.forget)
+        self.outputs.forget_session(session_id)
+
+    def _with_records(self, session_id: str, act: Callable[[CheckpointRecords], None]) -> None:
+        with contextlib.suppress(OSError):  # mostly there are none
+            act(CheckpointRecords(self._checkpoints, session_id, days=0))

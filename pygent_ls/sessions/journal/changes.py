@@ -1,0 +1,49 @@
+"""What tools changed in files, by their calls: the patches stand in a journal's events, and not in the conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from pygent_ls.agent.events import ToolResult
+from pygent_ls.agent.workspace import FileChange
+from pygent_ls.sessions.journal.files import Line
+
+Changes = Mapping[str, tuple[FileChange, ...]]
+"""By the id of the call."""
+
+_RESULT, _INSIDE, _CHANGED = b'"type":"tool_result"', b'"parent":', b'"changes":[{'
+"""What the lines have in them that are looked at: a journal is mostly deltas."""
+
+
+def changes_told(lines: Iterable[Line]) -> Changes:
+    """The changes of each call of the conversation, those of the subagent that it started with them."""
+    from pygent_ls.sessions.journal.reading import UnreadableError, event_of, parsed
+
+    found: dict[str, tuple[FileChange, ...]] = {}
+    parents: dict[str, str] = {}
+    for line in lines:
+        if _RESULT not in line.data or (_CHANGED not in line.data and _INSIDE not in line.data):
+            continue
+        try:
+            told = event_of(parsed(line.data))
+        except (UnreadableError, ValueError, KeyError, TypeError):
+            continue  # whoever loads the session is told
+        if isinstance(told.event, ToolResult):
+            found[told.event.tool_id] = told.event.changes
+            if told.parent_tool_id is not None:
+                parents[told.event.tool_id] = told.parent_tool_id
+    by_call: dict[str, tuple[FileChange, ...]] = {}
+    for tool_id, changes in found.items():
+        if changes:
+            top = _top(tool_id, parents)
+            by_call[top] = by_call.get(top, ()) + changes
+    return by_call
+
+
+def _top(tool_id: str, parents: Mapping[str, str]) -> str:
+    """The call of the conversation itself within which that one was made."""
+    seen = {tool_id}
+    while (parent := parents.get(tool_id)) is not None and parent not in seen:
+        seen.add(parent)
+        tool_id = parent
+    return tool_id

@@ -1,0 +1,164 @@
+"""Deleted sessions: their journals lie in the trash for 30 days, and can be brought back. Everything here blocks."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+from typing import Protocol
+
+from pygent_ls.errors import SessionError
+
+TRASH = "trash"
+"""The folder beside the journals where deleted ones lie."""
+
+TRASH_DAYS = 30
+
+DAY_S = 24 * 3600.0
+
+EMPTIED = ".emptied"
+"""A file in the trash: when it was looked through last."""
+
+
+class Belongings(Protocol):
+    """What is kept of sessions beside their journals. No method raises anything."""
+
+    def put_away(self, session_id: str) -> None:
+        """The session was deleted: nothing of it is found any more, and nothing lost."""
+        ...
+
+    def bring_back(self, session_id: str) -> None:
+        """It was restored."""
+        ...
+
+    def forget(self, session_id: str) -> None:
+        """It is gone for good."""
+        ...
+
+
+class NoBelongings:
+    """Nothing is kept beside journals."""
+
+    def put_away(self, session_id: str) -> None:
+        """See the port."""
+
+    def bring_back(self, session_id: str) -> None:
+        """See the port."""
+
+    def forget(self, session_id: str) -> None:
+        """See the port."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trashed:
+    """A deleted session."""
+
+    id: str
+    path: Path
+    deleted_at: datetime
+
+    @property
+    def gone_at(self) -> datetime:
+        """When it is removed for good, or soon after."""
+        return self.deleted_at + timedelta(days=TRASH_DAYS)
+
+
+class Trash:
+    """The trash of one folder of journals."""
+
+    def __init__(self, journals: Path, belongings: Belongings, *, clock: Callable[[], float] = time.time) -> None:
+        """`clock` gives seconds since the epoch, as files' times are."""
+        self._journals = journals
+        self._belongings = belongings
+        self._clock = clock
+        self.root = journals / TRASH
+
+    def add(self, journal: Path) -> None:
+        """Move a journal in; whoever calls holds its lock. What lies there under the same name stays, too. Raises
+        OSError."""
+        self.root.mkdir(mode=0o700, exist_ok=True)
+        now = self._clock()
+        os.utime(journal, (now, now))  # the days are counted from now
+        session_id = journal.stem
+        for n in count(1):
+            with contextlib.suppress(FileExistsError):
+                _move(journal, self.root / (f"{session_id}.jsonl" if n == 1 else f"{session_id}.{n}.jsonl"))
+                break
+        self._belongings.put_away(session_id)
+
+    def listed(self) -> list[Trashed]:
+        """What is in it, the last one deleted first."""
+        return sorted(self._all(), key=lambda each: (each.deleted_at, each.path), reverse=True)
+
+    def restore(self, session_id: str) -> None:
+        """Bring a session back; where several of that id were deleted, the last one. Raises `SessionError`:
+        `unknown_session`, `session_exists`, `not_restored`."""
+        found = next((each for each in self.listed() if each.id == session_id), None)
+        if found is None:
+            raise SessionError(f"There is no session {session_id!r} in the trash.", kind="unknown_session")
+        try:
+            _move(found.path, self._journals / f"{session_id}.jsonl")
+        except FileExistsError:
+            raise SessionError(
+                f"There is a session {session_id!r} already: delete that one first, and then restore this one.",
+                kind="session_exists",
+            ) from None
+        except OSError as error:
+            raise SessionError(
+                f"The session {session_id!r} cannot be restored: {error.strerror}.", kind="not_restored"
+            ) from None
+        self._belongings.bring_back(session_id)
+
+    def empty(self) -> None:
+        """Remove what has lain there for 30 days, with all that belongs to it."""
+        oldest = datetime.fromtimestamp(self._clock(), UTC) - timedelta(days=TRASH_DAYS)
+        for each in self.listed():
+            if each.deleted_at < oldest:
+                with contextlib.suppress(OSError):
+                    each.path.unlink()
+                    if not self._is_there(each.id):
+                        self._belongings.forget(each.id)
+
+    def empty_daily(self) -> bool:
+        """`empty`, if nobody has done so for a day; returns whether it was done."""
+        stamp = self.root / EMPTIED
+        with contextlib.suppress(OSError):
+            if 0 <= self._clock() - stamp.stat().st_mtime < DAY_S:
+                return False
+        with contextlib.suppress(OSError):
+            if self._journals.is_dir():
+                self.root.mkdir(mode=0o700, exist_ok=True)
+                stamp.touch(mode=0o600)
+                os.utime(stamp, (self._clock(), self._clock()))
+        self.empty()
+        return True
+
+    def _is_there(self, session_id: str) -> bool:
+        """Whether another journal of that id is kept, here or as a session."""
+        return (self._journals / f"{session_id}.jsonl").exists() or any(each.id == session_id for each in self._all())
+
+    def _all(self) -> Iterator[Trashed]:
+        with contextlib.suppress(OSError):
+            for path in self.root.glob("*.jsonl"):
+                with contextlib.suppress(OSError):
+                    deleted_at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+                    yield Trashed(id=path.name.partition(".")[0], path=path, deleted_at=deleted_at)
+
+
+def _move(path: Path, to: Path) -> None:
+    """Raises OSError; FileExistsError where there is something already, and then nothing has happened."""
+    try:
+        os.link(path, to)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if to.exists():
+            raise FileExistsError(to) from None
+        path.rename(to)
+    else:
+        path.unlink()
