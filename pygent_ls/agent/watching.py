@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pygent_ls.agent.answer import Answer
 from pygent_ls.agent.events import ToolResult
 from pygent_ls.agent.messages import ToolUseBlock, Usage
-from pygent_ls.agent.model import Completion, FinishReason, ModelRequest
+from pygent_ls.agent.model import Completion, FinishChunk, FinishReason, ModelRequest, TextChunk
 from pygent_ls.agent.telemetry import (
     UNOBSERVED,
     ModelCallBegan,
@@ -54,9 +54,11 @@ class WatchedCall:
 
     def completed(self, completion: Completion) -> None:
         """The answer, which came as a whole."""
-        self.usage = completion.usage
-        self.finish = "end_turn"
-        self.answer = Answer(text=completion.text, usage=completion.usage, finish="stop")
+        answer = Answer(usage=completion.usage)
+        answer.add(TextChunk(text=completion.text))
+        answer.add(FinishChunk(reason="stop"))
+        answer.close()
+        self.answered(answer)
 
 
 @dataclass(kw_only=True)

@@ -28,6 +28,7 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
     "detect_secrets": ("workspace/secret_detectors.py",),
     "copier": ("workspace/copier_child.py",),
     "tenacity": ("agent/retrying.py",),
+    "opentelemetry": ("extensions/otel_sdk.py",),
     "jsonschema": ("agent/structured.py",),
     "referencing": ("agent/structured.py",),
     "yaml": ("workspace/questions.py", "extensions/commands.py"),

@@ -1,0 +1,387 @@
+"""Telemetry for OpenTelemetry: what the environment asks for, what is exported, and what it may cost a turn."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import SpanKind, StatusCode
+
+from pygent_ls.agent.messages import ImageBlock, Message, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, Usage
+from pygent_ls.agent.model import ModelRequest, ToolDefinition
+from pygent_ls.agent.telemetry import UNOBSERVED, ModelCallBegan, PermissionWaitBegan, TurnBegan, TurnEnded
+from pygent_ls.agent.tool import ToolRisk
+from pygent_ls.errors import ModelError
+from pygent_ls.extensions.otel import MAX_WAITING, OtelTelemetry, Wish, wish_of
+from pygent_ls.extensions.otel_attributes import named, start_of
+from pygent_ls.extensions.otel_sdk import Outlets, Sdk
+from tests.agent.abilities import saying
+from tests.agent.turns import run_turn
+from tests.fakes import WAIT_S, Call, FakeApprover, FakeModel, Rig, bounded, make_rig, say
+
+ENDPOINT = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://localhost:4318"}
+
+PAID = Usage(input_tokens=100, output_tokens=20, cache_read_tokens=60, cost_usd=0.5)
+
+BEGAN = TurnBegan(
+    session_id="s", turn_id="t", agent="default", model="m", mode="default", is_subagent=False, prompt="secret words"
+)
+
+ENDED = TurnEnded(stop_reason="end_turn", usage=Usage(), iterations=1, text="")
+
+
+# What the environment asks for
+
+
+@pytest.mark.parametrize(
+    ("environment", "wish"),
+    [
+        ({}, Wish()),
+        (ENDPOINT, Wish(traces=True, metrics=True)),
+        ({"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://x/v1/traces"}, Wish(traces=True)),
+        ({"OTEL_METRICS_EXPORTER": "otlp"}, Wish(metrics=True)),
+        ({**ENDPOINT, "OTEL_METRICS_EXPORTER": "none"}, Wish(traces=True)),
+        ({**ENDPOINT, "OTEL_SDK_DISABLED": "true"}, Wish()),
+        ({**ENDPOINT, "OTEL_SERVICE_NAME": "mine"}, Wish(traces=True, metrics=True, names_service=True)),
+        (
+            {**ENDPOINT, "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "true"},
+            Wish(traces=True, metrics=True, with_content=True),
+        ),
+        (
+            {**ENDPOINT, "OTEL_TRACES_EXPORTER": "console"},
+            Wish(metrics=True, problem="OTEL_TRACES_EXPORTER=console is not known here; known are otlp, none"),
+        ),
+        (
+            {**ENDPOINT, "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
+            Wish(problem="OTEL_EXPORTER_OTLP_PROTOCOL=grpc is not spoken here; http/protobuf is"),
+        ),
+    ],
+)
+def test_nothing_is_exported_unless_the_environment_asks_for_it(environment: Mapping[str, str], wish: Wish) -> None:
+    assert wish_of(environment) == wish
+
+
+def test_a_wish_without_the_extra_says_what_to_install() -> None:
+    wish = wish_of(ENDPOINT, is_installed=lambda: False)
+
+    assert wish.is_nothing
+    assert "pip install 'pygent-ls[otel]'" in wish.problem
+    assert wish_of({}, is_installed=lambda: False) == Wish()
+
+
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [
+        ("openai/gpt-5.6", ("openai", "gpt-5.6")),
+        ("bedrock/anthropic.claude", ("aws.bedrock", "anthropic.claude")),
+        ("litellm/gemini/gemini-pro", ("gcp.gemini", "gemini-pro")),
+        ("openrouter/openrouter/auto", ("openrouter", "openrouter/auto")),
+        ("claude-sonnet", ("anthropic", "claude-sonnet")),
+        ("my-own", ("_OTHER", "my-own")),
+        ("scripted:/home/me/private.jsonl", ("scripted", "scripted")),
+        ("cli:claude/opus", ("cli", "claude/opus")),
+        ("offline/rules", ("offline", "rules")),
+    ],
+)
+def test_models_are_named_as_the_conventions_want(model: str, told: tuple[str, str]) -> None:
+    assert named(model) == told
+
+
+# What is exported
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What a turn's rig exports."""
+
+    rig: Rig
+    telemetry: OtelTelemetry
+    exporter: InMemorySpanExporter
+    reader: InMemoryMetricReader
+
+    async def spans(self) -> dict[str, ReadableSpan]:
+        """All of them, by their names; numbered where one comes again."""
+        await self.telemetry.close(WAIT_S)
+        found: dict[str, ReadableSpan] = {}
+        for span in sorted(self.exporter.get_finished_spans(), key=lambda each: each.start_time or 0):
+            name = span.name
+            while name in found:
+                name += "'"
+            found[name] = span
+        return found
+
+
+class _KeptReader(InMemoryMetricReader):
+    """Its last words stay readable when its provider is shut down."""
+
+    def shutdown(self, timeout_millis: float = 30_000, **kwargs: Any) -> None:
+        self.last = self.get_metrics_data()
+        super().shutdown(timeout_millis, **kwargs)  # pyright: ignore[reportUnknownMemberType] - its own arguments are
+
+
+def collected(*tools: Any, with_content: bool = False, approver: FakeApprover | None = None) -> Collected:
+    exporter, reader = InMemorySpanExporter(), _KeptReader()
+    outlets = Outlets(spans=SimpleSpanProcessor(exporter), metrics=reader)
+    wish = Wish(traces=True, metrics=True, with_content=with_content)
+    telemetry = OtelTelemetry(wish, lambda _: Sdk(outlets, names_service=False))
+    rig = make_rig(*tools, approver=approver)
+    rig = replace(rig, around=replace(rig.around, telemetry=telemetry))
+    return Collected(rig, telemetry, exporter, reader)
+
+
+def attributes(span: ReadableSpan) -> dict[str, Any]:
+    return dict(span.attributes or {})
+
+
+def call(name: str, **given: object) -> Call:
+    return Call(name=name, arguments=given, id=f"call-{name}")
+
+
+async def test_a_turn_is_spans_that_lie_in_each_other_with_the_conventions_attributes() -> None:
+    build = saying("build", "built", risk=ToolRisk.MEDIUM)
+    all_ = collected(build, approver=FakeApprover("allow_once"))
+    model = FakeModel([say("", call("build"), usage=PAID), say("Done.", usage=PAID)], name="openai/gpt")
+
+    await run_turn(all_.rig, model)
+    spans = await all_.spans()
+
+    parents = {name: span.parent.span_id if span.parent else None for name, span in spans.items()}
+    ids = {name: span.context.span_id for name, span in spans.items() if span.context}
+    assert parents == {
+        "invoke_agent default": None,
+        "chat gpt": ids["invoke_agent default"],
+        "execute_tool build": ids["invoke_agent default"],
+        "wait_for_permission build": ids["execute_tool build"],
+        "chat gpt'": ids["invoke_agent default"],
+    }
+    assert {span.status.status_code for span in spans.values()} == {StatusCode.UNSET}
+    assert [spans[name].kind for name in ("invoke_agent default", "chat gpt", "execute_tool build")] == [
+        SpanKind.INTERNAL,
+        SpanKind.CLIENT,
+        SpanKind.INTERNAL,
+    ]
+    turn, chat, tool, wait = (
+        attributes(spans[name])
+        for name in ("invoke_agent default", "chat gpt", "execute_tool build", "wait_for_permission build")
+    )
+    assert turn == {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.provider.name": "openai",
+        "gen_ai.request.model": "gpt",
+        "gen_ai.agent.name": "default",
+        "gen_ai.conversation.id": "session-1",
+        "gen_ai.usage.input_tokens": 200,
+        "gen_ai.usage.output_tokens": 40,
+        "gen_ai.usage.cache_read.input_tokens": 120,
+        "pygent.usage.cost_usd": 1.0,
+        "pygent.turn.id": "turn-1",
+        "pygent.turn.iterations": 2,
+        "pygent.turn.stop_reason": "end_turn",
+        "pygent.mode": "default",
+        "pygent.subagent": False,
+    }
+    assert chat.pop("gen_ai.response.time_to_first_chunk") >= 0
+    assert chat == {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "openai",
+        "gen_ai.request.model": "gpt",
+        "gen_ai.request.max_tokens": 1_000,
+        "gen_ai.request.temperature": 0.5,
+        "gen_ai.request.stream": True,
+        "gen_ai.agent.name": "default",
+        "gen_ai.conversation.id": "session-1",
+        "gen_ai.usage.input_tokens": 100,
+        "gen_ai.usage.output_tokens": 20,
+        "gen_ai.usage.cache_read.input_tokens": 60,
+        "gen_ai.response.finish_reasons": ("tool_call",),
+        "pygent.usage.cost_usd": 0.5,
+    }
+    assert tool == {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "build",
+        "gen_ai.tool.type": "function",
+        "gen_ai.tool.call.id": "call-build",
+        "gen_ai.agent.name": "default",
+        "gen_ai.conversation.id": "session-1",
+        "pygent.tool.cached": False,
+    }
+    assert (wait["pygent.permission.outcome"], wait["pygent.permission.by"]) == ("allow_once", "user")
+
+
+async def test_what_fails_has_the_status_of_an_error_and_says_of_what_kind() -> None:
+    build = saying("build", "built", risk=ToolRisk.MEDIUM)
+    all_ = collected(build, approver=FakeApprover("reject_once"))
+    model = FakeModel([say("", call("build"), call("nothing")), [ModelError("secret words", type="auth", status=401)]])
+
+    await run_turn(all_.rig, model)
+    spans = await all_.spans()
+
+    failed = {
+        name: attributes(span)["error.type"]
+        for name, span in spans.items()
+        if span.status.status_code is StatusCode.ERROR
+    }
+    assert failed == {
+        "invoke_agent default": "auth",
+        "execute_tool build": "permission_denied",
+        "execute_tool nothing": "tool_error",
+        "chat model'": "auth",
+    }
+    assert attributes(spans["chat model'"])["http.response.status_code"] == 401
+    assert "secret" not in "".join(span.to_json() for span in spans.values())
+
+
+async def test_nothing_that_was_said_is_exported_unless_it_is_asked_for() -> None:
+    for with_content in (False, True):
+        all_ = collected(saying("look", "a secret result"), with_content=with_content)
+        model = FakeModel([say("a secret thought", call("look")), say("a secret answer")])
+        await run_turn(all_.rig, model, prompt="a secret prompt", system="a secret rule")
+
+        exported = "".join(span.to_json() for span in (await all_.spans()).values())
+        for what in ("prompt", "result", "answer", "rule", "thought"):
+            assert (f"secret {what}" in exported) == with_content
+
+
+def test_messages_have_the_form_of_the_conventions() -> None:
+    request = ModelRequest(
+        system="Be brief.",
+        messages=[
+            Message(role="user", content=(TextBlock(text="Look."), ImageBlock(mime_type="image/png", data="AAAA"))),
+            Message(
+                role="assistant",
+                content=(ThinkingBlock(thinking="Hm."), ToolUseBlock(id="1", name="look", input={"at": "a"})),
+            ),
+            Message(role="user", content=(ToolResultBlock(tool_use_id="1", content="seen"),)),
+        ],
+        tools=[ToolDefinition(name="look", description="Looks.", schema={"type": "object"})],
+        max_output_tokens=1,
+        temperature=0,
+    )
+    began = ModelCallBegan(session_id="s", agent="default", model="openai/gpt", request=request)
+
+    told = start_of(began, with_content=True).attributes
+
+    assert json.loads(str(told["gen_ai.system_instructions"])) == [{"type": "text", "content": "Be brief."}]
+    assert json.loads(str(told["gen_ai.input.messages"])) == [
+        {"role": "user", "parts": [{"type": "text", "content": "Look."}, {"type": "text", "content": "[a picture]"}]},
+        {
+            "role": "assistant",
+            "parts": [
+                {"type": "reasoning", "content": "Hm."},
+                {"type": "tool_call", "id": "1", "name": "look", "arguments": {"at": "a"}},
+            ],
+        },
+        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "1", "result": "seen"}]},
+    ]
+    assert json.loads(str(told["gen_ai.tool.definitions"])) == [
+        {"type": "function", "name": "look", "description": "Looks.", "parameters": {"type": "object"}}
+    ]
+
+
+async def test_tokens_and_durations_are_measured() -> None:
+    all_ = collected(saying("look", "seen"))
+    model = FakeModel([say("", call("look"), usage=PAID), [ModelError("No.", type="auth")]], name="openai/gpt")
+
+    await run_turn(all_.rig, model)
+    await all_.spans()
+
+    data = getattr(all_.reader, "last")  # noqa: B009 - of the reader above
+    metrics = {each.name: each for scope in data.resource_metrics[0].scope_metrics for each in scope.metrics}
+    counted = {
+        (name, point.attributes.get("gen_ai.token.type"), point.attributes.get("error.type")): (point.count, point.sum)
+        for name, metric in metrics.items()
+        for point in metric.data.data_points
+        if name in ("gen_ai.client.token.usage", "gen_ai.client.operation.duration")
+    }
+    assert counted["gen_ai.client.token.usage", "input", None] == (1, 100)
+    assert counted["gen_ai.client.token.usage", "output", None] == (1, 20)
+    assert counted["gen_ai.client.operation.duration", None, None][0] == 1
+    assert counted["gen_ai.client.operation.duration", None, "auth"][0] == 1
+    assert {name for name in metrics if name.startswith("gen_ai.")} == {
+        "gen_ai.client.token.usage",
+        "gen_ai.client.operation.duration",
+        "gen_ai.client.operation.time_to_first_chunk",
+        "gen_ai.execute_tool.duration",
+        "gen_ai.invoke_agent.duration",
+    }
+    assert metrics["gen_ai.client.token.usage"].data.data_points[0].explicit_bounds[:4] == (1, 4, 16, 64)
+    resource = data.resource_metrics[0].resource.attributes
+    assert resource["service.name"] == "pygent-ls"
+
+
+# What it may cost
+
+
+class Stuck:
+    """An SDK whose import, or whose collector, does not come back until the test lets it."""
+
+    def __init__(self) -> None:
+        self.let_go = threading.Event()
+
+    def make(self, _: Wish) -> Sdk:
+        """Takes for ever."""
+        assert self.let_go.wait(WAIT_S)
+        return Sdk(Outlets(spans=None, metrics=None), names_service=False)
+
+
+@pytest_asyncio.fixture
+async def stuck() -> AsyncGenerator[Stuck]:
+    made = Stuck()
+    yield made
+    made.let_go.set()
+
+
+async def test_a_turn_and_the_end_wait_for_no_collector(stuck: Stuck) -> None:
+    telemetry = OtelTelemetry(Wish(traces=True), stuck.make)
+    rig = make_rig()
+    rig = replace(rig, around=replace(rig.around, telemetry=telemetry))
+
+    await run_turn(rig, FakeModel([say("Hello.")]))
+    await bounded(telemetry.close(timeout_s=0.01))
+
+
+async def test_what_nobody_takes_is_dropped_and_not_kept(stuck: Stuck) -> None:
+    telemetry = OtelTelemetry(Wish(traces=True), stuck.make)
+
+    kept = [telemetry.begin(BEGAN, None) for _ in range(MAX_WAITING + 5)]
+
+    assert kept.count(UNOBSERVED) in (4, 5)  # the thread may have taken one
+    kept[0].end(ENDED)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+async def test_an_sdk_that_breaks_breaks_no_turn() -> None:
+    def broken(_: Wish) -> Sdk:
+        raise ValueError("no such thing")
+
+    telemetry = OtelTelemetry(Wish(traces=True), broken)
+    rig = make_rig()
+    rig = replace(rig, around=replace(rig.around, telemetry=telemetry))
+
+    result = await run_turn(rig, FakeModel([say("Hello.")]))
+    await bounded(telemetry.close(timeout_s=0.01))
+
+    assert result.stop_reason == "end_turn"
+
+
+async def test_what_began_within_something_unknown_stands_alone() -> None:
+    all_ = collected()
+    observed = all_.telemetry.begin(
+        PermissionWaitBegan(session_id="s", call=ToolUseBlock(id="1", name="look", input={})), UNOBSERVED
+    )
+    turn = all_.telemetry.begin(BEGAN, observed)
+    turn.end(ENDED)
+    await asyncio.sleep(0)
+
+    spans = await all_.spans()
+    assert list(spans) == ["invoke_agent default"], "what has not ended is not exported"

@@ -1,0 +1,58 @@
+"""Who is told what turns do: the log, and a collector where one is set up."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from pygent_ls.app_telemetry import AppTelemetry
+from pygent_ls.errors import ModelError
+from tests.agent.abilities import saying
+from tests.agent.turns import run_turn
+from tests.fakes import Call, FakeModel, make_rig, say
+
+
+async def test_the_log_tells_of_turns_and_failures_and_of_nothing_that_was_said(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "pygent_ls")
+    rig = make_rig(saying("look", "secret result"))
+    rig = replace(rig, around=replace(rig.around, telemetry=AppTelemetry({})))
+    overloaded = ModelError("secret words", type="overloaded", status=529)
+    look = Call(name="look", arguments={"at": "secret"})
+
+    await run_turn(rig, FakeModel([[overloaded], say("secret thought", look), say("secret answer")]), prompt="secret")
+
+    first, failed, last = caplog.messages
+    assert first == "turn turn-1 of session session-1 begins: agent default, mode default, model fake/model"
+    assert failed == "a request to fake/model failed: overloaded, HTTP status 529"
+    assert last.startswith("turn turn-1 ends: end_turn after ")
+    assert last.endswith(" s, 2 model calls, 240 tokens")
+
+
+async def test_a_wish_that_cannot_be_met_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    AppTelemetry({"OTEL_TRACES_EXPORTER": "zipkin"})
+
+    assert caplog.messages == ["OTEL_TRACES_EXPORTER=zipkin is not known here; known are otlp, none"]
+
+
+def test_nothing_of_opentelemetry_is_loaded_where_nothing_is_asked_for() -> None:
+    code = """
+import asyncio, sys, threading
+from pygent_ls.agent.telemetry import TurnBegan, TurnEnded
+from pygent_ls.agent.messages import Usage
+from pygent_ls.app_telemetry import AppTelemetry
+telemetry = AppTelemetry({})
+turn = telemetry.begin(TurnBegan(session_id="s", turn_id="t", agent="a", model="m", mode="default",
+    is_subagent=False, prompt="p"), None)
+turn.end(TurnEnded(stop_reason="end_turn", usage=Usage(), iterations=1, text=""))
+asyncio.run(telemetry.close())
+print(sorted(name for name in sys.modules if name.startswith("opentelemetry")), threading.active_count())
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False)
+
+    assert (run.stdout, run.stderr) == ("[] 1\n", "")
