@@ -255,6 +255,15 @@ class Turn:
                 return stop.reason
         return None
 
+    async def _stopped_before_tools(self, calls: tuple[ToolUseBlock, ...]) -> StopReason | None:
+        stopped: StopReason | None = "cancelled"
+        try:
+            stopped = await self._stopped_after_answer()
+        finally:  # providers reject a history with an unanswered call
+            if stopped:
+                await self._tool_calls.refuse(calls, CANCELLED_RESULT if stopped == "cancelled" else LIMIT_RESULT)
+        return stopped
+
     async def _run_subagent(self, made: Delegate, history: list[Message]) -> TurnResult:
         turn = Turn(
             spec=made.spec,
@@ -283,7 +292,7 @@ class Turn:
         if answer.finish_reason == "refusal":
             state.keep(answer.message_without_calls(spec.turn_id, cut_off=False))
             return "refusal"
-        if answer.is_empty and answer.finish_reason != "tools":
+        if answer.is_empty and answer.finish_reason != "tools" and state.structured.schema is None:
             self._empty_answers += 1
             if self._empty_answers > 1:
                 raise await self._model_calls.failed(_empty_answer(state.model.name))
@@ -302,6 +311,8 @@ class Turn:
             raise await self._model_calls.failed(wanted)
         if wanted is None:
             return "end_turn"
+        if stopped := await self._stopped_after_answer():
+            return stopped
         state.keep(user_message(wanted, turn_id=self.spec.turn_id))
         return None
 
@@ -316,20 +327,17 @@ class Turn:
         return None
 
     async def _run_tools(self, calls: tuple[ToolUseBlock, ...]) -> StopReason | None:
-        stopped: StopReason | None = "cancelled"
-        try:
-            stopped = await self._stopped_after_answer()
-        finally:  # providers reject a history with an unanswered call
-            if stopped:
-                await self._tool_calls.refuse(calls, CANCELLED_RESULT if stopped == "cancelled" else LIMIT_RESULT)
-        if stopped:
+        structured = self._state.structured
+        is_last = structured.is_all_of(calls)  # as words are that end a turn, whatever was spent on them
+        if not is_last and (stopped := await self._stopped_before_tools(calls)):
             return stopped
         stop = await self._tool_calls.run(calls)
-        structured = self._state.structured
         if structured.given is not None:
             return "end_turn"
         if (error := structured.failed(self._state.model.name)) is not None:
             raise await self._model_calls.failed(error)
+        if is_last and (stopped := await self._stopped_after_answer()):
+            return stopped
         if stop is None:
             return None
         if not await self._pauses.goes_on(stop):

@@ -76,6 +76,10 @@ class StructuredAnswer:
         gives = [call for call in calls if self.schema is not None and call.name == STRUCTURED_OUTPUT]
         return [call for call in calls if call not in gives], gives
 
+    def is_all_of(self, calls: Sequence[ToolUseBlock]) -> bool:
+        """Whether the calls do nothing but give the answer."""
+        return not self.in_order(calls)[0]
+
     def begins_with(self, others: Sequence[ToolUseBlock], results: Mapping[str, ToolResultBlock]) -> None:
         """The calls beside it are over: where one failed, the model gave its answer without knowing."""
         self._too_early = any(results[call.id].is_error for call in others if call.id in results)
@@ -102,18 +106,18 @@ class StructuredAnswer:
         return _none(model, f"{self._n_refused} times it was not taken, the last time with: {self._last_refusal}")
 
     def after_text(self, text: str, model: str) -> str | ModelError | None:
-        """The model answered with words: what it is asked, or why the turn ends; None where the answer will do."""
+        """The model called no tool: what it is asked, or why the turn ends; None where its words will do."""
         if self.schema is None or self.given is not None:
             return None
         self.given = self.schema.found_in(text)
         if self.given is not None:
             return None
         if self._n_asked >= MAX_ASKED:
-            return _none(model, f"it answered with words alone, and {MAX_ASKED} times it was asked for it in vain")
+            return _none(model, f"it ended without one, and {MAX_ASKED} times it was asked for it in vain")
         self._n_asked += 1
         schema = json.dumps(dict(self.schema.schema), ensure_ascii=False)
         return (
-            f"That was not read as your answer: it was not given through {STRUCTURED_OUTPUT}. Call it now, with the "
+            f"No answer was read, since none was given through {STRUCTURED_OUTPUT}. Call it now, with the "
             "whole answer. If you cannot call tools, answer with one JSON value alone that is valid against this JSON "
             f"Schema:\n{schema}"
         )

@@ -142,7 +142,7 @@ async def test_an_answer_in_words_is_asked_for_the_call() -> None:
     asked = [message.text for message in history[1:] if message.role == "user" and message.text]
     assert len(asked) == 2
     for text in asked:
-        assert text.startswith("That was not read as your answer: it was not given through structured_output.")
+        assert text.startswith("No answer was read, since none was given through structured_output.")
         assert text.endswith(json.dumps(PERSON)), "for a model that is offered no tools"
 
 
@@ -155,12 +155,21 @@ async def test_words_for_the_third_time_are_an_error_that_says_so_and_stay() -> 
     assert (result.stop_reason, result.structured, result.text) == ("error", None, "Ada!")
     assert result.error is not None
     assert result.error.message == (
-        "fake/model gave no structured result: it answered with words alone, and 2 times it was asked for it in vain. "
+        "fake/model gave no structured result: it ended without one, and 2 times it was asked for it in vain. "
         "Try again, or choose another model."
     )
     assert [each.error_message for each in rig.events.of(LlmError)] == [result.error.message]
     assert history[-1].text == "Ada!"
     assert (await run_turn(rig, FakeModel([say("Hello.")]), history, turn_id="turn-2")).text == "Hello."
+
+
+async def test_an_answer_of_nothing_is_asked_for_the_call_too() -> None:
+    look = Call(name="look", arguments={})
+    history = list[Message]()
+    model = FakeModel([say("", look), say(""), say("", finish="tool_calls"), say("", give(ADA))])
+    result = await run_turn(make_rig(saying("look", "seen")), model, history, output_schema=PERSON)
+    assert (result.structured, result.iterations) == (Structured(value=ADA), 4)
+    assert [each.text.partition(",")[0] for each in history if each.text] == ["do it"] + ["No answer was read"] * 2
 
 
 async def test_words_that_are_the_value_and_nothing_else_count() -> None:
@@ -302,9 +311,21 @@ async def test_a_limit_that_comes_first_ends_the_turn_without_a_value() -> None:
     result = await run_turn(rig, model, history, output_schema=PERSON, limits=TurnLimits(max_iterations=1))
     assert (result.stop_reason, result.structured) == ("max_iterations", None)
 
-    spent = FakeModel([say("", give(ADA), usage=Usage(input_tokens=500))])
-    result = await run_turn(rig, spent, output_schema=PERSON, limits=TurnLimits(max_tokens=100))
-    assert (result.stop_reason, result.structured) == ("token_limit", None)
+    spent = Usage(input_tokens=500)
+    for answer in (
+        say("It is Ada.", usage=spent),
+        say("", give({"nom": "Ada"}), usage=spent),
+        say("", give(ADA), Call(name="look", arguments={}), usage=spent),
+    ):
+        model = FakeModel([answer, say("", give(ADA))])
+        result = await run_turn(make_rig(), model, output_schema=PERSON, limits=TurnLimits(max_tokens=100))
+        assert (result.stop_reason, result.structured, len(model.requests)) == ("token_limit", None, 1)
+
+
+async def test_a_last_answer_is_taken_as_words_are_however_much_was_spent_on_it() -> None:
+    model = FakeModel([say("", give(ADA), usage=Usage(input_tokens=500))])
+    result = await run_turn(make_rig(), model, output_schema=PERSON, limits=TurnLimits(max_tokens=100))
+    assert (result.stop_reason, result.structured) == ("end_turn", Structured(value=ADA))
 
 
 async def test_a_refusal_stays_one() -> None:
