@@ -148,7 +148,10 @@ def _invalid(file: str, problem: str) -> SessionError:
 
 
 def _utc(moment: datetime) -> datetime:
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    try:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except OverflowError:  # in the first or the last hours of all time
+        return moment.replace(tzinfo=UTC)
 
 
 def message_from(given: object) -> Message:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pygent_ls.sessions.stream import SessionEvent
 from tests.fakes import bounded
@@ -61,9 +61,15 @@ class Reader:
 
     async def until(self, n_events: int) -> None:
         """Wait until that many events have come."""
+        await self._until(lambda: len(self.events) >= n_events)
 
+    async def until_type(self, name: str, n_events: int = 1) -> None:
+        """Wait until that many of a type have come."""
+        await self._until(lambda: self.types.count(name) >= n_events)
+
+    async def _until(self, true: Callable[[], bool]) -> None:
         async def wait() -> None:
-            while len(self.events) < n_events:
+            while not true():
                 self._more.clear()
                 await self._more.wait()
 

@@ -40,6 +40,7 @@ class _OpenTurn:
     iteration: int = 0
     total_tokens: int = 0
     usage: Usage = field(default_factory=Usage)
+    """As it was told last, by the turn or a subagent: it is always that of all of them."""
     calls: dict[str, tuple[ToolCall, str | None]] = field(default_factory=dict[str, tuple[ToolCall, str | None]])
     """Those without a result, with the call whose subagent made them."""
     results: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
@@ -47,6 +48,8 @@ class _OpenTurn:
     """What the model said, by item."""
     said: list[str] = field(default_factory=list[str])
     """The texts that are in the conversation."""
+    answers: dict[str, ToolResultBlock] = field(default_factory=dict[str, ToolResultBlock])
+    """The results that are."""
     changes: dict[str, FileChange] = field(default_factory=dict[str, FileChange])
 
     def add(self, told: SessionEvent) -> None:
@@ -70,7 +73,7 @@ class _OpenTurn:
                 self.calls.pop(result.tool_id, None)
                 self.results[result.tool_id] = result
                 self.changes |= {str(each.path): each for each in result.changes}
-            case UsageReported(usage=usage) if is_own:
+            case UsageReported(usage=usage):
                 self.usage = usage
             case _:
                 pass
@@ -88,11 +91,12 @@ class _OpenTurn:
             started = TurnStarted(prompt=queued.prompt, model=queued.model, mode=queued.mode, agent=queued.agent)
             yield started, None
         for call, parent in reversed(self.calls.values()):
+            known = self.answers.get(call.tool_id)  # it was kept, and not told of any more
             result = ToolResult(
                 tool_id=call.tool_id,
                 tool_name=call.tool_name,
-                content=INTERRUPTED_RESULT,
-                is_error=True,
+                content=known.content if known else INTERRUPTED_RESULT,
+                is_error=known.is_error if known else True,
                 cached=False,
                 truncated=False,
                 duration_s=0.0,
@@ -125,8 +129,11 @@ class OpenTurns:
     def said(self, message: Message) -> None:
         """A message that is in the conversation."""
         turn = self._open.get(message.turn_id)
-        if turn is not None and message.role == "assistant":
+        if turn is None:
+            return
+        if message.role == "assistant":
             turn.said.append(message.text)
+        turn.answers |= {each.tool_use_id: each for each in message.blocks if isinstance(each, ToolResultBlock)}
 
     @property
     def usage(self) -> Usage:

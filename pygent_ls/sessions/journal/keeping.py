@@ -53,6 +53,8 @@ class Keeper:
         if recalled is not None:
             self._written_spent = None if recalled.closing else spent()  # a turn that was cut is counted in it
             self._pending.append(opened())
+            if recalled.has_hole:
+                self._pending.append(Cut(length=len(self._written)))
             self._closing = recalled.closing
 
     def begin(self, journal: Journal) -> None:

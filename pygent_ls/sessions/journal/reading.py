@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import datetime
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 
 from pygent_ls.agent.events import AgentEvent
 from pygent_ls.extensions.session_reading import block_from, message_from
@@ -29,7 +30,7 @@ Why = Literal["damaged", "later", "unknown"]
 
 _EVENT: TypeAdapter[AgentEvent] = TypeAdapter(Annotated[AgentEvent, Field(discriminator="type")])
 _BEGUN, _OPENED, _STATE = TypeAdapter(Begun), TypeAdapter(Opened), TypeAdapter(State)
-_CUT, _SPENT = TypeAdapter(Cut), TypeAdapter(Spent)
+_SPENT = TypeAdapter(Spent)
 
 Line = Mapping[str, Any]
 """A line's JSON object, of a version that is known."""
@@ -53,8 +54,10 @@ def parsed(line: bytes) -> Line:
         raise UnreadableError("damaged")
     found = cast("dict[str, Any]", given)
     version = found.get("v")
-    if not isinstance(version, int) or not isinstance(found.get("type"), str):
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise UnreadableError("damaged")
+    if not isinstance(found.get("type"), str):
+        raise UnreadableError("later" if version > VERSION else "damaged")
     if version > VERSION:
         raise UnreadableError("later")
     return found
@@ -66,22 +69,26 @@ def record_of(line: Line) -> Record:
         return _record_of(line)
     except UnreadableError:
         raise
-    except (ValidationError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise UnreadableError("damaged") from None
 
 
 def _record_of(line: Line) -> Record:
     match line["type"]:
         case "session":
-            return _BEGUN.validate_python(line)
+            begun = _BEGUN.validate_python(line)
+            return replace(begun, created=_utc(begun.created))
         case "opened":
-            return _OPENED.validate_python(line)
+            opened = _OPENED.validate_python(line)
+            return replace(opened, at=_utc(opened.at))
         case "state":
-            return _STATE.validate_python(line)
+            state = _STATE.validate_python(line)
+            return replace(state, at=_utc(state.at))
         case "usage":
-            return _SPENT.validate_python(line)
+            spent = _SPENT.validate_python(line)
+            return replace(spent, at=_utc(spent.at))
         case "cut":
-            return _CUT.validate_python(line)
+            return Cut(length=_place(line["length"]))
         case "message":
             return Said(index=_place(line["index"]), message=message_from(line["message"]))
         case "compaction":
@@ -107,9 +114,19 @@ def event_of(line: Line) -> SessionEvent:
         turn_id=str(line["turn"]),
         iteration=_place(line["iteration"]),
         total_tokens=_place(line["total_tokens"]),
-        timestamp=datetime.fromisoformat(line["at"]),
+        timestamp=_utc(datetime.fromisoformat(line["at"])),
         parent_tool_id=None if line.get("parent") is None else str(line["parent"]),
     )
+
+
+def _utc(moment: datetime) -> datetime:
+    """Raises ValueError for a moment that could not be compared with others."""
+    if moment.tzinfo is None:
+        raise ValueError("a moment without a zone")
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError as error:  # in the first or the last hours of all time
+        raise ValueError(str(error)) from None
 
 
 def _place(given: object) -> int:

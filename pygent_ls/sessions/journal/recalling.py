@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
 from pygent_ls.agent.context_memory import Compaction
-from pygent_ls.agent.events import PlanChanged, PlanEntry
+from pygent_ls.agent.events import Finished, PlanChanged, PlanEntry
 from pygent_ls.agent.messages import Message, Usage
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.errors import SessionError
@@ -19,7 +19,17 @@ from pygent_ls.sessions.journal.reading import Line as Parsed
 from pygent_ls.sessions.journal.reading import UnreadableError, Why, event_of, parsed, record_of
 from pygent_ls.sessions.journal.records import Begun, Cut, Opened, Record, Said, Shortened, Spent, State, Told
 from pygent_ls.sessions.journal.repairing import repaired
+from pygent_ls.sessions.naming import UNNAMED
 from pygent_ls.sessions.stream import SessionEvent
+
+NOWHERE = Path()
+"""Where a session works of which the beginning is lost: nobody knows."""
+
+MOST_SEQ = 2**53 - 1
+"""The highest number that every client reads as it is; one above it was not written by this program."""
+
+OWN_LINES = 2
+"""The first of a journal: the daemon that wrote them made it, and had nothing to read."""
 
 SKIPPED: dict[Why, str] = {
     "damaged": "damaged",
@@ -36,10 +46,13 @@ class Recalled:
     created_at: datetime
     updated_at: datetime
     working_directory: Path
+    """`NOWHERE` where that is lost."""
     state: State
     messages: tuple[Message, ...]
     written: tuple[Message, ...]
     """The messages as the journal has them, up to the first that is lost; what differs in `messages` is not written."""
+    has_hole: bool
+    """Whether one is lost: the journal has others behind `written`."""
     compactions: tuple[Compaction, ...]
     plan: tuple[PlanEntry, ...]
     usage: Usage
@@ -82,6 +95,7 @@ class Recalled:
 @dataclass(slots=True)
 class _Recalling:
     begun: Begun | None = None
+    opened_at: datetime | None = None
     state: State | None = None
     updated_at: datetime | None = None
     messages: dict[int, Message] = field(default_factory=dict[int, Message])
@@ -89,13 +103,20 @@ class _Recalling:
     plan: tuple[PlanEntry, ...] = ()
     usage: Usage = field(default_factory=Usage)
     last_turn_usage: Usage = field(default_factory=Usage)
+    unwritten: Usage = field(default_factory=Usage)
+    """Of turns that are over, and are not among the session's totals yet."""
     last_seq: int = 0
     turns: OpenTurns = field(default_factory=OpenTurns)
     skipped: Counter[Why] = field(default_factory=Counter[Why])
+    """Lines that nobody was told of yet."""
+    skipped_before: Counter[Why] = field(default_factory=Counter[Why])
+    """Of them, those that the daemon knew of which took the session last: its next turn tells."""
     size: int = 0
+    n_lines: int = 0
 
     def add(self, line: Line) -> None:
         self.size = line.end
+        self.n_lines += 1
         try:
             given = parsed(line.data)
             if given["type"] == "event":
@@ -109,17 +130,23 @@ class _Recalling:
         """Events are many, and most say nothing that still counts: those are not looked at closely."""
         try:
             kind = given["event"]["type"]
+            seq = given["seq"]
+            if not isinstance(seq, int) or seq > MOST_SEQ:
+                raise TypeError
             if self.turns.needs(given["turn"], kind):
-                self.turns.add(event_of(given))
+                told = event_of(given)
+                self.turns.add(told)
+                if isinstance(told.event, Finished):
+                    self.unwritten = self.unwritten.plus(told.event.usage)
             elif kind == "plan" and "parent" not in given:
                 event = event_of(given).event
                 self.plan = event.entries if isinstance(event, PlanChanged) else self.plan
-            seq = given["seq"]
-            if not isinstance(seq, int):
-                raise TypeError
         except (ValueError, KeyError, TypeError):
             raise UnreadableError("damaged") from None
         self.last_seq = max(self.last_seq, seq)
+        if kind == "turn_started":
+            self.skipped -= self.skipped_before
+            self.skipped_before.clear()
 
     def _take(self, record: Record) -> None:
         match record:
@@ -128,34 +155,75 @@ class _Recalling:
             case State():
                 self.state, self.updated_at = record, record.at
             case Said(index=index, message=message):
-                self.messages[index] = message
-                self.turns.said(message)
+                self._said(index, message)
             case Cut(length=length):
-                self.messages = {at: each for at, each in self.messages.items() if at < length}
+                self._cut(length)
             case Shortened():
                 self.shortened.append(record)
             case Spent():
                 self.usage, self.last_turn_usage, self.updated_at = record.usage, record.last_turn, record.at
-            case Opened() | Told():
+                self.unwritten = Usage()
+            case Opened():
+                self._was_opened(record)
+            case Told():
                 pass
+
+    def _was_opened(self, opened: Opened) -> None:
+        if self.n_lines > OWN_LINES:
+            self.skipped_before = self.skipped.copy()
+        self.opened_at = self.opened_at or opened.at
+
+    def _said(self, index: int, message: Message) -> None:
+        if self.messages.get(index, message) != message:  # that it was cut before is lost
+            self._cut(index)
+        self.messages[index] = message
+        self.turns.said(message)
+
+    def _cut(self, length: int) -> None:
+        self.messages = {at: each for at, each in self.messages.items() if at < length}
+        self.shortened = [each for each in self.shortened if each.end <= length]
 
 
 def recall(lines: Iterable[Line], session_id: str, *, is_running: bool = False) -> Recalled:
     """The session that a journal's lines are. Where `is_running`, a daemon has it, and no turn counts as cut.
 
-    Raises `SessionError` (`unreadable_session`) where not even its beginning can be read.
+    Raises `SessionError` (`unreadable_session`) where nothing of it can be read.
     """
     found = _Recalling()
     for line in lines:
         if is_running and not line.is_whole:
             break  # it is being written
         found.add(line)
-    if found.begun is None or found.state is None:
+    begun, state = found.begun, found.state
+    if begun is None and state is None and not found.messages:
+        why = "damaged, and nothing of it can be read" if found.skipped else "empty"
         raise SessionError(
-            f"The session {session_id!r} cannot be read: the beginning of its journal is damaged.",
-            kind="unreadable_session",
+            f"The session {session_id!r} cannot be read: its journal is {why}.", kind="unreadable_session"
         )
-    return _recalled(found, found.begun, found.state, is_running=is_running)
+    begun = replace(begun, id=session_id) if begun else _probably_begun(found, session_id)
+    return _recalled(found, begun, state or _probable_state(begun), is_running=is_running)
+
+
+def _probably_begun(found: _Recalling, session_id: str) -> Begun:
+    """The first record, where it is lost."""
+    moments = [found.opened_at, found.updated_at, *(each.timestamp for each in found.messages.values())]
+    return Begun(id=session_id, created=min(filter(None, moments)), working_directory=NOWHERE)
+
+
+def _probable_state(begun: Begun) -> State:
+    """What a session is of which nothing was chosen."""
+    return State(
+        at=begun.created,
+        name=UNNAMED,
+        agent="",
+        own_agent=None,
+        model="",
+        own_model=None,
+        mode="default",
+        own_mode=None,
+        max_thinking_tokens=None,
+        context_mode=None,
+    )
 
 
 def _recalled(found: _Recalling, begun: Begun, state: State, *, is_running: bool) -> Recalled:
@@ -165,6 +233,7 @@ def _recalled(found: _Recalling, begun: Begun, state: State, *, is_running: bool
     closed = in_order if is_running else found.turns.with_lost_words(in_order)
     messages = in_order if is_running else repaired(closed, found.turns.results)
     closing = () if is_running else found.turns.closing(found.last_seq)
+    spent = found.usage.plus(found.unwritten)
     return Recalled(
         id=begun.id,
         created_at=begun.created,
@@ -173,10 +242,11 @@ def _recalled(found: _Recalling, begun: Begun, state: State, *, is_running: bool
         state=state,
         messages=tuple(messages),
         written=tuple(in_order[:n_written]),
+        has_hole=n_written < len(places),
         compactions=tuple(_compactions(found)),
         plan=found.plan,
-        usage=found.usage if is_running else found.usage.plus(found.turns.usage),
-        last_turn_usage=found.last_turn_usage,
+        usage=spent if is_running else spent.plus(found.turns.usage),
+        last_turn_usage=found.last_turn_usage if found.unwritten.is_nothing else found.unwritten,
         last_seq=closing[-1].seq if closing else found.last_seq,
         closing=closing,
         notices=tuple(_notices(found, has_hole=n_written < len(places), was_cut=bool(closing))),

@@ -12,10 +12,13 @@ INTERRUPTED_RESULT = (
     "rely on it."
 )
 
+LOST_BEGINNING = "[The beginning of this conversation is lost.]"
+"""What stands before an answer whose question is lost: providers want a user to begin."""
+
 
 def repaired(messages: Sequence[Message], results: Mapping[str, ToolResultBlock]) -> list[Message]:
     """The conversation with exactly one result for each tool call, in the message after it and in the order of the
-    calls, and no result of a call that there is not.
+    calls, and no result of a call that there is not; the user begins.
 
     Where a result is missing it is the one of `results`, by the call's id, else that the call was interrupted.
     A message that needs no repair stays the same object.
@@ -32,6 +35,8 @@ def repaired(messages: Sequence[Message], results: Mapping[str, ToolResultBlock]
         if message.tool_calls:
             answer = waiting.pop() if waiting and waiting[-1].role == "user" else None
             kept.append(_answered(message, answer, results))
+    if kept and kept[0].role == "assistant":
+        kept.insert(0, replace(user_message(LOST_BEGINNING, turn_id=kept[0].turn_id), timestamp=kept[0].timestamp))
     return kept
 
 

@@ -1,0 +1,174 @@
+"""Wherever a program is killed in the middle of a turn, the session loads, and strict providers take its next turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from pygent_ls.agent.events import ToolCall, ToolResult
+from pygent_ls.agent.messages import Message, ToolResultBlock
+from pygent_ls.agent.model import TextChunk
+from pygent_ls.agent.tool import ToolContext, ToolRisk
+from pygent_ls.errors import ModelError
+from pygent_ls.sessions.journal.interrupting import CUT_OFF
+from pygent_ls.sessions.journal.records import Said, Told
+from pygent_ls.sessions.journal.repairing import INTERRUPTED_RESULT
+from pygent_ls.sessions.stream import SessionEvent
+from pygent_ls.sessions.turns import TurnRequest
+from tests.agent.abilities import named
+from tests.fakes import Call, Gate, bounded, say
+from tests.sessions.journal.kept import (
+    GOING_ON,
+    check_conversation,
+    check_requests,
+    check_whole_story,
+    daemon,
+    events_in,
+    journal_of,
+    one_eventful_turn,
+    open_turns,
+    records_in,
+)
+from tests.sessions.subscribers import Reader
+
+
+@cache
+def _written() -> tuple[str, bytes]:
+    """The journal of a whole daemon; made once for all cuts."""
+    with TemporaryDirectory() as folder:
+        return asyncio.run(one_eventful_turn(Path(folder)))
+
+
+def _cuts(*, torn: bool) -> list[int]:
+    """The length of the journal after each record, or in the midst of each."""
+    cuts: list[int] = []
+    end = 0
+    for line in _written()[1].splitlines(keepends=True):
+        cuts.append(end + len(line) // 2 if torn else end + len(line))
+        end += len(line)
+    return cuts
+
+
+def test_the_turn_that_is_cut_has_everything_in_it() -> None:
+    types = {each.event.type for each in events_in(_written()[1])}
+
+    assert types >= {
+        "turn_queued", "turn_started", "text_delta", "text", "thinking", "tool_call", "tool_result", "usage", "steered",
+        "permission_requested", "permission_resolved", "finished",
+    }  # fmt: skip
+    assert any(each.parent_tool_id for each in events_in(_written()[1]))
+
+
+@pytest.mark.parametrize("torn", [False, True], ids=["behind a record", "within a record"])
+async def test_after_every_record_the_session_goes_on_and_each_call_has_its_result(torn: bool) -> None:
+    session_id, data = _written()
+    first = data.index(b"\n") + 1
+    for cut in _cuts(torn=torn):
+        if cut >= first:
+            await _check_cut(session_id, data[:cut])
+
+
+async def _check_cut(session_id: str, data: bytes) -> None:
+    seen = events_in(data)
+    cut_turns = open_turns(seen)
+    with journal_of(data, session_id) as root:
+        path = root / f"{session_id}.jsonl"
+        async with daemon(root, GOING_ON) as kept:
+            looked_at = await kept.sessions.look_at(session_id)
+            assert path.read_bytes() == data, "who looks writes nothing"
+            session = await kept.sessions.hold(session_id)
+            check_conversation(session.messages)
+            assert looked_at.last_seq == session.last_seq
+            assert session.last_seq >= max((each.seq for each in seen), default=0)
+            assert session.usage.total_tokens == _taken(seen)
+            _check_results(session.messages, data)
+            assert (await kept.say(session)).text == "Gone on."
+            check_requests(kept.model)
+            went_on = list(session.messages)
+        assert path.read_bytes().startswith(data), "what was written stays as it is"
+        events = events_in(path.read_bytes())
+        check_whole_story(events)
+        told = _told_results(events)
+        results = _results(went_on)
+        assert {call: told.get(call, result) for call, result in results.items()} == results
+        for turn_id in cut_turns:
+            ends = [each.event.type for each in events if each.turn_id == turn_id][-2:]
+            assert ends == ["interrupted", "finished"]
+        assert [each.event.type for each in events].count("interrupted") == len(cut_turns)
+        async with daemon(root, GOING_ON) as again:
+            later = await again.sessions.hold(session_id)
+            assert later.messages == went_on
+            assert later.last_seq == len(events)
+            assert (await again.say(later)).text == "Gone on."
+            check_requests(again.model)
+            more = events_in(path.read_bytes())[len(events) :]
+            assert "notice" not in [each.event.type for each in more], "what was lost is said once"
+
+
+def _taken(events: list[SessionEvent]) -> int:
+    """What the turns took by the last time that it was told, subagents included."""
+    last = {each.turn_id: each.total_tokens for each in events if each.event.type in ("usage", "finished")}
+    return sum(last.values())
+
+
+def _results(messages: Sequence[Message]) -> dict[str, str]:
+    blocks = [block for message in messages for block in message.blocks]
+    return {each.tool_use_id: each.content for each in blocks if isinstance(each, ToolResultBlock)}
+
+
+def _told_results(events: Sequence[SessionEvent]) -> dict[str, str]:
+    return {each.event.tool_id: each.event.content for each in events if isinstance(each.event, ToolResult)}
+
+
+def _check_results(messages: Sequence[Message], data: bytes) -> None:
+    """What was known of a call is its result; of the others it is known that they were interrupted."""
+    kept = _results([each.message for each in records_in(data) if isinstance(each, Said)])
+    known = _told_results(events_in(data)) | kept
+    results = _results(messages)
+    assert results == {call: known.get(call, INTERRUPTED_RESULT) for call in results}
+
+
+async def test_what_was_being_said_is_kept_and_says_where_it_ends(tmp_path: Path) -> None:
+    gate = Gate()
+    withdrawn = [TextChunk(text="This does not count. "), ModelError("gone", type="network")]
+    script = [withdrawn, [TextChunk(text="Half of an "), gate, *say("answer")]]
+    async with daemon(tmp_path / "one", script) as kept:
+        session = kept.new()
+        reader = Reader()
+        running = session.start_turn(TurnRequest(parts=("hello",)), reader)
+        await gate.reached()
+        await reader.until_type("text_delta", 2)
+        data = (tmp_path / "one" / f"{session.id}.jsonl").read_bytes()
+        gate.open()
+        assert running.task is not None
+        await bounded(running.task)
+
+    with journal_of(data) as root:
+        async with daemon(root) as kept:
+            session = await kept.sessions.hold("s1")
+
+            assert [each.text for each in session.messages] == ["hello", "Half of an " + CUT_OFF]
+
+
+async def test_a_tool_that_changes_something_runs_when_the_journal_has_its_call(tmp_path: Path) -> None:
+    found: list[list[str]] = []
+
+    async def change(context: ToolContext) -> str:
+        path = tmp_path / f"{context.session_id}.jsonl"
+        records = records_in(path.read_bytes())
+        said = [call.id for each in records if isinstance(each, Said) for call in each.message.tool_calls]
+        events = [each.event.event for each in records if isinstance(each, Told)]
+        found.append([*said, *(each.tool_id for each in events if isinstance(each, ToolCall))])
+        return "changed"
+
+    tools = (named("change", change, risk=ToolRisk.MEDIUM, read_only=False),)
+    script = [say("I change it.", Call(name="change", arguments={}, id="the call")), say("Done.")]
+    async with daemon(tmp_path, script, tools=tools) as kept:
+        await kept.say(kept.new())
+
+    assert found == [["the call", "the call"]]
