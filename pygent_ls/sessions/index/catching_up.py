@@ -1,0 +1,133 @@
+"""The index is brought up to what the journals say by now; what was read of them before is not read again."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+
+from pygent_ls.errors import SessionError
+from pygent_ls.sessions.index.entries import Entry
+from pygent_ls.sessions.index.sources import Source, Stamp
+from pygent_ls.sessions.index.tables import Mark, Tables
+from pygent_ls.sessions.journal.files import Line
+
+BATCH_BYTES = 2_000_000
+"""Of journals that one transaction takes in."""
+
+BUDGET_S = 0.5
+"""Others who wait for the index get their turn after so long, and find what was done by then."""
+
+
+def catch_up(tables: Tables, source: Source, *, is_ending: Callable[[], bool]) -> bool:
+    """Read what is new; False where there is more of it, or the program ends. Blocking.
+
+    Raises `sqlite3.Error`, and ValueError, KeyError and TypeError for rows that are none of ours.
+    """
+    until = time.monotonic() + BUDGET_S
+    for n_bytes in _CatchingUp(tables, source).work():
+        is_over = is_ending() or time.monotonic() > until
+        if is_over or n_bytes >= BATCH_BYTES:
+            tables.commit()
+        if is_over:
+            return False
+    tables.commit()
+    return True
+
+
+@dataclass(slots=True)
+class _CatchingUp:
+    tables: Tables
+    source: Source
+    n_bytes: int = 0
+    """That were read since the last commit."""
+
+    def work(self) -> Iterator[int]:
+        """Do it piece by piece; yields after each, when it may be committed, how much that would be."""
+        stamps, marks = self.source.stamps(), self.tables.marks()
+        for session_id in marks.keys() - stamps.keys():
+            self.tables.begin()
+            self.tables.forget(marks[session_id].number)
+        for session_id, stamp in stamps.items():
+            mark = marks.get(session_id)
+            with contextlib.suppress(OSError):  # it is gone again
+                if mark is None or mark.stamp != stamp:
+                    mark = yield from self._read(session_id, stamp, mark)
+                if mark.is_open and mark.closed_at != stamp.size:
+                    self._close(session_id, mark)
+                    yield self.n_bytes
+
+    def _read(self, session_id: str, stamp: Stamp, mark: Mark | None) -> Generator[int, None, Mark]:
+        """Take in what was appended to a journal, or all of it where it is another one now."""
+        if mark is not None and not self._goes_on(session_id, stamp, mark):
+            self.tables.begin()
+            self.tables.forget(mark.number)
+            mark = None
+        for batch in _batches(self.source.lines(session_id, mark.read_to if mark else 0)):
+            self.tables.begin()
+            mark = mark or self.tables.add(session_id, stamp)
+            mark = self._taken_in(session_id, stamp, mark, batch)
+            yield self._read_more(sum(len(line.data) for line in batch))
+        self.tables.begin()
+        mark = mark or self.tables.add(session_id, stamp)
+        mark = mark._replace(stamp=stamp, is_open=mark.is_open or mark.read_to != stamp.size)
+        self.tables.keep(mark)
+        yield self._read_more(0)
+        return mark
+
+    def _goes_on(self, session_id: str, stamp: Stamp, mark: Mark) -> bool:
+        """Whether it is still the journal that was read, with more behind."""
+        if mark.stamp.inode != stamp.inode or stamp.size <= mark.stamp.size:
+            return False
+        return self.source.tail(session_id, mark.read_to) == mark.tail
+
+    def _taken_in(self, session_id: str, stamp: Stamp, mark: Mark, batch: list[Line]) -> Mark:
+        read_to = batch[-1].end
+        tail = self.source.tail(session_id, read_to)
+        facts = self.tables.facts(mark.number)
+        self.tables.change(mark.number, facts.add(batch))
+        after = mark._replace(
+            stamp=stamp._replace(size=read_to),
+            read_to=read_to,
+            tail=tail,
+            is_open=not facts.are_whole,
+            closed_at=-1,
+        )
+        self.tables.learn(mark.number, facts)
+        self.tables.keep(after)
+        self.tables.list_as(mark.number, facts.entry(session_id))
+        return after
+
+    def _read_more(self, n_bytes: int) -> int:
+        self.n_bytes = n_bytes + (self.n_bytes if self.tables.database.in_transaction else 0)
+        return self.n_bytes
+
+    def _close(self, session_id: str, mark: Mark) -> None:
+        """Find out what the whole journal tells, unless some daemon goes on with it."""
+        try:
+            recalled = self.source.recalled(session_id)
+        except SessionError:
+            entry = None
+        else:
+            if recalled is None:
+                return
+            entry = Entry.of(recalled)
+        self.tables.begin()
+        self.tables.list_as(mark.number, entry)
+        self.tables.keep(mark._replace(closed_at=mark.stamp.size))
+
+
+def _batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
+    """The lines that are whole, as many at once as fit into a transaction."""
+    batch: list[Line] = []
+    n_bytes = 0
+    for line in lines:
+        if line.is_whole:
+            batch.append(line)
+            n_bytes += len(line.data)
+        if n_bytes >= BATCH_BYTES:
+            yield batch
+            batch, n_bytes = [], 0
+    if batch:
+        yield batch

@@ -1,0 +1,209 @@
+"""What a list tells of a session, and how that comes out of its journal, however often it is read on."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pygent_ls.agent.conversation_text import utf8
+from pygent_ls.agent.messages import Message, TextBlock, Usage
+from pygent_ls.agent.permissions import Mode
+from pygent_ls.extensions.session_files import timestamp
+from pygent_ls.sessions.journal.files import Line
+from pygent_ls.sessions.journal.records import Begun, Cut, Opened, Record, Said, Shortened, Spent, State, Told
+
+if TYPE_CHECKING:  # with it comes pydantic
+    from pygent_ls.sessions.journal.reading import Line as Parsed
+    from pygent_ls.sessions.journal.recalling import Recalled
+
+BEGINNINGS = ("turn_queued", "turn_started")
+"""Events with which a turn begins that has no end yet."""
+
+_EVENT = b'{"v":1,"type":"event","seq":'
+_DELTAS = tuple(b'"type":"%s"}}' % kind for kind in (b"text_delta", b"thinking_delta", b"tool_progress"))
+"""How lines begin and end that say nothing of a session but the number of its last event. Nine in ten are such."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A session in a list."""
+
+    id: str
+    name: str
+    working_directory: Path
+    created_at: datetime
+    updated_at: datetime
+    agent: str
+    model: str
+    mode: Mode
+    usage: Usage
+    n_messages: int
+    last_seq: int
+    is_interrupted: bool = False
+    """Whether its last turn was cut off when its daemon ended, and nobody has gone on since."""
+
+    @classmethod
+    def of(cls, recalled: Recalled) -> Entry:
+        """A session that nobody has in memory."""
+        return cls(
+            id=recalled.id,
+            name=recalled.name,
+            working_directory=recalled.working_directory,
+            created_at=recalled.created_at,
+            updated_at=recalled.updated_at,
+            agent=recalled.agent,
+            model=recalled.model,
+            mode=recalled.state.mode,
+            usage=recalled.usage,
+            n_messages=len(recalled.messages),
+            last_seq=recalled.last_seq,
+            is_interrupted=recalled.is_interrupted,
+        )
+
+    @property
+    def place(self) -> str:
+        """Where it stands in a list: when it was used, to the microsecond, and its id for those of one moment."""
+        return f"{timestamp(self.updated_at)} {self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """The words of a message at that place of the conversation."""
+
+    place: int
+    turn_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CutAt:
+    """The words at that place and behind it are no part of the conversation any more."""
+
+    place: int
+
+
+Change = Put | CutAt
+
+
+@dataclass(slots=True)
+class Facts:
+    """What is known of a session by what was read of its journal; what is appended changes it."""
+
+    begun: Begun | None = None
+    state: State | None = None
+    spent: Spent | None = None
+    updated_at: datetime | None = None
+    n_messages: int = 0
+    last_seq: int = 0
+    open_turns: set[str] = field(default_factory=set[str])
+    is_unpaid: bool = False
+    """Whether what the last turn took is not in `spent` yet."""
+    is_damaged: bool = False
+    """Whether something that counts was lost."""
+
+    def add(self, lines: Iterable[Line]) -> list[Change]:
+        """Take in the next lines; returns what they change in the words that can be found."""
+        from pygent_ls.sessions.journal.reading import UnreadableError, parsed, record_of
+
+        changes: list[Change] = []
+        passed: dict[int, bytes] = {}
+        for line in lines:
+            if line.data.startswith(_EVENT) and line.data.endswith(_DELTAS):
+                seq = line.data[len(_EVENT) : line.data.find(b",", len(_EVENT))]
+                passed[int(seq) if seq.isdigit() else 0] = line.data
+                continue
+            try:
+                given = parsed(line.data)
+                if given["type"] == "event":
+                    self._happened(given)
+                else:
+                    changes += self._taken(record_of(given))
+            except UnreadableError:
+                self.is_damaged = True
+        self._passed(passed)
+        return changes
+
+    def _passed(self, events: Mapping[int, bytes]) -> None:
+        """The last of these events that can be read has happened."""
+        from pygent_ls.sessions.journal.reading import UnreadableError, parsed
+
+        for seq in sorted(events, reverse=True):
+            if seq <= self.last_seq:
+                return
+            with contextlib.suppress(UnreadableError):
+                self._happened(parsed(events[seq]))
+
+    def _happened(self, given: Parsed) -> None:
+        """Events are many, and most say nothing but that they happened."""
+        from pygent_ls.sessions.journal.reading import UnreadableError, event_of
+        from pygent_ls.sessions.journal.recalling import MOST_SEQ
+
+        try:
+            kind, turn_id, seq = given["event"]["type"], given["turn"], given["seq"]
+            if not isinstance(seq, int) or seq > MOST_SEQ:
+                raise TypeError
+            if kind in BEGINNINGS:
+                self.open_turns.add(event_of(given).turn_id)
+            elif kind == "finished" and turn_id in self.open_turns:
+                self.open_turns.discard(event_of(given).turn_id)
+                self.is_unpaid = True
+        except (ValueError, KeyError, TypeError):
+            raise UnreadableError("damaged") from None
+        self.last_seq = max(self.last_seq, seq)
+
+    def _taken(self, record: Record) -> list[Change]:
+        match record:
+            case Begun():
+                self.begun = self.begun or record
+            case State():
+                self.state, self.updated_at = record, record.at
+            case Spent():
+                self.spent, self.updated_at = record, record.at
+                self.is_unpaid = False
+            case Said(index=index, message=message):
+                put = Put(index, message.turn_id, words_of(message))
+                is_next = index == self.n_messages
+                self.is_damaged |= not is_next
+                self.n_messages = index + 1
+                return [put] if is_next else [CutAt(index), put]
+            case Cut(length=length):
+                self.is_damaged |= length > self.n_messages
+                self.n_messages = min(self.n_messages, length)
+                return [CutAt(length)]
+            case Opened() | Told() | Shortened():
+                pass
+        return []
+
+    @property
+    def are_whole(self) -> bool:
+        """Whether they tell all; else the whole journal does, once no daemon goes on with the session."""
+        is_cut = self.is_damaged or self.is_unpaid or bool(self.open_turns)
+        return not is_cut and self.begun is not None and self.state is not None
+
+    def entry(self, session_id: str) -> Entry | None:
+        """The session, as far as they tell of it; None where it cannot be listed by them."""
+        if self.begun is None or self.state is None:
+            return None
+        return Entry(
+            id=session_id,
+            name=self.state.name,
+            working_directory=self.begun.working_directory,
+            created_at=self.begun.created,
+            updated_at=max(self.begun.created, self.updated_at or self.begun.created),
+            agent=self.state.agent,
+            model=self.state.model,
+            mode=self.state.mode,
+            usage=self.spent.usage if self.spent else Usage(),
+            n_messages=self.n_messages,
+            last_seq=self.last_seq,
+        )
+
+
+def words_of(message: Message) -> str:
+    """What the user and the model said in a message: neither what they attached nor what tools returned."""
+    parts = [each.text for each in message.blocks if isinstance(each, TextBlock) and not each.from_outside]
+    return utf8("\n".join(part for part in parts if part.strip())).replace("\0", " ")

@@ -1,0 +1,82 @@
+"""What is kept of a session in a column: facts and entries as JSON. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from pygent_ls.agent.messages import Usage
+from pygent_ls.extensions.session_files import timestamp
+from pygent_ls.sessions.index.entries import Entry, Facts
+from pygent_ls.sessions.journal.records import Begun, Record, Spent, State, line_of
+
+
+def facts_out(facts: Facts) -> str:
+    """The facts as text."""
+    content = {
+        "begun": _line(facts.begun),
+        "state": _line(facts.state),
+        "spent": _line(facts.spent),
+        "updated_at": None if facts.updated_at is None else timestamp(facts.updated_at),
+        "n_messages": facts.n_messages,
+        "last_seq": facts.last_seq,
+        "open_turns": sorted(facts.open_turns),
+        "is_unpaid": facts.is_unpaid,
+        "is_damaged": facts.is_damaged,
+    }
+    return json.dumps(content)
+
+
+def facts_in(text: str) -> Facts:
+    """The facts that a text is. Raises ValueError, KeyError and TypeError for one that is none."""
+    given: dict[str, Any] = json.loads(text)
+    begun, state, spent = (_record(given[each]) for each in ("begun", "state", "spent"))
+    updated_at = given["updated_at"]
+    return Facts(
+        begun=begun if isinstance(begun, Begun) else None,
+        state=state if isinstance(state, State) else None,
+        spent=spent if isinstance(spent, Spent) else None,
+        updated_at=None if updated_at is None else datetime.fromisoformat(updated_at),
+        n_messages=given["n_messages"],
+        last_seq=given["last_seq"],
+        open_turns=set(given["open_turns"]),
+        is_unpaid=given["is_unpaid"],
+        is_damaged=given["is_damaged"],
+    )
+
+
+def _line(record: Record | None) -> str | None:
+    return None if record is None else line_of(record).decode()
+
+
+def _record(line: str | None) -> Record | None:
+    from pygent_ls.sessions.journal.reading import parsed, record_of
+
+    return None if line is None else record_of(parsed(line.encode()))
+
+
+def entry_out(entry: Entry) -> str:
+    """The entry as text, all of it ASCII: a folder's name may be no UTF-8."""
+    content: Mapping[str, Any] = asdict(entry) | {
+        "working_directory": str(entry.working_directory),
+        "created_at": timestamp(entry.created_at),
+        "updated_at": timestamp(entry.updated_at),
+    }
+    return json.dumps(content)
+
+
+def entry_in(text: str) -> Entry:
+    """The entry that a text is. Raises ValueError, KeyError and TypeError for one that is none."""
+    given: dict[str, Any] = json.loads(text)
+    folder, usage = Path(given.pop("working_directory")), Usage(**given.pop("usage"))
+    created_at, updated_at = (datetime.fromisoformat(given.pop(each)) for each in ("created_at", "updated_at"))
+    return Entry(working_directory=folder, usage=usage, created_at=created_at, updated_at=updated_at, **given)
+
+
+def folder_out(folder: Path) -> str:
+    """A folder as it is compared."""
+    return json.dumps(str(folder))

@@ -1,0 +1,248 @@
+"""The tables of the index: a row for each session, and the words of its turns."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pygent_ls.agent.conversation_text import utf8
+from pygent_ls.sessions.index.entries import Change, CutAt, Entry, Facts, Put
+from pygent_ls.sessions.index.rows import entry_in, entry_out, facts_in, facts_out, folder_out
+from pygent_ls.sessions.index.sources import Stamp
+from pygent_ls.sessions.index.words import folded, indexed
+
+if TYPE_CHECKING:  # it is imported when the index is first asked for
+    import sqlite3
+
+VERSION = f"1 {unicodedata.unidata_version}"
+"""Of the tables and of what stands in them: where letters have other rules, words are other words."""
+
+TABLES = (
+    "CREATE TABLE version(version TEXT)",
+    """CREATE TABLE sessions(
+        number INTEGER PRIMARY KEY, id TEXT UNIQUE,
+        size INTEGER, mtime_ns INTEGER, inode TEXT, read_to INTEGER, tail BLOB,
+        facts TEXT, is_open INTEGER, closed_at INTEGER,
+        place TEXT, folder TEXT, name TEXT, entry TEXT)""",
+    "CREATE INDEX by_place ON sessions(place)",
+    "CREATE TABLE turns(number INTEGER PRIMARY KEY, session INTEGER, id TEXT)",
+    "CREATE UNIQUE INDEX turns_of ON turns(session, id)",
+    "CREATE TABLE messages(turn INTEGER, place INTEGER, text TEXT)",
+    "CREATE UNIQUE INDEX messages_of ON messages(turn, place)",
+)
+"""`is_open` is 1 where only the whole journal tells what a session is once no daemon has it, and `closed_at` the size
+for which `entry` says that. `place`, `folder`, `name` (folded) and `entry` are NULL where a session is unreadable."""
+
+WORDS = "CREATE VIRTUAL TABLE words USING fts5(text, whole, content='', tokenize='ascii')"
+"""`rowid` is the turn's number; the text itself is in `messages`."""
+
+NO_PLACE = 2**62
+"""The last place in a conversation; a damaged journal may tell of others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which entries a list shall have, and how many."""
+
+    limit: int
+    folder: Path | None = None
+    before: str | None = None
+    """Those behind this place alone."""
+    without: Collection[str] = ()
+    """Not those of these ids."""
+    among: Collection[int] | None = None
+    """Only those with these numbers."""
+
+
+class Mark(NamedTuple):
+    """How far a journal was read."""
+
+    number: int
+    stamp: Stamp
+    read_to: int
+    tail: bytes
+    is_open: bool
+    closed_at: int
+
+
+class Tables:
+    """The tables in a database that nobody else uses at the same time. All methods block, and raise `sqlite3.Error`."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self.database = database
+        self.ask = database.execute
+        self.has_words = False
+
+    def close(self) -> None:
+        """The database is closed."""
+        self.database.close()
+
+    def are_current(self) -> bool:
+        """Whether they are all there, in the form that is used here."""
+        if self.ask("SELECT 1 FROM sqlite_master WHERE name = 'version'").fetchone() is None:
+            return False
+        row = self.ask("SELECT version FROM version").fetchone()
+        self.has_words = self.ask("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone() is not None
+        return self.has_words and row is not None and row[0] == VERSION
+
+    def make(self, *, with_words: bool = True) -> None:
+        """Make them in an empty database; without FTS5 there can be no `words`."""
+        self.begin()
+        for each in TABLES:
+            self.ask(each)
+        if with_words:
+            self.ask(WORDS)
+        self.ask("INSERT INTO version VALUES (?)", (VERSION,))
+        self.commit()
+        self.has_words = with_words
+
+    def begin(self) -> None:
+        """Begin a transaction, if there is none."""
+        if not self.database.in_transaction:
+            self.ask("BEGIN IMMEDIATE")
+
+    def commit(self) -> None:
+        """End it, if there is one."""
+        if self.database.in_transaction:
+            self.ask("COMMIT")
+
+    # What was read
+
+    def marks(self) -> dict[str, Mark]:
+        """How far each journal was read, by its session's id."""
+        rows = self.ask("SELECT id, number, size, mtime_ns, inode, read_to, tail, is_open, closed_at FROM sessions")
+        return {
+            row[0]: Mark(row[1], Stamp(row[2], row[3], int(row[4])), row[5], row[6], bool(row[7]), row[8])
+            for row in rows
+        }
+
+    def facts(self, number: int) -> Facts:
+        """What is known of a session."""
+        ((text,),) = self.ask("SELECT facts FROM sessions WHERE number = ?", (number,))
+        return facts_in(text)
+
+    def add(self, session_id: str, stamp: Stamp) -> Mark:
+        """A row for a session of which nothing was read yet."""
+        number = self.ask("INSERT INTO sessions(id, facts) VALUES (?, ?)", (session_id, facts_out(Facts()))).lastrowid
+        assert number is not None
+        return Mark(number, stamp, 0, b"", is_open=False, closed_at=-1)
+
+    def forget(self, number: int) -> None:
+        """A session is gone, or to be read anew."""
+        self.change(number, [CutAt(0)])
+        self.ask("DELETE FROM sessions WHERE number = ?", (number,))
+
+    def learn(self, number: int, facts: Facts) -> None:
+        """This is known of a session now."""
+        self.ask("UPDATE sessions SET facts = ? WHERE number = ?", (facts_out(facts), number))
+
+    def keep(self, mark: Mark) -> None:
+        """So far its journal was read."""
+        self.ask(
+            "UPDATE sessions SET size = ?, mtime_ns = ?, inode = ?, read_to = ?, tail = ?, is_open = ?, closed_at = ? "
+            "WHERE number = ?",
+            (
+                *(mark.stamp.size, mark.stamp.mtime_ns, str(mark.stamp.inode), mark.read_to, mark.tail),
+                *(mark.is_open, mark.closed_at, mark.number),
+            ),
+        )
+
+    def list_as(self, number: int, entry: Entry | None) -> None:
+        """What a list tells of a session; None where it cannot be read."""
+        told = (None, None, None, None)
+        if entry is not None:
+            told = (entry.place, folder_out(entry.working_directory), folded(utf8(entry.name)), entry_out(entry))
+        self.ask("UPDATE sessions SET place = ?, folder = ?, name = ?, entry = ? WHERE number = ?", (*told, number))
+
+    # Words
+
+    def change(self, number: int, changes: Iterable[Change]) -> None:
+        """Other words are found in a session."""
+        before: dict[int, str] = {}
+        for each in changes:
+            match each:
+                case Put():
+                    self._put(number, each, before)
+                case CutAt(place=place):
+                    self._cut(number, min(place, NO_PLACE), before)
+        for turn, text in before.items():
+            self._say_anew(turn, text)
+
+    def _put(self, number: int, put: Put, before: dict[int, str]) -> None:
+        if put.text:
+            turn = self._turn(number, utf8(put.turn_id))
+            before.setdefault(turn, self.text(turn))
+            self.ask("INSERT OR REPLACE INTO messages VALUES (?, ?, ?)", (turn, min(put.place, NO_PLACE), put.text))
+
+    def _turn(self, number: int, turn_id: str) -> int:
+        found = self.ask("SELECT number FROM turns WHERE session = ? AND id = ?", (number, turn_id)).fetchone()
+        if found is not None:
+            return found[0]
+        made = self.ask("INSERT INTO turns(session, id) VALUES (?, ?)", (number, turn_id)).lastrowid
+        assert made is not None
+        return made
+
+    def _cut(self, number: int, place: int, before: dict[int, str]) -> None:
+        rows = self.ask(
+            "SELECT DISTINCT turn FROM turns JOIN messages ON turn = number WHERE session = ? AND place >= ?",
+            (number, place),
+        )
+        for (turn,) in rows.fetchall():
+            before.setdefault(turn, self.text(turn))
+            self.ask("DELETE FROM messages WHERE turn = ? AND place >= ?", (turn, place))
+
+    def _say_anew(self, turn: int, before: str) -> None:
+        """Bring `words` up to what a turn holds now; it needs to be told what it held."""
+        now = self.text(turn)
+        if self.has_words and before != now:
+            if before:
+                self.ask(
+                    "INSERT INTO words(words, rowid, text, whole) VALUES ('delete', ?, ?, ?)", (turn, *indexed(before))
+                )
+            if now:
+                self.ask("INSERT INTO words(rowid, text, whole) VALUES (?, ?, ?)", (turn, *indexed(now)))
+        if not now:
+            self.ask("DELETE FROM turns WHERE number = ?", (turn,))
+
+    def text(self, turn: int) -> str:
+        """What was said in a turn."""
+        return "\n".join(
+            text for (text,) in self.ask("SELECT text FROM messages WHERE turn = ? ORDER BY place", (turn,))
+        )
+
+    # Lists
+
+    def entries(self, wanted: Wanted) -> list[Entry]:
+        """The sessions that are wanted, the last one used first."""
+        conditions: dict[str, tuple[Any, ...]] = {"entry IS NOT NULL": ()}
+        if wanted.folder is not None:
+            conditions["folder = ?"] = (folder_out(wanted.folder),)
+        if wanted.before is not None:
+            conditions["place < ?"] = (wanted.before,)
+        if wanted.without:
+            conditions[f"id NOT IN ({', '.join('?' * len(wanted.without))})"] = tuple(wanted.without)
+        if wanted.among is not None:
+            self.choose(wanted.among)
+            conditions["number IN (SELECT number FROM chosen)"] = ()
+        query = f"SELECT entry FROM sessions WHERE {' AND '.join(conditions)} ORDER BY place DESC LIMIT ?"  # noqa: S608
+        given = [each for values in conditions.values() for each in values]
+        return [entry_in(text) for (text,) in self.ask(query, (*given, wanted.limit))]
+
+    def entry(self, number: int) -> Entry | None:
+        """The session of that number; None where it cannot be read."""
+        row = self.ask("SELECT entry FROM sessions WHERE number = ?", (number,)).fetchone()
+        return None if row is None or row[0] is None else entry_in(row[0])
+
+    def turn_id(self, turn: int) -> str:
+        """The turn's own id."""
+        ((found,),) = self.ask("SELECT id FROM turns WHERE number = ?", (turn,))
+        return found
+
+    def choose(self, numbers: Iterable[int]) -> None:
+        """Have these sessions in the table `chosen`."""
+        self.ask("CREATE TEMP TABLE IF NOT EXISTS chosen(number INTEGER PRIMARY KEY)")
+        self.ask("DELETE FROM chosen")
+        self.database.executemany("INSERT OR IGNORE INTO chosen VALUES (?)", ((each,) for each in numbers))
