@@ -17,6 +17,7 @@ from pygent_ls.sessions.commands.command import ModelPrompt
 from pygent_ls.sessions.compacting import SessionContext
 from pygent_ls.sessions.delegates import Delegates
 from pygent_ls.sessions.moving import moved
+from pygent_ls.sessions.naming import UNNAMED, name_of, name_of_attached
 from pygent_ls.sessions.session_hooks import SessionHooks
 from pygent_ls.sessions.turn_prompt import opening
 from pygent_ls.sessions.turns import Home, RunningTurn, SessionParts
@@ -146,6 +147,11 @@ class TurnMaking:
             "mode": chosen.mode,
             "agent": chosen.profile.name,
         }
+
+    async def name(self, turn: RunningTurn) -> str:
+        """What the session is called that begins with this turn."""
+        attached = await self.parts.surroundings.secrets.masked(name_of_attached(turn.request.parts))
+        return name_of(turn.prompt) or attached or UNNAMED
 
     async def shown_prompt(self, turn: RunningTurn) -> str:
         """The user's words as they may be shown to anyone; the turn has them from now on."""

@@ -38,11 +38,12 @@ from pygent_ls.sessions.journal.files import Journal
 from pygent_ls.sessions.journal.keeping import Keeper
 from pygent_ls.sessions.journal.records import State
 from pygent_ls.sessions.making import TurnMaking
+from pygent_ls.sessions.naming import UNNAMED, name_of_conversation
 from pygent_ls.sessions.resuming import state_of, take_up
 from pygent_ls.sessions.rewind import Restored, Wanted
 from pygent_ls.sessions.session_hooks import SessionHooks
 from pygent_ls.sessions.stream import EventStream, Subscriber
-from pygent_ls.sessions.turns import UNNAMED, Home, RunningTurn, SessionParts, TurnRequest, name_of
+from pygent_ls.sessions.turns import Home, RunningTurn, SessionParts, TurnRequest
 
 SYNC_S = 1.0
 """How long a turn that is over waits for the disk once it is cancelled again: the daemon is to be gone within 3 s."""
@@ -191,8 +192,8 @@ class Session:
             self._keep_up(self.running)
 
     def rename(self, name: str) -> None:
-        """Give it another name; with an empty one, it is named by its next prompt."""
-        self.name = " ".join(name.split()) or UNNAMED
+        """Give it another name; with an empty one, it is named by its first prompt, or the next one."""
+        self.name = " ".join(name.split()) or name_of_conversation(self.messages) or UNNAMED
         self.changed("renamed")
 
     def take_conversation(self, messages: Sequence[Message]) -> None:
@@ -370,7 +371,7 @@ class Session:
         self._untold.clear()
         self.going_back.goes_on()
         if self.name == UNNAMED:
-            self.name = name_of(turn.prompt) or UNNAMED
+            self.name = await self._making.name(turn)
         return Turn(spec=spec, around=around, history=self.messages, sink=sink)
 
     async def _settle(self) -> None:

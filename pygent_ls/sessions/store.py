@@ -27,11 +27,12 @@ from pygent_ls.sessions.journal.folder import JournalFolder, unknown
 from pygent_ls.sessions.journal.records import Begun
 from pygent_ls.sessions.listing import PLACE, Page, SessionFilter, place
 from pygent_ls.sessions.living import LiveSessions
+from pygent_ls.sessions.naming import UNNAMED
 from pygent_ls.sessions.past import PastSession, PastSessions
 from pygent_ls.sessions.searching import Found, search
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.turn_settings import MakeSystemPrompt, TakeSettings
-from pygent_ls.sessions.turns import UNNAMED, SessionParts, TurnRequest
+from pygent_ls.sessions.turns import SessionParts, TurnRequest
 
 if TYPE_CHECKING:  # with it comes pydantic
     from pygent_ls.sessions.journal.recalling import Recalled

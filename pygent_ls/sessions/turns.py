@@ -114,19 +114,6 @@ class SessionParts:
     """What the journal had of the session when it was taken up again; None where it begins."""
 
 
-UNNAMED = "New session"
-"""The name of a session that was given none, until its first prompt."""
-
-MAX_NAME_CHARS = 60
-"""Of the name that a prompt gives."""
-
-
-def name_of(prompt: str) -> str:
-    """The name of a session that begins with this prompt: its first line, cut where it is long."""
-    line = next((" ".join(line.split()) for line in prompt.splitlines() if line.strip()), "")
-    return line if len(line) <= MAX_NAME_CHARS else f"{line[: MAX_NAME_CHARS - 1].rstrip()}…"
-
-
 class RunningTurn:
     """A turn that waits or runs. Its session owns the task and awaits it when it closes."""
 

@@ -70,7 +70,7 @@ async def _kept(call: Call) -> str:
 
 async def _rename(call: Call) -> str:
     call.session.rename(call.text)
-    return f"The session is named {one_line(call.text)!r}."
+    return f"The session is named {one_line(call.session.name)!r}."
 
 
 async def _fork(call: Call) -> str:
@@ -256,7 +256,9 @@ COMMANDS = (
                 run=_load,
                 complete=_others,
             ),
-            Command(name="rename", takes="NAME", description="name this one", run=_rename),
+            Command(
+                name="rename", takes="[NAME]", description="name this one; by its first prompt without", run=_rename
+            ),
             Command(
                 name="fork",
                 takes="[TURN]",

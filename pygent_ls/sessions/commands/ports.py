@@ -68,7 +68,7 @@ class CommandSession(Exportable, Protocol):
         ...
 
     def rename(self, name: str) -> None:
-        """Give it another name; with an empty one, it is named by its next prompt."""
+        """Give it another name; with an empty one, it is named by its first prompt, or the next one."""
         ...
 
     def set_model(self, name: str) -> None:

@@ -1,0 +1,129 @@
+"""What a session is called that nobody has named: by its first prompt, or what came with it. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from pygent_ls.agent.attachments import (
+    DiagnosticsPart,
+    EditorPart,
+    FilePart,
+    ImagePart,
+    LineRange,
+    NotePart,
+    PromptPart,
+    SelectionPart,
+    is_background,
+)
+from pygent_ls.agent.messages import ImageBlock, Message, TextBlock
+
+UNNAMED = "New session"
+"""The name of a session that was given none, until its first prompt."""
+
+MAX_NAME_CHARS = 60
+"""Of the name that a prompt gives."""
+
+MIN_NAME_CHARS = 15
+"""A first line shorter than that says little ("Hi,"): the next one is taken, too."""
+
+_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})")
+
+_MARKUP = re.compile(r"^\s*(?:#{1,6}\s+|>\s?|[-*+]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+)+")
+"""What a line of markdown begins with: a heading, a quotation, an entry of a list."""
+
+_EMPHASIS = re.compile(r"(?<!\w)\*\*(?=\S)(.+?)(?<=\S)\*\*(?!\w)")
+"""Underlines are left alone: `__init__`."""
+
+_LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)")
+
+_RULE = re.compile(r"\s*(?:[-=*_]\s*){3,}$")
+
+_MENTIONS_ALONE = re.compile(r"\s*(?:@(?:\"[^\"]+\"\S*|\S+)\s*)+$")
+
+
+def name_of(prompt: str) -> str:
+    """The name of a session that begins with this prompt: its first words in plain text, cut between words where they
+    are many. Empty where it has none.
+
+    Lines that only name files, and code that was pasted, count only where there is nothing else.
+    """
+    lines = [_plain(line) for line in prompt.splitlines()]
+    said = [line for line in _outside_of_code(prompt.splitlines()) if line]
+    spoken = [line for line in said if not _MENTIONS_ALONE.match(line)]
+    return _short(_joined(spoken) or _joined(said) or next((line for line in lines if line), ""))
+
+
+def name_of_attached(parts: Sequence[PromptPart]) -> str:
+    """The name of a session that begins with these alone, without a word; empty where they say nothing, either."""
+    called = (_called(each) for each in parts if not isinstance(each, str) and not is_background(each))
+    return _short(next((name for name in called if name), ""))
+
+
+def name_of_conversation(messages: Iterable[Message]) -> str:
+    """The name that its first prompt gives; empty where it has none with words."""
+    for message in messages:
+        if message.role == "user":
+            own = (each.text for each in message.blocks if isinstance(each, TextBlock) and not each.from_outside)
+            if name := name_of("\n".join(own)):
+                return name
+    return ""
+
+
+def _outside_of_code(lines: Iterable[str]) -> Iterable[str]:
+    is_code = False
+    for line in lines:
+        if _FENCE.match(line):
+            is_code = not is_code
+        elif not is_code:
+            yield _plain(line)
+
+
+def _plain(line: str) -> str:
+    """A line of markdown as it reads; empty where it is a rule, or a fence."""
+    if _RULE.match(line) or _FENCE.match(line):
+        return ""
+    text = _MARKUP.sub("", line)
+    text = _LINK.sub(r"\1", text)
+    text = _EMPHASIS.sub(r"\1", text).replace("`", "")
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+
+
+def _joined(lines: Sequence[str]) -> str:
+    """The first line, and as many more as it takes for some words."""
+    text = ""
+    for line in lines:
+        text = f"{text} {line}".strip()
+        if len(text) >= MIN_NAME_CHARS:
+            break
+    return text
+
+
+def _short(text: str) -> str:
+    if len(text) <= MAX_NAME_CHARS:
+        return text
+    cut = text[:MAX_NAME_CHARS]  # one more than is kept: a word may end there
+    words, _, _ = cut.rpartition(" ")
+    return f"{(words if len(words) >= MAX_NAME_CHARS // 2 else cut[:-1]).rstrip(' ,;:.')}…"
+
+
+def _called(part: PromptPart) -> str:
+    match part:
+        case FilePart(path=path, lines=lines):
+            return path.name + _where(lines)
+        case SelectionPart(path=path, lines=lines):
+            return path.name + _where(lines)
+        case DiagnosticsPart(path=path):
+            return f"Problems in {path.name}"
+        case ImagePart(path=path):
+            return path.name
+        case ImageBlock():
+            return "A picture"
+        case NotePart() | EditorPart() | str():
+            return ""
+
+
+def _where(lines: LineRange | None) -> str:
+    if lines is None:
+        return ""
+    return f"#L{lines.first}" if lines.first == lines.last else f"#L{lines.first}-L{lines.last}"
