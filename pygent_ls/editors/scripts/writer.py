@@ -21,7 +21,7 @@ class LineWriter:
         self._descriptor = descriptor
         self._on_lost = on_lost
         self._loop = asyncio.get_running_loop()
-        self._queue: SimpleQueue[bytes] = SimpleQueue()
+        self._queue: SimpleQueue[bytes | None] = SimpleQueue()
         self._n_waiting = 0
         self._has_room = asyncio.Event()
         self._is_empty = asyncio.Event()
@@ -54,9 +54,12 @@ class LineWriter:
         """Return when everything was taken, or it is lost."""
         await self._is_empty.wait()
 
+    def close(self) -> None:
+        """Nothing more will be written."""
+        self._queue.put(None)
+
     def _write_all(self) -> None:
-        while True:
-            data = self._queue.get()
+        while (data := self._queue.get()) is not None:
             try:
                 left = memoryview(data)
                 while left:
