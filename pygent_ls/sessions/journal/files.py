@@ -81,6 +81,7 @@ class FileJournal:
     def __init__(self, path: Path, descriptor: int) -> None:
         """The descriptor is locked, and opened to read and to append; it is the journal's from now on."""
         self.path = path
+        self._has_lasting_name = False
         self._descriptor = descriptor
         self._is_open = True
         self._news = _News()
@@ -113,7 +114,17 @@ class FileJournal:
     async def sync(self) -> None:
         """See `Journal`."""
         if self._is_open:
-            await asyncio.to_thread(os.fsync, self._descriptor)
+            await asyncio.to_thread(self._sync)
+
+    def _sync(self) -> None:
+        os.fsync(self._descriptor)
+        if not self._has_lasting_name:  # a new file is in its folder when the folder is on the disk, too
+            folder = os.open(self.path.parent, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+            self._has_lasting_name = True
 
     def read(self, offset: int) -> Piece:
         """See `Journal`."""

@@ -50,7 +50,13 @@ class JournalFolder:
         descriptor = locked(path, create=True)
         assert descriptor is not None
         journal = FileJournal(path, descriptor)
-        journal.append([begun, opened()])
+        try:
+            journal.append([begun, opened()])
+        except OSError:
+            with contextlib.suppress(OSError):
+                path.unlink()  # no session begins in it
+            journal.close()
+            raise
         return journal
 
     def take(self, session_id: str) -> FileJournal:

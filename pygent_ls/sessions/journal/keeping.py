@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,9 @@ from pygent_ls.sessions.stream import SessionEvent
 
 if TYPE_CHECKING:  # with it comes pydantic
     from pygent_ls.sessions.journal.recalling import Recalled
+
+PAUSE_S = 1.0
+"""How long a write that failed is not tried again: all that waits is written anew each time, and it may be much."""
 
 
 class Keeper:
@@ -37,6 +41,7 @@ class Keeper:
         self.journal: Journal = MemoryJournal()
         self.problem: str | None = None
         """Why the last write failed; None where it did not."""
+        self._failed_at_s: float | None = None
         self._told: str | None = None
         self._messages = messages
         self._state = state
@@ -64,23 +69,33 @@ class Keeper:
         self.keep(closing)
 
     def keep(self, events: Sequence[SessionEvent] = ()) -> None:
-        """Add these events, and whatever else is new. Where that fails, `problem` says why, and the next call tries
-        again; nothing is raised."""
+        """Add these events, and whatever else is new. Where that fails, `problem` says why, and one of the next calls
+        tries again; nothing is raised."""
+        self._gather(events)
+        failed_at_s = self._failed_at_s
+        if failed_at_s is None or time.monotonic() - failed_at_s >= PAUSE_S:
+            self._write()
+
+    def _gather(self, events: Sequence[SessionEvent]) -> None:
         self._pending += [*self._said(), *self._shortened(), *(Told(event=each) for each in events), *self._changed()]
-        if not any(not isinstance(each, Opened) for each in self._pending):
+
+    def _write(self) -> None:
+        if all(isinstance(each, Opened) for each in self._pending):
             return
         try:
             self.journal.append(self._pending)
         except OSError as error:
             self.problem = error.strerror or str(error)
+            self._failed_at_s = time.monotonic()
             return
-        self.problem = None
+        self.problem = self._failed_at_s = None
         self._pending = []
         self._is_synced = False
 
     async def sync(self) -> None:
-        """Keep what is new, and return when it would survive a failure of the power. Failing is as in `keep`."""
-        self.keep()
+        """Keep what is new now, and return when it would survive a failure of the power. Failing is as in `keep`."""
+        self._gather(())
+        self._write()
         if self._is_synced:
             return
         self._is_synced = True
