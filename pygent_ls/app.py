@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pygent_ls.app_agents import profiles_of, variants_of
-from pygent_ls.app_values import endpoint_of, hooks_of, limits_of, policy_of, programs_of
+from pygent_ls.app_values import endpoint_of, hooks_of, limits_of, policy_of
 from pygent_ls.config import Settings
 from pygent_ls.config_layers import Loaded
 from pygent_ls.config_live import NOT_WRONG, LiveSettings, Taken
@@ -22,6 +22,7 @@ from pygent_ls.errors import ModelError, SettingError
 
 if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.agent.model import Model
+    from pygent_ls.agent.outputs import Outputs
     from pygent_ls.agent.permissions import Mode
     from pygent_ls.agent.prompt import PromptFor
     from pygent_ls.agent.rules import Rule
@@ -29,6 +30,7 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.agent.surroundings import Surroundings
     from pygent_ls.agent.tool import ToolRegistry
     from pygent_ls.agent.variants import AgentProfile, Variants
+    from pygent_ls.app_sharing import Shared
     from pygent_ls.editors.ports import FrontEnd
     from pygent_ls.llm.listing import ListedModel
     from pygent_ls.sessions.beginning import SessionDefaults
@@ -46,6 +48,8 @@ class Blueprint:
     trust: TrustStore
     model: str
     model_reason: str
+    shared: Shared | None = None
+    """What there is already, where several front ends use it."""
 
     @property
     def problems(self) -> Sequence[str]:
@@ -57,8 +61,14 @@ class Blueprint:
         return Agent(self, front_end)
 
 
-def read_settings(editor_options: Any, folders: Sequence[Path], command_line: CommandLine | None = None) -> Blueprint:
-    """Read every layer. Nothing is raised: what is wrong is among the problems."""
+def read_settings(
+    editor_options: Any,
+    folders: Sequence[Path],
+    command_line: CommandLine | None = None,
+    *,
+    shared: Shared | None = None,
+) -> Blueprint:
+    """Read every layer. Nothing is raised: what is wrong is among the problems. `shared` is for what is built then."""
     trust = TrustStore(state_folder())
     live = LiveSettings(
         trust,
@@ -69,7 +79,7 @@ def read_settings(editor_options: Any, folders: Sequence[Path], command_line: Co
     )
     taken = live.take(folders[0] if folders else None)
     model, reason = _model_and_reason(taken.loaded)
-    return Blueprint(live=live, taken=taken, trust=trust, model=model, model_reason=reason)
+    return Blueprint(live=live, taken=taken, trust=trust, model=model, model_reason=reason, shared=shared)
 
 
 def _model_and_reason(loaded: Loaded) -> tuple[str, str]:
@@ -86,37 +96,34 @@ class Agent:
 
     def __init__(self, blueprint: Blueprint, front_end: FrontEnd) -> None:
         from pygent_ls.agent.cache import ToolCache
+        from pygent_ls.app_sessions import CHECKPOINTS
+        from pygent_ls.app_sharing import Shared
         from pygent_ls.llm.providers import key_variables
-        from pygent_ls.llm.resources import ModelResources
-        from pygent_ls.sessions.journal.folder import JournalFolder
         from pygent_ls.sessions.past import PastSessions
         from pygent_ls.sessions.store import Sessions
         from pygent_ls.trusting import Trusting
-        from pygent_ls.workspace.kept_outputs import KeptOutputs
-        from pygent_ls.workspace.process import LocalProcesses
-        from pygent_ls.workspace.sandbox import Sandbox
         from pygent_ls.workspace.snapshots import Snapshots
 
-        self.state_folder = state_folder()
+        self._shared = blueprint.shared or Shared()
+        self._is_alone = blueprint.shared is None
+        self.state_folder = self._shared.state_folder
         self._front_end = front_end
         self._live = blueprint.live
         self._live.news(blueprint.taken)  # the front end tells them
         self._taken = blueprint.taken
         self._trusting = Trusting(blueprint.trust, front_end.ask_trust)
-        self._sandbox = Sandbox(
-            self._settings.sandbox,
+        self._processes, self._sandbox = self._shared.processes(
+            self._settings,
             lambda: (*front_end.workspace.folders, *front_end.workspace.more_folders),
-            network=self._settings.sandbox_network,
-            own=(self.state_folder, user_file().parent),
+            key_variables(self._settings.api_key_env),
         )
-        self._processes = LocalProcesses(self._sandbox, hidden_variables=key_variables(self._settings.api_key_env))
-        self._models = ModelResources(cli=programs_of(self._settings, self._processes, self.state_folder))
+        self._models = self._shared.models(self._settings, self._processes)
         self._cache = ToolCache(max_entries=self._settings.cache_entries, clock=time.monotonic)
         self._snapshots = Snapshots(
             self.state_folder / "snapshots", lambda: self._processes.find("git"), days=self._settings.snapshot_days
         )
-        self._outputs = KeptOutputs(self.state_folder / "outputs")
-        self._past = PastSessions(self.state_folder / "checkpoints", front_end.workspace, self._snapshots)
+        self._kept = self._shared.kept
+        self._past = PastSessions(self.state_folder / CHECKPOINTS, front_end.workspace, self._snapshots)
         self.sessions: Sessions = Sessions(
             self._session_defaults,
             make_surroundings=self._surroundings,
@@ -126,8 +133,9 @@ class Agent:
             take_settings=self._take_settings,
         )
         self.sessions.look_back(self._past)
-        self.sessions.keep_in(JournalFolder(self.state_folder / "sessions"))
+        self.sessions.keep_in(self._kept.journals)
         self.sessions.tell_commands(self._command_facts())
+        self.sessions.share(self._shared.live)
 
     def _command_facts(self) -> CommandFacts:
         from pygent_ls.app_commands import aliases_of, mcp_servers_of, own_commands
@@ -158,9 +166,8 @@ class Agent:
 
     async def close(self) -> None:
         """See `Core`."""
-        await self.sessions.close()
+        await (self._shared.close() if self._is_alone else self.sessions.leave())
         await self._trusting.close()
-        await self._models.close()
 
     async def _take_settings(self) -> TurnSettings:
         """The settings for a turn that begins; asks the user where the workspace's need trust."""
@@ -239,11 +246,12 @@ class Agent:
         return self._default_model is not None and self._default_model.ready
 
     def start_loading(self) -> None:
-        """Load in the background what the default model's first call would wait for."""
+        """Load in the background what the default model's first call would wait for; what was deleted long ago goes."""
         from pygent_ls.llm.choose import start_loading
 
         if self._default_model is not None:
             start_loading(self._default_model, self._models)
+        self._kept.tidy_daily()
 
     @cached_property
     def _default_model(self) -> Model | None:
@@ -269,7 +277,8 @@ class Agent:
 
     def kill_processes(self) -> None:
         """End every child process group now."""
-        self._processes.kill_all()
+        if self._is_alone:  # else the programs of its turns have ended with them, and the others are not its own
+            self._shared.kill_processes()
 
     def _session_defaults(self) -> SessionDefaults:
         from pygent_ls.sessions.beginning import SessionDefaults
@@ -302,7 +311,6 @@ class Agent:
         return FileRuleStore(self.state_folder, self._first_folder())
 
     def _surroundings(self, session_id: str, mode: Mode) -> Surroundings:
-        from pygent_ls.agent.outputs import Outputs
         from pygent_ls.agent.permissions import Permissions
         from pygent_ls.agent.read_log import ReadLog
         from pygent_ls.agent.surroundings import Surroundings
@@ -328,12 +336,20 @@ class Agent:
             permissions=Permissions(mode, self._rules(), policy_of(self._settings, self.state_folder)),
             cache=self._cache,
             reads=ReadLog(),
-            outputs=Outputs(self._outputs.of(session_id)),
+            outputs=self._outputs(session_id),
             max_tool_result_chars=self._settings.max_tool_result_chars,
             secrets=self._secrets(),
             instructions=RepositoryInstructions(self._front_end.workspace),
             checkpointer=Checkpoints(self._front_end.workspace, self._snapshots, self._past.records(session_id)),
+            telemetry=self._shared.telemetry,
         )
+
+    def _outputs(self, session_id: str) -> Outputs:
+        """On the disk where the session is, or is to be."""
+        from pygent_ls.agent.outputs import Outputs
+
+        is_kept = self._settings.persist_sessions or self._kept.journals.exists(session_id)
+        return Outputs(self._kept.outputs.of(session_id) if is_kept else None)
 
     def _secrets(self) -> Secrets:
         from pygent_ls.agent.secret_keeping import Secrets

@@ -9,14 +9,15 @@ from pygent_ls.agent.messages import Message
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.errors import SessionError, SnapshotError
 from pygent_ls.sessions.checkpoints import Checkpoint, Checkpoints, FileDiff
-from pygent_ls.sessions.past import checkpoint_failed
+from pygent_ls.sessions.past import check_open, checkpoint_failed
 from pygent_ls.sessions.rewind import Restored, Wanted, go_back, last_turn
 
 
 class GoingBack:
     """The way back of one session. Whoever calls sees to it that no turn that asks a model runs.
 
-    The methods raise `SessionError`: `no_checkpoints`, or `checkpoint_failed`, and then nothing has happened.
+    The methods raise `SessionError`: `no_checkpoints`, `other_workspace` (its folder is not open), or
+    `checkpoint_failed`, and then nothing has happened.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class GoingBack:
 
     async def diff(self, checkpoint: Checkpoint) -> list[FileDiff]:
         """What differs from one of the session's checkpoints to now."""
+        check_open(self.own_checkpoints(), checkpoint)
         try:
             found = await self.own_checkpoints().diff(checkpoint)
             secrets = self._around().secrets
@@ -47,6 +49,8 @@ class GoingBack:
     async def to(self, checkpoint: Checkpoint, wanted: Wanted) -> Restored:
         """Go back to one of the session's checkpoints."""
         around = self._around()
+        if wanted.files:
+            check_open(self.own_checkpoints(), checkpoint)
         try:
             return await go_back(self.own_checkpoints(), checkpoint, wanted, self._messages)
         except SnapshotError as error:

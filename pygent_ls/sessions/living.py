@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from pygent_ls.sessions.journal.files import MemoryJournal
+from pygent_ls.sessions.listing import Listing
 
 if TYPE_CHECKING:
     from pygent_ls.sessions.session import Session
@@ -21,9 +22,11 @@ class LiveSessions:
 
     def __init__(self) -> None:
         self.by_id: dict[str, Session] = {}
+        self.listing = Listing(self.by_id)
         self.taking_up = asyncio.Lock()
         """Held while one is read from the disk."""
         self._homes: list[Sessions] = []
+        self._is_closing = False
 
     def join(self, home: Sessions) -> None:
         """A front end comes; those that another one has left are its own now."""
@@ -32,7 +35,8 @@ class LiveSessions:
 
     async def leave(self, home: Sessions) -> None:
         """A front end goes: its turns are cancelled and waited for, its sessions stay for the others."""
-        self._homes.remove(home)
+        if home in self._homes:
+            self._homes.remove(home)
         turns = [turn for session in self.by_id.values() for turn in session.turns if turn.home is home]
         for turn in reversed(turns):
             turn.cancel()
@@ -46,8 +50,9 @@ class LiveSessions:
 
     async def close(self) -> None:
         """Cancel every turn and wait for them. What is kept on the disk stays there, for others to go on with."""
+        self._is_closing = True
         sessions = list(self.by_id.values())
-        await asyncio.gather(*(session.close() for session in sessions))
+        await asyncio.gather(*(session.close() for session in sessions), self.listing.close())
         for each in sessions:
             each.journal.close()
         await asyncio.gather(
@@ -56,7 +61,7 @@ class LiveSessions:
 
     def _adopt(self) -> None:
         """A front end that has left is not held by the sessions that it leaves."""
-        if self._homes:
+        if self._homes and not self._is_closing:
             for session in self.by_id.values():
                 if session.home not in self._homes:
                     session.visit(self._homes[-1])

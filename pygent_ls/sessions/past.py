@@ -28,7 +28,7 @@ class PastSession:
 
     async def diff(self, checkpoint: Checkpoint) -> list[FileDiff]:
         """What differs from the checkpoint to now. Raises `SessionError`: `other_workspace`, `checkpoint_failed`."""
-        self._check_workspace(checkpoint)
+        check_open(self._checkpoints, checkpoint)
         try:
             return await self._checkpoints.diff(checkpoint)
         except SnapshotError as error:
@@ -41,21 +41,12 @@ class PastSession:
                 "The session of this checkpoint is not loaded, and its conversation not kept: ask for the files alone.",
                 kind="session_not_loaded",
             )
-        self._check_workspace(checkpoint)
+        check_open(self._checkpoints, checkpoint)
         async with self._one_at_a_time:
             try:
                 return await go_back(self._checkpoints, checkpoint, wanted, [])
             except SnapshotError as error:
                 raise checkpoint_failed(error) from None
-
-    def _check_workspace(self, checkpoint: Checkpoint) -> None:
-        folders = self._checkpoints.workspace.folders
-        for kept in checkpoint.snapshot.states:
-            if not any(kept.is_relative_to(folder) for folder in folders):
-                raise SessionError(
-                    f"The checkpoint is of {kept}, which is not open here: open that folder first.",
-                    kind="other_workspace",
-                )
 
 
 class PastSessions:
@@ -88,6 +79,15 @@ class PastSessions:
         session = await self.get(session_id) if session_id is not None else None
         found = [each for each in session.checkpoints if each.id == checkpoint_id] if session else []
         return (session, found[0]) if session and found else None
+
+
+def check_open(checkpoints: Checkpoints, checkpoint: Checkpoint) -> None:
+    """Raises `SessionError` (`other_workspace`) where a folder of the checkpoint is not open in the editor."""
+    for kept in checkpoint.snapshot.states:
+        if not any(kept.is_relative_to(folder) for folder in checkpoints.workspace.folders):
+            raise SessionError(
+                f"The checkpoint is of {kept}, which is not open here: open that folder first.", kind="other_workspace"
+            )
 
 
 def checkpoint_failed(error: SnapshotError) -> SessionError:

@@ -84,6 +84,12 @@ class LocalBackground:
         self._commands: dict[str, dict[str, _Command]] = {}
         self._numbers = itertools.count(1)
 
+    def beside(self, runner: Runner) -> LocalBackground:
+        """The same commands, of which those that are started there are started by another runner."""
+        other = LocalBackground(runner)
+        other._commands, other._numbers = self._commands, self._numbers
+        return other
+
     async def start(self, owner: str, spec: ProcessSpec) -> str:
         """See the port."""
         mine = self._commands.setdefault(owner, {})

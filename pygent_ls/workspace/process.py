@@ -14,6 +14,7 @@ import signal
 import sys
 import sysconfig
 import time
+import weakref
 from collections.abc import Collection
 from pathlib import Path
 
@@ -35,15 +36,28 @@ class LocalProcesses:
 
     def __init__(self, sandbox: Sandbox | None = None, *, hidden_variables: Collection[str] = ()) -> None:
         """No program is given `hidden_variables`: the keys that the daemon itself pays with."""
-        self._hidden = frozenset(hidden_variables)
+        self._hidden = set(hidden_variables)
         self._running: set[Child] = set()
         self._sandbox = sandbox
+        self._sandboxes = weakref.WeakSet([sandbox] if sandbox else [])
         self._watchdog = Watchdog()
         self.background = LocalBackground(self)
 
+    def beside(self, sandbox: Sandbox, *, hidden_variables: Collection[str]) -> LocalProcesses:
+        """The same processes, of which those that are started there are in another sandbox."""
+        other = LocalProcesses(sandbox)
+        other._hidden, other._running, other._watchdog = self._hidden, self._running, self._watchdog
+        other._sandboxes = self._sandboxes
+        other.background = self.background.beside(other)
+        for known in self._sandboxes:
+            sandbox.mount_beside(known)
+        self._sandboxes.add(sandbox)
+        self.hide(hidden_variables)
+        return other
+
     def hide(self, variables: Collection[str]) -> None:
         """Give these variables to no program that is started from now on."""
-        self._hidden |= frozenset(variables)
+        self._hidden.update(variables)
 
     def find(self, program: str) -> str | None:
         """The program's absolute path, or None. `rg` is the system's, else the one that pip installed with us."""
@@ -104,8 +118,8 @@ class LocalProcesses:
         """SIGKILL every group that still runs, at once, and remove what they shared; for the daemon's exit."""
         for child in tuple(self._running):
             child.signal(signal.SIGKILL)
-        if self._sandbox is not None:
-            self._sandbox.remove_temporary()
+        for sandbox in self._sandboxes:
+            sandbox.remove_temporary()
 
     async def _confined(self, spec: ProcessSpec, undo: contextlib.ExitStack) -> tuple[str, ...]:
         """The command line, in the sandbox where it is to be. Raises `ToolError` where that cannot be."""

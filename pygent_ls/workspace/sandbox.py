@@ -202,6 +202,11 @@ class Sandbox:
         """Held while what stands on the disk for commands is made or removed: the probe runs in a thread, and two
         commands that begin together have one each."""
 
+    def mount_beside(self, other: Sandbox) -> None:
+        """Both set up commands of one process, maybe in the same folders: what stands there only to be mounted on stays
+        as long as either needs it."""
+        self._made, self._changing = other._made, other._changing
+
     def change(self, mode: SandboxMode, *, network: bool) -> None:
         """Set it up like this from the next command on."""
         if network != self._network:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import signal
@@ -12,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import pytest
 
@@ -181,3 +183,38 @@ def test_paths_at_which_nobody_can_listen_are_bad_usage(folder: Path) -> None:
     assert said_by(folder, "--socket", "missing/socket")[0] == 2
     assert said_by(folder, "connect", "file") == (2, f"pygent-ls: {folder}/file is a file, not a socket.\n")
     assert said_by(folder, "--socket", "file", "doctor")[0] == 2
+
+
+def test_a_command_in_the_sandbox_cannot_reach_the_socket(folder: Path) -> None:
+    """Else it could start a turn, and answer for the user."""
+    reach = (
+        "import socket, sys; s = socket.socket(socket.AF_UNIX); "
+        "print('reached' if s.connect_ex(sys.argv[1]) == 0 else 'refused')"
+    )
+    with ExitStack() as stack:
+        path = folder / "socket"
+        script = with_script(
+            folder,
+            {"tool_calls": [{"name": "shell", "input": {"command": f'python3 -c "{reach}" {path}'}}]},
+            {"text": "done"},
+        )
+        environment = {**script, "PYGENT_SANDBOX": "auto"}
+        process = stack.enter_context(
+            raw_client(folder, command=(*DAEMON, "--socket", str(path)), environment=environment)
+        )
+        process.until_said("listening at")
+        editor = SocketDaemon(process, path, stack).editor(folder)
+        editor.begin("turn", "pygent/turn/start", {"prompt": "go", "partialResultToken": "events"})
+        asked = editor.until(lambda frame: frame.get("method") == "window/showMessageRequest")
+        editor.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"title": "Allow once"}})
+        editor.answer("turn")
+
+        (result,) = [event for event in events(editor) if event["type"] == "tool_result"]
+        assert "refused" in result["content"]
+        assert "not sandboxed" not in json.dumps(asked)
+
+
+def events(client: RawClient) -> list[dict[str, Any]]:
+    """Every event of the turns that it began."""
+    values = [frame["params"]["value"] for frame in client.frames if frame.get("method") == "$/progress"]
+    return [event for value in values for event in value.get("events", ())]

@@ -82,5 +82,6 @@ class Connection:
         )
         self.requests = Requests(client, self.core)
         self.commands = Commands(client, self.core, self.requests.turns, buffers)
-        gc.freeze()  # what was imported stays: no collection needs to look at it again
+        if not gc.get_freeze_count():  # only once: what another client leaves behind shall not stay for ever
+            gc.freeze()  # what was imported stays: no collection needs to look at it again
         gc.enable()

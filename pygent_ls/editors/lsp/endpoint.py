@@ -115,6 +115,18 @@ class Endpoint(LanguageServerProtocol):
         self.phase = "running"
         return result
 
+    def get_message_type(  # pyright: ignore[reportIncompatibleVariableOverride] - it is no cache here
+        self, method: str
+    ) -> type[Any] | None:
+        """As in pygls, whose cache would keep each endpoint."""
+        return cast("type[Any] | None", types.METHOD_TO_TYPES.get(method, (None,))[0])
+
+    def get_result_type(  # pyright: ignore[reportIncompatibleVariableOverride]
+        self, method: str
+    ) -> type[Any] | None:
+        """Likewise."""
+        return cast("type[Any] | None", types.METHOD_TO_TYPES.get(method, (None, None))[1])
+
     # Coming in
 
     def receive(self, frame: bytes | BrokenFrame) -> None:
@@ -285,6 +297,15 @@ class Endpoint(LanguageServerProtocol):
         if error.data is not None:
             body["data"] = error.data
         self._send_data({"jsonrpc": "2.0", "id": msg_id, "error": body})
+
+    async def end_requests(self, patience_s: float) -> None:
+        """The client goes: wait so long for the answers that are due, then cancel what they wait for, and once more."""
+        for cancel in (False, True):
+            due = [each for each in self._request_futures.values() if isinstance(each, asyncio.Future)]
+            for each in due if cancel else ():
+                each.cancel()
+            if due:
+                await asyncio.wait(due, timeout=patience_s)
 
     def tell(self, method: str, params: Mapping[str, Any]) -> None:
         """Send a notification."""

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
+from pygent_ls.editors.closing import Closable, close
 from pygent_ls.editors.lsp.listening import is_from
-from pygent_ls.editors.lsp.serve import LAST_WORDS_S, cancel_the_rest, end_at_last, watch_process
+from pygent_ls.editors.lsp.serve import LAST_WORDS_S, UNWINDING_S, cancel_the_rest, end_at_last, watch_process
 from pygent_ls.editors.lsp.server import PygentServer
 from pygent_ls.editors.lsp.stdio import (
     UNTAPPED,
@@ -46,12 +47,16 @@ NO_DESCRIPTOR_S = 1.0
 TOO_MANY = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"this daemon serves %d clients already"}}'
 
 
-def serve_socket(listener: socket.socket, read_settings: ReadSettings, trace: Trace | None = None) -> int:
-    """Speak LSP with each client that connects, until a signal says that it is enough; returns the exit code. `trace`
-    records the wires."""
+def serve_socket(
+    listener: socket.socket, read_settings: ReadSettings, core: Closable, trace: Trace | None = None
+) -> int:
+    """Speak LSP with each client that connects, until a signal says that it is enough; returns the exit code.
+
+    `core` is what all clients have in common, and is closed at the end; `trace` records the wires.
+    """
     for descriptor in claim_standard_streams():  # nothing reads or writes there
         os.close(descriptor)
-    code = asyncio.Runner().run(_serve(Daemon(listener, read_settings, tap=trace.tap if trace else untapped)))
+    code = asyncio.Runner().run(_serve(Daemon(listener, read_settings, core, tap=trace.tap if trace else untapped)))
     if trace:
         trace.close(LAST_WORDS_S)
     return code
@@ -77,6 +82,7 @@ class Daemon:
         self,
         listener: socket.socket,
         read_settings: ReadSettings,
+        core: Closable,
         *,
         uid: int | None = None,
         max_clients: int = MAX_CLIENTS,
@@ -86,6 +92,7 @@ class Daemon:
         self._tap = tap
         self._listener = listener
         self._read_settings = read_settings
+        self._core = core
         self._uid = os.geteuid() if uid is None else uid
         self._max_clients = max_clients
         self._clients: dict[asyncio.Task[None], SocketClient] = {}
@@ -101,7 +108,7 @@ class Daemon:
             accepting.cancel()
             for client in self._clients.values():
                 client.leave()
-            await asyncio.gather(*self._clients, accepting, return_exceptions=True)
+            await asyncio.gather(close(self._core), *self._clients, accepting, return_exceptions=True)
 
     def end(self) -> None:
         """Let every client go, and end."""
@@ -189,6 +196,7 @@ class SocketClient:
                 finally:
                     writer.stop_waiting()
                     await server.close()
+                    await server.endpoint.end_requests(UNWINDING_S)
                     await self._hang_up(writer)
 
     def _server(self, writer: FrameWriter) -> PygentServer:

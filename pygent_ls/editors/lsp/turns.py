@@ -70,7 +70,7 @@ class Turns:
             events_token=events_token,
             work_token=work_token,
         )
-        turn = session.start_turn(request, progress)
+        turn = session.start_turn(request, progress, self._sessions)
         if work_token is not None:
             self._remember(work_token, turn)
         elif client.features.work_done_progress:

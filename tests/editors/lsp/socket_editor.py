@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pygent_ls.editors.closing import Closable
 from pygent_ls.editors.lsp.listening import listening, reach
-from pygent_ls.editors.lsp.serve_socket import MAX_CLIENTS, Daemon
+from pygent_ls.editors.lsp.serve_socket import Daemon
 from pygent_ls.editors.lsp.stdio import BrokenFrame, FrameReader, FrameWriter
+from pygent_ls.editors.ports import ReadSettings
 from tests.editors.lsp.editor import CAPABILITIES, Editor, FakeBlueprint, Setup, initialize
 from tests.fakes import WAIT_S, bounded
 
@@ -79,6 +81,16 @@ class SocketEditor(Editor):
         ).start()
 
 
+class NothingShared:
+    """What editors have in common that have a core each."""
+
+    async def close(self) -> None:
+        """Nothing to do."""
+
+    def kill_processes(self) -> None:
+        """There are none."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
     """A daemon that listens."""
@@ -112,15 +124,21 @@ class Served:
 
 @asynccontextmanager
 async def served(
-    folder: Path, setup: Setup | None = None, *, uid: int | None = None, max_clients: int = MAX_CLIENTS
+    folder: Path,
+    setup: Setup | None = None,
+    *,
+    read_settings: ReadSettings | None = None,
+    core: Closable | None = None,
+    **options: Any,
 ) -> AsyncGenerator[Served]:
-    """A daemon, by default for this user; its state, and the folders of its editors, are in `folder`."""
+    """A daemon; its state, and the folders of its editors, are in `folder`. Without `read_settings` each editor has a
+    core of its own, as `setup` says; `options` are the daemon's."""
     setup = setup or Setup()
     blueprint = FakeBlueprint(setup=setup, state_folder=folder / "state")
     with tempfile.TemporaryDirectory(prefix="pygent-") as short:  # a test's own folder may be too deep for a socket
         path = Path(short) / "socket"
         with listening(path) as listener:
-            daemon = Daemon(listener, blueprint.read, uid=uid, max_clients=max_clients)
+            daemon = Daemon(listener, read_settings or blueprint.read, core or NothingShared(), **options)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(daemon.serve())
                 try:

@@ -1,0 +1,61 @@
+"""What the agents of one process have in common, where several front ends use it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pygent_ls.app_sessions import KeptSessions
+from pygent_ls.app_telemetry import AppTelemetry
+from pygent_ls.app_values import programs_of
+from pygent_ls.config import Settings
+from pygent_ls.config_sources import state_folder, user_file
+from pygent_ls.llm.resources import ModelResources
+from pygent_ls.sessions.living import LiveSessions
+from pygent_ls.workspace.process import LocalProcesses
+from pygent_ls.workspace.sandbox import Sandbox
+
+if TYPE_CHECKING:
+    from pygent_ls.agent.workspace import Processes
+
+
+class Shared:
+    """The live sessions, the child processes, the connections to models: one object a process.
+
+    What depends on an editor is not shared: its settings, its sandbox, whose folders are the editor's, and what was
+    cached of what it shows.
+    """
+
+    def __init__(self, *, socket: Path | None = None) -> None:
+        """No command in the sandbox reaches the daemon's own `socket`: who can may answer for the user."""
+        self.state_folder = state_folder()
+        self.telemetry = AppTelemetry(os.environ)
+        self.live = LiveSessions()
+        self.kept = KeptSessions(self.state_folder)
+        self._models = ModelResources()
+        self._processes = LocalProcesses()
+        self._own = (self.state_folder, user_file().parent, *([socket] if socket else []))
+
+    def processes(
+        self, settings: Settings, folders: Callable[[], Sequence[Path]], keys: frozenset[str]
+    ) -> tuple[LocalProcesses, Sandbox]:
+        """The processes for one editor with these folders, in a sandbox of its own; they are given none of `keys`."""
+        sandbox = Sandbox(settings.sandbox, folders, network=settings.sandbox_network, own=self._own)
+        return self._processes.beside(sandbox, hidden_variables=keys), sandbox
+
+    def models(self, settings: Settings, processes: Processes) -> ModelResources:
+        """What models are called with for one editor."""
+        return replace(self._models, cli=programs_of(settings, processes, self.state_folder))
+
+    async def close(self) -> None:
+        """Cancel every turn, and wait for their end."""
+        await self.live.close()
+        await self._models.close()
+        await self.telemetry.close()
+
+    def kill_processes(self) -> None:
+        """End every child process group now."""
+        self._processes.kill_all()
