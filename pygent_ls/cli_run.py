@@ -46,8 +46,8 @@ def run_command(given: argparse.Namespace) -> int:
         given.refuse(f"--cwd: there is no folder {given.cwd}")
     if problem := _odd_together(given):
         given.refuse(problem)
-    settings = _settings(given)
-    tools = _tools(given)
+    settings = command_line_of(given)
+    tools = tools_of(given)
     schema = _schema(given)
 
     from pygent_ls.app_logging import Logged
@@ -117,7 +117,7 @@ def _odd_together(given: argparse.Namespace) -> str:
 # Settings
 
 
-def _settings(given: argparse.Namespace) -> CommandLine:
+def command_line_of(given: argparse.Namespace) -> CommandLine:
     """What the options say about settings. Refuses what is none."""
     from pygent_ls.config_sources import CommandLine
 
@@ -231,7 +231,7 @@ def split_rules(text: str) -> list[str]:
     return [each for each in rules if each]
 
 
-def _tools(given: argparse.Namespace) -> tuple[str, ...] | None:
+def tools_of(given: argparse.Namespace) -> tuple[str, ...] | None:
     """The only tools that are offered; None: all of them."""
     if given.tools is None:
         return None

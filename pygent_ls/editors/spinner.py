@@ -19,7 +19,7 @@ PLAIN_FRAMES = "|/-\\"
 
 INTERVAL_S = 0.1
 
-QUIET_S = 0.4
+QUIET_S = 0.5
 """Without a written character before it is drawn: what goes on quickly needs none."""
 
 USUAL_COLUMNS = 80
@@ -108,9 +108,11 @@ class Spinner:
             return
         frames = FRAMES if "utf" in (self.stream.encoding or "").lower() else PLAIN_FRAMES
         self._frame = (self._frame + 1) % len(frames)
-        time_so_far = f" · {now - self._began_s:.0f} s"
+        time_so_far = f" · {int(now - self._began_s)} s"
         label = " ".join(visible(self._label).split())
-        room = max(self.columns() - len(time_so_far) - 3, 1)  # the last column stays free: some terminals wrap there
+        room = self.columns() - len(time_so_far) - 3  # the last column stays free: some terminals wrap there
+        if room < 1:
+            return
         label = label if len(label) <= room else label[: room - 1] + "…"
         line = f"{frames[self._frame]} {label}{time_so_far}"
         blank = " " * (self._n_drawn - len(line))
