@@ -6,6 +6,7 @@ import json
 import os
 import select
 import signal
+import socket
 import subprocess
 import tempfile
 from collections.abc import Generator, Mapping
@@ -37,11 +38,14 @@ class SocketDaemon:
 
 
 @contextmanager
-def socket_daemon(folder: Path, environment: Mapping[str, str] | None = None) -> Generator[SocketDaemon]:
-    """A daemon at a socket; its home lies beside the folder. Whatever is for everybody unless it says otherwise."""
+def socket_daemon(
+    folder: Path, environment: Mapping[str, str] | None = None, *, limits: str = "umask 0"
+) -> Generator[SocketDaemon]:
+    """A daemon at a socket; its home lies beside the folder. What it makes is for everybody unless it says otherwise,
+    or other `limits` are set."""
     with tempfile.TemporaryDirectory(prefix="pygent-") as short, ExitStack() as stack:
         path = Path(short) / "socket"
-        command = ("sh", "-c", 'umask 0; exec "$@"', "sh", *DAEMON, "--socket", str(path))
+        command = ("sh", "-c", f'{limits}; exec "$@"', "sh", *DAEMON, "--socket", str(path))
         process = stack.enter_context(raw_client(folder, command=command, environment=environment))
         process.until_said(f"listening at {path}")
         yield SocketDaemon(process, path, stack)
@@ -125,6 +129,51 @@ def test_an_editor_that_leaves_takes_its_programs_with_it_and_nothing_else(folde
         assert one.wait() == codes[way]
         gone(pids)
         assert answers(two)
+
+
+def test_an_editor_that_is_killed_leaves_its_session_to_the_one_that_waits_in_it(folder: Path) -> None:
+    """Each is asked about its own turn alone."""
+    made = {"tool_calls": [{"name": "create_file", "input": {"path": "made.txt", "content": "two\n"}}]}
+    with socket_daemon(folder, with_script(folder, run_in_shell(STUBBORN), made, {"text": "done"})) as daemon:
+        one, two = daemon.editor(folder), daemon.editor(folder)
+        pids = busy_pids(one)
+        session = one.until(lambda frame: frame.get("method") == "pygent/session/changed")["params"]["sessionId"]
+        begun = {"prompt": "then this", "sessionId": session, "partialResultToken": "events"}
+        two.begin("turn", "pygent/turn/start", begun)
+        two.until(lambda _: [each["type"] for each in events(two)] == ["turn_queued"])
+
+        one.process.kill()
+
+        asked = two.until(lambda frame: frame.get("method") == "window/showMessageRequest")
+        assert asked["params"]["message"].startswith("create_file: Create made.txt")
+        two.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"title": "Allow once"}})
+        turn = two.answer("turn")["result"]
+        assert (turn["sessionId"], turn["text"]) == (session, "done")
+        assert (folder / "made.txt").read_text() == "two\n"
+        gone(pids)
+        messages = two.request("load", "pygent/session/load", {"sessionId": session})["result"]["messages"]
+        assert [each["role"] for each in messages] == [
+            "user",
+            "assistant",
+            "user",
+            "user",
+            "assistant",
+            "user",
+            "assistant",
+        ]
+        assert one.wait() == -9
+
+
+def test_a_daemon_without_a_descriptor_left_goes_on_when_there_are_some_again(folder: Path) -> None:
+    with socket_daemon(folder, limits="ulimit -n 48") as daemon, ExitStack() as crowd:
+        for _ in range(60):
+            connection = crowd.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+            connection.settimeout(WAIT_S)
+            connection.connect(str(daemon.path))
+        daemon.process.until_said("a client could not be accepted")
+        crowd.close()
+
+        assert answers(daemon.editor(folder))
 
 
 @pytest.mark.parametrize("way", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
