@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from pygent_ls.agent.events import (
@@ -161,7 +161,7 @@ class OpenTurns:
             words = turn.lost_words
             if words.strip() and found and found[-1].turn_id == turn.turn_id and found[-1].role == "user":
                 block = TextBlock(text=words + CUT_OFF)
-                found.append(Message(role="assistant", content=(block,), turn_id=turn.turn_id))
+                found.append(replace(found[-1], role="assistant", content=(block,)))
         return found
 
     def closing(self, last_seq: int) -> tuple[SessionEvent, ...]:

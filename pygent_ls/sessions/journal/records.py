@@ -157,7 +157,7 @@ def _content(record: Record) -> Mapping[str, Any]:
                 "total_tokens": told.total_tokens,
                 "at": timestamp(told.timestamp),
                 **({"parent": told.parent_tool_id} if told.parent_tool_id is not None else {}),
-                "event": _plain(told.event),
+                "event": plain(told.event),
             }
 
 
@@ -167,7 +167,7 @@ def message_record(message: Message) -> dict[str, Any]:
     return message_out(message) | plain
 
 
-def _plain(value: object) -> Any:
+def plain(value: object) -> Any:
     """The value as JSON has it: a dataclass as an object of its fields."""
     match value:
         case str() | bool() | int() | float() | None:
@@ -177,9 +177,9 @@ def _plain(value: object) -> Any:
         case Path():
             return str(value)
         case tuple() | list():
-            return [_plain(each) for each in cast("tuple[object, ...]", value)]
+            return [plain(each) for each in cast("tuple[object, ...]", value)]
         case Mapping():
-            return {str(key): _plain(each) for key, each in cast("Mapping[object, object]", value).items()}
+            return {str(key): plain(each) for key, each in cast("Mapping[object, object]", value).items()}
         case _ if is_dataclass(value):
             return dict(_plain_items(value))
         case _:
@@ -193,7 +193,7 @@ def _plain_fields(record: Record) -> dict[str, Any]:
 def _plain_items(value: object) -> Iterator[tuple[str, Any]]:
     for name in _names(type(value)):
         if name not in NOT_KEPT:
-            yield name, _plain(getattr(value, name))
+            yield name, plain(getattr(value, name))
 
 
 @cache

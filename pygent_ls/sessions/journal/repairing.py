@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from pygent_ls.agent.messages import Block, Message, ToolResultBlock, ToolUseBlock, user_message
+from pygent_ls.agent.messages import Block, Message, ToolResultBlock, ToolUseBlock
 
 INTERRUPTED_RESULT = (
     "Interrupted: the program ended before this call was finished. What it had done by then stands, so look before you "
@@ -36,7 +36,7 @@ def repaired(messages: Sequence[Message], results: Mapping[str, ToolResultBlock]
             answer = waiting.pop() if waiting and waiting[-1].role == "user" else None
             kept.append(_answered(message, answer, results))
     if kept and kept[0].role == "assistant":
-        kept.insert(0, replace(user_message(LOST_BEGINNING, turn_id=kept[0].turn_id), timestamp=kept[0].timestamp))
+        kept.insert(0, replace(kept[0], role="user", content=LOST_BEGINNING))
     return kept
 
 
@@ -74,7 +74,7 @@ def _answered(calling: Message, answer: Message | None, results: Mapping[str, To
             given[block.tool_use_id] = block
     blocks = [*(given.get(each.id) or results.get(each.id) or interrupted(each.id) for each in calling.tool_calls)]
     if answer is None:
-        return user_message(tuple(blocks), turn_id=calling.turn_id)
+        return Message(role="user", content=tuple(blocks), turn_id=calling.turn_id, timestamp=calling.timestamp)
     return _with(answer, [*blocks, *others])
 
 

@@ -235,3 +235,13 @@ async def one_eventful_turn(root: Path) -> tuple[str, bytes]:
         assert (await bounded(running.task)).stop_reason == "end_turn"
         assert (await bounded(behind.task)).text == "The second turn."
         return session.id, (root / f"{session.id}.jsonl").read_bytes()
+
+
+def files_in(folder: Path) -> list[Path]:
+    """What is in it."""
+    return list(folder.iterdir())
+
+
+def bytes_of(path: Path) -> bytes:
+    """What is in it."""
+    return path.read_bytes()

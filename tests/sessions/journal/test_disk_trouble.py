@@ -13,7 +13,7 @@ import pytest
 from pygent_ls.agent.tool import ToolContext, ToolRisk
 from tests.agent.abilities import named, saying
 from tests.fakes import Call, say
-from tests.sessions.journal.kept import Kept, check_whole_story, daemon, events_in
+from tests.sessions.journal.kept import Kept, check_whole_story, daemon, events_in, files_in
 from tests.sessions.subscribers import Reader
 
 
@@ -71,7 +71,7 @@ async def test_a_disk_that_is_full_when_a_session_is_made_keeps_it_in_memory_and
 
         assert (await kept.say(session, "hi", reader)).text == "Hello."
 
-        assert os.listdir(tmp_path) == []
+        assert files_in(tmp_path) == []
         notices = [each.event.content for each in reader.events if each.event.type == "notice"]
         assert ["in memory alone" in each for each in notices] == [True]
 
@@ -115,7 +115,7 @@ async def test_a_session_that_is_not_kept_leaves_nothing_on_the_disk_and_can_do_
         assert await kept.sessions.hold(fork.id) is fork, "closing ends what works in it, not the session"
         await kept.sessions.delete(fork.id)
 
-    assert os.listdir(tmp_path) == []
+    assert files_in(tmp_path) == []
 
 
 def test_nobody_else_may_read_a_journal(tmp_path: Path) -> None:

@@ -1,0 +1,206 @@
+"""Writes the golden journals anew, by a real daemon: `python -m tests.sessions.journal.make_golden VERSION`.
+
+Done once for each version of the form; what was written stays for ever, and every later program reads it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import signal
+import socket
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pygent_ls.agent.model import ThinkingChunk
+from tests.agent.abilities import read_file
+from tests.e2e.raw import RawClient, raw_client
+from tests.fakes import Call, say
+from tests.sessions.journal.golden import GOLDEN, expectation, load
+from tests.sessions.journal.kept import daemon
+
+FIRST = (
+    {
+        "thinking": "Both files first.",
+        "text": "I read both.",
+        "tool_calls": [
+            {"name": "read_file", "input": {"path": "a.txt"}},
+            {"name": "read_file", "input": {"path": "b.txt"}},
+        ],
+    },
+    {"tool_calls": [{"name": "edit_file", "input": {"path": "a.txt", "old": "first", "new": "1st"}}]},
+    {"text": "Changed, and “quoted” with ünïcode \u2028 and an emoji 😀."},
+    {
+        "tool_calls": [
+            {"name": "plan", "input": {"entries": [{"content": "delegate", "status": "in_progress"}]}},
+            {"name": "task", "input": {"description": "look at b", "prompt": "What is in b.txt?"}},
+        ]
+    },
+    {"tool_calls": [{"name": "read_file", "input": {"path": "b.txt"}}]},
+    {"text": "It holds the second file."},
+    {"text": "The subagent has looked."},
+    {"text": "This is said, ", "error": {"type": "auth", "message": "the key is wrong"}},
+    {"text": "I wait.", "tool_calls": [{"name": "shell", "input": {"command": "echo one; exec sleep 61"}}]},
+    {"text": "The user wanted a.txt changed; it was."},
+    {"text": "After the summary."},
+)
+SECOND = (
+    {"tool_calls": [{"name": "edit_file", "input": {"path": "b.txt", "old": "second", "new": "2nd"}}]},
+    {"text": "Changed b.txt."},
+    {"text": "A new beginning."},
+)
+CUT = (
+    {
+        "text": "I run it.",
+        "tool_calls": [
+            {"name": "read_file", "input": {"path": "a.txt"}},
+            {"name": "shell", "input": {"command": "echo begun; exec sleep 60"}},
+        ],
+    },
+)
+
+
+class Driver:
+    """An editor that answers what it is asked."""
+
+    def __init__(self, client: RawClient) -> None:
+        self.client = client
+        self._n = 0
+        self._answered = set[Any]()
+
+    def ask(self, method: str, **params: Any) -> Any:
+        """A request and its result; prompts are answered with Allow once."""
+        return self.finish(self.begin(method, **params))
+
+    def begin(self, method: str, **params: Any) -> str:
+        """A request that goes on."""
+        self._n += 1
+        self.client.begin(f"r{self._n}", method, params)
+        return f"r{self._n}"
+
+    def finish(self, request: str) -> Any:
+        """The result of a request."""
+        client, answered = self.client, self._answered
+        while True:
+            frame = client.until(
+                lambda frame: (
+                    frame.get("id") == request
+                    if "method" not in frame
+                    else frame["method"] == "window/showMessageRequest" and frame["id"] not in answered
+                )
+            )
+            if "method" not in frame:
+                assert "result" in frame, frame
+                return frame["result"]
+            answered.add(frame["id"])
+            client.send({"jsonrpc": "2.0", "id": frame["id"], "result": {"title": "Allow once"}})
+
+    def allow(self, words: str) -> None:
+        """Wait for a prompt with these words, and allow it once."""
+        prompt = self.client.until(
+            lambda frame: frame.get("method") == "window/showMessageRequest" and words in frame["params"]["message"]
+        )
+        self.client.send({"jsonrpc": "2.0", "id": prompt["id"], "result": {"title": "Allow once"}})
+        self._answered.add(prompt["id"])
+
+    def until_event(self, token: str, kind: str) -> None:
+        """Wait for an event of that kind."""
+        self.client.until(
+            lambda frame: (
+                frame.get("method") == "$/progress"
+                and frame["params"]["token"] == token
+                and any(each["type"] == kind for each in frame["params"]["value"]["events"])
+            )
+        )
+
+
+def main(version: str) -> None:
+    """Make them."""
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary).resolve() / "project"
+        folder.mkdir()
+        for name, script in (("first", FIRST), ("second", SECOND), ("cut", CUT)):
+            (folder.parent / f"{name}.jsonl").write_text("".join(json.dumps(each) + "\n" for each in script))
+        (folder / "a.txt").write_text("the first file\n")
+        (folder / "b.txt").write_text("the second file\n")
+        with raw_client(folder) as client:
+            client.initialize(folder)
+            ids = _tell_the_story(Driver(client), folder.parent)
+            client.process.send_signal(signal.SIGKILL)
+            client.wait()
+        journals = next((folder.parent / "home").rglob("sessions"))
+        for name, session_id in ids.items():
+            data = (journals / f"{session_id}.jsonl").read_bytes()
+            _keep(f"v{version}-{name}", data.replace(str(folder.parent).encode(), b"/home/user"))
+        _keep(f"v{version}-sealed", asyncio.run(_sealed_thoughts(Path(temporary) / "sealed")))
+    _with_lines_from_the_future(version)
+
+
+def _tell_the_story(driver: Driver, scripts: Path) -> dict[str, str]:
+    first = driver.ask("pygent/session/new", model=f"scripted:{scripts / 'first.jsonl'}")["sessionId"]
+    driver.ask("pygent/turn/start", sessionId=first, prompt="Change a.txt\nplease")
+    driver.ask("pygent/turn/start", sessionId=first, prompt="And b.txt?")
+    driver.ask("pygent/turn/start", sessionId=first, prompt="Go on")
+    slow = driver.begin("pygent/turn/start", sessionId=first, prompt="Talk", partialResultToken="slow")
+    driver.allow("sleep 61")
+    driver.until_event("slow", "tool_progress")
+    behind = driver.begin("pygent/turn/start", sessionId=first, prompt="Waiting", partialResultToken="behind")
+    driver.until_event("behind", "turn_queued")
+    queued = driver.ask("pygent/turn/queue", sessionId=first)["items"]
+    driver.ask("pygent/turn/dequeue", sessionId=first, turnId=queued[0]["turnId"])
+    driver.ask("pygent/turn/cancel", sessionId=first)
+    driver.finish(slow)
+    driver.finish(behind)
+    driver.ask("pygent/session/compact", sessionId=first)
+    driver.ask("pygent/session/rename", sessionId=first, name="The first one")
+    driver.ask("pygent/session/configure", sessionId=first, mode="plan", maxThinkingTokens=1000)
+    driver.ask("pygent/turn/start", sessionId=first, prompt="And now?")
+    fork = driver.ask("pygent/session/fork", sessionId=first)["sessionId"]
+    driver.ask("pygent/session/configure", sessionId=fork, mode="default", model=f"scripted:{scripts / 'second.jsonl'}")
+    driver.ask("pygent/turn/start", sessionId=fork, prompt="Change b.txt", mode="accept_edits")
+    driver.ask("pygent/turn/start", sessionId=fork, prompt="/undo")
+    driver.ask("pygent/session/clear", sessionId=fork)
+    driver.ask("pygent/turn/start", sessionId=fork, prompt="Anew")
+    cut = driver.ask("pygent/session/new", model=f"scripted:{scripts / 'cut.jsonl'}", mode="trust")["sessionId"]
+    running = driver.begin("pygent/turn/start", sessionId=cut, prompt="Run it", partialResultToken="cut")
+    driver.allow("sleep 60")
+    driver.until_event("cut", "tool_progress")
+    driver.begin("pygent/turn/start", sessionId=cut, prompt="Behind it", partialResultToken="cut too")
+    driver.until_event("cut too", "turn_queued")
+    assert running
+    return {"whole": first, "fork": fork, "cut": cut}
+
+
+async def _sealed_thoughts(root: Path) -> bytes:
+    """Thoughts with a provider's seal, which no scripted model has."""
+    redacted = [
+        ThinkingChunk(thinking="", redacted="cipher"),
+        *say("", Call(name="read_file", arguments={"path": "a.txt"})),
+    ]
+    looking = say("", Call(name="read_file", arguments={"path": "b.txt"}), thinking="hm")
+    async with daemon(root, [redacted, looking, say("Done.")], tools=[read_file]) as kept:
+        session = kept.new()
+        await kept.say(session, "think")
+        return (root / f"{session.id}.jsonl").read_bytes()
+
+
+def _with_lines_from_the_future(version: str) -> None:
+    lines = (GOLDEN / f"v{version}-sealed.jsonl").read_bytes().splitlines(keepends=True)
+    later = b'{"v":99,"type":"message","index":0,"message":{"role":"user","words":"in another form"}}\n'
+    unknown = b'{"v":%b,"type":"mood","is":"fine"}\n' % version.encode()
+    _keep(f"v{version}-later", b"".join([*lines[:4], later, *lines[4:-1], unknown, lines[-1]]))
+
+
+def _keep(name: str, data: bytes) -> None:
+    data = re.sub(rb'"pid":\d+', b'"pid":4711', data).replace(socket.gethostname().encode(), b"host")
+    path = GOLDEN / f"{name}.jsonl"
+    path.write_bytes(data)
+    text = json.dumps(expectation(load(path)), indent=1, ensure_ascii=False, sort_keys=True)
+    path.with_suffix(".expected.json").write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
