@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from pygent_ls.errors import SocketError
@@ -66,20 +67,45 @@ def reach(path: Path) -> socket.socket:
     except OSError as error:
         connection.close()
         raise SocketError(f"{path} cannot be reached: {error.strerror}.") from None
-    if not is_from(connection, os.geteuid()):
+    other = peer(connection)
+    if other is not None and other.uid != os.geteuid():
         connection.close()
         raise SocketError(f"Another user listens at {path}: nothing was sent.")
     return connection
 
 
-def is_from(connection: socket.socket, uid: int) -> bool:
-    """Whether the other end belongs to this user; where the system does not tell, the file's mode has seen to it."""
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Who has the other end of a connection, as the system says."""
+
+    pid: int
+    """0 for a process that cannot be seen from here, as one outside of a container."""
+    uid: int
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this process has started it, or one that did."""
+        pid, seen = self.pid, set[int]()
+        while pid > 1 and pid not in seen:
+            seen.add(pid)
+            try:
+                pid = int(Path(f"/proc/{pid}/stat").read_text(encoding="latin-1").rpartition(")")[2].split()[1])
+            except (OSError, ValueError, IndexError):  # it has ended
+                return False
+            if pid == os.getpid():
+                return True
+        return False
+
+
+def peer(connection: socket.socket) -> Peer | None:
+    """The other end; None where the system does not tell, and the file's mode alone has seen to it."""
     if not hasattr(socket, "SO_PEERCRED"):
-        return True
+        return None
     form = "iII"  # the process, its user, its group
-    given = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize(form))
-    _, found, _ = struct.unpack(form, given)
-    return bool(found == uid)
+    pid, uid, _ = struct.unpack(
+        form, connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize(form))
+    )
+    return Peer(pid, uid)
 
 
 def check_path(path: Path) -> None:

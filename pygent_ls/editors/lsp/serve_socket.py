@@ -13,7 +13,7 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from pygent_ls.editors.closing import Closable, close
-from pygent_ls.editors.lsp.listening import is_from
+from pygent_ls.editors.lsp.listening import peer
 from pygent_ls.editors.lsp.serve import LAST_WORDS_S, UNWINDING_S, cancel_the_rest, end_at_last, watch_process
 from pygent_ls.editors.lsp.server import PygentServer
 from pygent_ls.editors.lsp.stdio import (
@@ -129,8 +129,9 @@ class Daemon:
                 connection.close()
 
     def _takes(self, connection: socket.socket) -> bool:
-        if not is_from(connection, self._uid):
-            log.warning("a client of another user was refused")
+        other = peer(connection)
+        if other is not None and (other.uid != self._uid or other.is_ours):  # a command could answer for the user
+            log.warning("%s was refused", "a command of ours" if other.uid == self._uid else "another user's client")
             return False
         if sum(not each.is_leaving for each in self._clients.values()) >= self._max_clients:
             said = TOO_MANY % self._max_clients

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import socket
 import stat
+import subprocess
 import tempfile
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +17,7 @@ from threading import Barrier
 
 import pytest
 
-from pygent_ls.editors.lsp.listening import MAX_PATH_BYTES, is_from, listening, reach
+from pygent_ls.editors.lsp.listening import MAX_PATH_BYTES, Peer, listening, peer, reach
 from pygent_ls.errors import SocketError
 from tests.fakes import WAIT_S
 
@@ -199,8 +201,20 @@ def test_what_is_no_socket_cannot_be_reached(path: Path) -> None:
     assert caught.value.is_misuse
 
 
-def test_the_other_end_of_a_connection_has_a_user() -> None:
+def test_the_other_end_of_a_connection_has_a_user_and_a_process() -> None:
     one, other = socket.socketpair()
     with one, other:
-        assert is_from(one, os.geteuid())
-        assert not is_from(one, os.geteuid() + 1)
+        assert peer(one) == Peer(os.getpid(), os.geteuid())
+
+
+def test_what_a_process_has_started_is_its_own_however_far_away() -> None:
+    command = ["sh", "-c", "sleep 300 & echo $!; wait"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as child:
+        assert child.stdout is not None
+        grandchild = int(child.stdout.readline())
+
+        assert [Peer(pid, 0).is_ours for pid in (child.pid, grandchild)] == [True, True]
+        assert [Peer(pid, 0).is_ours for pid in (0, 1, os.getpid(), os.getppid())] == [False] * 4
+
+        os.killpg(child.pid, signal.SIGKILL)
+    assert not Peer(child.pid, 0).is_ours

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import threading
 from pathlib import Path
 
@@ -115,6 +116,18 @@ async def test_another_user_is_refused(tmp_path: Path) -> None:
         await editor.hung_up()
 
         assert editor.frames == []
+
+
+async def test_what_the_daemon_has_started_is_no_editor(tmp_path: Path) -> None:
+    """A command that reaches the socket could answer for the user."""
+    client = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); print(s.recv(1))"
+    async with served(tmp_path) as daemon:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", client, str(daemon.path), stdout=asyncio.subprocess.PIPE
+        )
+        said, _ = await bounded(process.communicate())
+
+    assert said == b"b''\n"
 
 
 async def test_more_editors_than_the_daemon_serves_are_told_so(tmp_path: Path) -> None:
