@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from threading import Thread
 
 READ_BYTES = 65_536
@@ -17,34 +17,36 @@ MAX_LINE_BYTES = 100_000_000
 async def lines_of(descriptor: int) -> AsyncGenerator[bytes]:
     """Each line, without its end; one that is too long comes cut. Ends with the input, and with a read that fails."""
     loop = asyncio.get_running_loop()
-    queue: asyncio.Queue[bytes | None] = asyncio.Queue()
-
-    def put(line: bytes | None) -> bool:
-        try:
-            loop.call_soon_threadsafe(queue.put_nowait, line)
-        except RuntimeError:  # the event loop is over
-            return False
-        return True
+    queue: asyncio.Queue[list[bytes] | None] = asyncio.Queue()
 
     def read() -> None:
-        rest: list[bytes] = []
-        n_rest = 0
-        while piece := _read(descriptor):
-            *whole, last = piece.split(b"\n")
-            for line in whole:
-                if not put(b"".join((*rest, line))):
-                    return
-                rest, n_rest = [], 0
-            if n_rest < MAX_LINE_BYTES:
-                rest.append(last)
-                n_rest += len(last)
-        if any(rest):
-            put(b"".join(rest))
-        put(None)
+        try:
+            for lines in _read_together(descriptor):
+                loop.call_soon_threadsafe(queue.put_nowait, lines)
+            loop.call_soon_threadsafe(queue.put_nowait, None)
+        except RuntimeError:  # the event loop is over
+            return
 
     Thread(target=read, name="line-reader", daemon=True).start()
-    while (line := await queue.get()) is not None:
-        yield line
+    while (lines := await queue.get()) is not None:
+        for line in lines:  # what came together is taken together
+            yield line
+
+
+def _read_together(descriptor: int) -> Iterator[list[bytes]]:
+    """The lines that end in each piece of the input."""
+    rest: list[bytes] = []
+    n_rest = 0
+    while piece := _read(descriptor):
+        first, *others = piece.split(b"\n")
+        if n_rest < MAX_LINE_BYTES:
+            rest.append(first)
+            n_rest += len(first)
+        if others:
+            yield [b"".join(rest), *others[:-1]]
+            rest, n_rest = [others[-1]], len(others[-1])
+    if any(rest):
+        yield [b"".join(rest)]
 
 
 def _read(descriptor: int) -> bytes:
