@@ -19,6 +19,8 @@ class KeptSessions:
 
     def __init__(self, state_folder: Path) -> None:
         self._checkpoints = state_folder / CHECKPOINTS
+        self.index_file = state_folder / "sessions" / "index.sqlite3"
+        """Made of the journals, and made again where it is not there."""
         self.journals = JournalFolder(state_folder / "sessions", self)
         self.outputs = KeptOutputs(state_folder / "outputs", session_ids=self._ids)
 

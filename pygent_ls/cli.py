@@ -65,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
 
     from pygent_ls.cli_run import add_run
     from pygent_ls.cli_run_options import OWN_MODES
+    from pygent_ls.cli_sessions import add_sessions
 
     parser = argparse.ArgumentParser(
         prog="pygent-ls",
@@ -79,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--trace", metavar="FILE", help="record what goes over the wire, for `pygent-ls replay`")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     add_run(commands.add_parser)
+    add_sessions(commands.add_parser)
     connecting = commands.add_parser(
         "connect",
         help="an editor's standard input and output, on to the daemon at a socket",

@@ -17,6 +17,8 @@ from pygent_ls.agent.rules import RuleOrigin
 from pygent_ls.config import FIELDS, GROUPS, NAMES, shown
 from pygent_ls.config_layers import Layer, SettingProblem
 from pygent_ls.log import LEVEL_VARIABLE
+from pygent_ls.places import state_folder as state_folder  # noqa: PLC0414 - the settings' readers find it here
+from pygent_ls.places import user_file as user_file  # noqa: PLC0414 - likewise
 
 ENVIRONMENT_PREFIX = "PYGENT_"
 
@@ -56,20 +58,6 @@ class CommandLine:
 
 _TABLES = frozenset(name for name, info in FIELDS.items() if info.default_factory is not None)
 """Settings that are JSON where they are text."""
-
-
-def user_file() -> Path:
-    """The user's settings; the file need not be there."""
-    import platformdirs
-
-    return platformdirs.user_config_path("pygent-ls", appauthor=False) / "config.toml"
-
-
-def state_folder() -> Path:
-    """Where state lives that outlasts the daemon; it need not be there."""
-    import platformdirs
-
-    return platformdirs.user_state_path("pygent-ls", appauthor=False)
 
 
 def user_layer(file: Path) -> Layer:

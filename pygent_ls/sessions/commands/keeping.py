@@ -6,17 +6,17 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast, get_args
+from typing import get_args
 
 from pygent_ls.agent.conversation_text import fenced
-from pygent_ls.agent.messages import Block, Message, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
-from pygent_ls.agent.secret_keeping import Secrets
+from pygent_ls.agent.messages import Message
 from pygent_ls.extensions.session_files import settled
 from pygent_ls.sessions.commands.command import Call, Choice, Command, UsageError, one_of
 from pygent_ls.sessions.commands.files import FORCE, read_file, write_file
 from pygent_ls.sessions.commands.ports import CommandSession
 from pygent_ls.sessions.commands.wording import one_line, when
 from pygent_ls.sessions.exporting import ExportFormat, export
+from pygent_ls.sessions.importing import masked_message
 from pygent_ls.sessions.journal.trash import TRASH_DAYS
 from pygent_ls.sessions.searching import search
 
@@ -191,46 +191,11 @@ async def _load_file(call: Call) -> str:
 
     text, shown = await read_file(call.session.around, call.words[0])
     saved = await asyncio.to_thread(read_saved, text, f"`{shown}`")  # it may be long
-    messages = [await _masked(each, call.session.around.secrets) for each in saved.messages]
+    messages = [await masked_message(each, call.session.around.secrets) for each in saved.messages]
     kept = await _kept(call)
     call.session.take_conversation(messages)
     call.session.rename(saved.name)
     return f"This goes on from `{shown}`, {one_line(saved.name)}: {len(messages)} messages. {kept}".rstrip()
-
-
-async def _masked(message: Message, secrets: Secrets) -> Message:
-    """A message of a file, without the secrets that it may hold."""
-    if isinstance(message.content, str):
-        return replace(message, content=await secrets.masked(message.content))
-    return replace(message, content=tuple([await _masked_block(block, secrets) for block in message.content]))
-
-
-async def _masked_block(block: Block, secrets: Secrets) -> Block:
-    match block:
-        case TextBlock():
-            return replace(block, text=await secrets.masked(block.text))
-        case ToolResultBlock():
-            return replace(block, content=await secrets.masked(block.content))
-        case ToolUseBlock():
-            return replace(block, input=cast("Mapping[str, Any]", await _masked_value(dict(block.input), secrets)))
-        case ThinkingBlock():
-            thinking = await secrets.masked(block.thinking)
-            return block if thinking == block.thinking else ThinkingBlock(thinking=thinking)
-        case _:
-            return block
-
-
-async def _masked_value(value: object, secrets: Secrets) -> object:
-    match value:
-        case str():
-            return await secrets.masked(value)
-        case list():
-            return [await _masked_value(each, secrets) for each in cast("list[object]", value)]
-        case dict():
-            found = cast("dict[str, object]", value)
-            return {key: await _masked_value(each, secrets) for key, each in found.items()}
-        case _:
-            return value
 
 
 async def _formats(call: Call) -> Sequence[Choice]:
