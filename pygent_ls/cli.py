@@ -63,6 +63,7 @@ def _leave(code: int) -> None:
 def _parser() -> argparse.ArgumentParser:
     import argparse
 
+    from pygent_ls.cli_replay import add_replay
     from pygent_ls.cli_run import add_run
     from pygent_ls.cli_run_options import OWN_MODES
     from pygent_ls.cli_sessions import add_sessions
@@ -81,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     add_run(commands.add_parser)
     add_sessions(commands.add_parser)
+    add_replay(commands.add_parser)
     connecting = commands.add_parser(
         "connect",
         help="an editor's standard input and output, on to the daemon at a socket",

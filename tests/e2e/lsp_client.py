@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
@@ -220,7 +220,11 @@ class EditorClient:
 
 @asynccontextmanager
 async def editor_client(
-    folder: Path, environment: Mapping[str, str], *, capabilities: types.ClientCapabilities = CAPABILITIES
+    folder: Path,
+    environment: Mapping[str, str],
+    *,
+    capabilities: types.ClientCapabilities = CAPABILITIES,
+    arguments: Sequence[str] = (),
 ) -> AsyncGenerator[EditorClient]:
     """An editor with this folder open, on a daemon of its own whose home lies beside the folder."""
     home = folder.parent / "home"
@@ -230,7 +234,7 @@ async def editor_client(
     encodings = capabilities.general.position_encodings if capabilities.general else None
     editor.documents.encoding = "utf-8" if types.PositionEncodingKind.Utf8 in (encodings or ()) else "utf-16"
     await client.start_io(
-        sys.executable, "-m", "pygent_ls", env=clean_environment(home, **environment), cwd=str(folder)
+        sys.executable, "-m", "pygent_ls", *arguments, env=clean_environment(home, **environment), cwd=str(folder)
     )
     try:
         async with asyncio.timeout(WAIT_S):

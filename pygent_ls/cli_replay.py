@@ -1,0 +1,85 @@
+"""`pygent-ls replay` on the command line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+SAME, DIFFERENT, NOT_PLAYED = 0, 1, 2
+"""Exit codes."""
+
+TIMEOUT_S = 60.0
+"""For what is waited for at once: a model's whole answer, as a rule."""
+
+
+def add_replay(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
+    """Add the command to those of `pygent-ls`."""
+    parser = add_parser(
+        "replay",
+        help="play a recorded client against a daemon again",
+        description="Plays the client's side of what `pygent-ls --trace FILE` recorded against a fresh daemon, answers "
+        "the daemon's requests as the client did, and tells in what the daemon's side differs. Turns run again, with "
+        "the model that the settings or the recording name, and so do commands that were allowed: play no recording "
+        "that you would not run.",
+        epilog="Exit codes: 0 the daemon said the same; 1 it differed; 2 it could not be played.",
+    )
+    parser.add_argument("file", metavar="FILE", help="the recording")
+    pace = parser.add_mutually_exclusive_group()
+    pace.add_argument("--speed", type=_factor, default=1.0, metavar="N", help="N times as fast as it was (default: 1)")
+    pace.add_argument("--as-fast", action="store_true", help="without any pause of the client's")
+    parser.add_argument("--client", type=int, default=1, metavar="N", help="which client of a socket (default: 1)")
+    parser.add_argument("--folder", metavar="DIR", help="another copy of the workspace folder")
+    parser.add_argument(
+        "--own-state", action="store_true", help="with your own sessions, rules and trust, and not with none"
+    )
+    parser.add_argument(
+        "--timeout",
+        type=_factor,
+        default=TIMEOUT_S,
+        metavar="S",
+        help=f"seconds that anything may take to come (default: {TIMEOUT_S:g})",
+    )
+    parser.add_argument("server", nargs="*", metavar="COMMAND", help="after --, another server than this one")
+    parser.set_defaults(refuse=parser.error, act=replay)
+
+
+def replay(given: argparse.Namespace) -> int:
+    """Play it; the report is on standard output. Returns the exit code."""
+    import asyncio
+
+    from pygent_ls.replay.recording import ReplayError, read_recording
+    from pygent_ls.replay.running import Wanted, played, report
+
+    try:
+        recording = read_recording(Path(given.file), client=given.client)
+        wanted = Wanted(
+            recording=recording,
+            command=tuple(given.server) or (sys.executable, "-m", "pygent_ls", "--stdio"),
+            workspace=Path(given.folder).resolve() if given.folder else None,
+            own_state=given.own_state,
+            speed=0 if given.as_fast else given.speed,
+            timeout_s=given.timeout,
+        )
+        found = asyncio.run(played(wanted, os.environ))
+    except ReplayError as error:
+        sys.stderr.write(f"pygent-ls replay: {error}\n")
+        return NOT_PLAYED
+    sys.stdout.write(report(recording, found))
+    return DIFFERENT if found else SAME
+
+
+def _factor(text: str) -> float:
+    number = float(text)
+    if not 0 < number < float("inf"):
+        raise ValueError(text)
+    return number
+
+
+_factor.__name__ = "positive number"
+"""argparse says `invalid positive number value: 'x'`."""

@@ -1,0 +1,1 @@
+"""A recorded client, played against a daemon again."""

@@ -1,0 +1,230 @@
+"""Plays the client's side of a recording: each message when what came before it has come again.
+
+What the client said is sent in its order. Before each message the player waits for what the daemon had said by then:
+answers, requests and events, but not for how events were batched. The daemon's requests are answered as they were in
+the recording; a request is known by its method and, where several are open, by what it says. What would allow, choose
+or accept something is only said again to the same question: to another one the answer is null, which rejects.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from pygent_ls.replay.comparing import differences
+from pygent_ls.replay.daemon import Daemon
+from pygent_ls.replay.names import Names
+from pygent_ls.replay.recording import Line, Message, ReplayError
+from pygent_ls.replay.units import Channel, Unit, object_of, units_of
+
+ASKS_THE_USER = frozenset(
+    {
+        "window/showMessageRequest",
+        "pygent/permission/request",
+        "pygent/question/request",
+        "pygent/review/request",
+        "pygent/client/save",
+    }
+)
+"""Requests whose answer allows something."""
+
+NO_ANSWER = {"code": -32803, "message": "the recording has no answer to this request"}
+
+
+@dataclass(kw_only=True)
+class Player:
+    """One play of a recording."""
+
+    lines: tuple[Line, ...]
+    daemon: Daemon
+    names: Names
+    mask: Callable[[Any], Any]
+    """Masks what the daemon says as the recording was masked."""
+    speed: float
+    """How many times faster than it was; 0: as fast as the daemon is."""
+    timeout_s: float
+    """For what is waited for at once."""
+    found: list[str] = field(default_factory=list[str])
+    """In what the runs differ, a line each."""
+
+    def __post_init__(self) -> None:
+        self._recorded: dict[Channel, deque[Unit]] = defaultdict(deque)
+        for unit in (each for line in self.lines for each in _units(line)):
+            if unit.channel.kind != "delta":
+                self._recorded[unit.channel].append(unit)
+        self._due = _due_with_answers(self.lines)
+        self._came: Counter[Channel] = Counter()
+        self._given_up: Counter[Channel] = Counter()
+        self._asked: dict[str, tuple[Any, bool]] = {}
+        """The recorded id of a request that came: its id now, and whether the recorded answer may be given."""
+        self._more = asyncio.Condition()
+        self._has_ended = False
+
+    async def play(self) -> None:
+        """Say everything, and hear everything; what differs is in `found` then."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._hear())
+            try:
+                await self._say_all()
+            finally:
+                await self.daemon.end()
+
+    # Saying
+
+    async def _say_all(self) -> None:
+        needed: Counter[Channel] = Counter()
+        before_s = self.lines[0].at_s
+        for line in self.lines:
+            if line.side == "server":
+                for unit in _units(line):
+                    needed[unit.channel] = 1 if unit.channel.kind == "delta" else needed[unit.channel] + 1
+                continue
+            await self._until_came(needed)
+            if self.speed:
+                await asyncio.sleep(max(line.at_s - before_s, 0) / self.speed)
+            before_s = line.at_s
+            await self._say(line)
+        await self._until_came(needed)
+
+    async def _say(self, line: Line) -> None:
+        if line.raw is not None:
+            await self.daemon.send(line.raw.encode("utf-8", "replace"))
+            return
+        if line.message is None:
+            self.found.append(f"line {line.number}: the recording has no text of this message, so it was not sent")
+            return
+        message = self._answer(line.message) if _is_answer(line.message) else self.names.to_new(line.message)
+        if message is None:
+            self.found.append(f"line {line.number}: the request that this answers did not come")
+            return
+        if line.method == "initialize" and isinstance(message.get("params"), dict):
+            message["params"]["processId"] = os.getpid()  # the editor's own is gone, and the daemon would go with it
+        await self.daemon.send(json.dumps(message).encode())
+
+    def _answer(self, recorded: Message) -> Message | None:
+        """The recorded answer to a request of the daemon; None where that did not come."""
+        asked = self._asked.pop(json.dumps(recorded["id"]), None)
+        if asked is None:
+            return None
+        request_id, may_answer = asked
+        if not may_answer:
+            return {"jsonrpc": "2.0", "id": request_id, "result": None}
+        return {**cast("Message", self.names.to_new(recorded)), "id": request_id}
+
+    async def _until_came(self, needed: Counter[Channel]) -> None:
+        """Wait for all of it; what does not come in time is given up, and told."""
+
+        def missing() -> Counter[Channel]:
+            return needed - self._came - self._given_up
+
+        try:
+            async with asyncio.timeout(self.timeout_s), self._more:
+                await self._more.wait_for(lambda: self._has_ended or not missing())
+        except TimeoutError:
+            pass
+        why = "the daemon ended before" if self._has_ended else f"not within {self.timeout_s:g} s:"
+        for channel, n in missing().items():
+            self._give_up(channel, n, why)
+
+    def _give_up(self, channel: Channel, n: int, why: str) -> None:
+        self._given_up[channel] += n
+        if channel.kind != "delta":
+            self.found.append(f"{why} {n} of {channel}")
+
+    # Hearing
+
+    async def _hear(self) -> None:
+        try:
+            while (message := await self._received()) is not None:
+                raw = self.mask(message)
+                translated = self.names.to_old(raw)
+                for new, old_named in zip(list(units_of(raw)), list(units_of(translated)), strict=True):
+                    await self._take(new, old_named.channel)
+                async with self._more:
+                    self._more.notify_all()
+        finally:
+            async with self._more:
+                self._has_ended = True
+                self._more.notify_all()
+
+    async def _received(self) -> Message | None:
+        try:
+            return await self.daemon.receive()
+        except ReplayError as error:
+            self.found.append(str(error))
+            return None
+
+    async def _take(self, new: Unit, channel: Channel) -> None:
+        if channel.kind == "delta":
+            self._came[channel] = 1
+            return
+        self._came[channel] += 1
+        if channel.kind == "answer":  # all events of a turn come before it
+            for each, n in (self._due.get(channel, Counter[Channel]()) - self._came - self._given_up).items():
+                self._give_up(each, n, "before the answer there came no more:")
+        old = self._partner(new, channel)
+        if old is None:
+            self.found.append(f"{channel}: more than was recorded: {_short(new.content)}")
+            if new.request_id is not None:
+                await self._refuse(new)
+            return
+        self.names.learn(old.content, new.content)
+        differing = list(differences(old.content, self.names.to_old(new.content)))
+        self.found += [f"{channel}: {each}" for each in differing]
+        if new.request_id is not None:
+            may_answer = not differing or channel.name not in ASKS_THE_USER
+            self._asked[json.dumps(old.request_id)] = (new.request_id, may_answer)
+
+    def _partner(self, new: Unit, channel: Channel) -> Unit | None:
+        """The recorded unit that this one is: of several requests the one that says the same, else the first."""
+        waiting = self._recorded[channel]
+        if not waiting:
+            return None
+        if channel.kind == "request":
+            translated = self.names.to_old(new.content)
+            for each in waiting:
+                if not any(differences(each.content, translated)):
+                    waiting.remove(each)
+                    return each
+        return waiting.popleft()
+
+    async def _refuse(self, request: Unit) -> None:
+        said: Message = {"jsonrpc": "2.0", "id": request.request_id}
+        said |= {"result": None} if request.channel.name in ASKS_THE_USER else {"error": NO_ANSWER}
+        await self.daemon.send(json.dumps(said).encode())
+
+
+def _units(line: Line) -> Iterable[Unit]:
+    return units_of(line.message) if line.side == "server" and line.message else ()
+
+
+def _due_with_answers(lines: Iterable[Line]) -> Mapping[Channel, Counter[Channel]]:
+    """What had come by the time of each answer on the token of its request."""
+    tokens: dict[Channel, str] = {}
+    came: Counter[Channel] = Counter()
+    due: dict[Channel, Counter[Channel]] = {}
+    for line in lines:
+        if line.side == "client" and line.message and "id" in line.message:
+            token = object_of(line.message.get("params")).get("partialResultToken")
+            tokens[Channel("answer", json.dumps(line.message["id"]))] = str(token)
+        for unit in _units(line):
+            came[unit.channel] = 1 if unit.channel.kind == "delta" else came[unit.channel] + 1
+            if unit.channel in tokens:
+                token = tokens[unit.channel]
+                own = {each: n for each, n in came.items() if each.kind in ("event", "delta") and each.name == token}
+                due[unit.channel] = Counter(own)
+    return due
+
+
+def _is_answer(message: Message) -> bool:
+    return "method" not in message and "id" in message
+
+
+def _short(content: Any) -> str:
+    text = json.dumps(content, ensure_ascii=False)
+    return text if len(text) <= 120 else f"{text[:120]}…"

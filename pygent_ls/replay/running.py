@@ -1,0 +1,90 @@
+"""One play of a recording, from its files to its report."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pygent_ls.editors.lsp.tracing import masks_of
+from pygent_ls.replay.daemon import Daemon
+from pygent_ls.replay.names import Names
+from pygent_ls.replay.play import Player
+from pygent_ls.replay.recording import Recording, ReplayError
+
+MAX_SHOWN = 50
+"""Differences."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """How it is to be played."""
+
+    recording: Recording
+    command: tuple[str, ...]
+    workspace: Path | None
+    """Another copy of the workspace folder."""
+    own_state: bool
+    """With the user's own sessions, rules and trust, not with an empty state folder."""
+    speed: float
+    """As of `Player`."""
+    timeout_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stage:
+    """Where it is played."""
+
+    folder: Path
+    environment: Mapping[str, str]
+    names: Names
+
+
+async def played(wanted: Wanted, environment: Mapping[str, str]) -> Sequence[str]:
+    """In what the daemon differed, a line each. Raises `ReplayError`."""
+    with _stage(wanted, environment) as stage:
+        player = Player(
+            lines=wanted.recording.lines,
+            daemon=await Daemon.start(wanted.command, stage.folder, stage.environment),
+            names=stage.names,
+            mask=masks_of(stage.environment).everything,
+            speed=wanted.speed,
+            timeout_s=wanted.timeout_s,
+        )
+        await player.play()
+    return player.found
+
+
+@contextmanager
+def _stage(wanted: Wanted, environment: Mapping[str, str]) -> Generator[_Stage]:
+    """Raises `ReplayError` where the folder is not there."""
+    recording = wanted.recording
+    moved: dict[Path, Path] = {}
+    if wanted.workspace is not None:
+        moved[recording.workspace or recording.folder] = wanted.workspace
+    with tempfile.TemporaryDirectory(prefix="pygent-replay-", ignore_cleanup_errors=True) as scratch:
+        surroundings = {**recording.environment, **environment}
+        if not wanted.own_state:
+            surroundings["XDG_STATE_HOME"] = scratch
+            moved[recording.state] = Path(scratch).resolve() / "pygent-ls"
+        names = Names(moved)
+        folder = Path(names.to_new(str(recording.folder)))
+        for needed in (folder, wanted.workspace or folder):
+            if not needed.is_dir():
+                raise ReplayError(f"there is no folder {needed}; name a copy of the workspace with --folder")
+        yield _Stage(folder=folder, environment=surroundings, names=names)
+
+
+def report(recording: Recording, found: Sequence[str]) -> str:
+    """For a person."""
+    n_said = sum(line.side == "client" for line in recording.lines)
+    lines = [f"{n_said} messages of the client were played."]
+    if recording.is_torn:
+        lines.append("The recording's last line is not whole: the daemon was killed while it wrote.")
+    lines.append(f"The daemon differed {len(found)} times:" if found else "The daemon said the same.")
+    lines += [f"  {each}" for each in found[:MAX_SHOWN]]
+    if len(found) > MAX_SHOWN:
+        lines.append(f"  … and {len(found) - MAX_SHOWN} more")
+    return "\n".join(lines) + "\n"

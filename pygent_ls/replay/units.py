@@ -1,0 +1,87 @@
+"""What the daemon says, in pieces that are the same whenever it says the same.
+
+Events travel together as the moment has it, and deltas merge; so messages are taken apart into units, and each unit
+has its place in a channel: among the answers to one request, the events of one token, the requests of one method.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from pygent_ls.replay.recording import Message
+
+Kind = Literal["answer", "request", "event", "delta", "progress", "notice"]
+
+DELTAS = {"text_delta": "itemId", "thinking_delta": "itemId", "tool_progress": "toolId"}
+"""Events that come in any number, and what tells whose they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """What a unit is one of."""
+
+    kind: Kind
+    name: str
+    """The id of the request, the method, or the token."""
+    part: str = ""
+    """The item of deltas."""
+
+    def __str__(self) -> str:
+        match self.kind:
+            case "answer":
+                return f"the answer to request {self.name}"
+            case "request":
+                return f"the request {self.name}"
+            case "event":
+                return f"the events on {self.name}"
+            case "delta":
+                return f"the pieces of {self.part}"
+            case "progress":
+                return f"the progress {self.name}"
+            case "notice":
+                return f"the notification {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """`content` is None where only that it came matters."""
+
+    channel: Channel
+    content: Any
+    request_id: object = None
+    """Of a request that wants an answer."""
+
+
+def units_of(message: Message) -> Iterator[Unit]:
+    """What a message of the daemon says; nothing for what comes as often as the moment has it."""
+    method = message.get("method")
+    if not isinstance(method, str):
+        content = {key: message[key] for key in ("result", "error") if key in message}
+        yield Unit(Channel("answer", json.dumps(message.get("id"))), content)
+    elif "id" in message:
+        yield Unit(Channel("request", method), message.get("params"), message["id"])
+    elif method == "$/progress":
+        params = object_of(message.get("params"))
+        yield from _progress(str(params.get("token")), object_of(params.get("value")))
+    elif method != "$/cancelRequest":  # it names a number, which is another one each time
+        yield Unit(Channel("notice", method), message.get("params"))
+
+
+def object_of(value: Any) -> Mapping[str, Any]:
+    """The value where it is an object, else an empty one."""
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _progress(token: str, told: Mapping[str, Any]) -> Iterator[Unit]:
+    events = told.get("events")
+    for event in map(object_of, cast("list[Any]", events) if isinstance(events, list) else ()):
+        item = DELTAS.get(str(event.get("type")))
+        if item is None:
+            yield Unit(Channel("event", token), event)
+        else:
+            yield Unit(Channel("delta", token, str(event.get(item))), None)
+    if told.get("kind") in ("begin", "end"):
+        yield Unit(Channel("progress", token, str(told["kind"])), None)
