@@ -67,7 +67,7 @@ class Errand:
         """The session that it is about. Raises `PygentError` where there is none, or where it cannot be as wanted."""
         if self.resumed is None and not self.goes_on:
             return sessions.new(NewSession(agent=self.agent, model=self.model, mode=self.mode))
-        session = await sessions.hold(self.resumed or self._newest(sessions))
+        session = await sessions.hold(self.resumed or await self._newest(sessions))
         if self.model is not None:
             session.set_model(self.model)
         if self.agent is not None:
@@ -76,14 +76,14 @@ class Errand:
             session.permissions.set_mode(self.mode)
         return session
 
-    def _newest(self, sessions: Sessions) -> str:
-        found = sessions.page(SessionFilter(folder=self.folder, limit=1)).sessions
-        if not found:
+    async def _newest(self, sessions: Sessions) -> str:
+        page = await sessions.page(SessionFilter(folder=self.folder, limit=1))
+        if not page.sessions:
             raise SessionError(
                 f"--continue: there is no session of {self.folder} yet. Leave it out to begin one.",
                 kind="unknown_session",
             )
-        return found[0].id
+        return page.sessions[0].id
 
 
 def exit_code(stop_reason: StopReason) -> int:

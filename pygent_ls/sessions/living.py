@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from pygent_ls.sessions.journal.files import MemoryJournal
+from pygent_ls.sessions.listing import Listing
 
 if TYPE_CHECKING:
     from pygent_ls.sessions.session import Session
@@ -21,6 +22,7 @@ class LiveSessions:
 
     def __init__(self) -> None:
         self.by_id: dict[str, Session] = {}
+        self.listing = Listing(self.by_id)
         self.taking_up = asyncio.Lock()
         """Held while one is read from the disk."""
         self._homes: list[Sessions] = []
@@ -50,7 +52,7 @@ class LiveSessions:
         """Cancel every turn and wait for them. What is kept on the disk stays there, for others to go on with."""
         self._is_closing = True
         sessions = list(self.by_id.values())
-        await asyncio.gather(*(session.close() for session in sessions))
+        await asyncio.gather(*(session.close() for session in sessions), self.listing.close())
         for each in sessions:
             each.journal.close()
         await asyncio.gather(

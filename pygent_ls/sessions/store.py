@@ -22,14 +22,14 @@ from pygent_ls.sessions.commands.command import Command
 from pygent_ls.sessions.commands.ports import CommandFacts
 from pygent_ls.sessions.commands.registry import Commands
 from pygent_ls.sessions.exporting import ExportFormat, export
+from pygent_ls.sessions.index.asking import Found
 from pygent_ls.sessions.journal.files import FileJournal, Journal, MemoryJournal
 from pygent_ls.sessions.journal.folder import JournalFolder, unknown
 from pygent_ls.sessions.journal.records import Begun
-from pygent_ls.sessions.listing import PLACE, Page, SessionFilter, place
+from pygent_ls.sessions.listing import Page, SessionFilter
 from pygent_ls.sessions.living import LiveSessions
 from pygent_ls.sessions.naming import UNNAMED
 from pygent_ls.sessions.past import PastSession, PastSessions
-from pygent_ls.sessions.searching import Found, search
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.turn_settings import MakeSystemPrompt, TakeSettings
 from pygent_ls.sessions.turns import SessionParts, TurnRequest
@@ -79,6 +79,7 @@ class Sessions:
     def keep_in(self, journals: JournalFolder) -> None:
         """Keep sessions there, where they are to be kept, and find those that are; else they end with the daemon."""
         self._journals = journals
+        self._shared.listing.keep_in(journals)
 
     def look_back(self, past: PastSessions) -> None:
         """Find the checkpoints of the daemons before this one, too."""
@@ -267,33 +268,14 @@ class Sessions:
         """All sessions that are in memory, the oldest first."""
         return list(self._live.values())
 
-    def page(self, wanted: SessionFilter) -> Page:
-        """The sessions that are wanted, the last one used first. Raises `SessionError` (`invalid_cursor`)."""
-        if wanted.cursor is not None and PLACE.fullmatch(wanted.cursor) is None:
-            raise SessionError("cursor: it is none that a list came with (`nextCursor`).", kind="invalid_cursor")
-        query = (wanted.query or "").strip()
-        found = [
-            each
-            for each in self._live.values()
-            if (wanted.folder is None or each.working_directory == wanted.folder)
-            and (not query or query.casefold() in each.name.casefold() or search(each.messages, query, name=each.name))
-        ]
-        found.sort(key=place, reverse=True)
-        if wanted.cursor is not None:
-            found = [each for each in found if place(each) < wanted.cursor]
-        more = len(found) > wanted.limit
-        found = found[: wanted.limit]
-        return Page(sessions=found, cursor=place(found[-1]) if more else None)
+    async def page(self, wanted: SessionFilter) -> Page:
+        """The sessions that are wanted, in memory or kept, the last one used first. Raises `SessionError`
+        (`invalid_cursor`)."""
+        return await self._shared.listing.page(wanted)
 
-    def search(self, query: str, limit: int) -> list[tuple[Session, Found]]:
+    async def search(self, query: str, limit: int) -> list[Found]:
         """The turns that hold each word, with their sessions; the best first."""
-        found = [
-            (session, each)
-            for session in self._live.values()
-            for each in search(session.messages, query, name=session.name)
-        ]
-        found.sort(key=lambda each: -each[1].score)
-        return found[:limit]
+        return await self._shared.listing.search(query, limit)
 
     async def fork(self, session_id: str, at_turn_id: str | None = None, *, name: str | None = None) -> Session:
         """A new session with that one's conversation, to the end of a turn, or whole but for a turn that runs.

@@ -125,10 +125,10 @@ async def test_words_are_searched_in_all_sessions(folder: Path) -> None:
     nothing = await shelf.text("/search zygote unrelated")
 
     assert found.splitlines() == [
-        "1 turns hold all of: zygote settled",
+        "Turns that hold all of: zygote settled",
         f"- `{kept.id}` tell me: tell me The Zygote question is settled.",
     ]
-    assert nothing == "No turn of the sessions in memory holds all of: zygote unrelated"
+    assert nothing == "No turn of any session holds all of: zygote unrelated"
 
 
 # Files

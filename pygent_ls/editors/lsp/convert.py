@@ -25,6 +25,7 @@ from pygent_ls.agent.workspace import FileChange
 from pygent_ls.editors.lsp import incoming, outgoing
 from pygent_ls.editors.lsp.uris import path_of
 from pygent_ls.errors import ToolError
+from pygent_ls.sessions.index.entries import Entry
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.stream import SessionEvent
 
@@ -268,21 +269,26 @@ def turn_result(session_id: str, turn_id: str, result: TurnResult, uri_of: UriOf
     return out
 
 
-def session_out(session: Session | Recalled) -> outgoing.SessionOut:
+def session_out(session: Session | Recalled | Entry) -> outgoing.SessionOut:
     """A session."""
+    entry = session if isinstance(session, Entry) else _entry_of(session)
     return {
-        "sessionId": session.id,
-        "name": session.name,
-        "cwd": str(session.working_directory),
-        "createdAt": timestamp(session.created_at),
-        "updatedAt": timestamp(session.updated_at),
-        "agent": session.agent,
-        "model": session.model,
-        "mode": session.mode,
-        "usage": usage_out(session.usage),
-        "messageCount": len(session.messages),
-        "lastSeq": session.last_seq,
+        "sessionId": entry.id,
+        "name": entry.name,
+        "cwd": str(entry.working_directory),
+        "createdAt": timestamp(entry.created_at),
+        "updatedAt": timestamp(entry.updated_at),
+        "agent": entry.agent,
+        "model": entry.model,
+        "mode": entry.mode,
+        "usage": usage_out(entry.usage),
+        "messageCount": entry.n_messages,
+        "lastSeq": entry.last_seq,
     }
+
+
+def _entry_of(session: Session | Recalled) -> Entry:
+    return Entry.of(session, is_interrupted=not isinstance(session, Session) and session.is_interrupted)
 
 
 class BadBlockError(ValueError):

@@ -12,7 +12,6 @@ from pygent_ls.extensions.session_files import message_out
 from pygent_ls.sessions.completing import Completions, Item
 from pygent_ls.sessions.configuring import Configured, configure
 from pygent_ls.sessions.listing import SessionFilter
-from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.store import Sessions
 
 CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2)}
@@ -27,29 +26,26 @@ class SessionRequests:
         self._sessions = sessions
         self._completions = Completions()
 
-    def list_some(self, params: incoming_sessions.SessionListParams) -> outgoing_sessions.SessionsOut:
+    async def list_some(self, params: incoming_sessions.SessionListParams) -> outgoing_sessions.SessionsOut:
         """`pygent/session/list`."""
-        folder = None if params.cwd is None else Path(params.cwd).resolve()  # as a session's own
-        page = self._sessions.page(
-            SessionFilter(query=params.query, folder=folder, cursor=params.cursor, limit=params.limit)
-        )
+        page = await self._sessions.page(_filter(params))
         out: outgoing_sessions.SessionsOut = {"sessions": [session_out(each) for each in page.sessions]}
         if page.cursor is not None:
             out["nextCursor"] = page.cursor
         return out
 
-    def search(self, params: incoming_sessions.SessionSearchParams) -> outgoing_sessions.MatchesOut:
+    async def search(self, params: incoming_sessions.SessionSearchParams) -> outgoing_sessions.MatchesOut:
         """`pygent/session/search`."""
         return {
             "matches": [
                 {
-                    "sessionId": session.id,
-                    "name": session.name,
+                    "sessionId": found.session_id,
+                    "name": found.name,
                     "turnId": found.turn_id,
                     "snippet": found.snippet,
                     "score": found.score,
                 }
-                for session, found in self._sessions.search(params.query, params.limit)
+                for found in await self._sessions.search(params.query, params.limit)
             ]
         }
 
@@ -127,3 +123,8 @@ def _item(item: Item) -> outgoing_sessions.CompletionItemOut:
     if item.detail:
         out["detail"] = item.detail
     return out
+
+
+def _filter(params: incoming_sessions.SessionListParams) -> SessionFilter:
+    folder = None if params.cwd is None else Path(params.cwd).resolve()  # as a session's own
+    return SessionFilter(query=params.query, folder=folder, cursor=params.cursor, limit=params.limit)

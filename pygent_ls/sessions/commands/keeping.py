@@ -13,15 +13,18 @@ from pygent_ls.agent.messages import Message
 from pygent_ls.extensions.session_files import settled
 from pygent_ls.sessions.commands.command import Call, Choice, Command, UsageError, one_of
 from pygent_ls.sessions.commands.files import FORCE, read_file, write_file
-from pygent_ls.sessions.commands.ports import CommandSession
 from pygent_ls.sessions.commands.wording import one_line, when
 from pygent_ls.sessions.exporting import ExportFormat, export
 from pygent_ls.sessions.importing import masked_message
+from pygent_ls.sessions.index.entries import Entry
 from pygent_ls.sessions.journal.trash import TRASH_DAYS
-from pygent_ls.sessions.searching import search
+from pygent_ls.sessions.listing import SessionFilter
 
 MAX_LISTED = 50
-"""Sessions that a list shows, the last ones used; the rest is counted."""
+"""Sessions that a list shows, the last ones used."""
+
+MAX_LOOKED_THROUGH = 1_000_000
+"""For one of that id or name."""
 
 MAX_FOUND = 20
 """Turns that a search shows, the best."""
@@ -31,17 +34,17 @@ SUFFIXES: Mapping[ExportFormat, str] = {"markdown": "md", "json": "json", "xml":
 
 
 async def _list(call: Call) -> str:
-    sessions = sorted(call.shelf.all(), key=lambda each: each.updated_at, reverse=True)
-    if not sessions:
-        return f"This is the only session: {_line(call.session)}"
-    lines = [f"- {_line(each)}{' (this one)' if each.id == call.session.id else ''}" for each in sessions[:MAX_LISTED]]
-    more = [f"… and {len(sessions) - MAX_LISTED} more."] if len(sessions) > MAX_LISTED else []
+    page = await call.shelf.page(SessionFilter(limit=MAX_LISTED))
+    if not page.sessions:
+        own = call.session
+        return f"This is the only session: `{own.id}` {one_line(own.name)}: {len(own.messages)} messages"
+    lines = [f"- {_line(each)}{' (this one)' if each.id == call.session.id else ''}" for each in page.sessions]
+    more = ["… and older ones; `/search WORDS` finds what was said in them."] if page.cursor else []
     return "\n".join(["The last one used first:", *lines, *more])
 
 
-def _line(session: CommandSession) -> str:
-    n_messages = len(session.messages)
-    return f"`{session.id}` {one_line(session.name)}: {n_messages} messages, {when(session.updated_at)}"
+def _line(session: Entry) -> str:
+    return f"`{session.id}` {one_line(session.name)}: {session.n_messages} messages, {when(session.updated_at)}"
 
 
 async def _new(call: Call) -> str:
@@ -52,8 +55,8 @@ async def _new(call: Call) -> str:
 
 
 async def _load(call: Call) -> str:
-    other = _other(call)
-    messages = settled(other.messages)
+    other = await _other(call)
+    messages = settled((await call.shelf.look_at(other.id)).messages)
     kept = await _kept(call)
     call.session.take_conversation(messages)
     call.session.rename(other.name)
@@ -102,7 +105,7 @@ def _turns(messages: Sequence[Message]) -> dict[str, str]:
 
 
 async def _delete(call: Call) -> str:
-    other = _other(call)
+    other = await _other(call)
     if not await call.shelf.delete(other.id):
         return f"`{other.id}` {one_line(other.name)} is forgotten."
     return (
@@ -111,9 +114,10 @@ async def _delete(call: Call) -> str:
     )
 
 
-def _other(call: Call) -> CommandSession:
+async def _other(call: Call) -> Entry:
     """The session of that id, or of the only one that begins so, or has that name; not this one."""
-    others = [each for each in call.shelf.all() if each.id != call.session.id]
+    page = await call.shelf.page(SessionFilter(limit=MAX_LOOKED_THROUGH))
+    others = [each for each in page.sessions if each.id != call.session.id]
     found = [each for each in others if each.id == call.text] or [
         each for each in others if each.id.startswith(call.text) or each.name == call.text
     ]
@@ -128,8 +132,8 @@ def _other(call: Call) -> CommandSession:
 async def _others(call: Call) -> Sequence[Choice]:
     if call.words:
         return ()
-    others = [each for each in reversed(call.shelf.all()) if each.id != call.session.id]
-    return [Choice(word=each.id, detail=one_line(each.name)) for each in others]
+    page = await call.shelf.page(SessionFilter(limit=MAX_LISTED))
+    return [Choice(word=each.id, detail=one_line(each.name)) for each in page.sessions if each.id != call.session.id]
 
 
 async def _turn_numbers(call: Call) -> Sequence[Choice]:
@@ -140,17 +144,12 @@ async def _turn_numbers(call: Call) -> Sequence[Choice]:
 
 
 async def _search(call: Call) -> str:
-    found = [
-        (each, session)
-        for session in call.shelf.all() or (call.session,)
-        for each in search(session.messages, call.text, name=session.name)
-    ]
+    found = await call.shelf.search(call.text, MAX_FOUND + 1)
     if not found:
-        return f"No turn of the sessions in memory holds all of: {call.text}"
-    found.sort(key=lambda each: -each[0].score)
-    lines = [f"- `{session.id}` {one_line(session.name)}: {each.snippet}" for each, session in found[:MAX_FOUND]]
-    more = [f"… and {len(found) - MAX_FOUND} more turns."] if len(found) > MAX_FOUND else []
-    return "\n".join([f"{len(found)} turns hold all of: {call.text}", *lines, *more])
+        return f"No turn of any session holds all of: {call.text}"
+    lines = [f"- `{each.session_id}` {one_line(each.name)}: {each.snippet}" for each in found[:MAX_FOUND]]
+    more = ["… and more of them: another word narrows it down."] if len(found) > MAX_FOUND else []
+    return "\n".join([f"Turns that hold all of: {call.text}", *lines, *more])
 
 
 # Files
@@ -205,9 +204,9 @@ async def _formats(call: Call) -> Sequence[Choice]:
 COMMANDS = (
     Command(
         name="session",
-        description="the sessions of this daemon",
+        description="all sessions",
         parts=(
-            Command(name="list", description="all of them, the last one used first", run=_list),
+            Command(name="list", description="the last ones used", run=_list),
             Command(
                 name="new",
                 takes="[NAME]",
@@ -240,9 +239,7 @@ COMMANDS = (
             ),
         ),
     ),
-    Command(
-        name="search", takes="WORDS", description="turns of this daemon's sessions that hold all the words", run=_search
-    ),
+    Command(name="search", takes="WORDS", description="turns of all sessions that hold all the words", run=_search),
     Command(
         name="save",
         takes="[FILE] [--force]",

@@ -16,7 +16,9 @@ from pygent_ls.extensions.commands import OwnCommands
 from pygent_ls.sessions.compacting import SessionContext
 from pygent_ls.sessions.exporting import Exportable
 from pygent_ls.sessions.going_back import GoingBack
+from pygent_ls.sessions.index.asking import Found
 from pygent_ls.sessions.journal.files import Journal
+from pygent_ls.sessions.listing import Page, SessionFilter
 
 if TYPE_CHECKING:  # it is made of what a turn is made of, and that of the commands
     from pygent_ls.sessions.choices import Choices
@@ -85,10 +87,18 @@ class CommandSession(Exportable, Protocol):
 
 
 class SessionShelf(Protocol):
-    """The sessions that there are. A store that keeps them beyond the daemon's life can stand under it."""
+    """The sessions that there are, in memory or kept on the disk."""
 
-    def all(self) -> Sequence[CommandSession]:
-        """All of them, the oldest first."""
+    async def page(self, wanted: SessionFilter) -> Page:
+        """Those that are wanted, the last one used first."""
+        ...
+
+    async def search(self, query: str, limit: int) -> Sequence[Found]:
+        """The turns that hold each word, the best first."""
+        ...
+
+    async def look_at(self, session_id: str) -> Exportable:
+        """One of them, to read of it. Raises `SessionError`: `unknown_session`, `unreadable_session`."""
         ...
 
     async def fork(self, session_id: str, at_turn_id: str | None = None, *, name: str | None = None) -> CommandSession:
@@ -104,9 +114,17 @@ class SessionShelf(Protocol):
 class Alone:
     """A `SessionShelf` with nothing on it: the session stands for itself."""
 
-    def all(self) -> Sequence[CommandSession]:
+    async def page(self, wanted: SessionFilter) -> Page:
+        """None."""
+        return Page(sessions=(), cursor=None)
+
+    async def search(self, query: str, limit: int) -> Sequence[Found]:
         """None."""
         return ()
+
+    async def look_at(self, session_id: str) -> Exportable:
+        """Raises `SessionError`."""
+        raise _alone()
 
     async def fork(self, session_id: str, at_turn_id: str | None = None, *, name: str | None = None) -> CommandSession:
         """Raises `SessionError`."""

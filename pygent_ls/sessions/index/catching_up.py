@@ -112,7 +112,7 @@ class _CatchingUp:
         else:
             if recalled is None:
                 return
-            entry = Entry.of(recalled)
+            entry = Entry.of(recalled, is_interrupted=recalled.is_interrupted)
         self.tables.begin()
         self.tables.list_as(mark.number, entry)
         self.tables.keep(mark._replace(closed_at=mark.stamp.size))

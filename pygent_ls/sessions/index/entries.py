@@ -7,18 +7,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pygent_ls.agent.conversation_text import utf8
 from pygent_ls.agent.messages import Message, TextBlock, Usage
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.extensions.session_files import timestamp
+from pygent_ls.sessions.exporting import Exportable
 from pygent_ls.sessions.journal.files import Line
 from pygent_ls.sessions.journal.records import Begun, Cut, Opened, Record, Said, Shortened, Spent, State, Told
 
 if TYPE_CHECKING:  # with it comes pydantic
     from pygent_ls.sessions.journal.reading import Line as Parsed
-    from pygent_ls.sessions.journal.recalling import Recalled
 
 BEGINNINGS = ("turn_queued", "turn_started")
 """Events with which a turn begins that has no end yet."""
@@ -26,6 +26,15 @@ BEGINNINGS = ("turn_queued", "turn_started")
 _EVENT = b'{"v":1,"type":"event","seq":'
 _DELTAS = tuple(b'"type":"%s"}}' % kind for kind in (b"text_delta", b"thinking_delta", b"tool_progress"))
 """How lines begin and end that say nothing of a session but the number of its last event. Nine in ten are such."""
+
+
+class Listable(Exportable, Protocol):
+    """A session of which there is all: in memory, or just read."""
+
+    @property
+    def mode(self) -> Mode: ...
+    @property
+    def last_seq(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,21 +56,21 @@ class Entry:
     """Whether its last turn was cut off when its daemon ended, and nobody has gone on since."""
 
     @classmethod
-    def of(cls, recalled: Recalled) -> Entry:
-        """A session that nobody has in memory."""
+    def of(cls, session: Listable, *, is_interrupted: bool = False) -> Entry:
+        """The session as it is now."""
         return cls(
-            id=recalled.id,
-            name=recalled.name,
-            working_directory=recalled.working_directory,
-            created_at=recalled.created_at,
-            updated_at=recalled.updated_at,
-            agent=recalled.agent,
-            model=recalled.model,
-            mode=recalled.state.mode,
-            usage=recalled.usage,
-            n_messages=len(recalled.messages),
-            last_seq=recalled.last_seq,
-            is_interrupted=recalled.is_interrupted,
+            id=session.id,
+            name=session.name,
+            working_directory=session.working_directory,
+            created_at=session.created_at,
+            updated_at=session.updated_at,
+            agent=session.agent,
+            model=session.model,
+            mode=session.mode,
+            usage=session.usage,
+            n_messages=len(session.messages),
+            last_seq=session.last_seq,
+            is_interrupted=is_interrupted,
         )
 
     @property
@@ -186,14 +195,15 @@ class Facts:
 
     def entry(self, session_id: str) -> Entry | None:
         """The session, as far as they tell of it; None where it cannot be listed by them."""
-        if self.begun is None or self.state is None:
+        if self.state is None:
             return None
+        created_at = self.begun.created if self.begun else self.state.at  # in memory alone, it has no first record
         return Entry(
             id=session_id,
             name=self.state.name,
-            working_directory=self.begun.working_directory,
-            created_at=self.begun.created,
-            updated_at=max(self.begun.created, self.updated_at or self.begun.created),
+            working_directory=self.begun.working_directory if self.begun else Path(),
+            created_at=created_at,
+            updated_at=max(created_at, self.updated_at or created_at),
             agent=self.state.agent,
             model=self.state.model,
             mode=self.state.mode,

@@ -236,6 +236,12 @@ class Tables:
         row = self.ask("SELECT entry FROM sessions WHERE number = ?", (number,)).fetchone()
         return None if row is None or row[0] is None else entry_in(row[0])
 
+    def ids(self, numbers: Collection[int]) -> set[str]:
+        """The sessions' ids."""
+        self.choose(numbers)
+        rows = self.ask("SELECT id FROM sessions WHERE number IN (SELECT number FROM chosen)")
+        return {session_id for (session_id,) in rows}
+
     def turn_id(self, turn: int) -> str:
         """The turn's own id."""
         ((found,),) = self.ask("SELECT id FROM turns WHERE number = ?", (turn,))

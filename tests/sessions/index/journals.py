@@ -45,7 +45,7 @@ class Writing:
         self._seq = 0
         self._n_turns = 0
         self._at = START
-        self.journal.append([*([] if journals else [begun]), state(name)])
+        self.journal.append([state(name)])
 
     def turn(self, said: str, *answers: str) -> str:
         """A whole turn; returns its id."""

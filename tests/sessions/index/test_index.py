@@ -31,9 +31,10 @@ def recalled(journals: JournalFolder) -> Mapping[str, Entry]:
     entries: dict[str, Entry] = {}
     for path in journals.root.glob("*.jsonl"):
         try:
-            entries[path.stem] = Entry.of(journals.recall(path.stem))
+            session = journals.recall(path.stem)
         except SessionError:
             continue
+        entries[path.stem] = Entry.of(session, is_interrupted=session.is_interrupted)
     return entries
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import sqlite3
 import stat
 import threading
@@ -52,16 +51,19 @@ async def test_the_index_is_for_its_owner_alone(tmp_path: Path) -> None:
         written(rig.journals, "one", *TURNS)
         await rig.listed()
 
-    made = {each: (tmp_path / each).stat().st_mode for each in os.listdir(tmp_path) if each.startswith("index")}
-    assert set(made) == {"index.lock", "index.sqlite3", "index.sqlite3-journal"}
-    assert {stat.S_IMODE(mode) for mode in made.values()} == {0o600}
+    assert files_in(tmp_path, "index*") == {"index.lock": 0o600, "index.sqlite3": 0o600, "index.sqlite3-journal": 0o600}
 
 
 async def test_nothing_is_made_where_no_session_was_kept(tmp_path: Path) -> None:
     async with indexed(tmp_path / "sessions") as rig:
         assert (await rig.listed(), await rig.found("zygote")) == ({}, [])
 
-    assert os.listdir(tmp_path) == []
+    assert files_in(tmp_path, "*") == {}
+
+
+def files_in(folder: Path, pattern: str) -> dict[str, int]:
+    """Their modes, by name."""
+    return {each.name: stat.S_IMODE(each.stat().st_mode) for each in folder.glob(pattern)}
 
 
 async def test_only_what_was_appended_is_read_by_the_next_daemon_too(tmp_path: Path) -> None:
