@@ -64,6 +64,7 @@ def doctor(surveyed: Surveyed) -> tuple[str, int]:
         ),
         _section("Programs", [("rg", _program(rg)), ("git", _program(surveyed.find("git")))]),
         _section("Folders", _places(surveyed)),
+        _section("Telemetry", [("OpenTelemetry", _telemetry(surveyed.environment))]),
         _section("Settings", _settings(surveyed.loaded)),
         _list("Settings that do not count", [problem.text for problem in wrong]),
         _list(
@@ -178,6 +179,17 @@ def _places(surveyed: Surveyed) -> list[tuple[str, str]]:
 
 def _place(path: Path) -> str:
     return str(path) if path.exists() else f"{path} (not there yet)"
+
+
+def _telemetry(environment: Mapping[str, str]) -> str:
+    from pygent_ls.extensions.otel import addresses_of, wish_of
+
+    wish = wish_of(environment)
+    if wish.is_nothing:
+        return wish.problem or "off: no OTEL_… variable asks for it"
+    signals = ", ".join(name for name, is_on in (("traces", wish.traces), ("metrics", wish.metrics)) if is_on)
+    said = ", with all that is said" if wish.with_content else ""
+    return redacted(f"{signals} to {', '.join(addresses_of(environment))}{said}{wish.problem and f'; {wish.problem}'}")
 
 
 def _settings(loaded: Loaded) -> Iterable[Sequence[str]]:

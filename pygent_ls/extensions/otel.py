@@ -11,7 +11,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -72,6 +72,12 @@ def wish_of(environment: Mapping[str, str], is_installed: Callable[[], bool] | N
         or "service.name=" in environment.get("OTEL_RESOURCE_ATTRIBUTES", ""),
         problem=problem,
     )
+
+
+def addresses_of(environment: Mapping[str, str]) -> Sequence[str]:
+    """The collectors that the variables name, or the one that is asked where they name none."""
+    names = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT")
+    return [environment[name] for name in names if environment.get(name)] or ["http://localhost:4318"]
 
 
 def otel_is_installed() -> bool:
