@@ -102,6 +102,8 @@ class _Run:
     stop: Callable[[], object]
     """Cancels the run."""
     _refusing: RefusingApprover = field(default_factory=RefusingApprover)
+    _is_over: bool = False
+    """What is left is to be read by whoever reads."""
     _commands: Sequence[str] = ()
     """The names of all slash commands, for streams."""
 
@@ -120,6 +122,7 @@ class _Run:
             code = FAILED
         finally:
             await close(core)
+        self._is_over = True
         _list_refused(self._refusing.refused, view)
         with suppress(TimeoutError):
             async with asyncio.timeout(LAST_LINES_S if code == CANCELLED else None):
@@ -199,7 +202,8 @@ class _Run:
         def lost(error: OSError) -> None:
             if not isinstance(error, BrokenPipeError):  # `| head` has what it wanted
                 status.tell(f"Error: the answer could not be written: {error.strerror}", "red")
-            self.stop()
+            if not self._is_over:
+                self.stop()
 
         return ScriptView(
             writer=LineWriter(self.answer.fileno(), lost),
