@@ -424,6 +424,10 @@ class FakeBackground:
         """There is none."""
         raise ToolError(f"There is no background command {name!r}.")
 
+    def has_any(self, owner: str) -> bool:
+        """There are none."""
+        return False
+
     async def end_all(self, owner: str) -> None:
         """All of them, which is none."""
         self.ended.append(owner)

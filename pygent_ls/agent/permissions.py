@@ -161,6 +161,11 @@ class Permissions:
         self.check_mode(mode)
         self._turn_mode = mode
 
+    @property
+    def has_session_rules(self) -> bool:
+        """Whether the user allowed something for this session: it is nowhere but here."""
+        return bool(self._session_rules)
+
     def rules(self) -> list[Rule]:
         """Every rule that counts: the session's own, those of "Always allow", those of the settings."""
         return [*self._session_rules, *self._store.load(), *self._policy.rules]

@@ -295,6 +295,10 @@ class Background(Protocol):
         """End it, as a cancel does, and tell what is new. Raises `ToolError` for a name that there is not."""
         ...
 
+    def has_any(self, owner: str) -> bool:
+        """Whether there are any of that owner's, running, or over and not forgotten."""
+        ...
+
     async def end_all(self, owner: str) -> None:
         """End all that this session has; nothing of them lives when it returns."""
         ...

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pygent_ls.sessions.journal.files import MemoryJournal
 from pygent_ls.sessions.listing import Listing
+from pygent_ls.sessions.resting import Resting
 
 if TYPE_CHECKING:
     from pygent_ls.sessions.session import Session
@@ -23,6 +24,7 @@ class LiveSessions:
     def __init__(self) -> None:
         self.by_id: dict[str, Session] = {}
         self.listing = Listing(self.by_id)
+        self.resting = Resting(self.by_id)
         self.taking_up = asyncio.Lock()
         """Held while one is read from the disk."""
         self._homes: list[Sessions] = []
@@ -45,6 +47,7 @@ class LiveSessions:
 
     def tell(self, session_id: str, what: str) -> None:
         """Tell every front end what has happened to a session."""
+        self.resting.used(session_id)
         for home in self._homes:
             home.told(session_id, what)
 
@@ -52,7 +55,7 @@ class LiveSessions:
         """Cancel every turn and wait for them. What is kept on the disk stays there, for others to go on with."""
         self._is_closing = True
         sessions = list(self.by_id.values())
-        await asyncio.gather(*(session.close() for session in sessions), self.listing.close())
+        await asyncio.gather(*(session.close() for session in sessions), self.resting.close(), self.listing.close())
         for each in sessions:
             each.journal.close()
         await asyncio.gather(

@@ -25,7 +25,7 @@ from pygent_ls.sessions.exporting import ExportFormat, export
 from pygent_ls.sessions.index.asking import Found
 from pygent_ls.sessions.journal.files import FileJournal, Journal, MemoryJournal
 from pygent_ls.sessions.journal.folder import JournalFolder, unknown
-from pygent_ls.sessions.journal.records import Begun
+from pygent_ls.sessions.journal.records import NOWHERE, Begun
 from pygent_ls.sessions.listing import Page, SessionFilter
 from pygent_ls.sessions.living import LiveSessions
 from pygent_ls.sessions.naming import UNNAMED
@@ -201,9 +201,11 @@ class Sessions:
         """
         if self._taking_up.locked() or session_id not in self._live:
             async with self._taking_up:  # also those who come later wait, so that turns keep their order
+                await self._shared.resting.gone(session_id)
                 if session_id not in self._live:
                     await to_its_end(self._take_up(session_id), TAKING_UP_S)
         session = self._live[session_id]
+        self._shared.resting.used(session_id)
         session.visit(self)
         return session
 
@@ -240,10 +242,11 @@ class Sessions:
 
     def _folder_for(self, was: Path, around: Surroundings) -> tuple[Path, str]:
         """Where a session works that was there, and what the user must know of that."""
-        folders = around.workspace.folders
+        folders, here = around.workspace.folders, self.defaults.working_directory
+        if was == NOWHERE:
+            return here, f"Where the session was is lost. It goes on in {here}."
         if not folders or any(was.is_relative_to(each) for each in folders):
             return was, ""
-        here = self.defaults.working_directory
         return here, f"The session was in {was}, which is not open here. It goes on in {here}."
 
     async def with_checkpoints(self, session_id: str) -> Session | PastSession:
@@ -353,12 +356,12 @@ class Sessions:
         gone on with. Raises `SessionError` (`unknown_session`)."""
         session = self._live.get(session_id)
         if session is None:
+            await self._shared.resting.gone(session_id)
             await self.look_at(session_id)
-            return
-        await session.close()
-        if isinstance(session.journal, FileJournal):
-            self._live.pop(session_id, None)
-            session.journal.close()
+        elif isinstance(session.journal, FileJournal):
+            await asyncio.shield(self._shared.resting.let_go(session))
+        else:
+            await session.close()
 
     async def leave(self) -> None:
         """This front end goes: its turns are cancelled and waited for, its sessions stay for the others."""

@@ -140,6 +140,10 @@ class LocalBackground:
         await self._end(command)
         return command.state()
 
+    def has_any(self, owner: str) -> bool:
+        """See the port."""
+        return bool(self._commands.get(owner))
+
     async def end_all(self, owner: str) -> None:
         """See the port."""
         mine = self._commands.pop(owner, {})

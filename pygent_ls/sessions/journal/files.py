@@ -62,6 +62,7 @@ class _News:
     """Wakes those who wait for a journal to grow."""
 
     def __init__(self) -> None:
+        self.n_waiting = 0
         self._next: asyncio.Future[None] | None = None
 
     def tell(self) -> None:
@@ -72,7 +73,11 @@ class _News:
     async def wait(self) -> None:
         if self._next is None:
             self._next = asyncio.get_running_loop().create_future()
-        await asyncio.shield(self._next)
+        self.n_waiting += 1
+        try:
+            await asyncio.shield(self._next)
+        finally:
+            self.n_waiting -= 1
 
 
 class FileJournal:
@@ -81,12 +86,19 @@ class FileJournal:
     def __init__(self, path: Path, descriptor: int) -> None:
         """The descriptor is locked, and opened to read and to append; it is the journal's from now on."""
         self.path = path
+        self.has_failed = False
+        """The last write did, and what it was to add is nowhere but in memory."""
         self._has_lasting_name = False
         self._descriptor = descriptor
         self._is_open = True
         self._news = _News()
         self.size = os.fstat(descriptor).st_size
         self._begins_line = self.size == 0 or os.pread(descriptor, 1, self.size - 1) == b"\n"
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether somebody waits for it to grow."""
+        return self._news.n_waiting > 0
 
     def append(self, records: Sequence[Record]) -> None:
         """See `Journal`. A line that was cut short stays one: what is added begins on the next."""
@@ -104,12 +116,13 @@ class FileJournal:
             try:
                 n_written = os.write(self._descriptor, rest)
             except OSError:
+                self.has_failed = True
                 if len(rest) < len(data):
                     self._begins_line = False
                 raise
             self.size += n_written
             rest = rest[n_written:]
-        self._begins_line = True
+        self._begins_line, self.has_failed = True, False
 
     async def sync(self) -> None:
         """See `Journal`."""

@@ -17,13 +17,10 @@ from pygent_ls.sessions.journal.files import Line
 from pygent_ls.sessions.journal.interrupting import OpenTurns
 from pygent_ls.sessions.journal.reading import Line as Parsed
 from pygent_ls.sessions.journal.reading import UnreadableError, Why, event_of, parsed, record_of
-from pygent_ls.sessions.journal.records import Begun, Cut, Opened, Record, Said, Shortened, Spent, State, Told
+from pygent_ls.sessions.journal.records import NOWHERE, Begun, Cut, Opened, Record, Said, Shortened, Spent, State, Told
 from pygent_ls.sessions.journal.repairing import repaired
 from pygent_ls.sessions.naming import UNNAMED
 from pygent_ls.sessions.stream import SessionEvent
-
-NOWHERE = Path()
-"""Where a session works of which the beginning is lost: nobody knows."""
 
 MOST_SEQ = 2**53 - 1
 """The highest number that every client reads as it is; one above it was not written by this program."""

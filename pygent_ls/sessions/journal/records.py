@@ -23,6 +23,9 @@ from pygent_ls.sessions.stream import SessionEvent
 VERSION = 1
 """Of a line's form; lines of a later one are left alone."""
 
+NOWHERE = Path()
+"""Where a session works of which the beginning is lost: nobody knows."""
+
 NOT_KEPT = frozenset({"old_text", "new_text"})
 """Fields of a changed file that no event tells: the whole texts. Its patch is kept."""
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from collections.abc import AsyncGenerator, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory, mkdtemp
 
 from pygent_ls.agent.events import (
     Finished,
@@ -198,6 +201,13 @@ def check_whole_story(events: Sequence[SessionEvent]) -> None:
         called = {each.tool_id for each in own if isinstance(each, ToolCall)}
         answered = [each.tool_id for each in own if isinstance(each, ToolResult)]
         assert sorted(called) == sorted(answered)
+
+
+@cache
+def eventful_journal() -> tuple[str, bytes]:
+    """The id and the journal of a session of `one_eventful_turn`; made once, in an event loop of its own."""
+    with TemporaryDirectory() as folder, ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, one_eventful_turn(Path(folder))).result()
 
 
 async def one_eventful_turn(root: Path) -> tuple[str, bytes]:

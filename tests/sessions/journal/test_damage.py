@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from functools import cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -20,19 +17,11 @@ from tests.sessions.journal.kept import (
     check_conversation,
     check_requests,
     daemon,
+    eventful_journal,
     events_in,
     journal_of,
-    one_eventful_turn,
     records_in,
 )
-
-
-@cache
-def _written() -> bytes:
-    """The journal of a whole daemon; made once."""
-    with TemporaryDirectory() as folder:
-        return asyncio.run(one_eventful_turn(Path(folder)))[1]
-
 
 _PLACES = st.floats(0, 1, exclude_max=True)
 """Where in a journal: a share of its bytes, or of its lines."""
@@ -46,7 +35,7 @@ _NOISE = st.one_of(
 @st.composite
 def _damages(draw: st.DrawFn) -> bytes:
     """The journal, after one to three things have happened to it."""
-    data = _written()
+    data = eventful_journal()[1]
     for _ in range(draw(st.integers(1, 3))):
         kind = draw(st.sampled_from(["cut", "overwrite", "insert", "drop", "double", "swap", "flip", "lose the head"]))
         at = int(draw(_PLACES) * len(data))

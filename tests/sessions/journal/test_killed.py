@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -28,45 +25,38 @@ from tests.sessions.journal.kept import (
     check_requests,
     check_whole_story,
     daemon,
+    eventful_journal,
     events_in,
     journal_of,
-    one_eventful_turn,
     open_turns,
     records_in,
 )
 from tests.sessions.subscribers import Reader
 
 
-@cache
-def _written() -> tuple[str, bytes]:
-    """The journal of a whole daemon; made once for all cuts."""
-    with TemporaryDirectory() as folder:
-        return asyncio.run(one_eventful_turn(Path(folder)))
-
-
 def _cuts(*, torn: bool) -> list[int]:
     """The length of the journal after each record, or in the midst of each."""
     cuts: list[int] = []
     end = 0
-    for line in _written()[1].splitlines(keepends=True):
+    for line in eventful_journal()[1].splitlines(keepends=True):
         cuts.append(end + len(line) // 2 if torn else end + len(line))
         end += len(line)
     return cuts
 
 
 def test_the_turn_that_is_cut_has_everything_in_it() -> None:
-    types = {each.event.type for each in events_in(_written()[1])}
+    types = {each.event.type for each in events_in(eventful_journal()[1])}
 
     assert types >= {
         "turn_queued", "turn_started", "text_delta", "text", "thinking", "tool_call", "tool_result", "usage", "steered",
         "permission_requested", "permission_resolved", "finished",
     }  # fmt: skip
-    assert any(each.parent_tool_id for each in events_in(_written()[1]))
+    assert any(each.parent_tool_id for each in events_in(eventful_journal()[1]))
 
 
 @pytest.mark.parametrize("torn", [False, True], ids=["behind a record", "within a record"])
 async def test_after_every_record_the_session_goes_on_and_each_call_has_its_result(torn: bool) -> None:
-    session_id, data = _written()
+    session_id, data = eventful_journal()
     first = data.index(b"\n") + 1
     for cut in _cuts(torn=torn):
         if cut >= first:
