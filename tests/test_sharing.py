@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
-from weakref import ref
+from weakref import ReferenceType, ref
 
 import pytest
 
@@ -19,7 +20,7 @@ from pygent_ls.app_sharing import Shared
 from pygent_ls.editors.lsp.connection import Connection
 from tests.editors.lsp.editor import NO_ANSWER, WireError
 from tests.editors.lsp.socket_editor import Served, SocketEditor, served
-from tests.fakes import bounded
+from tests.fakes import WAIT_S, bounded
 
 PROMPT = "window/showMessageRequest"
 
@@ -316,17 +317,46 @@ async def test_when_an_editor_goes_its_turn_is_cancelled_and_the_next_one_runs(o
         assert await two.ask(two.two, "pygent/session/rename", name="mine now")
 
 
+def connection_of(editor: SocketEditor) -> ReferenceType[Connection]:
+    """The daemon's end of an editor."""
+    gc.unfreeze()  # what a process has when its first connection is made is among what no collection looks at
+    every = (each for each in gc.get_objects() if isinstance(each, Connection))
+    (found,) = [ref(each) for each in every if list(each.workspace.folders) == [editor.folder]]
+    return found
+
+
+async def let_go_of(kept: ReferenceType[Connection], other: SocketEditor) -> None:
+    """Wait until nothing holds it, while the other editor goes on."""
+    async with asyncio.timeout(WAIT_S):
+        while kept() is not None:
+            await other.request("pygent/status")
+            gc.unfreeze()
+            gc.collect()
+
+
 async def test_an_editor_that_is_gone_is_not_held_by_the_sessions_that_it_leaves(opened: Open) -> None:
     async with opened({"text": "one"}, folders=("here", "there")) as two:
         await two.turn(two.one)
-        gc.unfreeze()  # the first connection of a process is among what no collection looks at
-        every = (each for each in gc.get_objects() if isinstance(each, Connection))
-        (kept,) = [ref(each) for each in every if list(each.workspace.folders) == [two.one.folder]]
+        kept = connection_of(two.one)
 
         two.one.leave()
         await two.one.hung_up()
-        await two.two.request("pygent/status")
 
-        gc.collect()
-        assert kept() is None
+        await let_go_of(kept, two.two)
         assert (await two.ask(two.two, "pygent/session/load"))["messages"]
+
+
+async def test_nor_where_it_was_the_last_one_and_another_comes_later(opened: Open) -> None:
+    async with opened({"text": "one"}, folders=("here", "there")) as two:
+        await two.turn(two.one)
+        kept = connection_of(two.one)
+        for editor in (two.two, two.one):
+            editor.leave()
+            await editor.hung_up()
+
+        async with two.daemon.editor("elsewhere") as three:
+            await three.request("pygent/session/new", {})
+
+            await let_go_of(kept, three)
+            loaded = await three.request("pygent/session/load", {"sessionId": two.session})
+            assert loaded["messages"][0]["content"][0]["text"] == "go"

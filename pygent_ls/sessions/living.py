@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from typing import TYPE_CHECKING
 
 from pygent_ls.sessions.journal.files import MemoryJournal
@@ -12,6 +13,9 @@ from pygent_ls.sessions.resting import Resting
 if TYPE_CHECKING:
     from pygent_ls.sessions.session import Session
     from pygent_ls.sessions.store import Sessions
+
+ADOPTED_AT_ONCE = 4
+"""More than a front end makes of its own meanwhile, so that what was left behind becomes less."""
 
 
 class LiveSessions:
@@ -28,12 +32,13 @@ class LiveSessions:
         self.taking_up = asyncio.Lock()
         """Held while one is read from the disk."""
         self._homes: list[Sessions] = []
+        self._left: deque[Session] = deque()
+        """Those that were where there is no front end any more."""
         self._is_closing = False
 
     def join(self, home: Sessions) -> None:
-        """A front end comes; those that another one has left are its own now."""
+        """A front end comes."""
         self._homes.append(home)
-        self._adopt()
 
     async def leave(self, home: Sessions) -> None:
         """A front end goes: its turns are cancelled and waited for, its sessions stay for the others."""
@@ -43,7 +48,10 @@ class LiveSessions:
         for turn in reversed(turns):
             turn.cancel()
         await asyncio.gather(*(turn.task for turn in turns if turn.task), return_exceptions=True)
-        self._adopt()
+        self._left.extend(each for each in self.by_id.values() if each.home is home)
+        while self._left and self._homes and not self._is_closing:
+            self.adopt(self._homes[-1])
+            await asyncio.sleep(0)  # each takes a millisecond or more
 
     def tell(self, session_id: str, what: str) -> None:
         """Tell every front end what has happened to a session."""
@@ -62,9 +70,9 @@ class LiveSessions:
             *(each.around.outputs.clear() for each in sessions if isinstance(each.journal, MemoryJournal))
         )
 
-    def _adopt(self) -> None:
-        """A front end that has left is not held by the sessions that it leaves."""
-        if self._homes and not self._is_closing:
-            for session in self.by_id.values():
-                if session.home not in self._homes:
-                    session.visit(self._homes[-1])
+    def adopt(self, home: Sessions) -> None:
+        """Some of the sessions whose front end has left go to this one, so that they do not hold what is gone."""
+        for _ in range(min(ADOPTED_AT_ONCE, len(self._left))):
+            session = self._left.popleft()
+            if session.home not in self._homes and self.by_id.get(session.id) is session:
+                session.visit(home)
