@@ -132,10 +132,10 @@ class Agent:
             on_change=front_end.on_session_change,
             take_settings=self._take_settings,
         )
+        self.sessions.share(self._shared.live)
         self.sessions.look_back(self._past)
         self.sessions.keep_in(self._kept.journals)
         self.sessions.tell_commands(self._command_facts())
-        self.sessions.share(self._shared.live)
 
     def _command_facts(self) -> CommandFacts:
         from pygent_ls.app_commands import aliases_of, mcp_servers_of, own_commands

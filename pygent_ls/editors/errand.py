@@ -23,6 +23,10 @@ DONE, FAILED, CANCELLED = 0, 1, 130
 """Exit codes. 1: an error, a limit or a refusal ended the turn. 130 is what shells give to what Ctrl-C ended."""
 
 
+NEWEST = 100
+"""Sessions among which is one in which something was said: editors begin some that are never used."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Errand:
     """What `pygent-ls run` is asked for; None leaves what the session, or the settings, say."""
@@ -67,7 +71,7 @@ class Errand:
         """The session that it is about. Raises `PygentError` where there is none, or where it cannot be as wanted."""
         if self.resumed is None and not self.goes_on:
             return sessions.new(NewSession(agent=self.agent, model=self.model, mode=self.mode))
-        session = await sessions.hold(self.resumed or await self._newest(sessions))
+        session = await self._held(sessions)
         if self.model is not None:
             session.set_model(self.model)
         if self.agent is not None:
@@ -76,14 +80,28 @@ class Errand:
             session.permissions.set_mode(self.mode)
         return session
 
+    async def _held(self, sessions: Sessions) -> Session:
+        wanted = self.resumed or await self._newest(sessions)
+        try:
+            return await sessions.hold(wanted)
+        except SessionError as error:
+            if error.kind != "unknown_session":
+                raise
+            raise SessionError(
+                f"--resume: there is no session {wanted!r}. `pygent-ls sessions list` shows those that there are.",
+                kind=error.kind,
+            ) from None
+
     async def _newest(self, sessions: Sessions) -> str:
-        page = await sessions.page(SessionFilter(folder=self.folder, limit=1))
-        if not page.sessions:
+        """The session of the folder that was used last, and in which something was said."""
+        page = await sessions.page(SessionFilter(folder=self.folder, limit=NEWEST))
+        newest = next((each.id for each in page.sessions if each.n_messages), None)
+        if newest is None:
             raise SessionError(
                 f"--continue: there is no session of {self.folder} yet. Leave it out to begin one.",
                 kind="unknown_session",
             )
-        return page.sessions[0].id
+        return newest
 
 
 def exit_code(stop_reason: StopReason) -> int:

@@ -121,8 +121,8 @@ class _Run:
             view.fail(str(error))
             code = FAILED
         finally:
+            self._is_over = True
             await close(core)
-        self._is_over = True
         _list_refused(self._refusing.refused, view)
         with suppress(TimeoutError):
             async with asyncio.timeout(LAST_LINES_S if code == CANCELLED else None):
