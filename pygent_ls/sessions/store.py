@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from pygent_ls.agent.committing import to_its_end
-from pygent_ls.agent.messages import now
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.surroundings import Surroundings
@@ -117,7 +116,7 @@ class Sessions:
         session.choices.for_turn(TurnRequest(parts=()))  # what could not have a turn is no session
         begun = Begun(
             id=session_id,
-            created=now(),
+            created=session.created_at,
             working_directory=session.working_directory,
             forked_from=forked_from,
             forked_at=forked_at,

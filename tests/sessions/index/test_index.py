@@ -234,7 +234,7 @@ def histories(draw: st.DrawFn) -> list[tuple[str, str, int]]:
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(histories())
 def test_whatever_happens_the_index_says_what_the_journals_do(history: list[tuple[str, str, int]]) -> None:
     with TemporaryDirectory() as folder:

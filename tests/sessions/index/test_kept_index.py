@@ -83,7 +83,7 @@ async def test_only_what_was_appended_is_read_by_the_next_daemon_too(tmp_path: P
         assert watched.read_from == [size]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(at=st.floats(0, 1, exclude_max=True), noise=st.binary(min_size=1, max_size=5000), is_open=st.booleans())
 def test_an_index_of_which_any_bytes_are_others_is_made_anew(at: float, noise: bytes, is_open: bool) -> None:
     async def story(folder: Path) -> None:
@@ -107,7 +107,7 @@ def overwrite(path: Path, at: float, noise: bytes) -> None:
     path.write_bytes(data[:begin] + noise + data[begin + len(noise) :])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(at=st.floats(0, 1, exclude_max=True), noise=st.binary(min_size=1, max_size=5000))
 def test_an_index_that_is_broken_though_nobody_seems_to_have_touched_it_is_no_error(at: float, noise: bytes) -> None:
     async def story(folder: Path) -> None:
