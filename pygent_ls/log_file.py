@@ -58,13 +58,33 @@ class LogFile(logging.Handler):
         self._max_bytes = max_bytes
         self._n_old = n_old
         self._failed = False
+        self._held: logging.LogRecord | None = None
+        self._is_begun = False
         self.setFormatter(SafeFormatter(details=False, process_id=os.getpid()))
         self.addFilter(Quiet(details=False))
         self._descriptor = _opened(path)
         faulthandler.enable(self._descriptor)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Append a record; what cannot be written is told once on standard error."""
+        """Append a record; what cannot be written is told once on standard error.
+
+        The first one waits for the second: an editor waits for the daemon then, and to look for keys in a line takes
+        as long as all else that logging needs.
+        """
+        if not self._is_begun and record.levelno < logging.WARNING:
+            self._held = record
+        else:
+            self.flush()
+            self._append(record)
+        self._is_begun = True
+
+    def flush(self) -> None:
+        """Append what waits; the interpreter's end does it, too."""
+        held, self._held = self._held, None
+        if held:
+            self._append(held)
+
+    def _append(self, record: logging.LogRecord) -> None:
         try:
             self._write(f"{self.format(record)}\n".encode("utf-8", "backslashreplace"))
             self._failed = False
