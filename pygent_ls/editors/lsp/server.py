@@ -52,6 +52,7 @@ class PygentServer(LanguageServer):
         self._read_settings = read_settings
         self._features = ClientFeatures()
         self._folder_uris: list[str] = []
+        self._client = ""
         self._blueprint: Blueprint | None = None
         self._connection: Connection | None = None
         self.endpoint.write = writer.write
@@ -88,7 +89,7 @@ class PygentServer(LanguageServer):
         self._folder_uris = _folders_of(params)
         folders = self.uris.set_folders(self._folder_uris)
         self._blueprint = self._read_settings(editor_options(params), folders)
-        log.info("the client %s begins, with the model %s", _name_of(params.client_info), self._blueprint.model)
+        self._client = _name_of(params.client_info)
         if params.process_id is not None:
             self.on_process_id(params.process_id)
         result.capabilities.position_encoding = types.PositionEncodingKind(self._features.encoding)
@@ -104,6 +105,7 @@ class PygentServer(LanguageServer):
     def initialized(self) -> None:
         """Say what is wrong with the settings, and load what is heavy."""
         assert self._blueprint is not None
+        log.info("the client %s begins, with the model %s", self._client, self._blueprint.model)
         for problem in self._blueprint.problems:
             message = {"type": int(types.MessageType.Warning), "message": f"pygent-ls: {problem}"}
             self.endpoint.tell(types.WINDOW_SHOW_MESSAGE, message)
