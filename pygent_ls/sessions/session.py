@@ -67,6 +67,7 @@ class Session:
         self._one_at_a_time = asyncio.Lock()
         self._hooks = SessionHooks()
         self._untold: list[str] = []
+        self.is_deleted = False
         self.choices = Choices(parts, self.permissions)
         self.context = SessionContext(
             messages=self.messages,

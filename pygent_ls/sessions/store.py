@@ -80,6 +80,11 @@ class Sessions:
         self._journals = journals
         self._shared.listing.keep_in(journals)
 
+    @property
+    def journals(self) -> JournalFolder | None:
+        """Where sessions are kept; None where none is."""
+        return self._journals
+
     def look_back(self, past: PastSessions) -> None:
         """Find the checkpoints of the daemons before this one, too."""
         self._past = past
@@ -331,6 +336,7 @@ class Sessions:
                 raise
         else:
             session.check_idle()
+            session.is_deleted = True
             del self._live[session_id]
             await session.close()
             session.journal.close()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from pygent_ls.editors.closing import close
 from pygent_ls.editors.lsp.approving import LspApprover
 from pygent_ls.editors.lsp.buffers import Buffers
 from pygent_ls.editors.lsp.client import Client
@@ -85,3 +86,8 @@ class Connection:
         if not gc.get_freeze_count():  # only once: what another client leaves behind shall not stay for ever
             gc.freeze()  # what was imported stays: no collection needs to look at it again
         gc.enable()
+
+    async def close(self) -> None:
+        """Cancel every turn and wait for them, as long as `closing` says; no child process is left."""
+        await close(self.core)
+        await self.requests.attachments.close()

@@ -284,6 +284,7 @@ def session_out(session: Session | Recalled | Entry) -> outgoing.SessionOut:
         "usage": usage_out(entry.usage),
         "messageCount": entry.n_messages,
         "lastSeq": entry.last_seq,
+        "interrupted": entry.is_interrupted,
     }
 
 

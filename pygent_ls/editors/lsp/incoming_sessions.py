@@ -35,6 +35,16 @@ class SessionSearchParams(Params):
     limit: Limit = 50
 
 
+class SessionAttachParams(Params):
+    """`pygent/session/attach`: the events behind `sinceSeq` (0: all), and those to come, on the token, until the
+    request is cancelled or the session ends; whoever has it, and whether anybody does. Where the numbers of a session
+    end before `sinceSeq`, the next event is the first. A slow reader slows no turn."""
+
+    session_id: str
+    since_seq: Count = 0
+    partial_result_token: str | int
+
+
 class SessionRenameParams(Params):
     """`pygent/session/rename`."""
 

@@ -18,6 +18,7 @@ METHODS = (
     "pygent/session/list",
     "pygent/session/search",
     "pygent/session/load",
+    "pygent/session/attach",
     "pygent/session/rename",
     "pygent/session/delete",
     "pygent/session/fork",

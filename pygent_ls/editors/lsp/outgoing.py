@@ -319,6 +319,8 @@ class SessionOut(TypedDict):
     usage: UsageOut
     messageCount: int
     lastSeq: int
+    interrupted: bool
+    """Its last turn was cut off when the program ended, and nobody has gone on since."""
 
 
 class CancelledTurnOut(TypedDict):
@@ -331,4 +333,6 @@ class SessionChangedOut(TypedDict):
     """The notification `pygent/session/changed`."""
 
     sessionId: str
-    what: Literal["created", "turn_started", "turn_finished", "restored", "renamed", "configured", "deleted"]
+    what: Literal[
+        "created", "turn_started", "turn_finished", "restored", "renamed", "configured", "deleted", "interrupted"
+    ]

@@ -22,9 +22,11 @@ class MessageOut(TypedDict):
 
 
 class LoadedSessionOut(SessionOut):
-    """The result of `pygent/session/load`."""
+    """The result of `pygent/session/load`. `notices` are what a person must know of a session that was kept: what of it
+    is damaged and was left out, and that a turn was cut off. One that is in use here tells them in its next turn."""
 
     messages: list[MessageOut]
+    notices: list[str]
 
 
 class SessionsOut(TypedDict):
@@ -48,6 +50,16 @@ class MatchesOut(TypedDict):
     """The result of `pygent/session/search`."""
 
     matches: list[MatchOut]
+
+
+class AttachedOut(TypedDict):
+    """The result of `pygent/session/attach` where the session was closed by this daemon (`closed`), or is gone
+    (`deleted`). `lastSeq` is the last event that was sent, or known. A request that is cancelled fails with -32800, and
+    its `data` has `sessionId` and `lastSeq`."""
+
+    sessionId: str
+    lastSeq: int
+    ended: Literal["closed", "deleted"]
 
 
 class CompactionOut(TypedDict):

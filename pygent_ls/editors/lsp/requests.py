@@ -16,6 +16,7 @@ from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
 from pygent_ls import __version__
 from pygent_ls.editors.lsp import incoming, outgoing, outgoing_commands, outgoing_lists, protocol
+from pygent_ls.editors.lsp.attaching import Attachments
 from pygent_ls.editors.lsp.checkpoints import CheckpointRequests
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.convert import session_out
@@ -41,6 +42,7 @@ class Requests:
 
     def __init__(self, client: Client, core: Core) -> None:
         self.turns = Turns(client, core.sessions)
+        self.attachments = Attachments(client, core.sessions)
         checkpoints = CheckpointRequests(client, core.sessions)
         sessions = SessionRequests(client.features.encoding, core.sessions)
         self._core = core
@@ -56,6 +58,7 @@ class Requests:
             "pygent/session/list": sessions.list_some,
             "pygent/session/search": sessions.search,
             "pygent/session/load": sessions.load,
+            "pygent/session/attach": self.attachments.attach,
             "pygent/session/rename": sessions.rename,
             "pygent/session/delete": sessions.delete,
             "pygent/session/fork": sessions.fork,

@@ -13,7 +13,6 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import default_converter
 
 from pygent_ls import __version__
-from pygent_ls.editors.closing import close
 from pygent_ls.editors.lsp import names
 from pygent_ls.editors.lsp.buffers import Buffers
 from pygent_ls.editors.lsp.endpoint import Endpoint
@@ -81,7 +80,7 @@ class PygentServer(LanguageServer):
     async def close(self) -> None:
         """Cancel every turn and wait for them, as long as `closing` says; no child process is left."""
         if self._connection is not None:
-            await close(self._connection.core)
+            await self._connection.close()
 
     def _initialize(self, params: types.InitializeParams, result: types.InitializeResult) -> None:
         self._features = features_of(params)

@@ -12,6 +12,7 @@ from pygent_ls.extensions.session_files import message_out
 from pygent_ls.sessions.completing import Completions, Item
 from pygent_ls.sessions.configuring import Configured, configure
 from pygent_ls.sessions.listing import SessionFilter
+from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.store import Sessions
 
 CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2)}
@@ -53,7 +54,8 @@ class SessionRequests:
         """`pygent/session/load`."""
         session = await self._sessions.look_at(params.session_id)
         messages = [cast("outgoing_sessions.MessageOut", message_out(each)) for each in session.messages]
-        return {**session_out(session), "messages": messages}
+        notices = [] if isinstance(session, Session) else [*session.notices]
+        return {**session_out(session), "messages": messages, "notices": notices}
 
     async def rename(self, params: incoming_sessions.SessionRenameParams) -> outgoing.SessionOut:
         """`pygent/session/rename`."""

@@ -27,7 +27,7 @@ from pygent_ls.editors.lsp.protocol import CLIENT_NOTIFICATIONS, NOTIFICATIONS, 
 from pygent_ls.errors import ModelError
 from pygent_ls.sessions.stream import SessionEvent
 from tests.editors.lsp.editor import Setup, connected
-from tests.fakes import Call, say
+from tests.fakes import Call, bounded, say
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC)
 CHANGE = FileChange(path=Path("/w/a b.py"), kind="edit", added=2, removed=1, patch="--- a\n+++ b\n")
@@ -232,7 +232,10 @@ async def test_every_answer_is_what_the_schema_says(folder: Path) -> None:
         results = {"pygent/turn/start": await editor.turn()}
         session = {"sessionId": results["pygent/turn/start"]["sessionId"]}
         results["pygent/session/compact"] = await editor.request("pygent/session/compact", session)
-        others = [{"sessionId": (await editor.request("pygent/session/new", {}))["sessionId"]} for _ in range(2)]
+        others = [{"sessionId": (await editor.request("pygent/session/new", {}))["sessionId"]} for _ in range(3)]
+        view = editor.begin("pygent/session/attach", {**others[2], "partialResultToken": "view"})
+        await editor.request("pygent/session/delete", others[2])
+        results["pygent/session/attach"] = await bounded(view)
         listed = await editor.request("pygent/checkpoint/list", session)
         point = {"checkpointId": listed["checkpoints"][0]["checkpointId"]}
         parameters: dict[str, dict[str, Any]] = {

@@ -1,0 +1,54 @@
+"""`pygent/session/attach`: the events of a session for one more view."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from pygls.exceptions import JsonRpcException
+
+from pygent_ls.editors.lsp import incoming_sessions, outgoing_sessions
+from pygent_ls.editors.lsp.client import Client
+from pygent_ls.editors.lsp.progress import TurnProgress
+from pygent_ls.editors.lsp.turns import REQUEST_CANCELLED
+from pygent_ls.sessions.store import Sessions
+
+
+class Attachments:
+    """The views of one client; they end with it."""
+
+    def __init__(self, client: Client, sessions: Sessions) -> None:
+        self._client = client
+        self._sessions = sessions
+        self._running: set[asyncio.Task[Any]] = set()
+
+    async def attach(self, params: incoming_sessions.SessionAttachParams) -> outgoing_sessions.AttachedOut:
+        """Ends by itself when the session does. Raises `SessionError`, and `JsonRpcException` when it is cancelled."""
+        from pygent_ls.sessions.attaching import Attachment  # with it comes the reading of journals
+
+        view = TurnProgress(
+            endpoint=self._client.endpoint,
+            writer=self._client.writer,
+            uri_of=self._client.uri_of,
+            events_token=params.partial_result_token,
+            work_token=None,
+        )
+        attachment = Attachment(self._sessions, params.session_id, params.since_seq, view)
+        task = asyncio.current_task()
+        assert task is not None
+        self._running.add(task)
+        try:
+            done = await attachment.follow()
+        except asyncio.CancelledError:
+            data = {"sessionId": params.session_id, "lastSeq": attachment.last_seq}
+            raise JsonRpcException("no longer attached", REQUEST_CANCELLED, data) from None
+        finally:
+            self._running.discard(task)
+        return {"sessionId": params.session_id, "lastSeq": done.last_seq, "ended": done.ended}
+
+    async def close(self) -> None:
+        """End all of them."""
+        running = list(self._running)
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
