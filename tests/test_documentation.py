@@ -27,6 +27,7 @@ PAGES = (
     "docs/commands.md",
     "docs/hooks.md",
     "docs/security.md",
+    "docs/observability.md",
     "docs/sessions.md",
     "docs/structured-results.md",
     "docs/templates.md",
