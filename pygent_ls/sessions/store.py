@@ -132,12 +132,12 @@ class Sessions:
             session.tell_next(problem)
         self._live[session.id] = session
         self._shared.tell(session.id, "created")
+        self._shared.adopt(self)
         return session
 
     def _journal(self, begun: Begun) -> tuple[Journal, str]:
         """Where a new session is kept, and what the user must know of that."""
         if self._journals is None or not self.defaults.persist:
-        self._shared.adopt(self)
             return MemoryJournal(), ""
         try:
             return self._journals.create(begun), ""
@@ -212,12 +212,12 @@ class Sessions:
         session = self._live[session_id]
         self._shared.resting.used(session_id)
         session.visit(self)
+        self._shared.adopt(self)
         return session
 
     async def look_at(self, session_id: str) -> Session | Recalled:
         """The session of that id, to read of it; whoever has it. Raises `SessionError`: `unknown_session`,
         `unreadable_session`."""
-        self._shared.adopt(self)
         live = self._live.get(session_id)
         if live is not None:
             return live
