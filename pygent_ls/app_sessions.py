@@ -27,10 +27,12 @@ class KeptSessions:
     def _ids(self) -> Iterable[str]:
         return self.journals.ids() | {each.id for each in self.journals.trash.listed()}
 
-    def tidy_daily(self) -> None:
+    def tidy_daily(self) -> threading.Thread:
         """Remove for good what was deleted 30 days ago, and what belongs to no session; once a day, in a thread of its
-        own, which nobody waits for: what it did not come to, it does the next time."""
-        threading.Thread(target=self._tidy, name="tidy-sessions", daemon=True).start()
+        own, for which nobody need wait: what it did not come to, it does the next time."""
+        thread = threading.Thread(target=self._tidy, name="tidy-sessions", daemon=True)
+        thread.start()
+        return thread
 
     def _tidy(self) -> None:
         if self.journals.trash.empty_daily():
