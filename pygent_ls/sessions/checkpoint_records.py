@@ -58,6 +58,9 @@ class Intended:
 
 Record = RecordedCheckpoint | Written | Intended
 
+Stamp = tuple[int, int, int]
+"""Of a file: which one, its bytes, when it was changed."""
+
 
 class CheckpointRecords:
     """The records of one session. Blocking; raises OSError where they cannot be written."""
@@ -78,6 +81,14 @@ class CheckpointRecords:
             if _is_cut_short(fd):
                 lines = "\n" + lines
             file.write(lines.encode())
+
+    def stamp(self) -> Stamp | None:
+        """Another one after each change; None where there is no such session."""
+        try:
+            found = self._file.stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_size, found.st_mtime_ns
 
     def load(self) -> Iterator[Record]:
         """All that can be read, in order; nothing where there is no such session."""

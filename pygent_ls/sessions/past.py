@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pygent_ls.agent.workspace import Workspace
 from pygent_ls.errors import SessionError, SnapshotError
-from pygent_ls.sessions.checkpoint_records import CheckpointRecords, session_of
+from pygent_ls.sessions.checkpoint_records import CheckpointRecords, Stamp, session_of
 from pygent_ls.sessions.checkpoints import Checkpoint, Checkpoints, FileDiff
 from pygent_ls.sessions.rewind import Restored, Wanted, go_back
 from pygent_ls.workspace.snapshots import Snapshots
@@ -17,9 +17,10 @@ from pygent_ls.workspace.snapshots import Snapshots
 class PastSession:
     """A session that is no longer in memory."""
 
-    def __init__(self, checkpoints: Checkpoints) -> None:
+    def __init__(self, checkpoints: Checkpoints, before: PastSession | None = None) -> None:
+        """`before` is the same session as it was known before."""
         self._checkpoints = checkpoints
-        self._one_at_a_time = asyncio.Lock()
+        self._one_at_a_time = before._one_at_a_time if before else asyncio.Lock()
 
     @property
     def checkpoints(self) -> Sequence[Checkpoint]:
@@ -56,7 +57,7 @@ class PastSessions:
         self._root = root
         self._workspace = workspace
         self._snapshots = snapshots
-        self._found: dict[str, PastSession] = {}
+        self._found: dict[str, tuple[Stamp, PastSession]] = {}
 
     def records(self, session_id: str) -> CheckpointRecords:
         """Where a session's checkpoints are to be recorded."""
@@ -64,14 +65,17 @@ class PastSessions:
 
     async def get(self, session_id: str) -> PastSession | None:
         """The session of that id; None where nothing is recorded of it."""
-        if session_id not in self._found:
-            records = self.records(session_id)
-            if "/" in session_id or not await asyncio.to_thread(lambda: records.exists):
-                return None
+        records = self.records(session_id)
+        stamp = None if "/" in session_id else await asyncio.to_thread(records.stamp)
+        if stamp is None:
+            return None
+        known, session = self._found.get(session_id, (None, None))
+        if session is None or known != stamp:  # it went on since, here or in another daemon
             checkpoints = Checkpoints(self._workspace, self._snapshots, records)
             await asyncio.to_thread(checkpoints.recall)
-            self._found[session_id] = PastSession(checkpoints)
-        return self._found[session_id]
+            session = PastSession(checkpoints, session)
+            self._found[session_id] = stamp, session
+        return session
 
     async def with_checkpoint(self, checkpoint_id: str) -> tuple[PastSession, Checkpoint] | None:
         """The checkpoint of that id and its session."""

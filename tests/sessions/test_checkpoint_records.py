@@ -85,6 +85,21 @@ async def test_files_go_back_after_a_restart_and_the_users_own_are_spared(folder
     assert snapshot(folder) == before
 
 
+async def test_what_a_session_keeps_once_it_goes_on_is_found_by_who_looked_before(folder: Path) -> None:
+    """A daemon that shows a session's checkpoints, has the session in memory for a while, and shows them again."""
+    live = checkpoints_of(folder)
+    await edit(live, "t1", folder / "a.txt", "A\n")
+    past = past_of(folder)
+    assert await past.get("s1")
+
+    await edit(live, "t2", folder / "key", "K\n")
+
+    found = await past.get("s1")
+    assert found is not None
+    assert [each.turn_id for each in found.checkpoints] == ["t1", "t2"]
+    assert await past.with_checkpoint(live.all()[1].id) == (found, found.checkpoints[1])
+
+
 async def test_a_restore_after_a_restart_can_be_undone_after_another(folder: Path) -> None:
     await edit(checkpoints_of(folder), "t1", folder / "a.txt", "A\n")
     second = await recalled(folder)
