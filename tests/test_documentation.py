@@ -28,6 +28,7 @@ PAGES = (
     "docs/hooks.md",
     "docs/security.md",
     "docs/observability.md",
+    "docs/scripts.md",
     "docs/sessions.md",
     "docs/structured-results.md",
     "docs/templates.md",
