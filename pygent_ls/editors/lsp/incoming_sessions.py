@@ -16,7 +16,7 @@ MAX_LIMIT = 1000
 
 Limit = Annotated[Count, Field(ge=1, le=MAX_LIMIT)]
 
-Name = Annotated[str, Field(min_length=1, max_length=1000)]
+Name = Annotated[str, Field(max_length=1000)]
 
 
 class SessionListParams(Params):
@@ -46,7 +46,7 @@ class SessionAttachParams(Params):
 
 
 class SessionRenameParams(Params):
-    """`pygent/session/rename`."""
+    """`pygent/session/rename`; with an empty name the session is called by its first prompt, or the next one."""
 
     session_id: str
     name: Name

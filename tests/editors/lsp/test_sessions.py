@@ -135,12 +135,15 @@ async def test_a_session_is_named_by_its_first_prompt_until_it_is_renamed(folder
 
         renamed = await editor.request("pygent/session/rename", {**key, "name": "Dates"})
         await editor.turn("go on", **key)
-        error = await editor.error("pygent/session/rename", {**key, "name": ""})
+        kept = (await editor.request("pygent/session/load", key))["name"]
+        error = await editor.error("pygent/session/rename", {**key, "name": "x" * 1_001})
+        named_again = (await editor.request("pygent/session/rename", {**key, "name": " "}))["name"]
 
         assert (session["name"], unnamed, named) == ("New session", "New session", "Mend the parser")
-        assert renamed["name"] == (await editor.request("pygent/session/load", key))["name"] == "Dates"
-        assert changes(editor, key["sessionId"]) == ["created", "renamed"]
+        assert renamed["name"] == kept == "Dates"
         assert error.code == -32602
+        assert named_again == "Mend the parser"
+        assert changes(editor, key["sessionId"]) == ["created", "renamed", "renamed"]
 
 
 async def test_a_session_that_is_deleted_is_gone_and_one_whose_turn_runs_is_not(folder: Path) -> None:
