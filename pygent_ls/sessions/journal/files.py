@@ -12,8 +12,8 @@ from typing import NamedTuple, Protocol
 
 from pygent_ls.sessions.journal.records import Record, line_of
 
-READ_BYTES = 4_000_000
-"""That are read of a file at once."""
+READ_BYTES = 256_000
+"""That are read of a file at once: more is no faster, and the memory that it takes is not given back to the system."""
 
 MEMORY_BYTES = 16_000_000
 """Of the records of a session that is not kept: the oldest go first, and cannot be shown again."""
