@@ -23,6 +23,7 @@ PAGES = (
     "docs/architecture.md",
     "docs/adding.md",
     "docs/agents.md",
+    "docs/benchmarks.md",
     "docs/cli-models.md",
     "docs/commands.md",
     "docs/hooks.md",

@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 MAX_SNIPPET_CHARS = 160
 """Around the first word that is found."""
@@ -26,7 +27,6 @@ _UNSPACED = (
     "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"  # Japanese, Chinese
     "\uac00-\ud7af"  # Korean, which has spaces, but writes what belongs to a word onto it
 )
-_TOKEN = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])[^\W_])+")
 _CAPITAL = re.compile(r"[A-Za-z0-9][A-Z]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _MARKS = re.compile("[\u0300-\u036f]+")
@@ -102,9 +102,20 @@ def _word(text: str) -> Word:
     core = squeezed(folded(text))
     return Word(
         core=core,
-        parts=tuple(_TOKEN.findall(folded(apart))),
-        whole="".join(_TOKEN.findall(core)) if apart != text and re.fullmatch(r"[^\W_]+", core) else "",
+        parts=tuple(_tokens(folded(apart))),
+        whole="".join(_tokens(core)) if apart != text and re.fullmatch(r"[^\W_]+", core) else "",
     )
+
+
+def _tokens(text: str) -> list[str]:
+    """The words of a folded text."""
+    return _token().findall(text)
+
+
+@cache
+def _token() -> re.Pattern[str]:
+    """A word; made when it is needed, for that takes some milliseconds, which the start would be longer."""
+    return re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])[^\W_])+")
 
 
 def folded(text: str) -> str:
@@ -125,7 +136,7 @@ def indexed(text: str) -> tuple[str, str]:
     apart = _apart(text)
     words = folded(apart)
     if not words.isascii():
-        words = " ".join(_TOKEN.findall(words))
+        words = " ".join(_tokens(words))
     if apart == text:
         return words, ""
     joined = [each for each in re.findall(r"[^\W_]+", text) if _CAMEL.search(each)]
