@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from pygent_ls.agent.conversation_text import utf8
+from pygent_ls.agent.events import Finished
 from pygent_ls.agent.messages import Message, TextBlock, Usage
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.extensions.session_files import timestamp
@@ -158,8 +159,9 @@ class Facts:
             if kind in BEGINNINGS:
                 self.open_turns.add(event_of(given).turn_id)
             elif kind == "finished" and turn_id in self.open_turns:
-                self.open_turns.discard(event_of(given).turn_id)
-                self.is_unpaid = True
+                finished = event_of(given).event
+                self.open_turns.discard(turn_id)
+                self.is_unpaid |= isinstance(finished, Finished) and not finished.usage.is_nothing
         except (ValueError, KeyError, TypeError):
             raise UnreadableError("damaged") from None
         self.last_seq = max(self.last_seq, seq)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -222,14 +223,13 @@ class Tables:
             conditions["folder = ?"] = (folder_out(wanted.folder),)
         if wanted.before is not None:
             conditions["place < ?"] = (wanted.before,)
-        if wanted.without:
-            conditions[f"id NOT IN ({', '.join('?' * len(wanted.without))})"] = tuple(wanted.without)
         if wanted.among is not None:
             self.choose(wanted.among)
             conditions["number IN (SELECT number FROM chosen)"] = ()
-        query = f"SELECT entry FROM sessions WHERE {' AND '.join(conditions)} ORDER BY place DESC LIMIT ?"  # noqa: S608
-        given = [each for values in conditions.values() for each in values]
-        return [entry_in(text) for (text,) in self.ask(query, (*given, wanted.limit))]
+        query = f"SELECT id, entry FROM sessions WHERE {' AND '.join(conditions)} ORDER BY place DESC"  # noqa: S608
+        rows = self.ask(query, [each for values in conditions.values() for each in values])
+        wanted_rows = (text for session_id, text in rows if session_id not in wanted.without)
+        return [entry_in(text) for text in islice(wanted_rows, wanted.limit)]
 
     def entry(self, number: int) -> Entry | None:
         """The session of that number; None where it cannot be read."""

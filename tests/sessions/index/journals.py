@@ -70,12 +70,13 @@ class Writing:
         self.journal.append([Said(index=self._n_messages, message=message)])
         self._n_messages += 1
 
-    def finish(self) -> None:
-        """The second half."""
-        usage = Usage(input_tokens=self._n_turns)
+    def finish(self, *, is_free: bool = False) -> None:
+        """The second half. What took nothing changes no totals."""
+        usage = Usage() if is_free else Usage(input_tokens=self._n_turns)
         self._at += timedelta(hours=1)
         self._tell(Finished(stop_reason="end_turn", usage=usage, files_changed=()))
-        self.journal.append([Spent(at=self._at, usage=usage, last_turn=usage)])
+        if not is_free:
+            self.journal.append([Spent(at=self._at, usage=usage, last_turn=usage)])
 
     def rename(self, name: str) -> None:
         self.journal.append([state(name, at=self._at)])

@@ -21,6 +21,7 @@ from pygent_ls.sessions.index.kept import connect
 from pygent_ls.sessions.index.sources import FolderSource
 from pygent_ls.sessions.journal.files import Line
 from pygent_ls.sessions.journal.folder import JournalFolder
+from pygent_ls.sessions.journal.recalling import Recalled
 from tests.fakes import WAIT_S, bounded
 from tests.sessions.index.journals import Writing, written
 from tests.sessions.index.rig import Indexed, indexed
@@ -34,6 +35,7 @@ class Watched(FolderSource):
     def __init__(self, journals: JournalFolder) -> None:
         super().__init__(journals)
         self.read_from: list[int] = []
+        self.read_whole: list[str] = []
         self.is_read = threading.Event()
         self.goes_on = threading.Event()
         self.goes_on.set()
@@ -44,6 +46,11 @@ class Watched(FolderSource):
         self.is_read.set()
         self.goes_on.wait(WAIT_S)
         return super().lines(session_id, offset)
+
+    def recalled(self, session_id: str) -> Recalled | None:
+        """See `Source`."""
+        self.read_whole.append(session_id)
+        return super().recalled(session_id)
 
 
 async def test_the_index_is_for_its_owner_alone(tmp_path: Path) -> None:
@@ -81,6 +88,22 @@ async def test_only_what_was_appended_is_read_by_the_next_daemon_too(tmp_path: P
         assert await rig.found("settled") == [("one", "turn-2")]
         assert await rig.found("zygote") == [("one", "turn-1")]
         assert watched.read_from == [size]
+
+
+async def test_only_what_was_cut_off_is_read_whole_and_once(tmp_path: Path) -> None:
+    async with indexed(tmp_path) as rig:
+        rig.source = watched = Watched(rig.journals)
+        written(rig.journals, "whole", *TURNS)
+        free, cut = Writing(rig.journals, "free"), Writing(rig.journals, "cut")
+        for session in (free, cut):
+            session.begin("go")
+        free.finish(is_free=True)
+        free.close()
+        cut.close()
+        for _ in range(3):
+            await rig.listed()
+
+        assert watched.read_whole == ["cut"]
 
 
 @settings(max_examples=15, deadline=None)
