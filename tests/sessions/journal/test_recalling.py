@@ -1,0 +1,209 @@
+"""What a session is by now, as its records tell it one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from pygent_ls.agent.events import AgentEvent, Finished, TurnStarted, UsageReported
+from pygent_ls.agent.messages import Message, Usage
+from pygent_ls.errors import SessionError
+from pygent_ls.sessions.journal.files import Line
+from pygent_ls.sessions.journal.recalling import Recalled, recall
+from pygent_ls.sessions.journal.records import (
+    NOWHERE,
+    Begun,
+    Cut,
+    Opened,
+    Record,
+    Said,
+    Shortened,
+    Spent,
+    State,
+    Told,
+    line_of,
+)
+from pygent_ls.sessions.journal.repairing import LOST_BEGINNING
+from pygent_ls.sessions.stream import SessionEvent
+from tests.sessions.journal.kept import GOING_ON, daemon, journal_of
+
+WHEN = datetime(2026, 1, 2, tzinfo=UTC)
+BEGUN = Begun(id="s1", created=WHEN, working_directory=Path("/w"))
+OPENED = Opened(at=WHEN, pid=1, host="h", version="1")
+STATE = State(
+    at=WHEN,
+    name="A name",
+    agent="default",
+    own_agent=None,
+    model="fake/model",
+    own_model=None,
+    mode="default",
+    own_mode=None,
+    max_thinking_tokens=None,
+    context_mode=None,
+)
+BEGINNING: Sequence[Record] = (BEGUN, OPENED, STATE)
+TOOK = Usage(input_tokens=100, output_tokens=20, context_tokens=120)
+DAMAGE = b'{"v":1,"type":"cut","len'
+
+
+def said(index: int, text: str) -> Said:
+    """A message; those at even places are the user's."""
+    message = Message(role="assistant" if index % 2 else "user", content=text, turn_id="t1", timestamp=WHEN)
+    return Said(index=index, message=message)
+
+
+def told(seq: int, event: AgentEvent, turn_id: str = "t1") -> Told:
+    """An event of a turn."""
+    return Told(event=SessionEvent(event=event, seq=seq, turn_id=turn_id, iteration=1, total_tokens=0, timestamp=WHEN))
+
+
+def recalled(*records: Record | bytes, session_id: str = "s1") -> Recalled:
+    """What the records say; bytes are a line as it is."""
+    lines = [each if isinstance(each, bytes) else line_of(each).rstrip(b"\n") for each in records]
+    return recall([Line(line, end, is_whole=True) for end, line in enumerate(lines, 1)], session_id)
+
+
+def texts(found: Recalled) -> list[str]:
+    """The conversation."""
+    return [each.text for each in found.messages]
+
+
+STARTED = TurnStarted(prompt="go", model="fake/model", mode="default", agent="default")
+
+
+def test_what_was_cut_is_gone_and_what_follows_takes_its_place() -> None:
+    found = recalled(*BEGINNING, said(0, "a"), said(1, "b"), said(2, "c"), Cut(length=1), said(1, "new"))
+
+    assert texts(found) == ["a", "new"]
+    assert found.notices == ()
+
+
+def test_where_a_cut_is_lost_what_stood_there_does_not_come_back() -> None:
+    found = recalled(*BEGINNING, said(0, "a"), said(1, "b"), said(2, "c"), said(3, "d"), DAMAGE, said(1, "new"))
+
+    assert texts(found) == ["a", "new"]
+    assert "1 line damaged" in found.notices[0]
+
+
+def test_what_was_written_twice_counts_once() -> None:
+    twice = [said(0, "a"), said(1, "b")]
+
+    assert texts(recalled(*BEGINNING, *twice, DAMAGE, *twice, said(2, "c"))) == ["a", "b", "c"]
+
+
+def test_a_compaction_does_not_outlive_the_messages_that_it_stands_for() -> None:
+    short = Shortened(start=0, end=2, stands=(), task=(), words=(), summary="short")
+    before = [*BEGINNING, said(0, "a"), said(1, "b"), short]
+
+    assert [each.summary for each in recalled(*before, said(2, "c")).compactions] == ["short"]
+    assert recalled(*before, Cut(length=1), said(1, "new"), said(2, "c")).compactions == ()
+
+
+def test_a_turn_that_is_over_counts_also_where_the_totals_were_not_written_any_more() -> None:
+    spent = Spent(at=WHEN, usage=TOOK, last_turn=TOOK)
+    finished = Finished(stop_reason="end_turn", usage=TOOK, files_changed=())
+    first = [*BEGINNING, told(1, STARTED), told(2, finished)]
+    second = [told(3, STARTED, "t2"), told(4, finished, "t2")]
+
+    assert recalled(*first).usage == TOOK
+    assert recalled(*first, spent).usage == TOOK
+    assert recalled(*first, spent, *second).usage == TOOK.plus(TOOK)
+
+
+def test_a_turn_that_was_cut_counts_with_what_it_had_told_last() -> None:
+    more = Usage(input_tokens=300, output_tokens=60, context_tokens=120)
+
+    found = recalled(
+        *BEGINNING, told(1, STARTED), told(2, UsageReported(usage=TOOK)), told(3, UsageReported(usage=more))
+    )
+
+    assert found.usage == more
+    assert [each.event.type for each in found.closing] == ["interrupted", "finished"]
+    assert [each.seq for each in found.closing] == [4, 5]
+
+
+@pytest.mark.parametrize("lost", range(3), ids=["session", "opened", "state"])
+def test_no_record_of_the_beginning_is_needed(lost: int) -> None:
+    beginning: list[Record | bytes] = [*BEGINNING]
+    beginning[lost] = DAMAGE
+
+    found = recalled(*beginning, said(0, "a"), said(1, "b"))
+
+    assert texts(found) == ["a", "b"]
+    assert found.id == "s1"
+    assert found.created_at == WHEN
+    assert found.working_directory == (NOWHERE if lost == 0 else Path("/w"))
+    assert found.name == ("New session" if lost == 2 else "A name")
+
+
+def test_where_the_beginning_of_a_conversation_is_lost_the_user_begins_all_the_same() -> None:
+    found = recalled(*BEGINNING, said(1, "an answer"), said(2, "a prompt"))
+
+    assert [(each.role, each.text) for each in found.messages] == [
+        ("user", LOST_BEGINNING),
+        ("assistant", "an answer"),
+        ("user", "a prompt"),
+    ]
+
+
+def test_what_is_lost_is_told_until_a_turn_has_told_it() -> None:
+    again = OPENED
+    before = [*BEGINNING, said(0, "a"), DAMAGE]
+
+    assert recalled(*before).notices
+    assert recalled(*before, again).notices
+    assert recalled(*before, again, told(1, STARTED)).notices[0].startswith("The last turn was cut off")
+    finished = told(2, Finished(stop_reason="end_turn", usage=TOOK, files_changed=()))
+    assert recalled(*before, again, told(1, STARTED), finished).notices == ()
+    assert recalled(*before, again, told(1, STARTED), finished, DAMAGE).notices
+
+
+def test_a_journal_that_was_copied_is_a_session_of_its_own() -> None:
+    assert recalled(*BEGINNING, session_id="other").id == "other"
+
+
+def test_moments_that_nobody_could_have_written_are_damage() -> None:
+    strange = [
+        line_of(STATE).rstrip(b"\n").replace(b"2026-01-02T00:00:00.000000Z", moment)
+        for moment in (b"2026-01-02T00:00:00", b"0001-01-01T00:00:00+14:00", b"9999-12-31T23:59:59-14:00", b"soon")
+    ]
+
+    found = recalled(*BEGINNING, *strange)
+
+    assert found.updated_at - WHEN < timedelta(seconds=1)
+    assert "4 lines damaged" in found.notices[0]
+
+
+@pytest.mark.parametrize(("data", "why"), [(b"", "empty"), (b"\0" * 100, "damaged"), (b"\n\n", "empty")])
+async def test_where_nothing_is_left_it_is_said_why(data: bytes, why: str) -> None:
+    with journal_of(data) as root:
+        async with daemon(root) as kept:
+            with pytest.raises(SessionError, match=why) as caught:
+                await kept.sessions.look_at("s1")
+
+    assert caught.value.kind == "unreadable_session"
+
+
+async def test_a_session_whose_folder_is_lost_goes_on_in_one_that_is_open() -> None:
+    data = b"".join(map(line_of, (OPENED, STATE, said(0, "a"), said(1, "b"))))
+    with journal_of(data) as root:
+        async with daemon(root, GOING_ON) as kept:
+            session = await kept.sessions.hold("s1")
+
+            assert session.working_directory == Path("/w")
+            assert (await kept.say(session)).text == "Gone on."
+
+
+@pytest.mark.parametrize("name", ["no-such", "../s1", "s1.jsonl", "", "a" * 200, "folder"])
+async def test_what_is_no_session_is_unknown(name: str) -> None:
+    with journal_of(line_of(BEGUN)) as root:
+        (root / "folder.jsonl").mkdir()
+        async with daemon(root) as kept:
+            for wanted in (kept.sessions.look_at, kept.sessions.hold, kept.sessions.delete):
+                with pytest.raises(SessionError) as caught:
+                    await wanted(name)
+                assert caught.value.kind == "unknown_session"
