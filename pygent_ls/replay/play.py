@@ -58,6 +58,8 @@ class Player:
             if unit.channel.kind != "delta":
                 self._recorded[unit.channel].append(unit)
         self._due = _due_with_answers(self.lines)
+        self._asking: dict[str, Channel] = {}
+        """The answer to the request that was sent last with a token."""
         self._came: Counter[Channel] = Counter()
         self._given_up: Counter[Channel] = Counter()
         self._asked: dict[str, tuple[Any, bool]] = {}
@@ -104,6 +106,9 @@ class Player:
             return
         if line.method == "initialize" and isinstance(message.get("params"), dict):
             message["params"]["processId"] = os.getpid()  # the editor's own is gone, and the daemon would go with it
+        token, answer = _token_of(line), _answer_to(line)
+        if token is not None and answer is not None and answer in self._due:
+            self._asking[token] = answer
         await self.daemon.send(json.dumps(message).encode())
 
     def _answer(self, recorded: Message) -> Message | None:
@@ -163,22 +168,34 @@ class Player:
         if channel.kind == "delta":
             self._came[channel] = 1
             return
-        self._came[channel] += 1
-        if channel.kind == "answer":  # all events of a turn come before it
-            for each, n in (self._due.get(channel, Counter[Channel]()) - self._came - self._given_up).items():
-                self._give_up(each, n, "before the answer there came no more:")
-        old = self._partner(new, channel)
+        if channel.kind == "answer":
+            self._close(channel)
+        old = None if self._is_too_many(channel) else self._partner(new, channel)
         if old is None:
             self.found.append(f"{channel}: more than was recorded: {_short(new.content)}")
             if new.request_id is not None:
                 await self._refuse(new)
             return
+        self._came[channel] += 1
         self.names.learn(old.content, new.content)
         differing = list(differences(old.content, self.names.to_old(new.content)))
         self.found += [f"{channel}: {each}" for each in differing]
         if new.request_id is not None:
             may_answer = not differing or channel.name not in ASKS_THE_USER
             self._asked[json.dumps(old.request_id)] = (new.request_id, may_answer)
+
+    def _close(self, answer: Channel) -> None:
+        """All that belongs to a request comes before its answer: what of it did not come will not."""
+        for channel, n in (self._due.get(answer, Counter[Channel]()) - self._came - self._given_up).items():
+            self._give_up(channel, n, "before the answer to its request there came no more:")
+            waiting = self._recorded[channel]
+            for _ in range(min(n, len(waiting))):
+                waiting.popleft()
+
+    def _is_too_many(self, channel: Channel) -> bool:
+        """An event that this turn did not have is not one of the next turn's."""
+        answer = self._asking.get(channel.name) if channel.kind == "event" else None
+        return answer is not None and self._came[channel] + self._given_up[channel] >= self._due[answer][channel]
 
     def _partner(self, new: Unit, channel: Channel) -> Unit | None:
         """The recorded unit that this one is: of several requests the one that says the same, else the first."""
@@ -204,21 +221,46 @@ def _units(line: Line) -> Iterable[Unit]:
 
 
 def _due_with_answers(lines: Iterable[Line]) -> Mapping[Channel, Counter[Channel]]:
-    """What had come by the time of each answer on the token of its request."""
-    tokens: dict[Channel, str] = {}
+    """What had come by the time of each answer: on the token of its request, and where no other request was open, of
+    what the daemon itself had asked."""
+    tokens: dict[Channel, str | None] = {}
     came: Counter[Channel] = Counter()
     due: dict[Channel, Counter[Channel]] = {}
     for line in lines:
-        if line.side == "client" and line.message and "id" in line.message:
-            token = object_of(line.message.get("params")).get("partialResultToken")
-            tokens[Channel("answer", json.dumps(line.message["id"]))] = str(token)
+        if line.side == "client" and (answer := _answer_to(line)):
+            tokens[answer] = _token_of(line)
         for unit in _units(line):
-            came[unit.channel] = 1 if unit.channel.kind == "delta" else came[unit.channel] + 1
-            if unit.channel in tokens:
-                token = tokens[unit.channel]
-                own = {each: n for each, n in came.items() if each.kind in ("event", "delta") and each.name == token}
-                due[unit.channel] = Counter(own)
+            channel = unit.channel
+            came[channel] = 1 if channel.kind == "delta" else came[channel] + 1
+            if channel in tokens:
+                is_alone, token = len(tokens) == 1, tokens.pop(channel)
+                due[channel] = Counter(
+                    {each: n for each, n in came.items() if _belongs(each, token, is_alone=is_alone)}
+                )
     return due
+
+
+def _belongs(channel: Channel, token: str | None, *, is_alone: bool) -> bool:
+    match channel.kind:
+        case "event" | "delta":
+            return channel.name == token
+        case "request":
+            return is_alone
+        case "answer" | "progress" | "notice":
+            return False
+
+
+def _answer_to(line: Line) -> Channel | None:
+    """Where the answer to a request of the client comes."""
+    if not line.method or line.message is None or "id" not in line.message:
+        return None
+    return Channel("answer", json.dumps(line.message["id"]))
+
+
+def _token_of(line: Line) -> str | None:
+    """On which the events of a request come."""
+    token = object_of((line.message or {}).get("params")).get("partialResultToken")
+    return None if token is None else str(token)
 
 
 def _is_answer(message: Message) -> bool:

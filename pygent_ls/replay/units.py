@@ -27,7 +27,7 @@ class Channel:
     name: str
     """The id of the request, the method, or the token."""
     part: str = ""
-    """The item of deltas."""
+    """The type of events, the item of deltas."""
 
     def __str__(self) -> str:
         match self.kind:
@@ -36,7 +36,7 @@ class Channel:
             case "request":
                 return f"the request {self.name}"
             case "event":
-                return f"the events on {self.name}"
+                return f"the events {self.part} on {self.name}"
             case "delta":
                 return f"the pieces of {self.part}"
             case "progress":
@@ -80,7 +80,7 @@ def _progress(token: str, told: Mapping[str, Any]) -> Iterator[Unit]:
     for event in map(object_of, cast("list[Any]", events) if isinstance(events, list) else ()):
         item = DELTAS.get(str(event.get("type")))
         if item is None:
-            yield Unit(Channel("event", token), event)
+            yield Unit(Channel("event", token, str(event.get("type"))), event)
         else:
             yield Unit(Channel("delta", token, str(event.get(item))), None)
     if told.get("kind") in ("begin", "end"):

@@ -7,6 +7,7 @@ import json
 import shutil
 import signal
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -94,10 +95,11 @@ async def test_what_was_allowed_is_not_allowed_for_another_command(folder: Path)
     other = {"tool_calls": [{"name": "shell", "input": {"command": "touch owned"}}]}
     write_story(folder, *STORY[:2], other, *STORY[3:])
 
-    code, said = await asyncio.to_thread(play, folder, "--timeout", "3")
+    code, said = await asyncio.to_thread(play, folder)
 
     assert code == 1
     assert "the request window/showMessageRequest: message: " in said
+    assert "not within" not in said, "nothing was waited for in vain"
     assert not (folder.parent / "copying" / "owned").exists()
 
 
@@ -115,6 +117,35 @@ def test_a_recording_that_was_cut_by_kill_has_all_that_was_said_and_plays(folder
     lines = [json.loads(line) for line in trace.read_text().splitlines()]
     assert lines[-1]["message"]["id"] == 2
     assert play(folder) == (0, said_the_same(trace))
+
+
+def test_a_daemon_that_is_told_to_end_writes_what_it_said_last(folder: Path) -> None:
+    trace = folder.parent / "trace.jsonl"
+    with raw_client(folder, command=(*DAEMON, "--trace", str(trace))) as client:
+        client.initialize(folder)
+        client.request("last words", "pygent/tools/list")
+        client.process.send_signal(signal.SIGTERM)
+        client.wait()
+
+    lines = [json.loads(line) for line in trace.read_text().splitlines()]
+    assert [line["from"] for line in lines if line.get("message", {}).get("id") == "last words"] == ["client", "server"]
+
+
+def test_each_client_of_a_socket_is_recorded_and_plays_alone(folder: Path) -> None:
+    trace = folder.parent / "trace.jsonl"
+    with tempfile.TemporaryDirectory(prefix="pygent-") as short:
+        path = f"{short}/socket"
+        with raw_client(folder, command=(*DAEMON, "--socket", path, "--trace", str(trace))) as daemon:
+            daemon.until_said(f"listening at {path}")
+            for _ in range(2):
+                with raw_client(folder, command=(*DAEMON, "connect", path)) as client:
+                    client.initialize(folder)
+                    assert client.finish() == 0
+            daemon.process.send_signal(signal.SIGTERM)
+            daemon.wait()
+
+    assert play(folder, "--client", "2")[0] == 0
+    assert "has no message of a client 3" in play(folder, "--client", "3")[1]
 
 
 def test_a_server_that_is_none_is_told(folder: Path) -> None:

@@ -103,7 +103,7 @@ def test_a_recording_of_another_client_is_told(tmp_path: Path) -> None:
                     "value": {"events": [{"type": "text_delta", "itemId": "i"}, {"type": "text"}]},
                 },
             },
-            [Unit(Channel("delta", "t", "i"), None), Unit(Channel("event", "t"), {"type": "text"})],
+            [Unit(Channel("delta", "t", "i"), None), Unit(Channel("event", "t", "text"), {"type": "text"})],
         ),
     ],
 )

@@ -20,6 +20,7 @@ import os
 import platform
 import queue
 import re
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,10 @@ VERSION = 1
 
 MAX_WAITING_BYTES = 64 * 1024 * 1024
 """That wait to be written; what comes then is noted without its body, since nothing may wait for a recording."""
+
+SWITCH_S = 0.0005
+"""After which the event loop has the interpreter again while a long message is masked. 60 requests right behind a
+document of 2 MB took 0.1 s without a recording, 0.5 s with Python's own 5 ms, and 0.2 to 0.3 s with this."""
 
 MAX_NAMES = 1_000
 """Files of one name that are tried for a recording, before it is refused."""
@@ -122,6 +127,7 @@ class Trace:
         self._waiting_bytes = 0
         self._queue: queue.SimpleQueue[_Message | None] = queue.SimpleQueue()
         self._write_line(_header(self._masks, state, environment))
+        sys.setswitchinterval(SWITCH_S)
         self._thread = threading.Thread(target=self._write, name="lsp-trace", daemon=True)
         self._thread.start()
 
