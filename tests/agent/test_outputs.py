@@ -217,7 +217,7 @@ async def test_what_went_since_it_was_kept_is_said_to_be_gone() -> None:
     outputs = Outputs(store)
     await outputs.keep("a", "shell", "1234")
     await store.clear()
-    with pytest.raises(ToolError, match="output:a is no longer kept: .* Make the call again"):
+    with pytest.raises(ToolError, match=r"output:a is no longer kept: .* Make the call again"):
         await outputs.text_of("output:a")
 
 
@@ -231,7 +231,7 @@ async def test_what_a_daemon_before_this_one_kept_is_read_and_takes_its_room() -
 
     assert await outputs.text_of("output:a") == "1234"
     await outputs.keep("c", "shell", "1234")
-    with pytest.raises(ToolError, match="There is no output:a, or no longer: .* The last ones here are output:c"):
+    with pytest.raises(ToolError, match=r"There is no output:a, or no longer: .* The last ones here are output:c"):
         await outputs.text_of("output:a")
     assert await outputs.text_of("output:b") == "1234"
 
