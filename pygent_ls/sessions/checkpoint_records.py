@@ -38,6 +38,15 @@ class RecordedCheckpoint:
     label: str
     created_at: datetime
     snapshot: Snapshot
+    journal_size: int | None = None
+    """Of the session's journal, which tells the conversation to go back to; None: what came before the turn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenBack:
+    """The checkpoints that bring again what was taken back since the last turn, from here on; see `Checkpoints`."""
+
+    checkpoints: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +65,7 @@ class Intended:
     entry: Entry | None
 
 
-Record = RecordedCheckpoint | Written | Intended
+Record = RecordedCheckpoint | Written | Intended | TakenBack
 
 Stamp = tuple[int, int, int]
 """Of a file: which one, its bytes, when it was changed."""
@@ -127,6 +136,8 @@ class CheckpointRecords:
                 kind = "written" if isinstance(record, Written) else "intended"
                 what = [entry.mode, entry.blob] if entry else None
                 return {"version": VERSION, "type": kind, "path": str(path), "entry": what}
+            case TakenBack(checkpoints=checkpoints):
+                return {"version": VERSION, "type": "taken back", "checkpoints": list(checkpoints)}
             case RecordedCheckpoint():
                 return {
                     "version": VERSION,
@@ -136,6 +147,7 @@ class CheckpointRecords:
                     "label": record.label,
                     "created": record.created_at.isoformat(),
                     "states": [self._state(*each) for each in record.snapshot.states.values()],
+                    **({} if record.journal_size is None else {"journal_size": record.journal_size}),
                 }
 
     def _record(self, given: Any) -> Record:
@@ -143,13 +155,17 @@ class CheckpointRecords:
             what = given["entry"]
             path, entry = Path(given["path"]), Entry(str(what[0]), str(what[1])) if what else None
             return Written(path=path, entry=entry) if given["type"] == "written" else Intended(path=path, entry=entry)
+        if given["type"] == "taken back":
+            return TakenBack(checkpoints=tuple(map(str, given["checkpoints"])))
         states = [self._read_state(each) for each in given["states"]]
+        journal_size = given.get("journal_size")
         return RecordedCheckpoint(
             id=str(given["id"]),
             turn_id=str(given["turn"]),
             label=str(given["label"]),
             created_at=datetime.fromisoformat(given["created"]),
             snapshot=Snapshot(states={place.folder: (place, state) for place, state in states}),
+            journal_size=journal_size if isinstance(journal_size, int) else None,
         )
 
     def _state(self, place: Place, state: TreeState) -> Mapping[str, object]:

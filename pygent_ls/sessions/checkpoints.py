@@ -19,6 +19,7 @@ from pygent_ls.sessions.checkpoint_records import (
     Intended,
     Record,
     RecordedCheckpoint,
+    TakenBack,
     Written,
     is_old,
 )
@@ -30,6 +31,16 @@ from pygent_ls.workspace.snapshots import PathChange, Snapshot, Snapshots
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """A conversation that can be gone back to."""
+
+    messages: tuple[Message, ...] | None = None
+    """None: they are in the journal, since a daemon before this one had them in memory."""
+    journal_size: int | None = None
+    """Of the session's journal by then, which thus tells the messages; None: it has none that outlives the daemon."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
     """A state that can be gone back to."""
 
@@ -38,7 +49,7 @@ class Checkpoint:
     label: str
     created_at: datetime
     snapshot: Snapshot
-    messages: tuple[Message, ...] | None = None
+    conversation: Conversation | None = None
     """The conversation to go back to; None: what came before the turn."""
     changed: set[Path] = field(default_factory=set[Path])
     """What the agent changed from here to the next checkpoint."""
@@ -66,6 +77,8 @@ class Checkpoints:
         """What files were to hold after edits during which a daemon before this one died."""
         self.not_kept: set[str] = set()
         """The turns before which, or in which, the files could not be kept."""
+        self.taken_back: Sequence[str] = ()
+        """The checkpoints that bring again what was taken back since the last turn, the last one at the end."""
         self._all: list[Checkpoint] = []
         self._before_program: Snapshot | None = None
         self._told: str | None = None
@@ -97,10 +110,13 @@ class Checkpoints:
                             label=record.label,
                             created_at=record.created_at,
                             snapshot=record.snapshot,
+                            conversation=_recorded(record),
                         )
                     )
                 case RecordedCheckpoint():
                     pass
+                case TakenBack(checkpoints=ids):
+                    self.taken_back = ids
                 case Written(path=path, entry=entry):
                     self._note(path, entry)
                 case Intended(path=path, entry=entry):
@@ -197,9 +213,9 @@ class Checkpoints:
         return any(path in each and each[path] == entry for each in (self.written, self._intended))
 
     async def keep_now(
-        self, label: str, turn_id: str, messages: Sequence[Message], like: Snapshot, *, needs_files: bool
+        self, label: str, turn_id: str, conversation: Conversation, like: Snapshot, *, needs_files: bool
     ) -> Checkpoint:
-        """A checkpoint of this moment, whose conversation is `messages`.
+        """A checkpoint of this moment.
 
         Raises `SnapshotError` where the files cannot be kept, unless they are not needed.
         """
@@ -210,13 +226,19 @@ class Checkpoints:
                 if needs_files:
                     raise
                 snapshot = Snapshot(states={})
-            checkpoint = self._add(turn_id, label, snapshot, tuple(messages))
+            checkpoint = self._add(turn_id, label, snapshot, conversation)
             await self._record()
             return checkpoint
 
     def went_back(self, path: Path, entry: Entry | None) -> None:
         """A file holds what it held before; that, too, is not the user's doing."""
         self._note(path, entry)
+
+    def note_taken_back(self, checkpoints: Sequence[str]) -> None:
+        """What can be brought again now; `record` lets that be known after a restart, too."""
+        if self.taken_back != checkpoints:
+            self.taken_back = tuple(checkpoints)
+            self._unrecorded.append(TakenBack(checkpoints=self.taken_back))
 
     async def record(self) -> None:
         """Let what went back be known after a restart, too."""
@@ -266,7 +288,7 @@ class Checkpoints:
         return await self.snapshots.take(self.workspace.folders, overlays, like)
 
     def _add(
-        self, turn_id: str, label: str, snapshot: Snapshot, messages: tuple[Message, ...] | None = None
+        self, turn_id: str, label: str, snapshot: Snapshot, conversation: Conversation | None = None
     ) -> Checkpoint:
         checkpoint = Checkpoint(
             id=f"checkpoint-{uuid4().hex[:12]}",
@@ -274,9 +296,9 @@ class Checkpoints:
             label=label,
             created_at=now(),
             snapshot=snapshot,
-            messages=messages,
+            conversation=conversation,
         )
-        if snapshot or messages is not None:
+        if snapshot or conversation is not None:
             self._all.append(checkpoint)
             self._unrecorded.append(
                 RecordedCheckpoint(
@@ -285,6 +307,7 @@ class Checkpoints:
                     label=label,
                     created_at=checkpoint.created_at,
                     snapshot=snapshot,
+                    journal_size=conversation.journal_size if conversation else None,
                 )
             )
         return checkpoint
@@ -325,6 +348,10 @@ class Checkpoints:
         if before is None or after is None:
             return f"Binary file {name} differs\n"
         return unified_diff(before, after, name, is_new=change.old is None, is_gone=change.new is None)[0]
+
+
+def _recorded(record: RecordedCheckpoint) -> Conversation | None:
+    return None if record.journal_size is None else Conversation(journal_size=record.journal_size)
 
 
 def _files_below(folder: Path) -> list[Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from pygent_ls.agent.messages import Message
 from pygent_ls.agent.surroundings import Surroundings
@@ -11,6 +12,23 @@ from pygent_ls.errors import SessionError, SnapshotError
 from pygent_ls.sessions.checkpoints import Checkpoint, Checkpoints, FileDiff
 from pygent_ls.sessions.past import check_open, checkpoint_failed
 from pygent_ls.sessions.rewind import Restored, Wanted, go_back, last_turn
+
+
+class KeptConversation(Protocol):
+    """The conversation of a session, and where it is kept."""
+
+    @property
+    def messages(self) -> list[Message]:
+        """The session's own list."""
+        ...
+
+    def mark(self) -> int | None:
+        """The size of the journal that tells the conversation as it is; None where none will."""
+        ...
+
+    async def conversation_at(self, mark: int) -> tuple[Message, ...]:
+        """The conversation as it was then. Raises OSError."""
+        ...
 
 
 class GoingBack:
@@ -21,14 +39,15 @@ class GoingBack:
     """
 
     def __init__(
-        self, around: Callable[[], Surroundings], messages: list[Message], on_restored: Callable[[], None]
+        self, around: Callable[[], Surroundings], kept: KeptConversation, on_restored: Callable[[], None]
     ) -> None:
         self._around = around
-        self._messages = messages
+        self._kept = kept
         self._on_restored = on_restored
         keeper = around().checkpointer
         self._checkpoints = keeper if isinstance(keeper, Checkpoints) else None
-        self._taken_back: list[Checkpoint] = []
+        brings_again = self._checkpoints.taken_back if self._checkpoints else ()
+        self._taken_back = [each for each in self.checkpoints if each.id in brings_again]
         """What brings again the turns that were taken back, until the next turn."""
 
     @property
@@ -51,8 +70,9 @@ class GoingBack:
         around = self._around()
         if wanted.files:
             check_open(self.own_checkpoints(), checkpoint)
+        then = await self._with_messages(checkpoint) if wanted.conversation else checkpoint
         try:
-            return await go_back(self.own_checkpoints(), checkpoint, wanted, self._messages)
+            return await go_back(self.own_checkpoints(), then, wanted, self._kept.messages, self._kept.mark())
         except SnapshotError as error:
             raise checkpoint_failed(error) from None
         finally:
@@ -61,9 +81,23 @@ class GoingBack:
                 around.reads.forget_all()
             self._on_restored()
 
+    async def _with_messages(self, checkpoint: Checkpoint) -> Checkpoint:
+        """With its conversation in memory, where it has one."""
+        said = checkpoint.conversation
+        if said is None or said.messages is not None or said.journal_size is None:
+            return checkpoint
+        try:
+            messages = await self._kept.conversation_at(said.journal_size)
+        except OSError as error:
+            raise SessionError(
+                f"The checkpoint cannot be used: its conversation cannot be read: {error.strerror}.",
+                kind="checkpoint_failed",
+            ) from None
+        return replace(checkpoint, conversation=replace(said, messages=messages))
+
     async def take_back(self) -> Restored:
         """Take back the last turn: its files and its part of the conversation. Raises `nothing_to_undo`, too."""
-        found = last_turn(self.own_checkpoints(), self._messages)
+        found = last_turn(self.own_checkpoints(), self._kept.messages)
         if found is None:
             raise SessionError("There is no turn to take back.", kind="nothing_to_undo")
         checkpoint, has_files = found
@@ -71,6 +105,7 @@ class GoingBack:
         done.was_not_kept = not has_files and checkpoint.turn_id in self.own_checkpoints().not_kept
         if undo := self.own_checkpoints().find(done.undo_checkpoint_id):
             self._taken_back.append(undo)
+        await self._note()
         return done
 
     async def bring_again(self) -> Restored:
@@ -80,11 +115,20 @@ class GoingBack:
         undo = self._taken_back[-1]
         done = await self.to(undo, Wanted(files=bool(undo.snapshot), conversation=True))
         self._taken_back.pop()
+        await self._note()
         return done
 
-    def goes_on(self) -> None:
+    async def goes_on(self) -> None:
         """A turn begins: what was taken back before it cannot be brought again."""
         self._taken_back.clear()
+        await self._note()
+
+    async def _note(self) -> None:
+        """Let what can be brought again be known after a restart, too."""
+        ids = tuple(each.id for each in self._taken_back)
+        if self._checkpoints is not None and self._checkpoints.taken_back != ids:
+            self._checkpoints.note_taken_back(ids)
+            await self._checkpoints.record()
 
     def came_from_elsewhere(self, turn_ids: Iterable[str]) -> None:
         """The conversation is another now, whose turns are these: their files were kept by another session, or none."""

@@ -77,6 +77,10 @@ class PastSessions:
             self._found[session_id] = stamp, session
         return session
 
+    async def session_of(self, checkpoint_id: str) -> str | None:
+        """The session that has that checkpoint."""
+        return await asyncio.to_thread(session_of, self._root, checkpoint_id)
+
     async def with_checkpoint(self, checkpoint_id: str) -> tuple[PastSession, Checkpoint] | None:
         """The checkpoint of that id and its session."""
         session_id = await asyncio.to_thread(session_of, self._root, checkpoint_id)

@@ -11,7 +11,7 @@ from pygent_ls.agent.committing import standing
 from pygent_ls.agent.messages import Message, now, user_message
 from pygent_ls.agent.workspace import DeleteFile, Document, EditPlan, FileOperation, WriteText
 from pygent_ls.errors import SnapshotError, ToolError
-from pygent_ls.sessions.checkpoints import Checkpoint, Checkpoints
+from pygent_ls.sessions.checkpoints import Checkpoint, Checkpoints, Conversation
 from pygent_ls.workspace.documents import decode
 from pygent_ls.workspace.restoring import LINK, restore_file
 from pygent_ls.workspace.snapshots import PathChange, Snapshot
@@ -187,19 +187,28 @@ BEFORE = "Before going back: "
 """What the label of a checkpoint begins with that undoes a way back."""
 
 
-async def go_back(checkpoints: Checkpoints, then: Checkpoint, wanted: Wanted, messages: list[Message]) -> Restored:
+async def go_back(
+    checkpoints: Checkpoints,
+    then: Checkpoint,
+    wanted: Wanted,
+    messages: list[Message],
+    journal_size: int | None = None,
+) -> Restored:
     """Bring back files, conversation, or both; before that, keep what is now, so that it can be undone.
 
-    `messages` is the session's history. Where it stays while files go back, the model is told of them.
+    `messages` is the session's history, which its journal tells up to that size; a conversation that `then` has is in
+    memory. Where it stays while files go back, the model is told of them.
     Raises `SnapshotError`, and then nothing has happened.
     """
     label = f"{BEFORE}{then.label.removeprefix(BEFORE)}"  # also where it goes back to where it came from
-    undo = await checkpoints.keep_now(label, then.turn_id, messages, then.snapshot, needs_files=wanted.files)
+    said = Conversation(messages=tuple(messages), journal_size=journal_size)
+    undo = await checkpoints.keep_now(label, then.turn_id, said, then.snapshot, needs_files=wanted.files)
     done = Restored()
     if wanted.files:
         done = await restore_files(checkpoints, then, undo.snapshot, force=wanted.force)
     if wanted.conversation:
-        messages[:] = _before(messages, then.turn_id) if then.messages is None else then.messages
+        kept = then.conversation.messages if then.conversation else None
+        messages[:] = _before(messages, then.turn_id) if kept is None else kept
     elif done.restored:
         names = ", ".join(checkpoints.workspace.shown(path) for path in done.restored)
         messages.append(user_message(f"[The user has taken back changes of these files, so read them again: {names}]"))
@@ -213,7 +222,7 @@ def last_turn(checkpoints: Checkpoints, messages: Sequence[Message]) -> tuple[Ch
     if turn_id is None:
         return None
     for checkpoint in checkpoints.all():
-        if checkpoint.turn_id == turn_id and checkpoint.messages is None:
+        if checkpoint.turn_id == turn_id and checkpoint.conversation is None:
             return checkpoint, True
     label = "a turn that changed no files"
     nothing = Checkpoint(id="", turn_id=turn_id, label=label, created_at=now(), snapshot=Snapshot(states={}))

@@ -83,7 +83,6 @@ class Session:
         if recalled:
             self._hooks.starts_anew("resume")
             self._untold += take_up(recalled, self.around, self.choices, self.context)
-        self.going_back = GoingBack(lambda: self.around, self.messages, lambda: self.changed("restored"))
         self._keeper = Keeper(
             self.messages,
             state=lambda: self.state,
@@ -91,6 +90,7 @@ class Session:
             spent=lambda: (self.usage, self.last_turn_usage),
             recalled=recalled,
         )
+        self.going_back = GoingBack(lambda: self.around, self._keeper, lambda: self.changed("restored"))
         self._stream = EventStream(
             flush_interval_s=parts.limits.stream_flush_s,
             last_seq=recalled.last_seq if recalled else 0,
@@ -370,7 +370,7 @@ class Session:
         around = narrowed(self.around, chosen.profile, turn.request)
         spec = await self._making.spec(turn, chosen, around, self.messages, (*self._untold, *notices))
         self._untold.clear()
-        self.going_back.goes_on()
+        await self.going_back.goes_on()
         if self.name == UNNAMED:
             self.name = await self._making.name(turn)
         return Turn(spec=spec, around=around, history=self.messages, sink=sink)

@@ -262,6 +262,17 @@ class Sessions:
             return past
         return await self.hold(session_id)
 
+    async def to_restore(self, checkpoint_id: str) -> tuple[Session | PastSession, Checkpoint]:
+        """The checkpoint of that id and its session, to go back: where a journal tells the session, it is held. Raises
+        `SessionError` as `hold`, and `unknown_checkpoint`."""
+        session_id = await self._past.session_of(checkpoint_id) if self._past else None
+        if session_id is not None and session_id not in self._live and await self._is_kept(session_id):
+            await self.hold(session_id)
+        return await self.of_checkpoint(checkpoint_id)
+
+    async def _is_kept(self, session_id: str) -> bool:
+        return self._journals is not None and await asyncio.to_thread(self._journals.exists, session_id)
+
     async def of_checkpoint(self, checkpoint_id: str) -> tuple[Session | PastSession, Checkpoint]:
         """The checkpoint of that id and its session, likewise. Raises `SessionError` (`unknown_checkpoint`)."""
         for session in self._live.values():

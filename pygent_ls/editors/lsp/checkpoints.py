@@ -30,7 +30,7 @@ class CheckpointRequests:
 
     async def restore(self, params: incoming.CheckpointRestoreParams) -> outgoing_checkpoints.RestoredOut:
         """`pygent/checkpoint/restore`."""
-        session, checkpoint = await self._sessions.of_checkpoint(params.checkpoint_id)
+        session, checkpoint = await self._sessions.to_restore(params.checkpoint_id)
         wanted = Wanted(files=params.files, conversation=params.conversation, force=params.force)
         return restored_out(self._client, await session.restore(checkpoint, wanted))
 

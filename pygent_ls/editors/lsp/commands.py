@@ -35,6 +35,7 @@ from pygent_ls.editors.lsp.uris import path_of
 from pygent_ls.editors.ports import Core
 from pygent_ls.errors import ModelError, SessionError
 from pygent_ls.sessions.beginning import NewSession
+from pygent_ls.sessions.listing import SessionFilter
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.turns import RunningTurn, TurnRequest
 
@@ -101,7 +102,7 @@ class Commands:
                 raise JsonRpcInvalidParams(f"{command} is not a command of this server")
 
     async def _undo(self) -> outgoing_checkpoints.RestoredOut:
-        done = await self._current_session().undo()
+        done = await (self._session or await self._last_session()).undo()
         message = {"type": int(types.MessageType.Info), "message": restored_message(done)}
         self._client.endpoint.tell(types.WINDOW_SHOW_MESSAGE, message)
         return restored_out(self._client, done)
@@ -124,6 +125,16 @@ class Commands:
         self._running.append(turn)
         turn.task.add_done_callback(self._when_done(turn))
         return {"sessionId": session.id, "turnId": turn.turn_id}
+
+    async def _last_session(self) -> Session:
+        """The one that was used last in this folder, by a daemon before this one; else a new one."""
+        sessions = self._core.sessions
+        folder = sessions.defaults.working_directory
+        listed = (await sessions.page(SessionFilter(folder=folder))).sessions
+        last = next((each for each in listed if each.n_messages), None)
+        if last is not None:
+            self._session = await sessions.hold(last.id)
+        return self._current_session()
 
     def _current_session(self) -> Session:
         if self._session is None:

@@ -23,7 +23,7 @@ async def _redo(call: Call) -> str:
 
 
 async def _diff_of_last_turn(call: Call) -> str:
-    points = [each for each in call.session.going_back.checkpoints if each.messages is None]
+    points = [each for each in call.session.going_back.checkpoints if each.conversation is None]
     if not points:
         raise SessionError("No turn of this session has changed a file.", kind="no_checkpoints")
     first = next(each for each in points if each.turn_id == points[-1].turn_id)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from pygent_ls.agent.context_memory import Compaction
 from pygent_ls.agent.messages import Message, Usage, now
-from pygent_ls.sessions.journal.files import Journal, MemoryJournal
+from pygent_ls.sessions.journal.files import FileJournal, Journal, MemoryJournal, lines_of
 from pygent_ls.sessions.journal.folder import opened
 from pygent_ls.sessions.journal.records import Cut, Opened, Record, Said, Shortened, Spent, State, Told
 from pygent_ls.sessions.stream import SessionEvent
@@ -61,6 +63,23 @@ class Keeper:
             if recalled.has_hole:
                 self._pending.append(Cut(length=len(self._written)))
             self._closing = recalled.closing
+
+    @property
+    def messages(self) -> list[Message]:
+        """The session's own list."""
+        return self._messages
+
+    def mark(self) -> int | None:
+        """The size of the journal that tells the conversation as it is; None where none will."""
+        self.keep()
+        return self.journal.size if isinstance(self.journal, FileJournal) and self.problem is None else None
+
+    async def conversation_at(self, mark: int) -> tuple[Message, ...]:
+        """The conversation as it was when the journal had that size. Raises OSError."""
+        from pygent_ls.sessions.journal.recalling import conversation_of
+
+        lines = takewhile(lambda line: line.end <= mark, lines_of(self.journal.read))
+        return await asyncio.to_thread(conversation_of, lines)
 
     def begin(self, journal: Journal) -> None:
         """Keep the session there from now on; called before anything else happens in it."""

@@ -223,6 +223,14 @@ def _probable_state(begun: Begun) -> State:
     )
 
 
+def conversation_of(lines: Iterable[Line]) -> tuple[Message, ...]:
+    """What was said by the end of these lines, with a result for each call."""
+    found = _Recalling()
+    for line in lines:
+        found.add(line)
+    return tuple(repaired([found.messages[place] for place in sorted(found.messages)], found.turns.results))
+
+
 def _recalled(found: _Recalling, begun: Begun, state: State, *, is_running: bool) -> Recalled:
     places = sorted(found.messages)
     n_written = next((at for at, place in enumerate(places) if at != place), len(places))
