@@ -62,7 +62,7 @@ async def test_every_command_says_how_it_is_used_and_none_asks_a_model(folder: P
         ("/checkpoint restore nine", "There is no checkpoint 'nine'. `/checkpoint list` shows them.\nUsage: "),
         ("/session load nine", "There is no other session 'nine'. `/session list` shows them.\nUsage: "),
         ("/session load\n nine", "There is no other session 'nine'."),
-        ("/session rename", "Something is missing.\nUsage: `/session rename NAME`"),
+        ("/session delete", "Something is missing.\nUsage: `/session delete ID`"),
         ("/session fork 3", "There is no turn '3'; the conversation has 0, and 1 is the first.\n"),
         ("/export pdf", "format: 'pdf' is none of these: `markdown`, `json`, `xml`, `plain`, `html`.\nUsage: "),
         ("/export --force", "format: '' is none of these: `markdown`"),

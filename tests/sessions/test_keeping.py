@@ -98,12 +98,13 @@ async def test_sessions_are_listed_renamed_and_forgotten_but_for_this_one(folder
     await shelf.text("/session fork")
     other = shelf.sessions.all()[1]
 
+    by_prompt = await shelf.text("/session rename")
     renamed = await shelf.text("/session rename  Better \n name")
     listed = await shelf.text("/session")
     own = await shelf.say(f"/session delete {shelf.session.id}")
     deleted = await shelf.text("/session delete first (fork)")
 
-    assert renamed == "The session is named 'Better name'."
+    assert (by_prompt, renamed) == ("The session is named 'first'.", "The session is named 'Better name'.")
     first, *lines = listed.splitlines()
     assert first == "The last one used first:"
     assert lines[0].startswith(f"- `{shelf.session.id}` Better name: 2 messages, ")
