@@ -24,7 +24,6 @@ from pygent_ls.editors.closing import close
 from pygent_ls.editors.errand import CANCELLED, DONE, FAILED, Errand, exit_code
 from pygent_ls.editors.ports import Blueprint, Core, FrontEnd, TrustQuestion
 from pygent_ls.editors.scripts.asking import LineApprover
-from pygent_ls.editors.scripts.exchange import Exchange
 from pygent_ls.editors.scripts.lines import InitLine
 from pygent_ls.editors.scripts.stdin import lines_of
 from pygent_ls.editors.scripts.view import ScriptView
@@ -140,6 +139,8 @@ class _Run:
             view.describe = partial(self._described, core, session)
         if self.errand.prompt is not None:
             return exit_code((await self._turn(session, self.errand.prompt, view)).stop_reason)
+        from pygent_ls.editors.scripts.exchange import Exchange
+
         assert isinstance(view, ScriptView)
         exchange = Exchange(
             session=session, view=view, request=self.errand.request, abilities=abilities, approver=asking

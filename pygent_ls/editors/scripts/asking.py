@@ -5,11 +5,13 @@ from __future__ import annotations
 from asyncio import Future, get_running_loop
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pygent_ls.agent.approver import PermissionAnswer, PermissionOutcome, PermissionRequest
-from pygent_ls.editors.scripts.incoming import Answer
 from pygent_ls.editors.scripts.lines import ControlCancelLine, ControlRequestLine
+
+if TYPE_CHECKING:  # with it come pydantic's models of all that a program may write
+    from pygent_ls.editors.scripts.incoming import Answer
 
 GONE = "The program that would be asked has closed its end."
 
