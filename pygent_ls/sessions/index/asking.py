@@ -17,6 +17,11 @@ MAX_GROUPS = 8
 """Groups of sessions whose names hold some of the words, and for which the others are looked up: one query each."""
 
 
+MOST_RANKED = 20_000
+"""Turns of which it is found out how well they hold words that more of them hold: the last ones. 100,000 messages are
+some 50,000 turns, and to rank these for a word that stands in all of them takes 50 ms and more."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
     """A turn in which all the words stand, with those that stand in its session's name."""
@@ -50,13 +55,13 @@ class _Part:
     """For the words in the names."""
 
 
-def search(tables: Tables, query: Query, limit: int) -> list[Found]:
+def search(tables: Tables, query: Query, limit: int, *, most_ranked: int = MOST_RANKED) -> list[Found]:
     """The turns that hold all the words, the best first; a session whose name holds them all is found once by that."""
     best: dict[tuple[int, int | None], _Hit] = {}
     for part in _parts(tables, query):
         if part.query.words and len(best) >= limit:
             break  # the text alone, or the name alone, says enough
-        hits = _in_text(tables, part) if part.query.words else _by_name(tables, part)
+        hits = _in_text(tables, part, most_ranked) if part.query.words else _by_name(tables, part)
         for hit in islice(hits, limit):
             known = best.get((hit.session, hit.turn))
             if known is None or known.score < hit.score:
@@ -138,8 +143,8 @@ def _by_name(tables: Tables, part: _Part) -> Iterator[_Hit]:
         yield _Hit(number, first[0] if first else None, part.score)
 
 
-def _in_text(tables: Tables, part: _Part) -> Iterator[_Hit]:
-    """The turns whose text holds all the words, the best first."""
+def _in_text(tables: Tables, part: _Part, most_ranked: int | None = None) -> Iterator[_Hit]:
+    """The turns whose text holds all the words, the best first; of all sessions only the last so many."""
     query = part.query
     if not tables.has_words:
         yield from _by_looking(tables, part)
@@ -148,12 +153,23 @@ def _in_text(tables: Tables, part: _Part) -> Iterator[_Hit]:
     else:
         rows = tables.ask(
             "SELECT session, number, bm25(words) AS badness FROM words JOIN turns ON number = words.rowid "  # noqa: S608
-            f"WHERE words MATCH ? {_among(tables, part)} ORDER BY badness",
-            (_match(query),),
+            f"WHERE words MATCH ? AND words.rowid > ? {_among(tables, part)} ORDER BY badness",
+            (_match(query), _too_old(tables, part, most_ranked)),
         )
         for session, turn, badness in rows:
             if not query.in_text or holds(tables.text(turn), query.in_text):
                 yield _Hit(session, turn, part.score - badness)
+
+
+def _too_old(tables: Tables, part: _Part, most_ranked: int | None) -> int:
+    """The last of the turns that are left out."""
+    if most_ranked is None or part.sessions is not None:
+        return 0
+    row = tables.ask(
+        "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?",
+        (_match(part.query), most_ranked),
+    ).fetchone()
+    return row[0] if row else 0
 
 
 def _by_signs(tables: Tables, part: _Part) -> Iterator[_Hit]:

@@ -49,7 +49,8 @@ class _CatchingUp:
         for session_id in marks.keys() - stamps.keys():
             self.tables.begin()
             self.tables.forget(marks[session_id].number)
-        for session_id, stamp in stamps.items():
+        oldest_first = sorted(stamps.items(), key=lambda each: each[1].mtime_ns)  # so turns have their numbers by time
+        for session_id, stamp in oldest_first:
             mark = marks.get(session_id)
             with contextlib.suppress(OSError):  # it is gone again
                 if mark is None or mark.stamp != stamp:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from pygent_ls.agent.messages import TextBlock, ToolResultBlock, ToolUseBlock, Usage
 from pygent_ls.errors import SessionError
-from pygent_ls.sessions.index.asking import search
+from pygent_ls.sessions.index.asking import Found, search
 from pygent_ls.sessions.index.entries import Entry
 from pygent_ls.sessions.index.index import Index
 from pygent_ls.sessions.index.sources import FolderSource, MemorySource
-from pygent_ls.sessions.index.tables import Wanted
+from pygent_ls.sessions.index.tables import Tables, Wanted
 from pygent_ls.sessions.index.words import query_of
 from pygent_ls.sessions.journal.files import MemoryJournal
 from pygent_ls.sessions.journal.folder import JournalFolder
@@ -169,6 +169,24 @@ async def test_what_holds_a_word_often_or_in_its_name_comes_first(tmp_path: Path
 
         assert found == [("named", "turn-1"), ("often", "turn-1"), ("seldom", "turn-1")]
         assert await rig.found("zygote", limit=2) == found[:2]
+
+
+async def test_of_very_many_turns_the_last_ones_are_ranked(tmp_path: Path) -> None:
+    async with indexed(tmp_path) as rig:
+        written(rig.journals, "best", ("zygote zygote", "zygote"))
+        await rig.listed()
+        for number in range(4):
+            written(rig.journals, f"later{number}", ("zygote", "and what else there is to say"))
+        await rig.listed()
+
+        def ranked(most_ranked: int) -> Callable[[Tables], list[Found]]:
+            return lambda tables: search(tables, query_of("zygote"), 20, most_ranked=most_ranked)
+
+        some = await bounded(rig.index.ask(rig.source, ranked(4)))
+        every = await bounded(rig.index.ask(rig.source, ranked(5)))
+
+        assert {each.session_id for each in some} == {"later0", "later1", "later2", "later3"}
+        assert every[0].session_id == "best"
 
 
 async def test_a_name_that_was_changed_is_found_and_the_old_one_is_not(tmp_path: Path) -> None:
