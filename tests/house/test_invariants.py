@@ -50,6 +50,7 @@ OWNED_TASKS: Mapping[str, str] = {
     "agent/committing.py": "whoever begins an edit awaits it, also where they are cancelled",
     "editors/lsp/serve_socket.py": "the daemon awaits the tasks of its clients when it ends",
     "llm/cli_model.py": "the stream that reads what the program writes awaits its end",
+    "sessions/resting.py": "who wants a session that is being closed awaits it, and the daemon does when it ends",
     "sessions/session.py": "the session owns its turn's task and awaits it",
     "trusting.py": "the question stays open when a turn that waits for it is cancelled; `close` awaits it",
     "workspace/background.py": "each command's task is awaited when its session ends its commands",

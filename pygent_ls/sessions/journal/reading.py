@@ -1,4 +1,4 @@
-"""A journal's lines are read as records. Pure; imported when a journal is read, since pydantic takes its time."""
+"""A journal's lines are read as records. Pure; pydantic, which takes its time, is imported with the first of them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, cast
-
-from pydantic import Field, TypeAdapter
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 from pygent_ls.agent.events import AgentEvent
-from pygent_ls.extensions.session_reading import block_from, message_from
 from pygent_ls.sessions.journal.records import (
     VERSION,
     Begun,
@@ -28,9 +26,10 @@ from pygent_ls.sessions.stream import SessionEvent
 
 Why = Literal["damaged", "later", "unknown"]
 
-_EVENT: TypeAdapter[AgentEvent] = TypeAdapter(Annotated[AgentEvent, Field(discriminator="type")])
-_BEGUN, _OPENED, _STATE = TypeAdapter(Begun), TypeAdapter(Opened), TypeAdapter(State)
-_SPENT = TypeAdapter(Spent)
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+T = TypeVar("T")
 
 Line = Mapping[str, Any]
 """A line's JSON object, of a version that is known."""
@@ -74,18 +73,20 @@ def record_of(line: Line) -> Record:
 
 
 def _record_of(line: Line) -> Record:
+    from pygent_ls.extensions.session_reading import block_from, message_from
+
     match line["type"]:
         case "session":
-            begun = _BEGUN.validate_python(line)
+            begun = _read(Begun, line)
             return replace(begun, created=_utc(begun.created))
         case "opened":
-            opened = _OPENED.validate_python(line)
+            opened = _read(Opened, line)
             return replace(opened, at=_utc(opened.at))
         case "state":
-            state = _STATE.validate_python(line)
+            state = _read(State, line)
             return replace(state, at=_utc(state.at))
         case "usage":
-            spent = _SPENT.validate_python(line)
+            spent = _read(Spent, line)
             return replace(spent, at=_utc(spent.at))
         case "cut":
             return Cut(length=_place(line["length"]))
@@ -106,10 +107,28 @@ def _record_of(line: Line) -> Record:
             raise UnreadableError("unknown")
 
 
+def _read(kind: type[T], line: Line) -> T:
+    return cast("T", _adapter(kind).validate_python(line))
+
+
+@cache
+def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
+
+
+@cache
+def _event_adapter() -> TypeAdapter[AgentEvent]:
+    from pydantic import Field, TypeAdapter
+
+    return TypeAdapter(Annotated[AgentEvent, Field(discriminator="type")])
+
+
 def event_of(line: Line) -> SessionEvent:
     """The event of such a line. Raises ValueError, KeyError and TypeError for what is none."""
     return SessionEvent(
-        event=_EVENT.validate_python(line["event"]),
+        event=_event_adapter().validate_python(line["event"]),
         seq=_place(line["seq"]),
         turn_id=str(line["turn"]),
         iteration=_place(line["iteration"]),
