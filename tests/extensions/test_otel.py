@@ -361,7 +361,12 @@ async def test_what_nobody_takes_is_dropped_and_not_kept(stuck: Stuck) -> None:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 async def test_an_sdk_that_breaks_breaks_no_turn() -> None:
+    threads: list[threading.Thread] = []
+    begun = threading.Event()
+
     def broken(_: Wish) -> Sdk:
+        threads.append(threading.current_thread())
+        begun.set()
         raise ValueError("no such thing")
 
     telemetry = OtelTelemetry(Wish(traces=True), broken)
@@ -370,8 +375,11 @@ async def test_an_sdk_that_breaks_breaks_no_turn() -> None:
 
     result = await run_turn(rig, FakeModel([say("Hello.")]))
     await bounded(telemetry.close(timeout_s=0.01))
+    await asyncio.to_thread(begun.wait, WAIT_S)
+    threads[0].join(WAIT_S)
 
     assert result.stop_reason == "end_turn"
+    assert telemetry.begin(BEGAN, None) is UNOBSERVED, "nothing is kept for a thread that is gone"
 
 
 async def test_what_began_within_something_unknown_stands_alone() -> None:
