@@ -49,6 +49,11 @@ class Daemon:
         self._send({"jsonrpc": "2.0", "id": self._next_id, "method": method, "params": params})
         return self._next_id
 
+    def cancel(self, request_id: int) -> None:
+        """Cancel a request, and wait for its end."""
+        self._send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": request_id}})
+        self.until(lambda message: message.get("id") == request_id and "method" not in message)
+
     def request(self, method: str, params: Mapping[str, Any]) -> Any:
         """Send a request, and wait for its result."""
         return self.result(self.begin(method, params))
