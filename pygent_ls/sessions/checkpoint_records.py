@@ -28,6 +28,9 @@ VERSION = 1
 
 DAY_S = 86_400
 
+SUFFIX = ".checkpoints"
+"""Of a session's file: who looks in the state folder for `ID.jsonl` finds its journal alone."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedCheckpoint:
@@ -77,7 +80,7 @@ class CheckpointRecords:
     def __init__(self, root: Path, session_id: str, *, days: int) -> None:
         self._root = root
         self._days = days
-        self._file = root / f"{session_id}.jsonl"
+        self._file = root / f"{session_id}{SUFFIX}"
 
     def add(self, records: Sequence[Record]) -> None:
         """Add to the file, all in one write. The first of a session removes what is too old of others."""
@@ -233,7 +236,7 @@ def is_old(record: RecordedCheckpoint, days: int) -> bool:
     return record.created_at < datetime.now(UTC) - timedelta(days=days)
 
 
-def _files_in(folder: Path, pattern: str = "*.jsonl") -> Iterable[Path]:
+def _files_in(folder: Path, pattern: str = f"*{SUFFIX}") -> Iterable[Path]:
     return sorted(file for file in folder.glob(pattern) if file.is_file())
 
 

@@ -155,9 +155,9 @@ def record(name: str) -> Written:
 def test_a_line_that_a_kill_cut_short_costs_itself_alone(tmp_path: Path) -> None:
     records = CheckpointRecords(tmp_path, "s", days=30)
     records.add([record("a"), record("b")])
-    whole = (tmp_path / "s.jsonl").read_bytes()
+    whole = (tmp_path / "s.checkpoints").read_bytes()
     for n_bytes in range(len(whole)):
-        (tmp_path / "s.jsonl").write_bytes(whole[:n_bytes])
+        (tmp_path / "s.checkpoints").write_bytes(whole[:n_bytes])
         records.add([record("c")])
 
         n_lines = whole[:n_bytes].count(b"\n") + (n_bytes > 0 and whole[n_bytes : n_bytes + 1] == b"\n")
@@ -167,7 +167,7 @@ def test_a_line_that_a_kill_cut_short_costs_itself_alone(tmp_path: Path) -> None
 def test_lines_that_are_none_or_of_a_later_form_are_left_out(tmp_path: Path) -> None:
     records = CheckpointRecords(tmp_path, "s", days=30)
     records.add([record("a")])
-    with (tmp_path / "s.jsonl").open("a") as file:
+    with (tmp_path / "s.checkpoints").open("a") as file:
         file.write('{"version": 99}\n[]\nnull\n"x"\n{"version": 1, "type": "checkpoint"}\n\xff\n{"version": 1}\n\n')
     records.add([record("b")])
 
@@ -177,13 +177,13 @@ def test_lines_that_are_none_or_of_a_later_form_are_left_out(tmp_path: Path) -> 
 def test_records_are_for_their_owner_alone_and_go_when_they_are_old(tmp_path: Path) -> None:
     root = tmp_path / "records"
     CheckpointRecords(root, "old", days=30).add([record("a")])
-    assert (root.stat().st_mode | (root / "old.jsonl").stat().st_mode) & 0o077 == 0
+    assert (root.stat().st_mode | (root / "old.checkpoints").stat().st_mode) & 0o077 == 0
     a_month_ago = time.time() - 31 * 86_400
-    os.utime(root / "old.jsonl", (a_month_ago, a_month_ago))
+    os.utime(root / "old.checkpoints", (a_month_ago, a_month_ago))
 
     CheckpointRecords(root, "new", days=30).add([record("a")])
 
-    assert [each.name for each in root.iterdir()] == ["new.jsonl"]
+    assert [each.name for each in root.iterdir()] == ["new.checkpoints"]
 
 
 async def test_where_nothing_can_be_recorded_the_turn_is_told_once_and_goes_on(folder: Path) -> None:
