@@ -62,6 +62,7 @@ class _Pending:
     turn_id: str
     subscriber: Subscriber
     timestamp: datetime
+    n_chars: int = 0
     contents: list[str] = field(default_factory=list[str])
     """The pieces of a delta; joined once, when it goes out: joining each with all before it would take a reader that
     is a million characters behind half a minute."""
@@ -114,7 +115,11 @@ class EventStream:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        pending, self._pending, self._pending_chars = self._pending, [], 0
+        pending, self._pending = self._pending, []
+        self._deliver(pending)
+
+    def _deliver(self, pending: Sequence[_Pending]) -> None:
+        self._pending_chars -= sum(each.n_chars for each in pending)
         batches: dict[int, tuple[Subscriber, list[SessionEvent]]] = {}
         numbered = [self._numbered(each) for each in pending]
         self._keep(numbered)
@@ -126,19 +131,26 @@ class EventStream:
 
     def _on_timer(self) -> None:
         self._timer = None
-        if any(each.subscriber.congested for each in self._pending):
+        ready: list[_Pending] = []
+        waiting: list[_Pending] = []
+        for each in self._pending:  # a turn in the queue whose editor does not read holds nothing of the one that runs
+            (waiting if each.subscriber.congested else ready).append(each)
+        self._pending = waiting
+        if waiting:
             self._timer = asyncio.get_running_loop().call_later(self._interval_s, self._on_timer)
-        else:
-            self.flush()
+        if ready:
+            self._deliver(ready)
 
     def _add(self, new: _Pending) -> None:
         event = new.stamped.event
-        self._pending_chars += _chars(event)
         last = self._pending[-1] if self._pending else None
         if last and _is_of_one(last, new) and _continues(last.stamped.event, event):
             last.stamped = replace(new.stamped, event=last.stamped.event)
         else:
             self._pending.append(last := new)
+        n_chars = _chars(event)
+        last.n_chars += n_chars
+        self._pending_chars += n_chars
         match event:
             case TextDelta(content=content) | ThinkingDelta(content=content) | ToolProgress(content=content):
                 last.contents.append(content)

@@ -198,6 +198,26 @@ async def test_nothing_is_delivered_to_a_reader_that_does_not_read() -> None:
     assert [each.event for each in reader.events] == [delta("ab")]
 
 
+async def test_whoever_waits_in_the_queue_and_does_not_read_holds_nothing_of_the_turn_that_runs() -> None:
+    stream, queued, running = EventStream(flush_interval_s=0.001), Reader(), Reader()
+    queued.stop_reading()
+    await publish(stream, queued, Notice(content="in the queue"), turn_id="t2")
+
+    await publish(stream, running, delta("a"), turn_id="t1")
+    await running.until(1)
+    await publish(stream, running, delta("b"), turn_id="t1")
+    await running.until(2)
+
+    assert queued.events == []
+    queued.read_on()
+    await queued.until(1)
+    assert [(each.seq, each.event) for each in (*running.events, *queued.events)] == [
+        (1, delta("a")),
+        (2, delta("b")),
+        (3, Notice(content="in the queue")),
+    ]
+
+
 async def test_the_end_of_a_turn_is_delivered_to_a_reader_that_does_not_read() -> None:
     stream, reader = EventStream(flush_interval_s=0.001), Reader()
     reader.stop_reading()
