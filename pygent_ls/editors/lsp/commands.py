@@ -136,6 +136,10 @@ class Commands:
             self._session = await sessions.hold(last.id)
         return self._current_session()
 
+    async def go_on(self, session_id: str) -> None:
+        """Use that session from now on. Raises `SessionError`."""
+        self._session = await self._core.sessions.hold(session_id)
+
     def _current_session(self) -> Session:
         if self._session is None:
             self._session = self._core.sessions.new(NewSession())

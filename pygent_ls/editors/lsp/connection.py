@@ -16,6 +16,7 @@ from pygent_ls.editors.lsp.configuration import Configuration
 from pygent_ls.editors.lsp.edits import EditorEdits
 from pygent_ls.editors.lsp.endpoint import Endpoint
 from pygent_ls.editors.lsp.features import ClientFeatures
+from pygent_ls.editors.lsp.offering import Offers
 from pygent_ls.editors.lsp.ports import LspWorkspace
 from pygent_ls.editors.lsp.previewing import Previews
 from pygent_ls.editors.lsp.questions import LspQuestioner
@@ -83,11 +84,13 @@ class Connection:
         )
         self.requests = Requests(client, self.core)
         self.commands = Commands(client, self.core, self.requests.turns, buffers)
+        self.offers = Offers(client, self.core, self.commands.go_on)
         if not gc.get_freeze_count():  # only once: what another client leaves behind shall not stay for ever
             gc.freeze()  # what was imported stays: no collection needs to look at it again
         gc.enable()
 
     async def close(self) -> None:
         """Cancel every turn and wait for them, as long as `closing` says; no child process is left."""
+        await self.offers.close()
         await close(self.core)
         await self.requests.attachments.close()

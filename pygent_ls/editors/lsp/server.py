@@ -111,6 +111,7 @@ class PygentServer(LanguageServer):
         self.connection.configuration.start()
         self.connection.previews()  # says where the editor cannot
         self.connection.core.start_loading()
+        self.connection.offers.start()
 
     def change_folders(self, event: types.WorkspaceFoldersChangeEvent) -> None:
         """`workspace/didChangeWorkspaceFolders`."""

@@ -1,0 +1,81 @@
+"""A session whose turn was cut off when the program ended is offered again, once the editor has its first answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from lsprotocol import types
+
+from pygent_ls.editors.lsp.client import Client
+from pygent_ls.editors.lsp.prompting import chosen_title
+from pygent_ls.editors.ports import Core
+from pygent_ls.errors import SessionError
+from pygent_ls.sessions.index.entries import Entry
+from pygent_ls.sessions.listing import SessionFilter
+from pygent_ls.sessions.offering import AnsweredOffers
+
+AFTER_S = 1.0
+"""From `initialized` to the look for such sessions: what an editor asks first comes before it."""
+
+MAX_LOOKED_AT = 50
+"""Sessions of a folder, the last one used first: an older one is not waited for any more."""
+
+NOT_NOW, GO_ON = "Not now", "Go on with it"
+"""The actions in their order: some clients can choose only the first."""
+
+
+class Offers:
+    """Looks once for one client, and asks its user. It owns the task."""
+
+    def __init__(self, client: Client, core: Core, go_on: Callable[[str], Awaitable[object]]) -> None:
+        """`go_on` lets the commands use a session. It raises `SessionError`."""
+        self._client = client
+        self._core = core
+        self._go_on = go_on
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self, after_s: float = AFTER_S) -> None:
+        """Look in a while; returns at once."""
+        self._task = asyncio.create_task(self._offer(after_s))
+
+    async def close(self) -> None:
+        """Ask no more."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _offer(self, after_s: float) -> None:
+        await asyncio.sleep(after_s)
+        found = await self._interrupted()
+        if not found:
+            return
+        newest = found[0]
+        endpoint = self._client.endpoint
+        endpoint.tell("pygent/session/changed", {"sessionId": newest.id, "what": "interrupted"})
+        answered = AnsweredOffers(self._core.state_folder / "offered.json")
+        if self._client.features.has_plugin or await asyncio.to_thread(answered.has, newest):
+            return
+        name = " ".join(newest.name.split())
+        params = {
+            "type": int(types.MessageType.Info),
+            "message": f"A turn of “{name}” was cut off when the program ended. Go on with that session?",
+            "actions": [{"title": NOT_NOW}, {"title": GO_ON}],
+        }
+        title = await chosen_title(endpoint, params)
+        await asyncio.to_thread(answered.add, found)
+        if title == GO_ON:
+            try:
+                await self._go_on(newest.id)
+            except SessionError as error:
+                problem = {"type": int(types.MessageType.Warning), "message": f"pygent-ls: {error}"}
+                endpoint.tell(types.WINDOW_SHOW_MESSAGE, problem)
+
+    async def _interrupted(self) -> Sequence[Entry]:
+        """The sessions of the open folders that nobody has and whose last turn was cut off, the last one used first."""
+        sessions = self._core.sessions
+        found: list[Entry] = []
+        for folder in self._client.folders() or [sessions.defaults.working_directory]:
+            page = await sessions.page(SessionFilter(folder=folder, limit=MAX_LOOKED_AT))
+            found += [each for each in page.sessions if each.is_interrupted]
+        return sorted(found, key=lambda each: each.updated_at, reverse=True)
