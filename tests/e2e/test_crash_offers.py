@@ -48,6 +48,12 @@ def test_a_session_that_was_cut_off_is_offered_and_the_commands_go_on_with_it(fo
         client.initialize(folder)
         told = client.until(is_told)
         asked = answer(client, "Go on with it")
+        client.until(
+            lambda frame: (
+                frame.get("method") == "window/showMessage"
+                and "“Mine”" in json.dumps(frame["params"], ensure_ascii=False)
+            )
+        )
         (listed,) = client.request(1, "pygent/session/list", {})["result"]["sessions"]
         done = client.request(2, "workspace/executeCommand", {"command": "pygent.setMode", "arguments": ["plan"]})[
             "result"

@@ -65,11 +65,12 @@ class Offers:
         title = await chosen_title(endpoint, params)
         await asyncio.to_thread(answered.add, found)
         if title == GO_ON:
+            kind, said = types.MessageType.Info, f"pygent's commands go on with “{name}” now."
             try:
                 await self._go_on(newest.id)
             except SessionError as error:
-                problem = {"type": int(types.MessageType.Warning), "message": f"pygent-ls: {error}"}
-                endpoint.tell(types.WINDOW_SHOW_MESSAGE, problem)
+                kind, said = types.MessageType.Warning, str(error)
+            endpoint.tell(types.WINDOW_SHOW_MESSAGE, {"type": int(kind), "message": said})
 
     async def _interrupted(self) -> Sequence[Entry]:
         """The sessions of the open folders that nobody has and whose last turn was cut off, the last one used first."""
