@@ -98,6 +98,13 @@ def _write_details(given: argparse.Namespace) -> None:
 
 def _odd_together(given: argparse.Namespace) -> str:
     """What is wrong with options that are right one by one; empty where nothing is."""
+    named = {"--resume": given.resume, "--model": given.model, "--agent": given.agent}
+    if empty := [option for option, value in named.items() if value is not None and not value.strip()]:
+        return f"{empty[0]} is given, and names nothing; leave it out, or look whether your variable is set"
+    return _odd_formats(given)
+
+
+def _odd_formats(given: argparse.Namespace) -> str:
     reads_lines, writes_lines = given.input_format == "stream-json", given.output_format == "stream-json"
     if reads_lines and not writes_lines:
         return "--input-format stream-json needs --output-format stream-json"
@@ -190,7 +197,7 @@ def _schema_text(given: argparse.Namespace) -> str:
         return str(given.json_schema)
     file = Path(given.json_schema.removeprefix("@")).expanduser()
     try:
-        return file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is no text"
         given.refuse(f"--json-schema: neither a JSON object nor a file that can be read: {file}: {why}")
@@ -278,7 +285,7 @@ def _piped(*, is_asked_for: bool, has_prompt: bool) -> str:
     if has_prompt and not _speaks(source.fileno()):
         sys.stderr.write(f"Nothing came through the pipe in {PIPE_WAIT_S:g} s: going on with the prompt alone.\n")
         return ""
-    return source.read().decode("utf-8", "replace")
+    return source.read().decode("utf-8-sig", "replace")
 
 
 def _speaks(descriptor: int) -> bool:

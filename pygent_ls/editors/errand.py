@@ -81,7 +81,7 @@ class Errand:
         return session
 
     async def _held(self, sessions: Sessions) -> Session:
-        wanted = self.resumed or await self._newest(sessions)
+        wanted = await self._newest(sessions) if self.resumed is None else self.resumed
         try:
             return await sessions.hold(wanted)
         except SessionError as error:

@@ -72,7 +72,7 @@ def test_what_is_piped_in_stands_behind_the_prompt(environment: dict[str, str], 
 
 def test_an_empty_pipe_adds_nothing(environment: dict[str, str], folder: Path) -> None:
     with ModelServer([Step(text="ok")]) as server:
-        asked(server, environment, "explain this", "--cwd", str(folder), stdin=" \n")
+        asked(server, environment, "explain this", "--cwd", str(folder), stdin="\ufeff \n")
 
     assert server.requests[0].texts("user")[-1].endswith("explain this")
 

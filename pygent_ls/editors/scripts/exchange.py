@@ -78,8 +78,9 @@ class Exchange:
     async def _read(self, lines: AsyncIterable[bytes]) -> None:
         async for line in lines:
             self._n_lines += 1
-            if line.strip():
-                self._take(line.decode("utf-8", "replace"))
+            text = line.decode("utf-8-sig" if self._n_lines == 1 else "utf-8", "replace")
+            if text.strip():
+                self._take(text)
         self._is_over = True
         self._news.set()
         if self.approver is not None:

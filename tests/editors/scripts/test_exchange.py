@@ -231,6 +231,17 @@ async def test_lines_that_ask_for_nothing_are_passed_over() -> None:
     assert "input_error" not in other.kinds
 
 
+async def test_lines_may_be_written_as_windows_does() -> None:
+    model = FakeModel([say("fine"), say("fine")])
+    async with program(model) as (other, _):
+        for first in ("\ufeff", ""):
+            other.says(first + json.dumps({"type": "user", "message": {"content": "go"}}) + "\r", "\r")
+            await other.reads("result")
+
+    assert "input_error" not in other.kinds
+    assert model.requests[0].messages[-1].text == "go"
+
+
 # Questions
 
 
