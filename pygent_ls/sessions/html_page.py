@@ -21,6 +21,7 @@ from pygent_ls.agent.messages import (
 from pygent_ls.agent.workspace import FileChange
 from pygent_ls.extensions.session_files import SavedSession, timestamp
 from pygent_ls.sessions.journal.changes import Changes
+from pygent_ls.sessions.markdown_html import markdown_html
 
 OPEN_LINES = 60
 """Of a patch, that stands open: a screen. A longer one is folded."""
@@ -30,19 +31,30 @@ MAX_SUMMARY_CHARS = 100
 
 _STYLE = """\
 :root { color-scheme: light dark; --text: #1b1b1b; --ground: #fff; --dim: #5f5f5f; --line: #d8d8d8; --code: #f5f5f5;
-  --you: #2f8f6b; --add: #0a6b2d; --add-ground: #e4f7e9; --del: #a3142b; --del-ground: #fdeaec; }
+  --you: #2f8f6b; --link: #0b57d0; --add: #0a6b2d; --add-ground: #e4f7e9; --del: #a3142b; --del-ground: #fdeaec; }
 @media (prefers-color-scheme: dark) { :root { --text: #dcdcdc; --ground: #181818; --dim: #a0a0a0; --line: #3c3c3c;
-  --code: #232323; --you: #58c69b; --add: #7ee0a0; --add-ground: #14301d; --del: #ff9aa8; --del-ground: #3a1a1f; } }
+  --code: #232323; --you: #58c69b; --link: #8ab4f8; --add: #7ee0a0; --add-ground: #14301d; --del: #ff9aa8;
+  --del-ground: #3a1a1f; } }
 body { max-width: 54rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 system-ui, sans-serif; color: var(--text);
   background: var(--ground); }
 section { border-left: .25rem solid var(--line); margin: 1.2rem 0; padding: .1rem 1rem; }
 section.user { border-color: var(--you); }
-h2 { font-size: 1rem; margin: .2rem 0; }
 p.about, time, summary { color: var(--dim); }
 time { font-weight: normal; font-size: .85rem; margin-left: .5rem; }
 p.words { white-space: pre-wrap; overflow-wrap: anywhere; }
+section { overflow-wrap: anywhere; }
+section > h2:first-child { font-size: 1rem; margin: .2rem 0; }
+section :is(h1, h2, h3, h4, h5, h6) { font-size: 1.05rem; margin: 1rem 0 .4rem; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; background: var(--code); padding: .5rem .7rem; margin: .4rem 0;
   font: .85rem/1.4 ui-monospace, monospace; }
+p code, li code, td code, th code, :is(h1, h2, h3, h4, h5, h6) code { font: .85em ui-monospace, monospace;
+  background: var(--code); padding: .1em .3em; }
+pre code { font: inherit; }
+blockquote { margin: .6rem 0; padding-left: .8rem; border-left: .2rem solid var(--line); color: var(--dim); }
+table { border-collapse: collapse; margin: .6rem 0; }
+td, th { border: 1px solid var(--line); padding: .2rem .6rem; }
+hr { border: 0; border-top: 1px solid var(--line); }
+a { color: var(--link); }
 details { margin: .3rem 0; }
 summary { cursor: pointer; overflow-wrap: anywhere; }
 summary b { color: var(--text); }
@@ -111,7 +123,7 @@ class _Page:
         """A section for everybody's turn to speak: what tools return interrupts nobody."""
         speaker, said_at, parts = "", "", list[str]()
         for message in self._messages:
-            shown = [shown for block in message.blocks for shown in self._block(block)]
+            shown = [shown for block in message.blocks for shown in self._block(block, message.role)]
             if shown and message.role != speaker and not self._is_of_tools(message):
                 yield from _section(speaker, said_at, parts)
                 speaker, said_at, parts = message.role, timestamp(message.timestamp), []
@@ -122,10 +134,12 @@ class _Page:
     def _is_of_tools(message: Message) -> bool:
         return all(isinstance(block, ToolResultBlock) for block in message.blocks)
 
-    def _block(self, block: Block) -> Iterator[str]:
+    def _block(self, block: Block, role: str) -> Iterator[str]:
         match block:
             case TextBlock(text=text, from_outside=True):
                 yield _folded("<b>Attached</b>", [_pre(text)])
+            case TextBlock(text=text) if role == "assistant":
+                yield from filter(None, [markdown_html(text)])
             case TextBlock(text=text):
                 yield from _words(text)
             case ThinkingBlock(thinking=thinking):
@@ -177,7 +191,7 @@ def _section(speaker: str, said_at: str, parts: Sequence[str]) -> Iterator[str]:
 
 
 def _words(text: str) -> Iterator[str]:
-    """What somebody said; what stands between fences as code."""
+    """What a person said, as it stands; what is between fences as code."""
     said: list[str] = []
     fence = ""
     for line in text.split("\n"):

@@ -31,6 +31,7 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
     "opentelemetry": ("extensions/otel_sdk.py",),
     "jsonschema": ("agent/structured.py",),
     "referencing": ("agent/structured.py",),
+    "markdown_it": ("sessions/markdown_html.py",),
     "yaml": ("workspace/questions.py", "extensions/commands.py"),
     "pygent_ls.config": ("cli", "app", "doctor.py", "config"),
     "pygent_ls.config_page": ("cli", "config"),

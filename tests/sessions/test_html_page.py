@@ -32,25 +32,28 @@ class Seen(HTMLParser):
     def __init__(self, page: str) -> None:
         super().__init__()
         self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
         self.texts: list[str] = []
         self.feed(page)
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
+        self.attributes += attrs
 
     def handle_data(self, data: str) -> None:
         self.texts.append(data)
 
 
-def talk(text: str) -> list[Message]:
+def talk(text: str, answer: str = "words") -> list[Message]:
+    """A conversation in which everything but the answer is that text."""
     return [
         Message(role="user", content=(TextBlock(text=text, from_outside=True), TextBlock(text=text))),
         Message(
             role="assistant",
             content=(
                 ThinkingBlock(thinking=text),
-                TextBlock(text=text),
+                TextBlock(text=answer),
                 ToolUseBlock(id="c", name=text, input={"text": text}),
             ),
         ),
@@ -89,6 +92,16 @@ HOSTILE = st.text() | st.sampled_from(
     ["</pre><script>x()</script>", '"><img onerror=x()>', "&lt;b>", "\ud800", "```\n<b>\n```", "</style>", "-->"]
 )
 
+OWN = "html head meta title style body h1 h2 p section time details summary pre b img"
+OF_MARKDOWN = "h3 h4 h5 h6 a blockquote br code em hr li ol s strong ul table thead tbody tr th td"
+ATTRIBUTES = "lang charset http-equiv content name class datetime href title style start"
+
+MARKS = """[x]( ![x]( javascript:x() JaVaScript&#58;x() data:text/html,x file:///x //x https://x.y/ mailto:x )
+< > " [a]: ``` ```"><b/onclick=x()> |a|\n|:-:| <script>x()</script> <img/src=https://x.y/onerror=x()> &quot;onclick=&quot;
+* # - 7."""
+
+MARKDOWN = st.lists(st.text() | st.sampled_from([*MARKS.split(), " ", "\n", "\n\n", "\ud800"])).map("".join)
+
 
 @given(HOSTILE)
 def test_nothing_that_was_said_counts_as_markup(text: str) -> None:
@@ -107,8 +120,37 @@ def test_nothing_that_was_said_counts_as_markup(text: str) -> None:
 
 @given(HOSTILE)
 def test_a_page_has_no_tags_but_its_own(text: str) -> None:
-    own = {"html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "section", "time", "details", "summary"}
-    assert set(Seen(page_of(talk(text), name=text)).tags) <= own | {"pre", "b", "img"}
+    assert set(Seen(page_of(talk(text), name=text)).tags) <= {*OWN.split()}
+
+
+@given(MARKDOWN)
+def test_an_answer_has_the_tags_of_markdown_and_leads_nowhere_but_to_the_web(text: str) -> None:
+    seen = Seen(page_of([Message(role="assistant", content=text)]))
+
+    given = dict[str, set[str]]()
+    for name, value in seen.attributes:
+        given.setdefault(name, set()).add(value or "")
+    assert set(seen.tags) <= {*OWN.split(), *OF_MARKDOWN.split()} - {"img"}
+    assert set(given) <= {*ATTRIBUTES.split()}
+    assert all(each.lower().startswith(("http://", "https://", "mailto:")) for each in given.get("href", ()))
+    assert all(re.fullmatch(r"text-align:(left|center|right)", each) for each in given.get("style", ()))
+
+
+def test_an_answer_is_shown_as_the_markdown_that_it_is() -> None:
+    text = (
+        "It is **there**, in `a < b`:\nsee [the page](https://x.y/?a=1&b=2), ![a picture](https://x.y/p.png)\n\n"
+        "- <b>one</b>\n- [two](javascript:x())\n\n| a |\n|---|\n| ~~1~~ |\n\n```python\nif a < b: ...\n```"
+    )
+    page = page_of([Message(role="assistant", content=text)])
+
+    shown = page[page.index("<section") : page.index("</section>")].split("\n", 2)[2]
+    assert shown == (
+        "<p>It is <strong>there</strong>, in <code>a &lt; b</code>:<br />\n"
+        'see <a href="https://x.y/?a=1&amp;b=2">the page</a>, !<a href="https://x.y/p.png">a picture</a></p>\n'
+        "<ul>\n<li>&lt;b&gt;one&lt;/b&gt;</li>\n<li>[two](javascript:x())</li>\n</ul>\n"
+        "<table>\n<thead>\n<tr>\n<th>a</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td><s>1</s></td>\n</tr>\n</tbody>\n</table>\n"
+        '<pre><code class="language-python">if a &lt; b: ...\n</code></pre>\n'
+    )
 
 
 def test_a_page_says_whose_it_is_and_loads_nothing() -> None:
@@ -126,7 +168,8 @@ def test_a_page_says_whose_it_is_and_loads_nothing() -> None:
 def test_words_stand_open_and_what_tools_did_is_folded_with_its_result() -> None:
     page = page_of(talk("1 < 2 & 3"))
 
-    assert page.count('<p class="words">1 &lt; 2 &amp; 3</p>') == 2
+    assert page.count('<p class="words">1 &lt; 2 &amp; 3</p>') == 1
+    assert "<p>words</p>" in page
     assert page.count("<details class=") == 3
     assert (
         '<details class="error"><summary><b>1 &lt; 2 &amp; 3</b> 1 &lt; 2 &amp; 3</summary><pre>\n{\n'
@@ -150,13 +193,13 @@ def test_the_changes_of_a_call_are_shown_below_it_and_long_ones_are_folded() -> 
     assert '<details class="diff"><summary><b>/elsewhere/b.py</b>' in page
 
 
-def test_code_between_fences_stands_as_code() -> None:
-    text = "Look:\n```python\nif a < b:\n    pass\n```\nand ~~~\n~~~~\n```\n~~~\n~~~~"
-    page = page_of([Message(role="assistant", content=text)])
+def test_a_prompt_stands_as_it_was_written_but_for_code_between_fences() -> None:
+    text = "*Look*:\n```python\nif a < b:\n    pass\n```\nand ~~~\n~~~~\n```\n~~~\n~~~~"
+    page = page_of([Message(role="user", content=text)])
 
     shown = page[page.index("<section") : page.index("</section>")].split("\n", 2)[2]
     assert shown == (
-        '<p class="words">Look:</p>\n<pre>\nif a &lt; b:\n    pass</pre>\n<p class="words">and ~~~</p>\n'
+        '<p class="words">*Look*:</p>\n<pre>\nif a &lt; b:\n    pass</pre>\n<p class="words">and ~~~</p>\n'
         "<pre>\n```\n~~~</pre>\n"
     )
 
