@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
+from pygent_ls.sessions.checkpoints import Checkpoints
 from pygent_ls.sessions.journal.files import MemoryJournal
 from pygent_ls.sessions.listing import Listing
 from pygent_ls.sessions.resting import Resting
@@ -29,8 +31,8 @@ class LiveSessions:
         self.by_id: dict[str, Session] = {}
         self.listing = Listing(self.by_id)
         self.resting = Resting(self.by_id)
-        self.taking_up = asyncio.Lock()
-        """Held while one is read from the disk."""
+        self._alone_with: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """Of the sessions that are taken up or deleted now, and wait for nothing that happens to another."""
         self._homes: list[Sessions] = []
         self._left: deque[Session] = deque()
         """Those that were where there is no front end any more."""
@@ -53,6 +55,14 @@ class LiveSessions:
             self.adopt(self._homes[-1])
             await asyncio.sleep(0)  # each takes a millisecond or more
 
+    def alone_with(self, session_id: str) -> asyncio.Lock:
+        """Held while a session is read from the disk, or goes to the trash."""
+        return self._alone_with.setdefault(session_id, asyncio.Lock())
+
+    def is_wanted(self, session_id: str) -> bool:
+        """Whether somebody has that lock, or waits for it."""
+        return session_id in self._alone_with
+
     def tell(self, session_id: str, what: str) -> None:
         """Tell every front end what has happened to a session."""
         self.resting.used(session_id)
@@ -66,9 +76,7 @@ class LiveSessions:
         await asyncio.gather(*(session.close() for session in sessions), self.resting.close(), self.listing.close())
         for each in sessions:
             each.journal.close()
-        await asyncio.gather(
-            *(each.around.outputs.clear() for each in sessions if isinstance(each.journal, MemoryJournal))
-        )
+        await asyncio.gather(*map(forget_unkept, sessions))
 
     def adopt(self, home: Sessions) -> None:
         """Some of the sessions whose front end has left go to this one, so that they do not hold what is gone."""
@@ -76,3 +84,11 @@ class LiveSessions:
             session = self._left.popleft()
             if session.home not in self._homes and self.by_id.get(session.id) is session:
                 session.visit(home)
+
+
+async def forget_unkept(session: Session) -> None:
+    """A session that was not kept has ended: nothing is to be left of it."""
+    if isinstance(session.journal, MemoryJournal):
+        await session.around.outputs.clear()
+        if isinstance(session.around.checkpointer, Checkpoints):
+            await session.around.checkpointer.forget()

@@ -72,7 +72,6 @@ class Sessions:
         """Have these in memory, which other front ends use, too; called before anything else."""
         self._shared = live
         self._live = live.by_id
-        self._taking_up = live.taking_up
         live.join(self)
 
     def keep_in(self, journals: JournalFolder) -> None:
@@ -204,8 +203,8 @@ class Sessions:
         Raises `SessionError`: `unknown_session`, `unreadable_session`, and `session_locked` where another daemon has
         it.
         """
-        if self._taking_up.locked() or session_id not in self._live:
-            async with self._taking_up:  # also those who come later wait, so that turns keep their order
+        if self._shared.is_wanted(session_id) or session_id not in self._live:
+            async with self._shared.alone_with(session_id):  # those who come later wait, too: turns keep their order
                 await self._shared.resting.gone(session_id)
                 if session_id not in self._live:
                     await to_its_end(self._take_up(session_id), TAKING_UP_S)
@@ -340,6 +339,7 @@ class Sessions:
 
         Raises `SessionError`: `unknown_session`, `session_locked`, and `turn_running` where a turn runs or waits in it.
         """
+        session: Session | None = None
         try:
             session = await self.hold(session_id)
         except SessionError as error:
@@ -349,11 +349,13 @@ class Sessions:
             session.check_idle()
             session.is_deleted = True
             del self._live[session_id]
-            await session.close()
-            session.journal.close()
-            if isinstance(session.journal, MemoryJournal):
-                await session.around.outputs.clear()
-        is_restorable = await self._throw_away(session_id)
+        async with self._shared.alone_with(session_id):
+            if session is not None:
+                await session.close()
+                session.journal.close()
+                if isinstance(session.journal, MemoryJournal):
+                    await session.around.outputs.clear()
+            is_restorable = await self._throw_away(session_id)
         self._shared.tell(session_id, "deleted")
         return is_restorable
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from pygent_ls.agent.tool import ToolContext, ToolRisk
+from pygent_ls.errors import SessionError
 from pygent_ls.sessions.resting import MAX_LIVE
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.turns import TurnRequest
@@ -70,6 +73,49 @@ async def test_who_wants_a_session_that_is_being_let_go_has_it(tmp_path: Path) -
             assert again.messages == session.messages
             session = again
         assert (await kept.say(session)).text == "Hello."
+
+
+async def test_while_a_session_is_slow_to_be_let_go_the_others_can_be_used(tmp_path: Path) -> None:
+    working, ending = Gate(), Gate()
+
+    async def clinging(_: ToolContext) -> str:
+        try:
+            await working.pass_through()
+        finally:
+            await ending.pass_through()
+        return "done"
+
+    script = [say("", Call(name="cling", arguments={})), HELLO]
+    async with daemon(tmp_path, script, tools=[named("cling", clinging)]) as kept:
+        other, slow = kept.new(), kept.new()
+        slow.start_turn(TurnRequest(parts=("go",)), Reader())
+        await working.reached()
+        closing = asyncio.ensure_future(kept.sessions.close_one(slow.id))
+        await ending.reached()
+        wanted = asyncio.ensure_future(kept.sessions.hold(slow.id))
+        await asyncio.sleep(0)
+
+        assert await bounded(kept.sessions.hold(other.id)) is other
+
+        assert not wanted.done()
+        ending.open()
+        await bounded(closing)
+        assert (await bounded(wanted)).messages == slow.messages
+
+
+async def test_who_wants_a_session_that_is_being_deleted_finds_none(tmp_path: Path) -> None:
+    async with daemon(tmp_path, [HELLO] * 9) as kept:
+        for _ in range(5):
+            session = kept.new()
+            await kept.say(session)
+            deleting = asyncio.ensure_future(kept.sessions.delete(session.id))
+            await asyncio.sleep(0)
+
+            with pytest.raises(SessionError) as raised:
+                await bounded(kept.sessions.hold(session.id))
+
+            assert raised.value.kind == "unknown_session"
+            assert await bounded(deleting)
 
 
 async def test_a_session_in_which_something_works_stays(tmp_path: Path) -> None:
