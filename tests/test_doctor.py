@@ -282,8 +282,8 @@ assert not {{"litellm", "mcp", "openai", "aiohttp", "httpx"}} & set(sys.modules)
 
 
 def test_a_setting_of_another_version_is_told_and_no_failure(examine: Examine) -> None:
-    report, code = examine({"PYGENT_PERSIST_SESSIONS": "off"})
-    assert "PYGENT_PERSIST_SESSIONS = off: this version does not use it" in report
+    report, code = examine({"PYGENT_MCP_SERVERS": "9"})
+    assert "PYGENT_MCP_SERVERS = 9: this version does not use it" in report
     assert code == 0
 
 
