@@ -14,10 +14,11 @@ from pygent_ls.sessions.index.tables import Mark, Tables
 from pygent_ls.sessions.journal.files import Line
 
 BATCH_BYTES = 2_000_000
-"""Of journals that one transaction takes in."""
+"""Of a journal that are read at once."""
 
 BUDGET_S = 0.5
-"""Others who wait for the index get their turn after so long, and find what was done by then."""
+"""What one transaction takes in. Others who wait for the index get their turn after so long, and find what was done by
+then; a commit waits for the disk, so one for each session would take most of the time."""
 
 
 def catch_up(tables: Tables, source: Source, *, is_ending: Callable[[], bool]) -> bool:
@@ -26,11 +27,9 @@ def catch_up(tables: Tables, source: Source, *, is_ending: Callable[[], bool]) -
     Raises `sqlite3.Error`, and ValueError, KeyError and TypeError for rows that are none of ours.
     """
     until = time.monotonic() + BUDGET_S
-    for n_bytes in _CatchingUp(tables, source).work():
-        is_over = is_ending() or time.monotonic() > until
-        if is_over or n_bytes >= BATCH_BYTES:
+    for _ in _CatchingUp(tables, source).work():
+        if is_ending() or time.monotonic() > until:
             tables.commit()
-        if is_over:
             return False
     tables.commit()
     return True
@@ -40,11 +39,9 @@ def catch_up(tables: Tables, source: Source, *, is_ending: Callable[[], bool]) -
 class _CatchingUp:
     tables: Tables
     source: Source
-    n_bytes: int = 0
-    """That were read since the last commit."""
 
-    def work(self) -> Iterator[int]:
-        """Do it piece by piece; yields after each, when it may be committed, how much that would be."""
+    def work(self) -> Iterator[None]:
+        """Do it piece by piece; yields after each, when it may be committed."""
         stamps, marks = self.source.stamps(), self.tables.marks()
         for session_id in marks.keys() - stamps.keys():
             self.tables.begin()
@@ -57,9 +54,9 @@ class _CatchingUp:
                     mark = yield from self._read(session_id, stamp, mark)
                 if mark.is_open and mark.closed_at != stamp.size:
                     self._close(session_id, mark)
-                    yield self.n_bytes
+                    yield
 
-    def _read(self, session_id: str, stamp: Stamp, mark: Mark | None) -> Generator[int, None, Mark]:
+    def _read(self, session_id: str, stamp: Stamp, mark: Mark | None) -> Generator[None, None, Mark]:
         """Take in what was appended to a journal, or all of it where it is another one now."""
         if mark is not None and not self._goes_on(session_id, stamp, mark):
             self.tables.begin()
@@ -69,12 +66,12 @@ class _CatchingUp:
             self.tables.begin()
             mark = mark or self.tables.add(session_id, stamp)
             mark = self._taken_in(session_id, stamp, mark, batch)
-            yield self._read_more(sum(len(line.data) for line in batch))
+            yield
         self.tables.begin()
         mark = mark or self.tables.add(session_id, stamp)
         mark = mark._replace(stamp=stamp, is_open=mark.is_open or mark.read_to != stamp.size)
         self.tables.keep(mark)
-        yield self._read_more(0)
+        yield
         return mark
 
     def _goes_on(self, session_id: str, stamp: Stamp, mark: Mark) -> bool:
@@ -99,10 +96,6 @@ class _CatchingUp:
         self.tables.keep(after)
         self.tables.list_as(mark.number, facts.entry(session_id))
         return after
-
-    def _read_more(self, n_bytes: int) -> int:
-        self.n_bytes = n_bytes + (self.n_bytes if self.tables.database.in_transaction else 0)
-        return self.n_bytes
 
     def _close(self, session_id: str, mark: Mark) -> None:
         """Find out what the whole journal tells, unless some daemon goes on with it."""

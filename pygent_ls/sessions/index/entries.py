@@ -25,8 +25,14 @@ BEGINNINGS = ("turn_queued", "turn_started")
 """Events with which a turn begins that has no end yet."""
 
 _EVENT = b'{"v":1,"type":"event","seq":'
-_DELTAS = tuple(b'"type":"%s"}}' % kind for kind in (b"text_delta", b"thinking_delta", b"tool_progress"))
-"""How lines begin and end that say nothing of a session but the number of its last event. Nine in ten are such."""
+_PASSING = tuple(
+    b'"type":"%s"}}' % kind
+    for kind in (
+        *(b"text_delta", b"thinking_delta", b"tool_progress", b"text", b"thinking"),
+        *(b"tool_call", b"tool_result", b"usage", b"plan", b"hook", b"notice"),
+    )
+)
+"""How lines begin and end that say nothing of a session but the number of its last event. Nearly all are such."""
 
 
 class Listable(Exportable, Protocol):
@@ -122,7 +128,7 @@ class Facts:
         changes: list[Change] = []
         passed: dict[int, bytes] = {}
         for line in lines:
-            if line.data.startswith(_EVENT) and line.data.endswith(_DELTAS):
+            if line.data.startswith(_EVENT) and line.data.endswith(_PASSING):
                 seq = line.data[len(_EVENT) : line.data.find(b",", len(_EVENT))]
                 passed[int(seq) if seq.isdigit() else 0] = line.data
                 continue

@@ -45,10 +45,7 @@ class UnreadableError(ValueError):
 
 def parsed(line: bytes) -> Line:
     """The line's object. Raises `UnreadableError`."""
-    try:
-        given: object = json.loads(line)
-    except (ValueError, RecursionError):
-        raise UnreadableError("damaged") from None
+    given = _json(line)
     if not isinstance(given, dict):
         raise UnreadableError("damaged")
     found = cast("dict[str, Any]", given)
@@ -60,6 +57,19 @@ def parsed(line: bytes) -> Line:
     if version > VERSION:
         raise UnreadableError("later")
     return found
+
+
+def _json(line: bytes) -> object:
+    """What pydantic reads in less than half the time; what it refuses, like half of a surrogate pair, may be JSON all
+    the same."""
+    try:
+        return _json_adapter().validate_json(line)
+    except ValueError:
+        pass
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        raise UnreadableError("damaged") from None
 
 
 def record_of(line: Line) -> Record:
@@ -116,6 +126,13 @@ def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind)
+
+
+@cache
+def _json_adapter() -> TypeAdapter[object]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(object)
 
 
 @cache

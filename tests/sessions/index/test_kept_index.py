@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -146,6 +147,33 @@ def test_an_index_that_is_broken_though_nobody_seems_to_have_touched_it_is_no_er
 
     with TemporaryDirectory() as folder:
         asyncio.run(story(Path(folder)))
+
+
+class Counting(sqlite3.Connection):
+    """Counts its transactions, each of which waits for the disk at its end."""
+
+    n_commits = 0
+
+    def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+        """See `sqlite3.Connection`."""
+        if sql == "COMMIT":
+            Counting.n_commits += 1
+        return super().execute(sql, *values)
+
+
+def counting(path: str) -> sqlite3.Connection:
+    return sqlite3.connect(path, isolation_level=None, check_same_thread=False, factory=Counting)
+
+
+async def test_a_missing_index_is_made_in_few_transactions(tmp_path: Path) -> None:
+    journals = JournalFolder(tmp_path)
+    for number in range(60):
+        written(journals, f"s{number}", ("tell me", "word " * 10_000))
+    Counting.n_commits = 0
+    async with indexed(tmp_path, counting) as rig:
+        assert len(await rig.listed()) == 60
+
+    assert Counting.n_commits < 30
 
 
 @pytest.mark.parametrize(
