@@ -340,16 +340,23 @@ class Agent:
             max_tool_result_chars=self._settings.max_tool_result_chars,
             secrets=self._secrets(),
             instructions=RepositoryInstructions(self._front_end.workspace),
-            checkpointer=Checkpoints(self._front_end.workspace, self._snapshots, self._past.records(session_id)),
+            checkpointer=Checkpoints(
+                self._front_end.workspace,
+                self._snapshots,
+                self._past.records(session_id) if self._is_kept(session_id) else None,
+            ),
             telemetry=self._shared.telemetry,
         )
 
     def _outputs(self, session_id: str) -> Outputs:
-        """On the disk where the session is, or is to be."""
+        """On the disk where the session is."""
         from pygent_ls.agent.outputs import Outputs
 
-        is_kept = self._settings.persist_sessions or self._kept.journals.exists(session_id)
-        return Outputs(self._kept.outputs.of(session_id) if is_kept else None)
+        return Outputs(self._kept.outputs.of(session_id) if self._is_kept(session_id) else None)
+
+    def _is_kept(self, session_id: str) -> bool:
+        """Whether the session is on the disk, or is to be."""
+        return self._settings.persist_sessions or self._kept.journals.exists(session_id)
 
     def _secrets(self) -> Secrets:
         from pygent_ls.agent.secret_keeping import Secrets

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -69,7 +70,9 @@ class Checkpoints:
     def __init__(self, workspace: Workspace, snapshots: Snapshots, records: CheckpointRecords | None = None) -> None:
         self.workspace = workspace
         self.snapshots = snapshots
+        """Without `records` nothing of them outlives the daemon."""
         self._records = records
+        self._owner = "" if records else uuid4().hex
         self._unrecorded: list[Record] = []
         self.written: dict[Path, Entry | None] = {}
         """What each file held when the agent had last written it; None: it deleted it."""
@@ -259,6 +262,12 @@ class Checkpoints:
         unsaved = (each.text for each in self.workspace.unsaved() if each.path == path)
         return await self._entry(path, next(unsaved, None))
 
+    async def forget(self) -> None:
+        """The session is over: where it was to leave nothing, its snapshots go, as far as time allows."""
+        if self._owner:
+            with contextlib.suppress(SnapshotError):
+                await self.snapshots.forget(self._owner, [each.snapshot for each in self._all])
+
     # Small things
 
     async def _entry(self, path: Path, text: str | None) -> Entry | None:
@@ -285,7 +294,7 @@ class Checkpoints:
     async def _take(self, like: Snapshot | None) -> Snapshot:
         unsaved = self.workspace.unsaved()
         overlays = {each.path: await asyncio.to_thread(bytes_of_buffer, each.path, each.text) for each in unsaved}
-        return await self.snapshots.take(self.workspace.folders, overlays, like)
+        return await self.snapshots.take(self.workspace.folders, overlays, like, owner=self._owner)
 
     def _add(
         self, turn_id: str, label: str, snapshot: Snapshot, conversation: Conversation | None = None

@@ -43,6 +43,9 @@ CONFIG = """[core]
 \tauto = false
 """
 
+SEEN_INDEX = "seen-index"
+"""A file with the stamp of the user's index when its ignored files were looked for."""
+
 ATTRIBUTES = "* -text !eol !crlf !filter !ident !working-tree-encoding\n"
 """Stronger than any `.gitattributes`: no byte is converted, no filter is run."""
 
@@ -175,6 +178,34 @@ class GitStore:
             self.run("repack", "-a", "-d", "-l", "-q")
             self.run("prune", "--expire=now")
         return len(gone)
+
+    def forget(self, owner: str) -> None:
+        """Forget the snapshots of that owner, and what only they have; call it in `locked`.
+
+        Raises `SnapshotError` where the job ends before that: then the names are gone, and what they named goes with
+        what is pruned next.
+        """
+        names = sorted(each.name for each in (self.path / "refs" / "snapshots").iterdir())
+        gone = [each for each in names if each.endswith(f"-{owner}")]
+        left = [each for each in names if each not in gone]
+        for name in gone:
+            (self.path / "refs" / "snapshots" / name).unlink(missing_ok=True)
+        if not left:
+            self._remove()
+        elif gone:
+            (self.path / SEEN_INDEX).unlink(missing_ok=True)
+            newest = (self.path / "refs" / "snapshots" / left[-1]).read_text(encoding="ascii").strip()
+            self.run("read-tree", "-m", newest)  # what stands in the index is not pruned
+            self.run("prune", "--expire=now")
+
+    def _remove(self) -> None:
+        """Remove the store. Where the job ends before, the next snapshot makes it anew."""
+        for file in (self.path / "HEAD", self.index):
+            file.unlink(missing_ok=True)
+        for folder in sorted((self.path / "objects").iterdir()):
+            self.git.check()
+            shutil.rmtree(folder)
+        shutil.rmtree(self.path)
 
     def forget_all(self) -> None:
         """Remove the store, where no snapshot is in it; call it in `locked`. What was taken in halves goes, too."""

@@ -15,7 +15,7 @@ from typing import cast
 from pygent_ls.errors import SnapshotError
 from pygent_ls.workspace.git_places import tracked_though_ignored
 from pygent_ls.workspace.git_program import SnapshotAbortedError
-from pygent_ls.workspace.git_store import GitStore, joined, put, split
+from pygent_ls.workspace.git_store import SEEN_INDEX, GitStore, joined, put, split
 from pygent_ls.workspace.reading import MAX_DOCUMENT_BYTES, disk_stamp
 
 MAX_FILE_BYTES = MAX_DOCUMENT_BYTES
@@ -72,8 +72,7 @@ class _Taking:
         self._store = store
         self._top = store.place.top
         self._prefix = store.place.prefix
-        self._seen_index = store.path / "seen-index"
-        """The stamp of the user's index when its ignored files were looked for."""
+        self._seen_index = store.path / SEEN_INDEX
 
     def run(self, overlays: Mapping[str, bytes], name: str) -> TreeState:
         scope = ["--", self._prefix] if self._prefix else []

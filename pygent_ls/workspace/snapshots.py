@@ -43,6 +43,9 @@ PRUNE_EACH_S = 6 * 3600.0
 MAX_REPOSITORIES = 50
 """Most repositories of a workspace, those inside others included, that are looked into."""
 
+FORGET_TIMEOUT_S = 1.0
+"""For forgetting what was kept for one owner: the daemon is to be gone within 3 s."""
+
 HOME_TIMEOUT_S = 8.0
 """For a workspace that is the home folder itself: a small one is kept, and nobody waits long for a large one."""
 
@@ -121,13 +124,26 @@ class Snapshots:
         self._looked_at_all = False
 
     async def take(
-        self, folders: Sequence[Path], overlays: Mapping[Path, bytes], like: Snapshot | None = None
+        self,
+        folders: Sequence[Path],
+        overlays: Mapping[Path, bytes],
+        like: Snapshot | None = None,
+        *,
+        owner: str = "",
     ) -> Snapshot:
         """The workspace as it is now; `overlays` are the contents of unsaved buffers.
 
-        With `like`, its folders are looked at in the same stores, so that the two can be compared.
+        With `like`, its folders are looked at in the same stores, so that the two can be compared. What was taken for
+        an `owner`, letters and digits, can be forgotten by that name.
         """
-        return await self._job(lambda git: self._take(git, folders, overlays, like))
+        return await self._job(lambda git: self._take(git, _name(owner), folders, overlays, like))
+
+    async def forget(self, owner: str, snapshots: Iterable[Snapshot]) -> None:
+        """Forget all that was taken for that owner, in the stores of these snapshots and those used last; as far as it
+        can be done in `FORGET_TIMEOUT_S`, what is left goes with what is pruned next."""
+        places = {place.key: place for each in snapshots for place, _ in each.states.values()}
+        places |= {place.key: place for _, place in self._places.values()}
+        await self._job(lambda git: self._forget(git, owner, places.values()))
 
     async def changes(self, old: Snapshot, new: Snapshot) -> list[PathChange]:
         """What differs, by path; a folder that only one of them has is left out."""
@@ -146,9 +162,8 @@ class Snapshots:
     # In a thread
 
     def _take(
-        self, git: Git, folders: Sequence[Path], overlays: Mapping[Path, bytes], like: Snapshot | None
+        self, git: Git, name: str, folders: Sequence[Path], overlays: Mapping[Path, bytes], like: Snapshot | None
     ) -> Snapshot:
-        name = f"{datetime.now(UTC):%Y%m%dT%H%M%S.%f}-{secrets.token_hex(4)}"
         old_places = {folder: place for folder, (place, _) in like.states.items()} if like else {}
         waiting = [*dict.fromkeys([*folders, *old_places])]
         states: dict[Path, tuple[Place, TreeState]] = {}
@@ -175,6 +190,16 @@ class Snapshots:
             states[folder] = place, state
             waiting += [folder / nested for nested in state.nested]
         return Snapshot(states=states)
+
+    def _forget(self, git: Git, owner: str, places: Iterable[Place]) -> None:
+        git.hurry(FORGET_TIMEOUT_S)
+        for place in places:
+            store = GitStore(self._root, place, git)
+            if store.path.exists():
+                with store.locked():
+                    store.forget(owner)
+        with contextlib.suppress(OSError):
+            self._root.rmdir()  # where it is empty now
 
     def _place(self, folder: Path, git: Git) -> Place:
         stamp = git_stamp(folder)
@@ -257,6 +282,12 @@ class Snapshots:
             future.exception()
             raise cancel
         return future.result()
+
+
+def _name(owner: str) -> str:
+    """Of a snapshot; names sort by time."""
+    name = f"{datetime.now(UTC):%Y%m%dT%H%M%S.%f}-{secrets.token_hex(4)}"
+    return f"{name}-{owner}" if owner else name
 
 
 def _check_size(folder: Path, git: Git) -> None:
