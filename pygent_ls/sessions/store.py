@@ -26,7 +26,7 @@ from pygent_ls.sessions.journal.files import FileJournal, Journal, MemoryJournal
 from pygent_ls.sessions.journal.folder import JournalFolder, unknown
 from pygent_ls.sessions.journal.records import NOWHERE, Begun
 from pygent_ls.sessions.listing import Page, SessionFilter
-from pygent_ls.sessions.living import LiveSessions
+from pygent_ls.sessions.living import LiveSessions, forget_unkept
 from pygent_ls.sessions.naming import UNNAMED
 from pygent_ls.sessions.past import PastSession, PastSessions
 from pygent_ls.sessions.session import Session
@@ -353,8 +353,7 @@ class Sessions:
             if session is not None:
                 await session.close()
                 session.journal.close()
-                if isinstance(session.journal, MemoryJournal):
-                    await session.around.outputs.clear()
+                await forget_unkept(session)
             is_restorable = await self._throw_away(session_id)
         self._shared.tell(session_id, "deleted")
         return is_restorable
