@@ -14,7 +14,7 @@ from pygent_ls.agent.messages import Message, Usage
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.journal.files import Line
-from pygent_ls.sessions.journal.interrupting import OpenTurns
+from pygent_ls.sessions.journal.interrupting import NEEDED, OpenTurns
 from pygent_ls.sessions.journal.reading import Line as Parsed
 from pygent_ls.sessions.journal.reading import UnreadableError, Why, event_of, parsed, record_of
 from pygent_ls.sessions.journal.records import NOWHERE, Begun, Cut, Opened, Record, Said, Shortened, Spent, State, Told
@@ -104,6 +104,8 @@ class _Recalling:
     """Of turns that are over, and are not among the session's totals yet."""
     last_seq: int = 0
     turns: OpenTurns = field(default_factory=OpenTurns)
+    unread: dict[str, list[bytes]] = field(default_factory=dict[str, list[bytes]])
+    """Lines of what happened in the open turns: nearly all have an end, and then nobody needs to look closely."""
     skipped: Counter[Why] = field(default_factory=Counter[Why])
     """Lines that nobody was told of yet."""
     skipped_before: Counter[Why] = field(default_factory=Counter[Why])
@@ -117,13 +119,13 @@ class _Recalling:
         try:
             given = parsed(line.data)
             if given["type"] == "event":
-                self._happened(given)
+                self._happened(given, line.data)
             else:
                 self._take(record_of(given))
         except UnreadableError as problem:
             self.skipped[problem.why] += 1
 
-    def _happened(self, given: Parsed) -> None:
+    def _happened(self, given: Parsed, line: bytes) -> None:
         """Events are many, and most say nothing that still counts: those are not looked at closely."""
         try:
             kind = given["event"]["type"]
@@ -131,10 +133,10 @@ class _Recalling:
             if not isinstance(seq, int) or seq > MOST_SEQ:
                 raise TypeError
             if self.turns.needs(given["turn"], kind):
-                told = event_of(given)
-                self.turns.add(told)
-                if isinstance(told.event, Finished):
-                    self.unwritten = self.unwritten.plus(told.event.usage)
+                if kind in NEEDED:
+                    self.unread.setdefault(given["turn"], []).append(line)
+                else:
+                    self._bounded(event_of(given))
             elif kind == "plan" and "parent" not in given:
                 event = event_of(given).event
                 self.plan = event.entries if isinstance(event, PlanChanged) else self.plan
@@ -144,6 +146,23 @@ class _Recalling:
         if kind == "turn_started":
             self.skipped -= self.skipped_before
             self.skipped_before.clear()
+
+    def _bounded(self, told: SessionEvent) -> None:
+        """A turn begins or ends."""
+        self.turns.add(told)
+        if isinstance(told.event, Finished):
+            self.unread.pop(told.turn_id, None)
+            self.unwritten = self.unwritten.plus(told.event.usage)
+
+    def end(self) -> None:
+        """There are no more lines: what the turns did that are open still is looked at."""
+        for lines in self.unread.values():
+            for line in lines:
+                try:
+                    self.turns.add(event_of(parsed(line)))
+                except (ValueError, KeyError, TypeError):
+                    self.skipped["damaged"] += 1
+        self.unread.clear()
 
     def _take(self, record: Record) -> None:
         match record:
@@ -191,6 +210,7 @@ def recall(lines: Iterable[Line], session_id: str, *, is_running: bool = False) 
         if is_running and not line.is_whole:
             break  # it is being written
         found.add(line)
+    found.end()
     begun, state = found.begun, found.state
     if begun is None and state is None and not found.messages:
         why = "damaged, and nothing of it can be read" if found.skipped else "empty"
@@ -228,6 +248,7 @@ def conversation_of(lines: Iterable[Line]) -> tuple[Message, ...]:
     found = _Recalling()
     for line in lines:
         found.add(line)
+    found.end()
     return tuple(repaired([found.messages[place] for place in sorted(found.messages)], found.turns.results))
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from pygent_ls.agent.events import AgentEvent, Finished, TurnStarted, UsageReported
+from pygent_ls.agent.events import AgentEvent, Finished, TextDelta, TurnStarted, UsageReported
 from pygent_ls.agent.messages import Message, Usage
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.journal.files import Line
+from pygent_ls.sessions.journal.interrupting import CUT_OFF
 from pygent_ls.sessions.journal.recalling import Recalled, recall
 from pygent_ls.sessions.journal.records import (
     NOWHERE,
@@ -160,6 +161,17 @@ def test_what_is_lost_is_told_until_a_turn_has_told_it() -> None:
     finished = told(2, Finished(stop_reason="end_turn", usage=TOOK, files_changed=()))
     assert recalled(*before, again, told(1, STARTED), finished).notices == ()
     assert recalled(*before, again, told(1, STARTED), finished, DAMAGE).notices
+
+
+def test_an_event_that_says_nothing_is_told_of_while_its_turn_has_no_end() -> None:
+    strange = line_of(told(2, TextDelta(item_id="1", content="lost"))).replace(b'"content":"lost"', b'"content":7')
+    before = [*BEGINNING, said(0, "go"), told(1, STARTED), strange, told(3, TextDelta(item_id="2", content="words"))]
+
+    cut_off = recalled(*before)
+    assert cut_off.notices[0] == "The session was not loaded whole: its journal has 1 line damaged, left out."
+    assert texts(cut_off) == ["go", f"words{CUT_OFF}"]
+    finished = told(4, Finished(stop_reason="end_turn", usage=TOOK, files_changed=()))
+    assert recalled(*before, finished).notices == ()
 
 
 def test_a_journal_that_was_copied_is_a_session_of_its_own() -> None:
