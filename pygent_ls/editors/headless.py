@@ -22,6 +22,7 @@ from pygent_ls.agent.tool import visible
 from pygent_ls.agent.turn import TurnResult
 from pygent_ls.editors.closing import close
 from pygent_ls.editors.errand import CANCELLED, DONE, FAILED, Errand, exit_code
+from pygent_ls.editors.outlet import Outlet
 from pygent_ls.editors.ports import Blueprint, Core, FrontEnd, TrustQuestion
 from pygent_ls.editors.scripts.asking import LineApprover
 from pygent_ls.editors.scripts.lines import InitLine
@@ -176,39 +177,35 @@ class _Run:
     # What the run shows, and who is asked
 
     def _view(self) -> TerminalView | ScriptView:
-        errand, is_terminal = self.errand, sys.stderr.isatty()
-        palette = palette_for(os.environ, is_terminal=is_terminal)
-        spinner = spinner_for(sys.stderr, os.environ.get("TERM", ""))
-        if errand.output == "text":
-            owes_value = errand.output_schema is not None
-            answer = sys.stderr if owes_value else self.answer
-            return TerminalView(
-                answer=answer,
-                status=sys.stderr,
-                palette=palette,
-                answer_is_terminal=answer.isatty(),
-                on_answer_lost=self.stop,
-                value=self.answer if owes_value else None,
-                spinner=spinner,
-            )
-        status = TerminalView(
-            answer=io.StringIO(),
-            status=sys.stderr,
-            palette=palette,
-            answer_is_terminal=False,
-            on_answer_lost=self.stop,
-            spinner=spinner,
-        )
+        errand, answer_descriptor = self.errand, self.answer.fileno()
 
-        def lost(error: OSError) -> None:
-            if not isinstance(error, BrokenPipeError):  # `| head` has what it wanted
-                status.tell(f"Error: the answer could not be written: {error.strerror}", "red")
+        def lost(descriptor: int, error: OSError) -> None:
+            if descriptor == answer_descriptor:
+                view.lose_answer(error)
+
+        def stop() -> None:
             if not self._is_over:
                 self.stop()
 
-        return ScriptView(
-            writer=LineWriter(self.answer.fileno(), lost),
+        outlet = Outlet(lost)
+        answer, status = outlet.stream(self.answer), outlet.stream(sys.stderr)
+        is_text, owes_value = errand.output == "text", errand.output_schema is not None
+        shown = (status if owes_value else answer) if is_text else io.StringIO()
+        view = TerminalView(
+            answer=shown,
             status=status,
+            palette=palette_for(os.environ, is_terminal=status.isatty()),
+            answer_is_terminal=shown.isatty(),
+            on_answer_lost=stop,
+            value=answer if is_text and owes_value else None,
+            spinner=spinner_for(status, os.environ.get("TERM", ""), lambda: outlet.is_empty),
+            outlet=outlet,
+        )
+        if is_text:
+            return view
+        return ScriptView(
+            writer=LineWriter(answer_descriptor, view.lose_answer),
+            status=view,
             is_stream=errand.output == "stream-json",
             shows_partial=errand.shows_partial_messages,
             new_id=lambda: str(uuid4()),
@@ -232,7 +229,7 @@ class _Run:
             workspace=DiskWorkspace([self.errand.folder]),
             approver=approver,
             questioner=questioner,
-            ask_trust=_nobody if self.errand.yes or terminal is None else partial(ask_trust, terminal),
+            ask_trust=_nobody if self.errand.yes or terminal is None else partial(_trust_on, terminal, view),
             on_session_change=lambda _session, _what: None,
         )
 
@@ -266,6 +263,11 @@ async def _run(blueprint: Blueprint, errand: Errand, answer: TextIO, terminal: T
             asyncio.get_running_loop().add_signal_handler(number, main.cancel)
     run = _Run(blueprint=blueprint, errand=errand, answer=answer, terminal=terminal, stop=main.cancel)
     return await run.to_its_end()
+
+
+async def _trust_on(terminal: Terminal, view: RunView, question: TrustQuestion) -> bool | None:
+    await view.written()
+    return await ask_trust(terminal, question)
 
 
 async def _nobody(_question: TrustQuestion) -> None:

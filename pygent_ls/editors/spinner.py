@@ -25,11 +25,11 @@ QUIET_S = 0.5
 USUAL_COLUMNS = 80
 
 
-def spinner_for(stream: TextIO, term: str) -> Spinner | None:
+def spinner_for(stream: TextIO, term: str, is_free: Callable[[], bool]) -> Spinner | None:
     """One where the stream is a terminal that can go back to the beginning of a line; else none."""
     if not stream.isatty() or term == "dumb":
         return None
-    return Spinner(stream=stream, columns=lambda: _columns(stream))
+    return Spinner(stream=stream, columns=lambda: _columns(stream), is_free=is_free)
 
 
 def _columns(stream: TextIO) -> int:
@@ -46,6 +46,8 @@ class Spinner:
     stream: TextIO
     columns: Callable[[], int]
     clock: Callable[[], float] = time.monotonic
+    is_free: Callable[[], bool] = lambda: True
+    """Whether what was written is on the terminal: nothing is drawn for one that stands still."""
     is_held: bool = False
     """A line that is being written has not ended."""
     _model: str = ""
@@ -105,6 +107,8 @@ class Spinner:
         """Draw the next picture, where the line is free."""
         now = self.clock()
         if not self._label or self.is_held or self._questions or now - self._quiet_since_s < QUIET_S:
+            return
+        if not self.is_free():
             return
         frames = FRAMES if "utf" in (self.stream.encoding or "").lower() else PLAIN_FRAMES
         self._frame = (self._frame + 1) % len(frames)

@@ -13,6 +13,7 @@ from pygent_ls.agent import events as ev
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.tool import one_line
 from pygent_ls.agent.turn import TurnResult
+from pygent_ls.editors.outlet import Outlet
 from pygent_ls.editors.spinner import Spinner
 from pygent_ls.editors.terminal_text import Colour, Palette, harmless
 from pygent_ls.editors.turn_text import Limit, failure_line, limit_line
@@ -52,6 +53,8 @@ class TerminalView:
     """Where the value goes that the turn owes, alone; None where it answers with words, in `answer`."""
     spinner: Spinner | None = None
     """Drawn on `status` while nothing is written."""
+    outlet: Outlet | None = None
+    """Through which the streams go; None where writing to them never waits."""
     _streamed: dict[str, str] = field(default_factory=dict[str, str])
     """What was written of each item so far."""
     _held: dict[str, str] = field(default_factory=dict[str, str])
@@ -65,14 +68,18 @@ class TerminalView:
 
     @property
     def congested(self) -> bool:
-        """Never: writing waits for the reader."""
-        return False
+        """See `Subscriber`."""
+        return self.outlet is not None and self.outlet.is_congested
 
     async def drained(self) -> None:
         """See `Subscriber`."""
+        if self.outlet is not None:
+            await self.outlet.has_room()
 
     async def written(self) -> None:
         """See `RunView`."""
+        if self.outlet is not None:
+            await self.outlet.written()
 
     def begin(self) -> None:
         """See `RunView`."""
@@ -133,6 +140,15 @@ class TerminalView:
         self._write(self.status, (self.palette.paint(shown, colour) if colour else shown) + "\n")
         self._flush()
 
+    def lose_answer(self, error: OSError) -> None:
+        """The answer cannot be written any more."""
+        if self.answer_lost:
+            return
+        self.answer_lost = True
+        if not isinstance(error, BrokenPipeError):  # `| head` has what it wanted
+            self.tell(f"Error: the answer could not be written: {error.strerror}", "red")
+        self.on_answer_lost()
+
     def end_line(self) -> None:
         """End the line that is being written, so that something else can be."""
         if self._unfinished:
@@ -144,6 +160,7 @@ class TerminalView:
         """Wait until everything that led to a question is shown: events travel together for some milliseconds."""
         await self._question(question_id).wait()
         self.asks(question_id)
+        await self.written()
 
     def _question(self, question_id: str) -> asyncio.Event:
         return self._questions.setdefault(question_id, asyncio.Event())
@@ -317,12 +334,8 @@ class TerminalView:
                 self._lost(stream, error)
 
     def _lost(self, stream: TextIO, error: OSError) -> None:
-        if stream is not (self.value or self.answer) or self.answer_lost:
-            return  # without the status lines a turn goes on
-        self.answer_lost = True
-        if not isinstance(error, BrokenPipeError):  # `| head` has what it wanted
-            self.tell(f"Error: the answer could not be written: {error.strerror}", "red")
-        self.on_answer_lost()
+        if stream is (self.value or self.answer):  # without the status lines a turn goes on
+            self.lose_answer(error)
 
 
 def _outcome(result: ev.ToolResult, call: ev.ToolCall | None) -> str:

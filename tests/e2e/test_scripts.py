@@ -409,6 +409,28 @@ def test_a_reader_who_leaves_ends_the_run(
 # The end before the end
 
 
+def test_a_reader_who_stands_still_holds_up_neither_the_turn_nor_its_end(
+    environment: dict[str, str], folder: Path, tmp_path: Path, lifeline: Lifeline
+) -> None:
+    """Far more than a pipe holds is said, and then a program runs."""
+    model = script(tmp_path, {"text": "x" * 300_000, **tool("shell", command=lifeline.command)})
+    process = subprocess.Popen(
+        [*COMMAND, "run", "go", "--cwd", str(folder), "--model", model, "--yes"],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    lifeline.wait_until_up()
+
+    process.terminate()
+
+    lifeline.wait_until_gone()
+    assert process.wait(WAIT_S) == 130
+    process.communicate()
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("both_ways", [False, True])
 def test_a_signal_ends_the_turn_with_its_result(

@@ -176,6 +176,13 @@ async def test_a_question_of_the_models_is_over_with_its_call(scene: Scene) -> N
     assert "waiting for m/one" in scene.passes(1)
 
 
+async def test_it_is_not_drawn_for_a_terminal_that_stands_still(scene: Scene) -> None:
+    scene.happens(STARTED)
+    scene.spinner.is_free = lambda: False
+
+    assert scene.passes(60) == ""
+
+
 async def test_it_ends_with_the_turn(scene: Scene) -> None:
     scene.happens(STARTED, FINISHED)
 
@@ -211,7 +218,7 @@ async def test_a_terminal_without_such_characters_gets_plain_ones() -> None:
 def test_only_a_terminal_that_can_go_back_in_its_line_has_one() -> None:
     ours, theirs = pty.openpty()
     with os.fdopen(theirs, "w") as terminal:
-        assert spinner_for(terminal, "xterm") is not None
-        assert spinner_for(terminal, "dumb") is None
+        assert spinner_for(terminal, "xterm", lambda: True) is not None
+        assert spinner_for(terminal, "dumb", lambda: True) is None
     os.close(ours)
-    assert spinner_for(io.StringIO(), "xterm") is None
+    assert spinner_for(io.StringIO(), "xterm", lambda: True) is None

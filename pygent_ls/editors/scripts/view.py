@@ -95,6 +95,7 @@ class ScriptView:
     async def written(self) -> None:
         """See `RunView`."""
         await self.writer.written()
+        await self.status.written()
 
     def write(self, line: Line) -> None:
         """Write a line, with what every line has."""
@@ -109,3 +110,4 @@ class ScriptView:
     async def ready_to_ask(self, question_id: str) -> None:
         """Let a question stand alone on the terminal."""
         self.status.asks(question_id)
+        await self.status.written()

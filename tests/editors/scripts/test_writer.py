@@ -9,6 +9,7 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pygent_ls.editors.outlet import Outlet
 from pygent_ls.editors.scripts.stdin import lines_of
 from pygent_ls.editors.scripts.writer import LineWriter
 from pygent_ls.sessions.stream import MAX_PENDING_CHARS
@@ -62,6 +63,33 @@ async def test_a_reader_who_left_is_told_once_and_ends_every_wait() -> None:
     assert [type(error) for error in lost] == [BrokenPipeError]
     assert writer.is_lost
     os.close(writes)
+
+
+async def test_what_goes_to_two_streams_comes_in_its_order_and_one_may_be_lost() -> None:
+    """Both may be the same terminal."""
+    (reads, writes), (lost_reads, lost_writes) = os.pipe(), os.pipe()
+    lost: list[tuple[int, type[OSError]]] = []
+    outlet = Outlet(lambda descriptor, error: lost.append((descriptor, type(error))))
+    with (
+        os.fdopen(writes, "w", encoding="ascii", errors="backslashreplace", closefd=False) as one,
+        os.fdopen(os.dup(writes), "w", encoding="utf-8") as other,
+        os.fdopen(lost_writes, "w", encoding="utf-8") as third,
+    ):
+        first, second, gone = map(outlet.stream, (one, other, third))
+        os.close(lost_reads)
+        for n in range(3):
+            first.write(f"{n} ä\n")
+            gone.write("x")
+            second.write(f"{n} ä\n")
+        await bounded(outlet.written())
+        assert not first.isatty()
+    outlet.close()
+    os.close(writes)
+
+    text = await asyncio.to_thread(_read_to_the_end, reads)
+    os.close(reads)
+    assert text.decode() == "".join(f"{n} \\xe4\n{n} ä\n" for n in range(3))
+    assert lost == [(lost_writes, BrokenPipeError)]
 
 
 @given(st.dictionaries(st.text(), st.text() | st.sampled_from(["\u2028", "\x85", "\ud800", "\r\n"])))
