@@ -99,7 +99,7 @@ class Command:
     def _list(self) -> int:
         folder = None if self._given.all else self._folder(self._given.cwd)
         limit = self._given.limit or ALL
-        found = self._ask(lambda tables: tables.entries(Wanted(limit=limit + 1, folder=folder)))
+        found = self._ask(lambda tables: tables.entries(Wanted(limit=limit + 1, folder=folder, used=True)))
         shown = found[:limit]
         if self._given.json:
             _print_json([session_json(each) for each in shown])

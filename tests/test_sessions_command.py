@@ -23,6 +23,7 @@ from pygent_ls.extensions.session_files import SavedSession, saved_text
 from pygent_ls.sessions.exporting import ExportFormat
 from pygent_ls.sessions.journal.folder import JournalFolder
 from pygent_ls.sessions.journal.records import Begun, Record, Said, Spent, State, Told
+from pygent_ls.sessions.naming import UNNAMED
 from pygent_ls.sessions.stream import SessionEvent
 from pygent_ls.sessions_command import run_command
 from pygent_ls.sessions_shown import local
@@ -80,6 +81,7 @@ class Place:
         messages: Sequence[Message] | None = None,
     ) -> str:
         """A session that was used last so many minutes after the others."""
+        said = conversation() if messages is None else messages
         at = WHEN + timedelta(minutes=minutes)
         state = State(
             at=at,
@@ -106,9 +108,11 @@ class Place:
             duration_s=0.0,
             changes=(change,),
         )
-        events = [result, Finished(stop_reason="end_turn", usage=SPENT, files_changed=())]
+        events = [result, Finished(stop_reason="end_turn", usage=SPENT, files_changed=())] if said else []
         records: list[Record] = [state]
-        records += [Said(index=n, message=each) for n, each in enumerate(messages or conversation())]
+        records += [
+            Said(index=n, message=each) for n, each in enumerate(conversation() if messages is None else messages)
+        ]
         records += [
             Told(
                 event=SessionEvent(
@@ -117,7 +121,8 @@ class Place:
             )
             for n, event in enumerate(events, 1)
         ]
-        records.append(Spent(at=at, usage=SPENT, last_turn=SPENT))
+        if said:
+            records.append(Spent(at=at, usage=SPENT, last_turn=SPENT))
         begun = Begun(id=session_id, created=WHEN, working_directory=folder or self.here)
         journal = self.journals.create(begun)
         journal.append(records)
@@ -187,6 +192,15 @@ def test_the_sessions_of_a_folder_are_listed_the_last_one_used_first(place: Plac
     assert place.ids("--all", "--limit", "2") == ["b" * 32, "c" * 32]
     assert place.ids("--all", "--limit", "0") == ["b" * 32, "c" * 32, "a" * 32]
     assert place.out("list", "--all").splitlines()[2].endswith(f"Mend the parser  {place.there}")
+
+
+def test_sessions_in_which_nothing_was_said_are_not_listed_and_can_be_shown(place: Place) -> None:
+    place.keep("a" * 32, name=UNNAMED, messages=())
+    place.keep("b" * 32, name="For tomorrow", messages=())
+    place.keep("c" * 32, name=UNNAMED, minutes=1)
+
+    assert place.ids() == ["c" * 32, "b" * 32]
+    assert place.json("show", "aaaa")["messages"] == []
 
 
 def test_what_is_not_shown_is_said(place: Place) -> None:

@@ -94,7 +94,7 @@ class Errand:
 
     async def _newest(self, sessions: Sessions) -> str:
         """The session of the folder that was used last, and in which something was said."""
-        page = await sessions.page(SessionFilter(folder=self.folder, limit=NEWEST))
+        page = await sessions.page(SessionFilter(folder=self.folder, limit=NEWEST, used=True))
         newest = next((each.id for each in page.sessions if each.n_messages), None)
         if newest is None:
             raise SessionError(

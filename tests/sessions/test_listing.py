@@ -104,6 +104,21 @@ async def test_a_deleted_session_is_not_found(tmp_path: Path) -> None:
         assert (await ids(kept), await found(kept, "zygote")) == ([], [])
 
 
+async def test_a_session_in_which_nothing_was_said_is_left_out_where_that_is_wanted_unless_it_was_named(
+    tmp_path: Path,
+) -> None:
+    async with daemon(tmp_path, [say("yes")]) as kept:
+        unused, named, used = kept.new(), kept.new(), kept.new()
+        named.rename("For tomorrow")
+        await kept.say(used)
+        used.take_conversation(())
+        assert set(await ids(kept, SessionFilter(used=True))) == {unused.id, named.id, used.id}  # they are open
+
+    async with daemon(tmp_path) as kept:
+        assert set(await ids(kept)) == {unused.id, named.id, used.id}
+        assert set(await ids(kept, SessionFilter(used=True))) == {named.id, used.id}
+
+
 async def test_a_turn_that_was_cut_off_is_seen_in_the_list_until_somebody_goes_on(tmp_path: Path) -> None:
     async with daemon(tmp_path, [say("Looking at plums.")]) as kept:
         session = kept.new()

@@ -130,7 +130,7 @@ class Commands:
         """The one that was used last in this folder, by a daemon before this one; else a new one."""
         sessions = self._core.sessions
         folder = sessions.defaults.working_directory
-        listed = (await sessions.page(SessionFilter(folder=folder))).sessions
+        listed = (await sessions.page(SessionFilter(folder=folder, used=True))).sessions
         last = next((each for each in listed if each.n_messages), None)
         if last is not None:
             self._session = await sessions.hold(last.id)

@@ -34,7 +34,7 @@ SUFFIXES: Mapping[ExportFormat, str] = {"markdown": "md", "json": "json", "xml":
 
 
 async def _list(call: Call) -> str:
-    page = await call.shelf.page(SessionFilter(limit=MAX_LISTED))
+    page = await call.shelf.page(SessionFilter(limit=MAX_LISTED, used=True))
     if not page.sessions:
         own = call.session
         return f"This is the only session: `{own.id}` {one_line(own.name)}: {len(own.messages)} messages"
@@ -132,7 +132,7 @@ async def _other(call: Call) -> Entry:
 async def _others(call: Call) -> Sequence[Choice]:
     if call.words:
         return ()
-    page = await call.shelf.page(SessionFilter(limit=MAX_LISTED))
+    page = await call.shelf.page(SessionFilter(limit=MAX_LISTED, used=True))
     return [Choice(word=each.id, detail=one_line(each.name)) for each in page.sessions if each.id != call.session.id]
 
 

@@ -17,6 +17,7 @@ from pygent_ls.extensions.session_files import timestamp
 from pygent_ls.sessions.exporting import Exportable
 from pygent_ls.sessions.journal.files import Line
 from pygent_ls.sessions.journal.records import Begun, Cut, Opened, Record, Said, Shortened, Spent, State, Told
+from pygent_ls.sessions.naming import UNNAMED
 
 if TYPE_CHECKING:  # with it comes pydantic
     from pygent_ls.sessions.journal.reading import Line as Parsed
@@ -79,6 +80,12 @@ class Entry:
             last_seq=session.last_seq,
             is_interrupted=is_interrupted,
         )
+
+    @property
+    def is_used(self) -> bool:
+        """Whether anything was ever said in it, or it was named. Editors begin some that never are, and a script that
+        asks a command leaves one."""
+        return self.n_messages > 0 or not self.usage.is_nothing or self.name != UNNAMED
 
     @property
     def place(self) -> str:

@@ -56,6 +56,8 @@ class Wanted:
     """Not those of these ids."""
     among: Collection[int] | None = None
     """Only those with these numbers."""
+    used: bool = False
+    """Whether only those that are used (see `Entry`)."""
 
 
 class Mark(NamedTuple):
@@ -228,8 +230,8 @@ class Tables:
             conditions["number IN (SELECT number FROM chosen)"] = ()
         query = f"SELECT id, entry FROM sessions WHERE {' AND '.join(conditions)} ORDER BY place DESC"  # noqa: S608
         rows = self.ask(query, [each for values in conditions.values() for each in values])
-        wanted_rows = (text for session_id, text in rows if session_id not in wanted.without)
-        return [entry_in(text) for text in islice(wanted_rows, wanted.limit)]
+        entries = (entry_in(text) for session_id, text in rows if session_id not in wanted.without)
+        return list(islice((each for each in entries if each.is_used or not wanted.used), wanted.limit))
 
     def entry(self, number: int) -> Entry | None:
         """The session of that number; None where it cannot be read."""
