@@ -250,6 +250,54 @@ async def test_in_an_editor_with_another_folder_the_session_goes_on_there_and_sa
         ]
 
 
+def folders_of(editor: SocketEditor) -> list[str]:
+    """Where the commands of the editor's turns ran, and what the user was told."""
+    ran = [each.splitlines()[0] for each in editor.tool_results]
+    return ran + [each["content"] for each in editor.events() if each["type"] == "notice"]
+
+
+async def test_in_the_editor_that_chose_its_folder_a_session_is_in_it_again(opened: Open, tmp_path: Path) -> None:
+    where, text = call("shell", command="pwd"), {"text": "done"}
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    async with opened(*(where, text) * 3, folders=("here", "there")) as two:
+        session = (await two.one.request("pygent/session/new", {"cwd": str(outside)}))["sessionId"]
+        for editor in (two.one, two.two, two.one):
+            await editor.turn("go", sessionId=session)
+
+        there = two.two.folder
+        assert folders_of(two.two) == [str(there), f"The session was in {outside}. It goes on in {there}."]
+        assert folders_of(two.one) == [
+            str(outside),
+            str(outside),
+            f"The session was in {there}. It goes on in {outside}.",
+        ]
+
+
+async def test_a_session_that_another_editor_has_only_looked_at_is_where_it_was(opened: Open) -> None:
+    async with opened(call("shell", command="pwd"), {"text": "done"}, folders=("here", "there")) as two:
+        inner = two.one.folder / "inner"
+        inner.mkdir()
+        session = (await two.one.request("pygent/session/new", {"cwd": str(inner)}))["sessionId"]
+        await two.one.request("pygent/session/close", {"sessionId": session})
+
+        shown = await two.two.request("pygent/session/rename", {"sessionId": session, "name": "taken up"})
+        await two.one.turn("go", sessionId=session)
+
+        assert shown["cwd"] == str(inner)
+        assert folders_of(two.one) == [str(inner)]
+
+
+async def test_a_fork_goes_on_in_the_editor_that_makes_it(opened: Open) -> None:
+    async with opened(call("shell", command="pwd"), {"text": "done"}, folders=("here", "there")) as two:
+        fork = (await two.ask(two.two, "pygent/session/fork"))["sessionId"]
+
+        await two.two.turn("go", sessionId=fork)
+
+        here, there = two.one.folder, two.two.folder
+        assert folders_of(two.two) == [str(there), f"The session was in {here}. It goes on in {there}."]
+
+
 async def test_a_background_command_goes_on_for_whoever_uses_the_session(opened: Open) -> None:
     start = call("shell", command="until [ -e stop ]; do sleep 0.05; done; echo stopped", background=True)
     read = call("shell_output", shell_id="shell_1", wait_s=30)

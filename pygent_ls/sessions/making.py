@@ -40,8 +40,8 @@ class TurnMaking:
 
     def __init__(self, parts: SessionParts, choices: Choices, context: SessionContext, hooks: SessionHooks) -> None:
         self.parts = parts
-        self._folder = parts.surroundings.working_directory
-        """Where commands ran last."""
+        self._folder = parts.working_directory
+        """Where commands ran last, as far as the user knows."""
         self._choices = choices
         self._context = context
         self._hooks = hooks

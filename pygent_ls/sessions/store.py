@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,10 +21,9 @@ from pygent_ls.sessions.commands.command import Command
 from pygent_ls.sessions.commands.ports import CommandFacts
 from pygent_ls.sessions.commands.registry import Commands
 from pygent_ls.sessions.exporting import ExportFormat, export
-from pygent_ls.sessions.index.asking import Found
 from pygent_ls.sessions.journal.files import FileJournal, Journal, MemoryJournal
 from pygent_ls.sessions.journal.folder import JournalFolder, unknown
-from pygent_ls.sessions.journal.records import NOWHERE, Begun
+from pygent_ls.sessions.journal.records import NOWHERE, Begun, State
 from pygent_ls.sessions.listing import Page, SessionFilter
 from pygent_ls.sessions.living import LiveSessions, forget_unkept
 from pygent_ls.sessions.naming import UNNAMED
@@ -34,6 +33,7 @@ from pygent_ls.sessions.turn_settings import MakeSystemPrompt, TakeSettings
 from pygent_ls.sessions.turns import SessionParts, TurnRequest
 
 if TYPE_CHECKING:  # with it comes pydantic
+    from pygent_ls.sessions.index.asking import Found
     from pygent_ls.sessions.journal.recalling import Recalled
 
 TAKING_UP_S = 30.0
@@ -66,6 +66,8 @@ class Sessions:
         self._past: PastSessions | None = None
         self.commands = Commands(self)
         self._journals: JournalFolder | None = None
+        self._chosen_folders: set[Path] = set()
+        """Where this front end wanted sessions to be, whether it has that open or not."""
         self.share(LiveSessions())
 
     def share(self, live: LiveSessions) -> None:
@@ -108,6 +110,8 @@ class Sessions:
 
     def new(self, wanted: NewSession) -> Session:
         """A new, empty session. Raises `ModelError` for a model that cannot be had, `SessionError` for an agent."""
+        if wanted.working_directory is not None:
+            self._chosen_folders.add(wanted.working_directory)
         return self._begun(wanted)
 
     def draft(self) -> Session:
@@ -168,7 +172,9 @@ class Sessions:
             working_directory=working_directory,
             agent=wanted.agent or defaults.agent,
             model=wanted.model or defaults.model,
-            surroundings=replace(surroundings, working_directory=working_directory),
+            surroundings=replace(
+                surroundings, working_directory=self._folder_for(working_directory, surroundings.workspace.folders)
+            ),
             limits=defaults.limits,
             make_model=self._make_model,
             make_system_prompt=self._make_system_prompt,
@@ -184,12 +190,9 @@ class Sessions:
         )
 
     def parts_of(self, session: Session) -> SessionParts:
-        """See `Home`. Where its folder is not open here, its commands run in one that is."""
+        """See `Home`."""
         around = self._make_surroundings(session.id, self.defaults.mode)
-        folder, _ = self._folder_for(session.working_directory, around)
-        state = session.state
-        wanted = NewSession(working_directory=folder, agent=state.own_agent, model=state.own_model, name=state.name)
-        return self._parts(wanted, session.id, around)
+        return self._parts(_as_it_is(session.working_directory, session.state), session.id, around)
 
     # Finding
 
@@ -230,29 +233,26 @@ class Sessions:
             raise unknown(session_id)
         journal, recalled = await asyncio.to_thread(self._journals.take_up, session_id)
         try:
-            state = recalled.state
             surroundings = self._make_surroundings(session_id, self.defaults.mode)
-            folder, problem = self._folder_for(recalled.working_directory, surroundings)
             if isinstance(surroundings.checkpointer, Checkpoints):
                 await asyncio.to_thread(surroundings.checkpointer.recall)
-            wanted = NewSession(working_directory=folder, agent=state.own_agent, model=state.own_model, name=state.name)
+            is_lost = recalled.working_directory == NOWHERE
+            folder = self.defaults.working_directory if is_lost else recalled.working_directory
+            wanted = _as_it_is(folder, recalled.state)
             session = self._made(wanted, session_id, recalled=recalled, surroundings=surroundings)
         except BaseException:
             journal.close()
             raise
         session.keep_in(journal)
-        if problem:
-            session.tell_next(problem)
+        if is_lost:
+            session.tell_next(f"Where the session was is lost. It goes on in {folder}.")
         self._live[session_id] = session
 
-    def _folder_for(self, was: Path, around: Surroundings) -> tuple[Path, str]:
-        """Where a session works that was there, and what the user must know of that."""
-        folders, here = around.workspace.folders, self.defaults.working_directory
-        if was == NOWHERE:
-            return here, f"Where the session was is lost. It goes on in {here}."
-        if not folders or any(was.is_relative_to(each) for each in folders):
-            return was, ""
-        return here, f"The session was in {was}, which is not open here. It goes on in {here}."
+    def _folder_for(self, was: Path, folders: Sequence[Path]) -> Path:
+        """Where the commands of a session run that was there: where that is not open here, in a folder that is."""
+        if not folders or any(was.is_relative_to(each) for each in (*folders, *self._chosen_folders)):
+            return was
+        return self.defaults.working_directory
 
     async def with_checkpoints(self, session_id: str) -> Session | PastSession:
         """The session of that id, or what there is of its checkpoints where it is not in memory. Raises `SessionError`
@@ -389,3 +389,8 @@ class Sessions:
     async def close(self) -> None:
         """Cancel every turn and wait for them. What is kept on the disk stays there, for others to go on with."""
         await self._shared.close()
+
+
+def _as_it_is(folder: Path, state: State) -> NewSession:
+    """What a session would be made of that is there, and has come to be this."""
+    return NewSession(working_directory=folder, agent=state.own_agent, model=state.own_model, name=state.name)

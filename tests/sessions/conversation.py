@@ -21,7 +21,7 @@ from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.turn_settings import Limits, MakeSystemPrompt
 from pygent_ls.sessions.turns import RunningTurn, SessionParts, TurnRequest
 from pygent_ls.workspace.disk import DiskWorkspace
-from tests.fakes import FOLDER, FakeApprover, FakeModel, Rig, Step, bounded, make_rig
+from tests.fakes import FakeApprover, FakeModel, Rig, Step, bounded, make_rig
 from tests.sessions.subscribers import Reader
 from tests.workspace.repositories import find_git, snapshots_beside
 
@@ -112,7 +112,7 @@ def conversation(
     parts = SessionParts(
         id="session-1",
         name="Test",
-        working_directory=FOLDER,
+        working_directory=around.working_directory,
         agent="default",
         model=own.name,
         surroundings=around,
