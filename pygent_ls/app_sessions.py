@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
-from pygent_ls.sessions.checkpoint_records import CheckpointRecords
+from pygent_ls.sessions.checkpoint_records import CheckpointRecords, forget_put_away
 from pygent_ls.sessions.journal.folder import JournalFolder
 from pygent_ls.workspace.kept_outputs import KeptOutputs
 
@@ -24,8 +24,12 @@ class KeptSessions:
         self.journals = JournalFolder(state_folder / "sessions", self)
         self.outputs = KeptOutputs(state_folder / "outputs", session_ids=self._ids)
 
-    def _ids(self) -> Iterable[str]:
-        return self.journals.ids() | {each.id for each in self.journals.trash.listed()}
+    def _ids(self) -> set[str]:
+        before = self._deleted_ids()  # the trash is looked at twice: one may be brought back, or deleted, meanwhile
+        return before | self.journals.ids() | self._deleted_ids()
+
+    def _deleted_ids(self) -> set[str]:
+        return {each.id for each in self.journals.trash.listed()}
 
     def tidy_daily(self) -> threading.Thread:
         """Remove for good what was deleted 30 days ago, and what belongs to no session; once a day, in a thread of its
@@ -38,6 +42,7 @@ class KeptSessions:
         if self.journals.trash.empty_daily():
             with contextlib.suppress(OSError):
                 self.outputs.tidy()
+            forget_put_away(self._checkpoints, self._ids())
 
     # As the trash's `Belongings`. Results stay where they are: nobody asks for those of a session that is not there.
 

@@ -42,8 +42,8 @@ async def kept_session(state: Path, session_id: str) -> KeptSessions:
     kept = KeptSessions(state)
     kept.journals.create(Begun(id=session_id, created=now(), working_directory=state)).close()
     await kept.outputs.of(session_id).write("call", b"all of it", ROOM)
-    (folder,) = (state / "outputs").iterdir()
-    os.utime(folder, (1.0, 1.0))
+    for folder in (state / "outputs").iterdir():
+        os.utime(folder, (1.0, 1.0))
     records(state, session_id).add(
         [RecordedCheckpoint(id="c", turn_id="t", label="", created_at=datetime.now(UTC), snapshot=Snapshot(states={}))]
     )
@@ -88,6 +88,20 @@ async def test_what_belongs_to_a_session_goes_with_it_at_the_end_of_its_days(tmp
     kept.journals.trash.empty()
 
     assert files_below(tmp_path) == []
+
+
+async def test_what_belonged_to_a_journal_that_somebody_removed_from_the_trash_goes_too(tmp_path: Path) -> None:
+    kept = await kept_session(tmp_path, "one")
+    await kept_session(tmp_path, "two")
+    for each in ("one", "two"):
+        kept.journals.throw_away(each)
+    (kept.journals.trash.root / "one.jsonl").unlink()
+
+    KeptSessions(tmp_path).tidy_daily().join(WAIT_S)
+
+    assert [each.stem for each in (tmp_path / CHECKPOINTS).iterdir()] == ["two"]
+    kept.journals.trash.restore("two")
+    assert [type(each) for each in records(tmp_path, "two").load()] == [RecordedCheckpoint]
 
 
 def test_where_the_index_lies_is_known_to_all() -> None:

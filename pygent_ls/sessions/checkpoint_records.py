@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -27,6 +27,9 @@ VERSION = 1
 """Of a line's form; lines of a later one are left out."""
 
 DAY_S = 86_400
+
+PUT_AWAY = ".deleted"
+"""What a session's file ends with while the session lies in the trash."""
 
 SUFFIX = ".checkpoints"
 """Of a session's file: who looks in the state folder for `ID.jsonl` finds its journal alone."""
@@ -126,7 +129,7 @@ class CheckpointRecords:
 
     @property
     def _put_away(self) -> Path:
-        return self._file.with_suffix(".deleted")
+        return self._file.with_suffix(PUT_AWAY)
 
     @property
     def exists(self) -> bool:
@@ -228,6 +231,14 @@ def forget_old(root: Path, days: int) -> None:
     for file in (*_files_in(root), *_files_in(root / "modes", "*")):
         with contextlib.suppress(OSError):
             if file.stat().st_mtime < oldest:
+                file.unlink()
+
+
+def forget_put_away(root: Path, kept: Container[str]) -> None:
+    """Remove what was put away of all sessions but these. Blocking."""
+    for file in _files_in(root, f"*{PUT_AWAY}"):
+        if file.stem not in kept:
+            with contextlib.suppress(OSError):
                 file.unlink()
 
 
