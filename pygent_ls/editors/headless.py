@@ -165,7 +165,7 @@ class _Run:
         return {
             "type": "system",
             "subtype": "init",
-            "cwd": str(session.working_directory),
+            "cwd": str(session.around.working_directory),
             "model": started.model,
             "tools": [each.name for each in tools.list_all()],
             "mcp_servers": [],

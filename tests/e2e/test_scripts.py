@@ -120,6 +120,21 @@ def test_a_session_goes_on_by_its_id_and_as_the_newest_of_its_folder(
     assert "PLUM" in json.dumps(server.requests[4].messages)
 
 
+def test_a_session_that_goes_on_in_another_folder_says_where_it_is(
+    environment: dict[str, str], folder: Path, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    with ModelServer([Step(text="one"), Step(text="two")]) as server:
+        session_id = asked(server, environment, "go", "--cwd", str(folder))["session_id"]
+        given = {**environment, **server.env(), "PYGENT_MODEL": "openai/mock"}
+        there = ("--cwd", str(elsewhere), *STREAM)
+        done = run("run", "go on", "--resume", session_id, *there, environment=given)
+
+    begun, *_, ended = map(json.loads, done.stdout.splitlines())
+    assert (begun["cwd"], ended["result"]) == (str(elsewhere), "two")
+
+
 def test_what_is_chosen_for_a_session_that_goes_on_counts(environment: dict[str, str], folder: Path) -> None:
     with ModelServer([Step(text="one"), Step(calls=(READ,)), Step(text="two")]) as server:
         given = ("--cwd", str(folder))
