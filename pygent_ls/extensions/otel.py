@@ -18,7 +18,6 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
 from pygent_ls.agent.telemetry import UNOBSERVED, Began, Ended, Observation
-from pygent_ls.extensions.otel_attributes import end_of, measured, start_of
 
 if TYPE_CHECKING:
     from pygent_ls.extensions.otel_sdk import Sdk, Span
@@ -160,6 +159,8 @@ class OtelTelemetry:
                 await flushed.wait()
 
     def _work(self) -> None:
+        from pygent_ls.extensions.otel_attributes import end_of, measured, start_of
+
         sdk = self._make_sdk(self._wish)
         while isinstance(each := self._queue.get(), _Observed):
             if each.span is None:  # it comes once when it begins, and once when it ends

@@ -13,7 +13,6 @@ from typing import Literal, Protocol
 from pygent_ls.agent.conversation_text import conversation_text
 from pygent_ls.agent.messages import Message, Usage
 from pygent_ls.extensions.session_files import SavedSession, saved_text, settled
-from pygent_ls.sessions.html_page import html_page
 from pygent_ls.sessions.journal.changes import Changes, changes_told
 from pygent_ls.sessions.journal.files import Piece, lines_of
 
@@ -88,6 +87,8 @@ def exported(session: SavedSession, form: ExportFormat, changes: Changes | None 
     """
     match form:
         case "html":
+            from pygent_ls.sessions.html_page import html_page
+
             return html_page(session, changes or {})
         case "json":
             return saved_text(replace(session, messages=settled(session.messages)))

@@ -83,6 +83,14 @@ def test_the_rooms_that_the_start_needs_do_without_pydantic() -> None:
     assert (run.stdout, run.stderr, run.returncode) == ("", "", 0)
 
 
+def test_a_first_turn_waits_for_no_index_no_page_and_no_telemetry() -> None:
+    later = ["sessions.index.index", "sessions.index.asking", "sessions.html_page", "extensions.otel_attributes"]
+
+    run = import_all([f"pygent_ls.{name}" for name in later], ["pygent_ls.editors.lsp.connection", "pygent_ls.app"])
+
+    assert (run.stdout, run.stderr, run.returncode) == ("", "", 0)
+
+
 def test_a_module_that_does_something_is_named() -> None:
     run = import_all(["this"], ["json", "this"])
 

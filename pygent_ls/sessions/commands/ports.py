@@ -16,12 +16,12 @@ from pygent_ls.extensions.commands import OwnCommands
 from pygent_ls.sessions.compacting import SessionContext
 from pygent_ls.sessions.exporting import Exportable
 from pygent_ls.sessions.going_back import GoingBack
-from pygent_ls.sessions.index.asking import Found
 from pygent_ls.sessions.journal.files import Journal
 from pygent_ls.sessions.listing import Page, SessionFilter
 
 if TYPE_CHECKING:  # it is made of what a turn is made of, and that of the commands
     from pygent_ls.sessions.choices import Choices
+    from pygent_ls.sessions.index.asking import Found
 
 
 class CommandSession(Exportable, Protocol):
