@@ -55,7 +55,7 @@ def add_options(run: argparse.ArgumentParser) -> None:
 def _add_session_options(run: argparse.ArgumentParser) -> None:
     group = run.add_argument_group("the session")
     which = group.add_mutually_exclusive_group()
-    which.add_argument("-r", "--resume", metavar="ID", help="go on with the session of that id")
+    which.add_argument("-r", "--resume", metavar="ID", help="go on with that session: its id, its beginning, or a name")
     which.add_argument(
         "-c", "--continue", dest="goes_on", action="store_true", help="go on with this folder's newest session"
     )

@@ -12,6 +12,7 @@ from pygent_ls.agent.events import StopReason
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.beginning import NewSession
+from pygent_ls.sessions.index.entries import meant
 from pygent_ls.sessions.listing import SessionFilter
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.store import Sessions
@@ -22,6 +23,9 @@ OutputFormat = Literal["text", "json", "stream-json"]
 DONE, FAILED, CANCELLED = 0, 1, 130
 """Exit codes. 1: an error, a limit or a refusal ended the turn. 130 is what shells give to what Ctrl-C ended."""
 
+
+ALL = 1_000_000
+"""Sessions: more than anybody has."""
 
 NEWEST = 100
 """Sessions among which is one in which something was said: editors begin some that are never used."""
@@ -87,10 +91,17 @@ class Errand:
         except SessionError as error:
             if error.kind != "unknown_session":
                 raise
-            raise SessionError(
-                f"--resume: there is no session {wanted!r}. `pygent-ls sessions list` shows those that there are.",
-                kind=error.kind,
-            ) from None
+        return await sessions.hold(await self._meant(sessions, wanted))
+
+    async def _meant(self, sessions: Sessions, wanted: str) -> str:
+        """The only session whose id begins so, as lists show ids, or that has that name."""
+        found = meant(wanted, (await sessions.page(SessionFilter(limit=ALL))).sessions)
+        if len(found) == 1:
+            return found[0].id
+        problem = f"{wanted!r} may be any of {len(found)} sessions" if found else f"there is no session {wanted!r}"
+        raise SessionError(
+            f"--resume: {problem}. `pygent-ls sessions list` shows those that there are.", kind="unknown_session"
+        )
 
     async def _newest(self, sessions: Sessions) -> str:
         """The session of the folder that was used last, and in which something was said."""

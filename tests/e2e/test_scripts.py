@@ -120,6 +120,23 @@ def test_a_session_goes_on_by_its_id_and_as_the_newest_of_its_folder(
     assert "PLUM" in json.dumps(server.requests[4].messages)
 
 
+def test_a_session_goes_on_by_what_a_list_shows_of_it_if_it_is_the_only_one(
+    environment: dict[str, str], folder: Path
+) -> None:
+    with ModelServer([Step(text=f"answer {n}") for n in range(5)]) as server:
+        there = ("--cwd", str(folder))
+        first = asked(server, environment, "PLUM", *there)["session_id"]
+        shown = (first[:8], "PLUM")
+        goes_on = [asked(server, environment, "on", *there, "--resume", each)["session_id"] for each in shown]
+        asked(server, environment, "PLUM", *there)
+        given = {**environment, **server.env(), "PYGENT_MODEL": "openai/mock"}
+        done = run("run", "on", *there, "--resume", "PLUM", environment=given)
+
+    assert goes_on == [first, first]
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "--resume: 'PLUM' may be any of 2 sessions. `pygent-ls sessions list` shows" in done.stderr
+
+
 def test_a_session_that_goes_on_in_another_folder_says_where_it_is(
     environment: dict[str, str], folder: Path, tmp_path: Path
 ) -> None:

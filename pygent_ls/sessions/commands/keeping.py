@@ -16,7 +16,7 @@ from pygent_ls.sessions.commands.files import FORCE, read_file, write_file
 from pygent_ls.sessions.commands.wording import one_line, when
 from pygent_ls.sessions.exporting import ExportFormat, export
 from pygent_ls.sessions.importing import masked_message
-from pygent_ls.sessions.index.entries import Entry
+from pygent_ls.sessions.index.entries import Entry, meant
 from pygent_ls.sessions.journal.trash import TRASH_DAYS
 from pygent_ls.sessions.listing import SessionFilter
 
@@ -117,10 +117,7 @@ async def _delete(call: Call) -> str:
 async def _other(call: Call) -> Entry:
     """The session of that id, or of the only one that begins so, or has that name; not this one."""
     page = await call.shelf.page(SessionFilter(limit=MAX_LOOKED_THROUGH))
-    others = [each for each in page.sessions if each.id != call.session.id]
-    found = [each for each in others if each.id == call.text] or [
-        each for each in others if each.id.startswith(call.text) or each.name == call.text
-    ]
+    found = meant(call.text, (each for each in page.sessions if each.id != call.session.id))
     if call.text == call.session.id:
         raise UsageError("That is this session itself; `/clear` empties it.")
     if len(found) != 1:

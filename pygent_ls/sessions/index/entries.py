@@ -93,6 +93,12 @@ class Entry:
         return f"{timestamp(self.updated_at)} {self.id}"
 
 
+def meant(wanted: str, sessions: Iterable[Entry]) -> list[Entry]:
+    """The sessions that somebody may mean: the one of that id, else those whose id begins so or that have that name."""
+    found = [each for each in sessions if each.id.startswith(wanted) or each.name == wanted] if wanted else []
+    return [each for each in found if each.id == wanted] or found
+
+
 @dataclass(frozen=True, slots=True)
 class Put:
     """The words of a message at that place of the conversation."""
