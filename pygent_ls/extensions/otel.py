@@ -145,7 +145,7 @@ class OtelTelemetry:
 
     async def close(self, timeout_s: float = FLUSH_S) -> None:
         """Export what is there, for at most that long; afterwards nothing is told any more."""
-        if self._thread is None:
+        if self._thread is None or not self._thread.is_alive():
             return
         loop, flushed = asyncio.get_running_loop(), asyncio.Event()
 
@@ -161,7 +161,11 @@ class OtelTelemetry:
     def _work(self) -> None:
         from pygent_ls.extensions.otel_attributes import end_of, measured, start_of
 
-        sdk = self._make_sdk(self._wish)
+        try:
+            sdk = self._make_sdk(self._wish)
+        except (ValueError, ImportError) as error:  # of a variable, or of half an extra
+            log.warning("there is no telemetry, see the OTEL_… variables: %s", error)
+            return
         while isinstance(each := self._queue.get(), _Observed):
             if each.span is None:  # it comes once when it begins, and once when it ends
                 start = start_of(each.what, with_content=self._wish.with_content)

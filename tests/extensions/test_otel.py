@@ -359,25 +359,27 @@ async def test_what_nobody_takes_is_dropped_and_not_kept(stuck: Stuck) -> None:
     kept[0].end(ENDED)
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-async def test_an_sdk_that_breaks_breaks_no_turn() -> None:
+async def test_an_sdk_that_refuses_a_variable_breaks_no_turn_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
     threads: list[threading.Thread] = []
     begun = threading.Event()
 
     def broken(_: Wish) -> Sdk:
         threads.append(threading.current_thread())
         begun.set()
-        raise ValueError("no such thing")
+        raise ValueError("max_queue_size must be a positive integer.")
 
     telemetry = OtelTelemetry(Wish(traces=True), broken)
     rig = make_rig()
     rig = replace(rig, around=replace(rig.around, telemetry=telemetry))
 
     result = await run_turn(rig, FakeModel([say("Hello.")]))
-    await bounded(telemetry.close(timeout_s=0.01))
     await asyncio.to_thread(begun.wait, WAIT_S)
     threads[0].join(WAIT_S)
+    await bounded(telemetry.close(timeout_s=10 * WAIT_S))
 
+    assert caplog.messages == [
+        "there is no telemetry, see the OTEL_… variables: max_queue_size must be a positive integer."
+    ]
     assert result.stop_reason == "end_turn"
     assert telemetry.begin(BEGAN, None) is UNOBSERVED, "nothing is kept for a thread that is gone"
 
