@@ -309,6 +309,60 @@ async def test_a_background_command_goes_on_for_whoever_uses_the_session(opened:
         assert two.two.tool_results[1].startswith("stopped\n")
 
 
+# Watching it
+
+
+def watch(two: Two, **params: object) -> asyncio.Future[Any]:
+    """The second editor attaches to the session of the first."""
+    return two.two.begin("pygent/session/attach", {"sessionId": two.session, "partialResultToken": "view", **params})
+
+
+async def test_another_editor_is_told_what_was_and_what_comes_whoever_begins_the_turn(opened: Open) -> None:
+    async with opened({"text": "one"}, making("a.txt"), {"text": "two"}, {"text": "three"}) as two:
+        await two.turn(two.one)
+        watch(two, sinceSeq=0)
+
+        two.one.handlers[PROMPT] = lambda _: {"title": "Allow once"}
+        await two.turn(two.one)
+        await two.turn(two.two)
+        await two.two.until(lambda: two.two.types("view").count("finished") == 3)
+
+        assert two.two.events("view") == two.one.events() + two.two.events()
+        assert [each["seq"] for each in two.two.events("view")] == list(range(1, len(two.two.events("view")) + 1))
+
+
+async def test_an_editor_that_watches_and_does_not_read_holds_no_turn_and_is_told_all_once_it_reads(
+    opened: Open,
+) -> None:
+    long = "words " * 100_000
+    async with opened({"text": long, "chunk": 1_000}, {"text": "and more"}) as two:
+        watch(two)
+        await two.two.request("pygent/status")
+        two.two.stop_reading()
+
+        assert (await two.turn(two.one))["text"] == long
+        assert (await two.turn(two.one))["text"] == "and more"
+        assert two.two.types("view").count("finished") < 2
+
+        two.two.read_on()
+        await two.two.until(lambda: two.two.types("view").count("finished") == 2)
+        assert two.two.events("view") == two.one.events()
+
+
+async def test_who_watches_sees_how_the_turn_of_an_editor_ends_that_goes_and_is_told_of_the_next(opened: Open) -> None:
+    async with opened(call("shell", command="true"), {"text": "mine"}) as two:
+        watch(two)
+        await waits_for_the_user(two)
+
+        two.one.leave()
+        await two.one.hung_up()
+        await two.turn(two.two)
+        await two.two.until(lambda: two.two.types("view").count("finished") == 2)
+
+        ends = [each["stopReason"] for each in two.two.events("view") if each["type"] == "finished"]
+        assert ends == ["cancelled", "end_turn"]
+
+
 # Going back in it
 
 
