@@ -16,6 +16,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from tests.e2e.warm_command import run_warm
+
 WAIT_S = 40.0
 """Longest wait for anything: a loaded machine takes seconds to start the command."""
 
@@ -67,6 +69,8 @@ def run(
     *arguments: str, environment: Mapping[str, str], cwd: Path | None = None, stdin: str = ""
 ) -> subprocess.CompletedProcess[str]:
     """Run the command to its end; no stream of it is a terminal."""
+    if (done := run_warm(arguments, environment, cwd, stdin, WAIT_S)) is not None:
+        return done
     return subprocess.run(
         [*COMMAND, *arguments],
         input=stdin,
