@@ -7,7 +7,7 @@
 
 `t` is seconds since the recording began, when the daemon's event loop took or gave the message. In place of `message`
 stands `raw`, the body's text, where it is not JSON; `broken`, the problem, where there was no body; `omitted`, its
-bytes, where so much waited to be written that it was let go.
+bytes, where so much waited to be written that it was let go, or the disk was full when the client said it.
 
 What looks like a secret becomes as many `*`, so that every position in a text stays what it was and the recording can
 be replayed. A thread masks and writes: the event loop only hands over bytes.
@@ -22,8 +22,9 @@ import queue
 import re
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
@@ -40,6 +41,9 @@ MAX_WAITING_BYTES = 64 * 1024 * 1024
 SWITCH_S = 0.0005
 """After which the event loop has the interpreter again while a long message is masked. 60 requests right behind a
 document of 2 MB took 0.1 s without a recording, 0.5 s with Python's own 5 ms, and 0.2 to 0.3 s with this."""
+
+MAX_MISSING = 1_000
+"""Messages that a full disk did not take and that are noted once it takes some again; the last ones."""
 
 MAX_NAMES = 1_000
 """Files of one name that are tried for a recording, before it is refused."""
@@ -106,6 +110,34 @@ class _Message:
     """The bytes of one that was let go."""
 
 
+@dataclass(slots=True)
+class Lines:
+    """Appends lines to a file, each to one of its own, whatever became of the one before. Blocks."""
+
+    descriptor: int
+    _missing: deque[bytes] = field(default_factory=lambda: deque[bytes](maxlen=MAX_MISSING))
+    _is_torn: bool = False
+
+    def add(self, line: bytes, instead: bytes | None = None) -> None:
+        """Append a line. Where the disk does not take it, `instead` is written once it takes lines again."""
+        try:
+            while self._missing:
+                self.write(self._missing[0])
+                self._missing.popleft()
+            self.write(line)
+        except OSError:
+            if instead is not None:
+                self._missing.append(instead)
+
+    def write(self, line: bytes) -> None:
+        """Append a line. Raises OSError."""
+        view = memoryview(b"%b%b\n" % (b"\n" if self._is_torn else b"", line))
+        while view:  # a disk that is nearly full takes a part
+            n_bytes = os.write(self.descriptor, view)
+            view, self._is_torn = view[n_bytes:], True
+        self._is_torn = False
+
+
 class Trace:
     """A recording that is being made. Its taps belong to the event loop's thread."""
 
@@ -119,14 +151,15 @@ class Trace:
     ) -> None:
         """Begin it in a new file, readable for the user alone: `path`, or where that is there already, the next of
         `NAME-2.EXT`, `NAME-3.EXT`, … Raises OSError."""
-        self.path, self._descriptor = _new_file(path)
+        self.path, descriptor = _new_file(path)
+        self._lines = Lines(descriptor)
         self._max_waiting_bytes = max_waiting_bytes
         self._masks = masks_of(environment)
         self._began_s = perf_counter()
         self._n_clients = 0
         self._waiting_bytes = 0
         self._queue: queue.SimpleQueue[_Message | None] = queue.SimpleQueue()
-        self._write_line(_header(self._masks, state, environment))
+        self._lines.write(_json(_header(self._masks, state, environment)))
         sys.setswitchinterval(SWITCH_S)
         self._thread = threading.Thread(target=self._write, name="lsp-trace", daemon=True)
         self._thread.start()
@@ -151,17 +184,12 @@ class Trace:
 
     def _write(self) -> None:
         while (message := self._queue.get()) is not None:
-            try:
-                self._write_line(_line(message, self._masks))
-            except OSError:  # the disk is full: what can be written later still counts
-                continue
-            finally:
-                self._waiting_bytes -= len(message.body) if isinstance(message.body, bytes) else 0
-
-    def _write_line(self, line: Mapping[str, Any]) -> None:
-        view = memoryview(json.dumps(line, separators=(",", ":")).encode() + b"\n")
-        while view:
-            view = view[os.write(self._descriptor, view) :]
+            n_bytes = len(message.body) if isinstance(message.body, bytes) else 0
+            omitted = replace(message, body=n_bytes)
+            # What the server said and was not recorded, a replay does without.
+            instead = _json(_line(omitted, self._masks)) if message.side == "client" else None
+            self._lines.add(_json(_line(message, self._masks)), instead)
+            self._waiting_bytes -= n_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +231,10 @@ def _header(masks: Masks, state: Path, environment: Mapping[str, str]) -> Mappin
         "state": str(state),
         "environment": masks.everything(own),
     }
+
+
+def _json(line: Mapping[str, Any]) -> bytes:
+    return json.dumps(line, separators=(",", ":")).encode()
 
 
 def _line(message: _Message, masks: Masks) -> Mapping[str, Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import stat
 from pathlib import Path
 from typing import Any, cast
@@ -12,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.editors.lsp.stdio import BrokenFrame
-from pygent_ls.editors.lsp.tracing import Masks, Trace, masks_of
+from pygent_ls.editors.lsp.tracing import Lines, Masks, Trace, masks_of
 from tests.fakes import WAIT_S
 
 KEY = "sk-ant-api03-0123456789abcdefghij"
@@ -113,6 +115,25 @@ def test_what_comes_while_too_much_waits_is_noted_without_its_text(tmp_path: Pat
     lines = recorded(trace)
     assert [line.get("omitted") for line in lines] == [26, None]
     assert lines[1]["message"] == [1]
+
+
+def test_what_a_full_disk_did_not_take_tears_no_other_line_and_is_noted_later() -> None:
+    reading, writing = os.pipe()  # it is full, as a disk is, and can be emptied
+    os.set_blocking(writing, False)
+    n_bytes = fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 4096)
+    lines = Lines(writing)
+
+    lines.add(b"a" * (n_bytes + 1), instead=b"a is missing")
+    lines.add(b"b", instead=b"b is missing")
+    lines.add(b"c")
+    half = os.read(reading, n_bytes)
+    lines.add(b"d")
+    lines.add(b"e")
+    os.close(writing)
+
+    assert half == b"a" * n_bytes
+    assert os.read(reading, n_bytes) == b"\na is missing\nb is missing\nd\ne\n"
+    os.close(reading)
 
 
 # Secrets
