@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from pygent_ls.agent.messages import now
-from pygent_ls.agent.permissions import Permissions
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.choices import Choices
@@ -17,19 +16,20 @@ if TYPE_CHECKING:  # with it comes pydantic
     from pygent_ls.sessions.journal.recalling import Recalled
 
 
-def state_of(name: str, choices: Choices, permissions: Permissions, context: SessionContext) -> State:
-    """What was chosen for a session by now, and how it is called."""
+def state_of(name: str, at: datetime, choices: Choices, around: Surroundings, context: SessionContext) -> State:
+    """What was chosen for a session by now, planned, and how it is called; `at` is when it was used last."""
     return State(
-        at=now(),
+        at=at,
         name=name,
         agent=choices.agent,
         own_agent=choices.own_agent,
         model=choices.model_now,
         own_model=choices.own_model,
         mode=choices.mode_now,
-        own_mode=permissions.own_mode,
+        own_mode=around.permissions.own_mode,
         max_thinking_tokens=choices.max_thinking_tokens,
         context_mode=context.mode,
+        plan=around.plan.entries,
     )
 
 

@@ -129,7 +129,7 @@ class Session:
     @property
     def state(self) -> State:
         """What it is by now, but for its conversation."""
-        return state_of(self.name, self.choices, self.permissions, self.context)
+        return state_of(self.name, self.updated_at, self.choices, self.around, self.context)
 
     @property
     def mode(self) -> Mode:
@@ -327,6 +327,7 @@ class Session:
     async def _run(self, turn: RunningTurn, chosen: Chosen) -> TurnResult:
         self._making.go_to(turn.home, self)
         running = turn.turn = await self._made(turn, chosen)
+        self.updated_at = now()
         self.permissions.set_turn_mode(turn.own_mode)
         self._keep_up(turn)  # with what was chosen while it was made
         self._making.parts.on_change(self.id, "turn_started")

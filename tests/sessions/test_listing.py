@@ -65,7 +65,7 @@ async def test_of_a_session_in_memory_it_is_told_what_it_is_now(tmp_path: Path) 
         running = session.start_turn(TurnRequest(parts=("look for plums",)), Reader())
         await bounded(gate.reached())
 
-        assert (await page_of(kept)).sessions == [Entry.of(each) for each in (other, session)]
+        assert (await page_of(kept)).sessions == [Entry.of(each) for each in (session, other)]
         assert await ids(kept, SessionFilter(query="plums")) == [session.id]
         running.cancel()
 

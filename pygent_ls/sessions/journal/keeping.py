@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from pygent_ls.agent.context_memory import Compaction
-from pygent_ls.agent.messages import Message, Usage, now
+from pygent_ls.agent.messages import Message, Usage
 from pygent_ls.sessions.journal.files import FileJournal, Journal, MemoryJournal, lines_of
 from pygent_ls.sessions.journal.folder import opened
 from pygent_ls.sessions.journal.records import Cut, Opened, Record, Said, Shortened, Spent, State, Told
@@ -51,6 +51,7 @@ class Keeper:
         self._spent = spent
         self._written: list[Message] = list(recalled.written) if recalled else []
         self._written_state: State | None = recalled.state if recalled else None
+        self._written_at = recalled.updated_at if recalled else None
         self._written_compaction: Compaction | None = compaction()
         self._written_spent: tuple[Usage, Usage] | None = (Usage(), Usage())
         self._pending: list[Record] = []
@@ -161,10 +162,12 @@ class Keeper:
 
     def _changed(self) -> Iterator[Record]:
         state, spent = self._state(), self._spent()
-        if not state.is_as(self._written_state):
+        is_spent = spent != self._written_spent
+        if not state.is_as(self._written_state) or (state.at != self._written_at and not is_spent):
             self._written_state = state
             yield state
-        if spent != self._written_spent:
+        if is_spent:
             self._written_spent = spent
             usage, last_turn = spent
-            yield Spent(at=now(), usage=usage, last_turn=last_turn)
+            yield Spent(at=state.at, usage=usage, last_turn=last_turn)
+        self._written_at = state.at

@@ -170,6 +170,7 @@ class _Recalling:
                 self.begun = self.begun or record
             case State():
                 self.state, self.updated_at = record, record.at
+                self.plan = self.plan if record.plan is None else record.plan
             case Said(index=index, message=message):
                 self._said(index, message)
             case Cut(length=length):

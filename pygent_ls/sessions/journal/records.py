@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from pygent_ls.agent.context import ContextMode
+from pygent_ls.agent.events import PlanEntry
 from pygent_ls.agent.messages import Block, Message, Usage
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.extensions.session_files import block_out, message_out, timestamp
@@ -69,6 +70,8 @@ class State:
     own_mode: Mode | None
     max_thinking_tokens: int | None
     context_mode: ContextMode | None
+    plan: tuple[PlanEntry, ...] | None = None
+    """None: what was told last."""
 
     def is_as(self, other: State | None) -> bool:
         """Whether both say the same, whenever they did."""

@@ -25,7 +25,7 @@ def expectation(found: Recalled) -> dict[str, Any]:
         "created_at": plain(found.created_at),
         "updated_at": plain(found.updated_at),
         "working_directory": plain(found.working_directory),
-        "state": plain(found.state),
+        "state": {name: value for name, value in plain(found.state).items() if name != "plan"},
         "messages": [message_record(each) for each in found.messages],
         "n_written": len(found.written),
         "compactions": [
