@@ -372,12 +372,15 @@ class Sessions:
 
     async def close_one(self, session_id: str) -> None:
         """Cancel the session's turns, end its background commands, wait for them, and let others have it; it can be
-        gone on with. One that cannot be written stays: it is in memory alone. Raises `SessionError`
-        (`unknown_session`)."""
+        gone on with. One that cannot be written stays: it is in memory alone. Raises `SessionError`:
+        `unknown_session`, `session_locked`."""
+        async with self._shared.alone_with(session_id):  # it may be on its way into memory, or out of it
+            await self._shared.resting.gone(session_id)
         session = self._live.get(session_id)
         if session is None:
-            await self._shared.resting.gone(session_id)
-            await self.look_at(session_id)
+            if self._journals is None:
+                raise unknown(session_id)
+            await asyncio.to_thread(self._journals.check_free, session_id)
         elif isinstance(session.journal, FileJournal) and not session.journal.has_failed:
             await asyncio.shield(self._shared.resting.let_go(session))
         else:

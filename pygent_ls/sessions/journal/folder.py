@@ -84,6 +84,10 @@ class JournalFolder:
             kind="session_locked",
         )
 
+    def check_free(self, session_id: str) -> None:
+        """Raises `SessionError` for a session that nobody can go on with here: `unknown_session`, `session_locked`."""
+        self.take(session_id).close()
+
     def recall(self, session_id: str) -> Recalled:
         """The session as its journal has it; while a daemon has it, as it is in this moment. Raises `SessionError`:
         `unknown_session`, `unreadable_session`."""

@@ -32,6 +32,7 @@ from pygent_ls.errors import ModelError
 from pygent_ls.llm.listing import ListedModel
 from pygent_ls.sessions.beginning import SessionDefaults
 from pygent_ls.sessions.checkpoints import Checkpoints
+from pygent_ls.sessions.journal.folder import JournalFolder
 from pygent_ls.sessions.past import PastSessions
 from pygent_ls.sessions.rules import FileRuleStore
 from pygent_ls.sessions.store import Sessions
@@ -88,6 +89,8 @@ class Setup:
     reviews_edits: bool = False
     checkpoints: bool = False
     """Whether git keeps what the agent changes."""
+    keeps_sessions: bool = False
+    """Whether they have journals on the disk."""
 
 
 class FakeCore:
@@ -115,6 +118,7 @@ class FakeCore:
                 model=setup.model,
                 mode=setup.mode,
                 limits=LIMITS,
+                persist=setup.keeps_sessions,
             ),
             make_surroundings=self._surroundings,
             make_model=self._make_model,
@@ -123,6 +127,8 @@ class FakeCore:
         )
 
         self.sessions.look_back(self._past)
+        if setup.keeps_sessions:
+            self.sessions.keep_in(JournalFolder(state_folder / "sessions"))
 
     @property
     def tools(self) -> ToolRegistry:
