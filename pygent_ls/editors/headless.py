@@ -220,7 +220,7 @@ class _Run:
         # A program that writes our standard input is not kept waiting for a person that it knows nothing of.
         terminal = self.terminal if self.errand.prompt is not None else None
         approver: Approver = AllowingApprover() if self.errand.yes else asking or self._refusing
-        questioner: Questioner = NobodyToAsk(NOT_WANTED if self.errand.yes else NO_TERMINAL)
+        questioner: Questioner = asking or NobodyToAsk(NOT_WANTED if self.errand.yes else NO_TERMINAL)
         if terminal is not None and not self.errand.yes:
             palette = palette_for(os.environ, is_terminal=True)
             approver = TerminalApprover(terminal=terminal, palette=palette, ready_to_ask=view.ready_to_ask)

@@ -121,7 +121,12 @@ async def program(
 
     def asking_us(parts: SessionParts) -> SessionParts:
         around = parts.surroundings
-        return replace(parts, surroundings=replace(around, approver=approver or around.approver))
+        return replace(
+            parts,
+            surroundings=replace(
+                around, approver=approver or around.approver, questioner=approver or around.questioner
+            ),
+        )
 
     talk = conversation(script, *tools, other=other, files=files, change=asking_us)
     exchange = Exchange(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pygent_ls.tools.asking import ask_user
 from tests.agent.abilities import FILE_TOOLS
 from tests.editors.scripts.program import program
 from tests.fakes import Call, FakeModel, Gate, bounded, say
@@ -372,6 +373,61 @@ async def test_an_answer_may_be_written_flat(*, beside: bool) -> None:
         other.says({"type": "control_response", **flat})
 
         assert (await other.reads("result"))["permission_denials"] == []
+
+
+WHICH = Call(name="ask_user", arguments={"question": "Which?", "choices": ["Left", "Right"]}, id="c1")
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ({"behavior": "allow", "updatedInput": {"answer": "right"}}, "The user chose: Right"),
+        ({"behavior": "allow", "updated_input": {"answers": {"Which?": "Left"}}}, "The user chose: Left"),
+        ({"behavior": "allow", "updatedInput": {"answer": " straight on\n"}}, "The user answered: straight on"),
+        ({"behavior": "allow"}, "The user did not answer."),
+        ({"behavior": "allow", "updatedInput": {"question": "Which?"}}, "The user did not answer."),
+        ({"behavior": "allow", "updatedInput": {"answer": 1, "answers": []}}, "The user did not answer."),
+        ({"behavior": "deny", "updatedInput": {"answer": "Left"}}, "The user did not answer."),
+        ({"behavior": "perhaps"}, "The user did not answer."),
+    ],
+)
+async def test_a_question_of_the_models_is_put_to_the_program(answer: dict[str, Any], told: str) -> None:
+    async with program([say("", WHICH), say("done")], ask_user) as (other, _):
+        other.prompts("go")
+        asked = await other.reads("control_request")
+        assert question_in(asked) == {
+            "subtype": "can_use_tool",
+            "tool_name": ask_user.name,
+            "tool_use_id": "c1",
+            "input": {
+                "question": "Which?",
+                "choices": [{"title": "Left", "description": ""}, {"title": "Right", "description": ""}],
+            },
+            "title": "Which?",
+            "description": "Which?",
+            "risk": "low",
+            "permission_suggestions": [],
+        }
+        other.answers(asked["request_id"], **answer)
+
+        (block,) = (await other.reads("user"))["message"]["content"]
+        assert block["content"].startswith(told)
+        assert result_of(await other.reads("result")) == ("success", "done")
+
+
+async def test_who_closes_standard_input_is_asked_no_question_of_the_models() -> None:
+    model = FakeModel([say("", WHICH), say("", WHICH), say("done")])
+    async with program(model, ask_user) as (other, running):
+        other.prompts("go")
+        await other.reads("control_request")
+        other.leaves()
+
+        results = [line for line in await other.reads_all() if line["type"] == "user"]
+        await bounded(running)
+
+    told = [line["message"]["content"][0]["content"] for line in results]
+    assert told[0].startswith("The user did not answer.")
+    assert "The program that would be asked has closed its end. Decide yourself" in told[1]
 
 
 async def test_an_interrupt_withdraws_the_question() -> None:
