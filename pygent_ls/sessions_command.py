@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pygent_ls.agent.conversation_text import utf8
 from pygent_ls.app_sessions import KeptSessions
 from pygent_ls.editors.terminal_text import palette_for
 from pygent_ls.errors import SessionError
@@ -229,7 +230,7 @@ class Command:
         recalled = self._journals.recall(session_id)
         text = asyncio.run(export(recalled, self._given.format, self._journals.reader(session_id)))
         if output is None:
-            sys.stdout.write(harmless(text) if sys.stdout.isatty() else text)
+            _print_file(harmless(text) if sys.stdout.isatty() else text)
             return 0
         try:
             output.write_text(text, encoding="utf-8", newline="")
@@ -365,7 +366,15 @@ def _secrets(folder: Path, *, is_on: bool) -> Secrets:
 
 
 def _print_json(value: Any) -> None:
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+    _print_file(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+def _print_file(text: str) -> None:
+    """What a program reads, or somebody keeps: as a file has it, whatever the locale says."""
+    if sys.stdout.isatty():
+        sys.stdout.write(text)
+    else:
+        sys.stdout.buffer.write(utf8(text).encode())
 
 
 def _say(text: str) -> None:

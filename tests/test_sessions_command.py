@@ -366,6 +366,24 @@ def test_an_export_is_written_to_a_file_that_is_not_there_yet(place: Place) -> N
     assert "nowhere/x.md cannot be written" in place.fails("export", "a" * 32, "-o", "nowhere/x.md")
 
 
+@pytest.mark.parametrize("arguments", [("list", "--json"), ("export", "aaaa", "--format", "html")])
+def test_what_programs_and_files_get_is_utf_8_whatever_the_locale_says(
+    place: Place, arguments: tuple[str, ...]
+) -> None:
+    place.keep("a" * 32, name="café 日本")
+
+    done = subprocess.run(
+        [*COMMAND, "sessions", *arguments],
+        env={**clean_environment(place.root), "PYTHONIOENCODING": "latin-1"},
+        cwd=place.here,
+        stdout=subprocess.PIPE,
+        timeout=WAIT_S,
+        check=True,
+    )
+
+    assert "café 日本" in done.stdout.decode()
+
+
 def test_the_formats_are_those_that_there_are() -> None:
     assert get_args(ExportFormat) == FORMATS
 
