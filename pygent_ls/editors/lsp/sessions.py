@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import cast
 
+from pygls.exceptions import JsonRpcInvalidParams
+
 from pygent_ls.editors.lsp import incoming, incoming_sessions, outgoing, outgoing_sessions
 from pygent_ls.editors.lsp.convert import session_out
 from pygent_ls.editors.lsp.features import Encoding
@@ -128,5 +130,16 @@ def _item(item: Item) -> outgoing_sessions.CompletionItemOut:
 
 
 def _filter(params: incoming_sessions.SessionListParams) -> SessionFilter:
-    folder = None if params.cwd is None else Path(params.cwd).resolve()  # as a session's own
+    folder = None if params.cwd is None else _folder(params.cwd)
     return SessionFilter(query=params.query, folder=folder, cursor=params.cursor, limit=params.limit)
+
+
+def _folder(cwd: str) -> Path:
+    """The folder as a session has its own; it may be gone by now. Raises `JsonRpcInvalidParams`."""
+    problem = JsonRpcInvalidParams(f"cwd: {cwd!r} is not the absolute path of a folder")
+    try:
+        if Path(cwd).is_absolute():
+            return Path(cwd).resolve()
+    except (ValueError, RuntimeError):  # no file can be called so; links go round in a circle
+        raise problem from None
+    raise problem

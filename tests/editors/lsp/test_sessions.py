@@ -76,6 +76,16 @@ async def test_sessions_are_listed_the_last_one_used_first_a_page_at_a_time(fold
         assert (error.code, error.data) == (-32602, {"kind": "invalid_cursor"})
 
 
+@pytest.mark.parametrize("cwd", ["", "here", "~", "file:///w", "/a\0b"])
+async def test_a_list_of_what_is_no_folder_is_an_error_that_says_so(folder: Path, cwd: str) -> None:
+    async with connected(folder) as editor:
+        error = await editor.error("pygent/session/list", {"cwd": cwd})
+
+        assert error.code == -32602
+        assert error.message.startswith("cwd: ")
+        assert error.message.endswith(" is not the absolute path of a folder")
+
+
 async def test_turns_are_found_by_their_words(folder: Path) -> None:
     async with connected(folder, Setup(script=[say("The zygote is settled."), say("Other.")])) as editor:
         done = await editor.turn("tell me about it")
