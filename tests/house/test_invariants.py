@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -105,7 +106,13 @@ def sources(folder: str) -> tuple[Source, ...]:
     files = [file for file in sorted(top.rglob("*.py")) if "sample" not in file.relative_to(top).parts]
     assert files, f"nothing below {folder}"
     texts = [(file.relative_to(top).as_posix(), file.read_text(encoding="utf-8")) for file in files]
-    return tuple(Source(path, text, tuple(ast.walk(ast.parse(text)))) for path, text in texts)
+    gc.disable()  # a million nodes, which all stay: to look through them again and again takes longer than to make them
+    try:
+        found = tuple(Source(path, text, tuple(ast.walk(ast.parse(text)))) for path, text in texts)
+        gc.freeze()
+    finally:
+        gc.enable()
+    return found
 
 
 def package(*rooms: str) -> list[Source]:
