@@ -349,7 +349,7 @@ class Session:
 
     async def _made(self, turn: RunningTurn, chosen: Chosen) -> Turn | CommandTurn:
         async def sink(stamped: Stamped) -> None:
-            await self._stream.publish(stamped, turn.turn_id, turn.subscriber)
+            await self._stream.publish(stamped, turn.turn_id, turn.subscriber, waits=not turn.cancel_requested)
             if problem := self._keeper.untold_problem():
                 await own_sink(Notice(content=problem, level="warning"))
 
@@ -395,4 +395,5 @@ class Session:
     async def _publish_own(self, turn: RunningTurn, event: AgentEvent) -> None:
         """What is told of a turn beside the loop: no model was asked in it, but where a command compacts."""
         total = turn.turn.usage.total_tokens if isinstance(turn.turn, CommandTurn) else 0
-        await self._stream.publish(Stamped(event=event, iteration=0, total_tokens=total), turn.turn_id, turn.subscriber)
+        stamped = Stamped(event=event, iteration=0, total_tokens=total)
+        await self._stream.publish(stamped, turn.turn_id, turn.subscriber, waits=not turn.cancel_requested)

@@ -95,8 +95,8 @@ class EventStream:
         self._last_flush = -math.inf  # the loop's clock may have begun a moment ago
         self._timer: asyncio.TimerHandle | None = None
 
-    async def publish(self, stamped: Stamped, turn_id: str, subscriber: Subscriber) -> None:
-        """Take an event; waits only while far too much is undelivered."""
+    async def publish(self, stamped: Stamped, turn_id: str, subscriber: Subscriber, *, waits: bool = True) -> None:
+        """Take an event; waits only while far too much is undelivered. One of a turn that is cancelled must not."""
         self._add(_Pending(stamped, turn_id, subscriber, now()))
         loop = asyncio.get_running_loop()
         if self._timer is None:
@@ -107,7 +107,7 @@ class EventStream:
             self._timer = loop.call_later(max(wait_s, 0.0), self._on_timer)
         if isinstance(stamped.event, PermissionRequested):
             self.flush()  # the prompt follows at once, and must not overtake the call that it is about
-        elif self._pending_chars > MAX_PENDING_CHARS:
+        elif waits and self._pending_chars > MAX_PENDING_CHARS:
             await subscriber.drained()
 
     def flush(self) -> None:

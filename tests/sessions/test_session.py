@@ -9,6 +9,8 @@ from pygent_ls.agent.messages import ToolResultBlock
 from pygent_ls.agent.model import TextChunk
 from pygent_ls.agent.prompt import PromptFor
 from pygent_ls.errors import ModelError
+from pygent_ls.sessions.stream import MAX_PENDING_CHARS
+from pygent_ls.sessions.turns import TurnRequest
 from tests.agent.abilities import edit_file, read_file
 from tests.fakes import Call, FakeApprover, FakeModel, Gate, bounded, say
 from tests.sessions.conversation import Conversation, conversation
@@ -327,6 +329,24 @@ async def test_a_turn_that_is_cancelled_while_its_reader_does_not_read_ends() ->
     await turn.result()
 
     assert begins_and_ends_once(reader)
+
+
+async def test_a_turn_that_waits_for_its_reader_can_be_cancelled_and_the_next_one_runs() -> None:
+    summary = say("What was said before.")
+    talk = conversation([say("x" * MAX_PENDING_CHARS + "y"), summary, say("two")])
+    reader = Reader()
+    reader.stop_reading()
+    running = talk.session.start_turn(TurnRequest(parts=("one",)), reader)
+    second, _ = talk.start("two")
+    for _ in range(5):
+        await reader.asked()
+
+    assert talk.session.cancel()
+
+    assert running.task is not None
+    assert (await bounded(running.task)).stop_reason == "cancelled"
+    assert begins_and_ends_once(reader)
+    assert (await second.result()).text == "two"
 
 
 async def test_closing_a_session_cancels_what_runs_and_what_waits() -> None:
