@@ -9,7 +9,6 @@ from datetime import datetime
 from pathlib import Path
 from uuid import uuid4
 
-from pygent_ls.agent.committing import to_its_end
 from pygent_ls.agent.events import (
     AgentEvent,
     Cancelled,
@@ -35,7 +34,7 @@ from pygent_ls.sessions.commands.answering import CommandTurn
 from pygent_ls.sessions.compacting import SessionContext
 from pygent_ls.sessions.going_back import GoingBack
 from pygent_ls.sessions.journal.files import Journal
-from pygent_ls.sessions.journal.keeping import Keeper
+from pygent_ls.sessions.journal.keeping import Keeper, come_free
 from pygent_ls.sessions.journal.records import State
 from pygent_ls.sessions.making import TurnMaking
 from pygent_ls.sessions.naming import UNNAMED, name_of_conversation
@@ -44,9 +43,6 @@ from pygent_ls.sessions.rewind import Restored, Wanted
 from pygent_ls.sessions.session_hooks import SessionHooks
 from pygent_ls.sessions.stream import EventStream, Subscriber
 from pygent_ls.sessions.turns import Home, RunningTurn, SessionParts, TurnRequest
-
-SYNC_S = 1.0
-"""How long a turn that is over waits for the disk once it is cancelled again: the daemon is to be gone within 3 s."""
 
 
 class Session:
@@ -213,7 +209,11 @@ class Session:
         """See `SessionContext.compact`; commands call that. Raises `turn_running`, too."""
         self.check_idle()
         async with self._one_at_a_time:
-            return await self.compact_now(instruction)
+            try:
+                return await self.compact_now(instruction)
+            finally:
+                self.updated_at = now()
+                self._keeper.keep()
 
     async def compact_now(self, instruction: str = "") -> Compacted:
         """See `CommandSession`."""
@@ -291,12 +291,13 @@ class Session:
             raise SessionError("A turn is running; cancel it, or wait for its end.", kind="turn_running")
 
     async def close(self) -> None:
-        """Cancel all turns, end all background commands, and wait until they have ended."""
+        """Cancel all turns, end all background commands, and wait for them; for a moment for what else works."""
         for turn in reversed(self._turns):
             turn.cancel()
         await asyncio.gather(*(turn.task for turn in self._turns if turn.task), return_exceptions=True)
         await self.around.processes.background.end_all(self.id)
         await self._hooks.ended(self.around)
+        await come_free(self._one_at_a_time)
         self._stream.flush()
         await self._keeper.sync()
 
@@ -341,7 +342,7 @@ class Session:
             self.permissions.set_turn_mode(None)
             self.around.cache.cleanup_expired()
             self._stream.flush()
-            await to_its_end(self._keeper.sync(), SYNC_S)
+            await self._keeper.sync_at_the_end()
             self._making.parts.on_change(self.id, "turn_finished")
 
     def _keep_up(self, turn: RunningTurn) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,8 @@ from pygent_ls.agent.hooks import HookOutcome, Hooks
 from pygent_ls.agent.messages import Usage
 from pygent_ls.errors import ModelError, SessionError
 from pygent_ls.sessions.compacting import ContextReport
+from pygent_ls.sessions.journal.folder import JournalFolder
+from pygent_ls.sessions.journal.records import Begun
 from pygent_ls.sessions.turns import SessionParts
 from tests.fakes import Gate, Step, bounded, say
 from tests.hooks import FakeHooks, deny
@@ -194,3 +197,41 @@ async def test_a_cleared_session_begins_anew() -> None:
     talking.session.clear()
     await talking.turn("a new question")
     assert sent_last(talking) == "a new question"
+
+
+async def kept_in(folder: Path, talking: Conversation) -> JournalFolder:
+    """A long conversation, whose journal is there."""
+    session, journals = talking.session, JournalFolder(folder)
+    begun = Begun(id=session.id, created=session.created_at, working_directory=session.working_directory)
+    session.keep_in(journals.create(begun))
+    for number in range(4):
+        await talking.turn(f"question {number}")
+    return journals
+
+
+async def test_a_compaction_by_hand_is_kept_at_once(tmp_path: Path) -> None:
+    talking = talk(say("SUMMARY", usage=Usage(input_tokens=9)))
+    journals = await kept_in(tmp_path, talking)
+
+    await bounded(talking.session.compact())
+
+    found = journals.recall(talking.session.id)  # as after a kill in this moment
+    assert [each.summary for each in found.compactions] == ["SUMMARY"]
+    assert (found.usage, found.updated_at) == (talking.session.usage, talking.session.updated_at)
+    await bounded(talking.session.close())
+
+
+async def test_a_session_that_is_closed_while_it_is_compacted_keeps_what_came_of_that(tmp_path: Path) -> None:
+    gate = Gate()
+    talking = talk([gate, *say("SUMMARY")])
+    journals = await kept_in(tmp_path, talking)
+    compacting = asyncio.create_task(talking.session.compact())
+    await bounded(gate.reached())
+
+    closing = asyncio.create_task(talking.session.close())
+    gate.open()
+    await bounded(closing)
+    talking.session.journal.close()
+
+    assert isinstance(await bounded(compacting), Compacted)
+    assert [each.summary for each in journals.recall(talking.session.id).compactions] == ["SUMMARY"]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from pygent_ls.agent.committing import to_its_end
 from pygent_ls.agent.context_memory import Compaction
 from pygent_ls.agent.messages import Message, Usage
 from pygent_ls.sessions.journal.files import FileJournal, Journal, MemoryJournal, lines_of
@@ -20,6 +22,20 @@ if TYPE_CHECKING:  # with it comes pydantic
 
 PAUSE_S = 1.0
 """How long a write that failed is not tried again: all that waits is written anew each time, and it may be much."""
+
+
+SYNC_S = 1.0
+"""How long a turn that is over waits for the disk once it is cancelled again: the daemon is to be gone within 3 s."""
+
+FREE_S = 1.0
+"""How long a session that is closed waits for what works on its conversation beside turns, likewise."""
+
+
+async def come_free(lock: asyncio.Lock) -> None:
+    """Return when nobody has the lock, or soon."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(FREE_S), lock:
+            pass
 
 
 class Keeper:
@@ -118,12 +134,19 @@ class Keeper:
         self._write()
         if self._is_synced:
             return
-        self._is_synced = True
+        self._is_synced = True  # what is added meanwhile is not
+        is_done = False
         try:
             await self.journal.sync()
+            is_done = True
         except OSError as error:
-            self._is_synced = False
             self.problem = error.strerror or str(error)
+        finally:
+            self._is_synced = self._is_synced and is_done
+
+    async def sync_at_the_end(self) -> None:
+        """`sync` of a turn that is over: a cancel does not cut it off at once."""
+        await to_its_end(self.sync(), SYNC_S)
 
     def untold_problem(self) -> str | None:
         """That the session cannot be kept, for the user; None where it can, or where they know."""
