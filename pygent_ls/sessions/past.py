@@ -67,7 +67,8 @@ class PastSessions:
         """The session of that id; None where nothing is recorded of it."""
         records = self.records(session_id)
         stamp = None if "/" in session_id else await asyncio.to_thread(records.stamp)
-        if stamp is None:
+        if stamp is None:  # there never was one, or it was deleted since
+            self._found.pop(session_id, None)
             return None
         known, session = self._found.get(session_id, (None, None))
         if session is None or known != stamp:  # it went on since, here or in another daemon

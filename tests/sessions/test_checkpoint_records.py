@@ -100,6 +100,21 @@ async def test_what_a_session_keeps_once_it_goes_on_is_found_by_who_looked_befor
     assert await past.with_checkpoint(live.all()[1].id) == (found, found.checkpoints[1])
 
 
+async def test_what_was_deleted_is_not_found_by_who_looked_before_until_it_is_brought_back(folder: Path) -> None:
+    live = checkpoints_of(folder)
+    await edit(live, "t1", folder / "a.txt", "A\n")
+    past = past_of(folder)
+    assert await past.get("s1")
+    checkpoint_id = live.all()[0].id
+
+    past.records("s1").put_away()
+    deleted = await past.get("s1"), await past.with_checkpoint(checkpoint_id)
+    past.records("s1").bring_back()
+
+    assert deleted == (None, None)
+    assert await past.with_checkpoint(checkpoint_id) is not None
+
+
 async def test_a_restore_after_a_restart_can_be_undone_after_another(folder: Path) -> None:
     await edit(checkpoints_of(folder), "t1", folder / "a.txt", "A\n")
     second = await recalled(folder)
