@@ -89,7 +89,7 @@ def _add_format_options(run: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--json-schema",
         metavar="SCHEMA",
-        help="a JSON Schema, or a file with one (FILE, @FILE): the answer is a value that is valid against it, and nothing else",
+        help="a JSON Schema, or its file (@FILE): the answer is a value that is valid against it, and nothing else",
     )
     group.add_argument("--verbose", action="store_true", help="accepted for scripts that pass it; it changes nothing")
 
