@@ -260,9 +260,16 @@ async def _run(blueprint: Blueprint, errand: Errand, answer: TextIO, terminal: T
     assert main is not None
     for number in (signal.SIGTERM, signal.SIGHUP):  # SIGINT is asyncio.run's: it cancels us, too
         if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
-            asyncio.get_running_loop().add_signal_handler(number, main.cancel)
+            asyncio.get_running_loop().add_signal_handler(number, partial(stop_at_signal, main))
     run = _Run(blueprint=blueprint, errand=errand, answer=answer, terminal=terminal, stop=main.cancel)
     return await run.to_its_end()
+
+
+def stop_at_signal(main: asyncio.Task[int]) -> None:
+    """Cancel the run. Raises `KeyboardInterrupt` where that has been done: whoever says it again does not wait."""
+    if main.cancelling():
+        raise KeyboardInterrupt
+    main.cancel()
 
 
 async def _trust_on(terminal: Terminal, view: RunView, question: TrustQuestion) -> bool | None:

@@ -23,7 +23,7 @@ from pygent_ls.agent.approver import PermissionAnswer, PermissionRequest
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.tool import ToolRisk
 from pygent_ls.agent.workspace import FileChange
-from pygent_ls.editors.headless import exit_code
+from pygent_ls.editors.headless import exit_code, stop_at_signal
 from pygent_ls.editors.terminal_approver import (
     MAX_ATTEMPTS,
     QUESTION,
@@ -63,6 +63,32 @@ def request(
         source=source,
         changes=(change,),
     )
+
+
+# Signals
+
+
+async def test_the_first_signal_cancels_the_run_and_the_second_one_waits_for_nothing() -> None:
+    stopping, may_end = asyncio.Event(), asyncio.Event()
+
+    async def run() -> int:
+        try:
+            return await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            stopping.set()
+            await may_end.wait()
+            return 130
+
+    main = asyncio.ensure_future(run())
+    await asyncio.sleep(0)
+
+    stop_at_signal(main)
+    await bounded(stopping.wait())
+    with pytest.raises(KeyboardInterrupt):
+        stop_at_signal(main)
+
+    may_end.set()
+    assert await bounded(main) == 130
 
 
 # Text for a terminal
