@@ -6,10 +6,13 @@ import asyncio
 import json
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -17,7 +20,8 @@ from lsprotocol.types import ShowMessageRequestParams
 
 from tests.e2e.command_line import run
 from tests.e2e.lsp_client import editor_client
-from tests.e2e.raw import DAEMON, clean_environment, raw_client
+from tests.e2e.raw import DAEMON, RawClient, clean_environment, raw_client
+from tests.fakes import WAIT_S
 
 APP = "def area(r):\n    return 3.14 * r * r\n"
 
@@ -103,6 +107,15 @@ async def test_what_was_allowed_is_not_allowed_for_another_command(folder: Path)
     assert not (folder.parent / "copying" / "owned").exists()
 
 
+def until_recorded(trace: Path, request_id: int, client: RawClient) -> None:
+    """The request and its answer, whole: a recording is written beside what is recorded."""
+    ends_s = monotonic() + WAIT_S
+    while (text := trace.read_text()).count(f'"id":{request_id}') < 2 or not text.endswith("\n"):
+        assert monotonic() < ends_s, text
+        with suppress(subprocess.TimeoutExpired):
+            client.wait(0.02)
+
+
 def test_a_recording_that_was_cut_by_kill_has_all_that_was_said_and_plays(folder: Path) -> None:
     trace = folder.parent / "trace.jsonl"
     command = (*DAEMON, "--trace", str(trace))
@@ -110,12 +123,10 @@ def test_a_recording_that_was_cut_by_kill_has_all_that_was_said_and_plays(folder
         client.initialize(folder)
         client.request(1, "pygent/turn/start", {"prompt": "help"})
         client.request(2, "pygent/tools/list")
-        client.until_idle()
+        until_recorded(trace, 2, client)
         client.process.send_signal(signal.SIGKILL)
         client.wait()
 
-    lines = [json.loads(line) for line in trace.read_text().splitlines()]
-    assert lines[-1]["message"]["id"] == 2
     assert play(folder) == (0, said_the_same(trace))
 
 
