@@ -11,7 +11,7 @@ from pygent_ls.agent.permissions import Mode
 from pygent_ls.editors.lsp.incoming import Count, Params
 from pygent_ls.sessions.exporting import ExportFormat
 
-MAX_LIMIT = 1000
+MAX_LIMIT = 10_000
 """Sessions, or turns, in one answer."""
 
 Limit = Annotated[Count, Field(ge=1, le=MAX_LIMIT)]
