@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import queue
 import threading
 import time
@@ -181,4 +182,7 @@ class OtelTelemetry:
 def _sdk_for(wish: Wish) -> Sdk:
     from pygent_ls.extensions.otel_sdk import Sdk, otlp_outlets
 
-    return Sdk(otlp_outlets(traces=wish.traces, metrics=wish.metrics), names_service=wish.names_service)
+    outlets = otlp_outlets(
+        traces=wish.traces, metrics=wish.metrics, with_content=wish.with_content, environment=os.environ
+    )
+    return Sdk(outlets, names_service=wish.names_service)

@@ -24,7 +24,7 @@ from pygent_ls.agent.tool import ToolRisk
 from pygent_ls.errors import ModelError
 from pygent_ls.extensions.otel import MAX_WAITING, OtelTelemetry, Wish, wish_of
 from pygent_ls.extensions.otel_attributes import named, start_of
-from pygent_ls.extensions.otel_sdk import Outlets, Sdk
+from pygent_ls.extensions.otel_sdk import MAX_WAITING_WITH_CONTENT, Outlets, Sdk, max_waiting, otlp_outlets
 from tests.agent.abilities import saying
 from tests.agent.turns import run_turn
 from tests.fakes import WAIT_S, Call, FakeApprover, FakeModel, Rig, bounded, make_rig, say
@@ -357,6 +357,14 @@ async def test_what_nobody_takes_is_dropped_and_not_kept(stuck: Stuck) -> None:
 
     assert kept.count(UNOBSERVED) in (4, 5)  # the thread may have taken one
     kept[0].end(ENDED)
+
+
+def test_fewer_spans_wait_that_hold_what_was_said_unless_the_environment_says_how_many() -> None:
+    assert max_waiting({"OTEL_BSP_SCHEDULE_DELAY": "100"}) == MAX_WAITING_WITH_CONTENT
+    assert max_waiting({"OTEL_BSP_MAX_QUEUE_SIZE": "2048"}) is None
+    outlets = otlp_outlets(traces=True, metrics=False, with_content=True, environment={})
+    assert outlets.spans is not None
+    outlets.spans.shutdown()  # the SDK takes these limits
 
 
 async def test_an_sdk_that_refuses_a_variable_breaks_no_turn_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
