@@ -363,6 +363,21 @@ async def test_who_watches_sees_how_the_turn_of_an_editor_ends_that_goes_and_is_
         assert ends == ["cancelled", "end_turn"]
 
 
+async def test_an_editor_that_says_goodbye_is_told_how_far_it_has_watched_and_the_session_stays(opened: Open) -> None:
+    async with opened({"text": "one"}, {"text": "two"}) as two:
+        view = watch(two)
+        await two.turn(two.one)
+        await two.two.until(lambda: "finished" in two.two.types("view"))
+
+        await two.two.request("shutdown")
+        with pytest.raises(WireError) as caught:
+            await bounded(view)
+
+        last_seq = two.one.events()[-1]["seq"]
+        assert (caught.value.code, caught.value.data) == (-32800, {"sessionId": two.session, "lastSeq": last_seq})
+        assert (await two.turn(two.one))["text"] == "two"
+
+
 # Going back in it
 
 

@@ -88,8 +88,8 @@ async def test_a_view_ends_with_its_client(folder: Path) -> None:
 
         await editor.request("shutdown")
 
-        ended = await asyncio.gather(bounded(view), return_exceptions=True)
-        assert len(ended) == 1
+        last_seq = editor.events("view")[-1]["seq"]
+        assert await bounded(view) == {"sessionId": done["sessionId"], "lastSeq": last_seq, "ended": "closed"}
 
 
 async def test_much_is_sent_in_parts_that_an_editor_takes(folder: Path) -> None:
