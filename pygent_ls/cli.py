@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 
     from pygent_ls.editors.lsp.tracing import Trace
 
+STREAMS = (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY))
+
 CANCELLED = 130
 """The exit code that shells give to what Ctrl-C ended."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command; ends the process with its exit code. Bad usage is 2."""
+    _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # no character of a prompt or a path ends a command
             stream.reconfigure(errors="backslashreplace")
@@ -35,6 +38,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         code = CANCELLED
     _leave(code)
+
+
+def _open_streams() -> None:
+    """Put something in the place of a stream that is closed, or the next file that is opened is taken for it: nothing to
+    read, what no answer can be written to, and where the rest is lost."""
+    for number, (name, mode, flags) in enumerate(STREAMS):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, flags)
+            if opened != number:
+                os.dup2(opened, number)
+            setattr(sys, name, os.fdopen(number, mode))
 
 
 def _run_command(given: argparse.Namespace) -> int:

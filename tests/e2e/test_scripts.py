@@ -438,6 +438,26 @@ def test_a_reader_who_leaves_ends_the_run(
     assert "Error" not in done.stderr, "`| head` has what it wanted"
 
 
+@pytest.mark.parametrize(("closed", "expected"), [("<&-", (0, "ok\n")), (">&-", (1, "")), ("2>&-", (0, "ok\n"))])
+def test_a_standard_stream_may_be_closed(
+    environment: dict[str, str], folder: Path, tmp_path: Path, closed: str, expected: tuple[int, str]
+) -> None:
+    command = (*COMMAND, "run", "go", "--cwd", str(folder), "--model", script(tmp_path, {"text": "ok"}))
+
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$@" {closed}', "sh", *command],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=WAIT_S,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == expected, done.stderr
+    assert ("the answer could not be written" in done.stderr) is (closed == ">&-")
+
+
 # The end before the end
 
 
