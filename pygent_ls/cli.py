@@ -41,8 +41,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _open_streams() -> None:
-    """Put something in the place of a stream that is closed, or the next file that is opened is taken for it: nothing to
-    read, what no answer can be written to, and where the rest is lost."""
+    """Put something in the place of a stream that is closed, or the next file that is opened is taken for it.
+
+    There is nothing to read, no answer can be written, and what else is told is lost.
+    """
     for number, (name, mode, flags) in enumerate(STREAMS):
         if getattr(sys, name) is None:
             opened = os.open(os.devnull, flags)
