@@ -69,7 +69,11 @@ class Attachment:
         while True:
             live, journals = self._sessions.live(self._id), self._sessions.journals
             if live is not None:
-                await self._follow_here(live)
+                live.journal.n_watchers += 1
+                try:
+                    await self._follow_here(live)
+                finally:
+                    live.journal.n_watchers -= 1
                 return Attached(last_seq=self.last_seq, ended="deleted" if live.is_deleted else "closed")
             path = None if journals is None else journals.path(self._id)
             if journals is None or path is None:

@@ -74,7 +74,7 @@ class Resting:
 def rests(session: Session) -> bool:
     """Whether nothing works in it, nobody watches it, and all that counts of it is on the disk."""
     journal = session.journal
-    if not isinstance(journal, FileJournal) or journal.is_watched or journal.has_failed:
+    if not isinstance(journal, FileJournal) or journal.n_watchers or journal.has_failed:
         return False
     if session.permissions.has_session_rules or session.around.processes.background.has_any(session.id):
         return False

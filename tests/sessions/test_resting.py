@@ -9,6 +9,7 @@ import pytest
 
 from pygent_ls.agent.tool import ToolContext, ToolRisk
 from pygent_ls.errors import SessionError
+from pygent_ls.sessions.attaching import Attachment
 from pygent_ls.sessions.resting import MAX_LIVE
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.turns import TurnRequest
@@ -152,11 +153,16 @@ async def test_a_session_for_which_the_user_allowed_something_stays_and_asks_no_
         assert len(approver.requests) == 1
 
 
-async def test_a_session_that_somebody_watches_stays(tmp_path: Path) -> None:
-    async with daemon(tmp_path) as kept:
-        session = kept.new()
+@pytest.mark.parametrize("reads", [True, False], ids=["reads", "reads slowly"])
+async def test_a_session_that_somebody_watches_stays(tmp_path: Path, *, reads: bool) -> None:
+    async with daemon(tmp_path, [HELLO]) as kept:
+        session, reader = kept.new(), Reader()
+        await kept.say(session)
+        if not reads:
+            reader.stop_reading()
         async with asyncio.TaskGroup() as group:
-            watching = group.create_task(session.journal.grown(session.journal.size))
+            watching = group.create_task(Attachment(kept.sessions, session.id, 0, reader).follow())
+            await reader.until(session.last_seq)
             await asyncio.sleep(0)
 
             await _fill(kept)

@@ -49,6 +49,9 @@ class Journal(Protocol):
         there were forgotten. Raises OSError."""
         ...
 
+    n_watchers: int
+    """Those who read it as it grows, also where they are behind."""
+
     async def grown(self, offset: int) -> None:
         """Return when there is more than that many bytes, or the journal is closed."""
         ...
@@ -62,7 +65,6 @@ class _News:
     """Wakes those who wait for a journal to grow."""
 
     def __init__(self) -> None:
-        self.n_waiting = 0
         self._next: asyncio.Future[None] | None = None
 
     def tell(self) -> None:
@@ -73,11 +75,7 @@ class _News:
     async def wait(self) -> None:
         if self._next is None:
             self._next = asyncio.get_running_loop().create_future()
-        self.n_waiting += 1
-        try:
-            await asyncio.shield(self._next)
-        finally:
-            self.n_waiting -= 1
+        await asyncio.shield(self._next)
 
 
 class FileJournal:
@@ -93,12 +91,8 @@ class FileJournal:
         self._is_open = True
         self._news = _News()
         self.size = os.fstat(descriptor).st_size
+        self.n_watchers = 0
         self._begins_line = self.size == 0 or os.pread(descriptor, 1, self.size - 1) == b"\n"
-
-    @property
-    def is_watched(self) -> bool:
-        """Whether somebody waits for it to grow."""
-        return self._news.n_waiting > 0
 
     def append(self, records: Sequence[Record]) -> None:
         """See `Journal`. A line that was cut short stays one: what is added begins on the next."""
@@ -167,6 +161,7 @@ class MemoryJournal:
         self._is_open = True
         self._news = _News()
         self.size = 0
+        self.n_watchers = 0
 
     def append(self, records: Sequence[Record]) -> None:
         """See `Journal`."""
