@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from itertools import starmap, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from pygent_ls.sessions.journal.reading import UnreadableError, parsed
-from pygent_ls.sessions.journal.records import VERSION, message_record
+from pygent_ls.sessions.journal.reading import UnreadableError, parsed, record_of
+from pygent_ls.sessions.journal.records import VERSION, line_of, message_record
 from tests.sessions.journal.golden import GOLDEN, expectation, load
 from tests.sessions.journal.kept import (
     GOING_ON,
@@ -54,6 +55,21 @@ async def test_a_golden_session_can_be_gone_on_with(path: Path) -> None:
         assert [message_record(each) for each in load(root / "s1.jsonl").messages] == messages
 
 
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_no_field_of_a_golden_line_is_lost_or_has_come_to_be_called_otherwise(path: Path) -> None:
+    lost: list[object] = []
+    for line in path.read_bytes().split(b"\n"):
+        if line and (given := _read(line)):
+            try:
+                written = json.loads(line_of(record_of(given)))
+            except UnreadableError as problem:
+                lost += [line] if problem.why == "damaged" else []
+            else:
+                lost += [line] if _known_parts(written, given) != given else []
+
+    assert lost == []
+
+
 def test_the_golden_journals_of_each_version_have_everything_in_them() -> None:
     for version in range(1, VERSION + 1):
         lines = [
@@ -74,6 +90,17 @@ def _read(line: bytes) -> dict[str, Any] | None:
         return dict(parsed(line))
     except UnreadableError:
         return None
+
+
+def _known_parts(written: object, given: object) -> object:
+    """What was written, without the fields that the given one has not: those came later."""
+    parts = written
+    if isinstance(written, dict) and isinstance(given, dict):
+        new, old = cast("dict[str, object]", written), cast("dict[str, object]", given)
+        parts = {key: _known_parts(new[key], old[key]) for key in old if key in new}
+    elif isinstance(written, list) and isinstance(given, list):
+        parts = list(starmap(_known_parts, zip_longest(cast("list[object]", written), cast("list[object]", given))))
+    return parts
 
 
 def _blocks(content: object) -> list[dict[str, Any]]:
