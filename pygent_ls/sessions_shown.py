@@ -28,7 +28,7 @@ MIN_ID_CHARS = 8
 """Of an id that are shown, or as many more as it takes to tell them apart."""
 
 MAX_GIST_CHARS = 100
-"""Of what a tool was called with, and of an error."""
+"""Of what a tool was called with, of an error, and of a name in a list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ def table(rows: Sequence[Row], palette: Palette, *, used: str) -> str:
         folder = f"  {plain(str(row.folder))}" if row.folder else ""
         lines.append(
             f"{row.id[:width]:<{width}}  {local(row.when)}  {n_messages:>8}  {row.cost:>{cost_width}}  "
-            f"{palette.paint(plain(row.name), 'bold')}{palette.paint(notes + folder, 'dim')}"
+            f"{palette.paint(_gist(row.name), 'bold')}{palette.paint(notes + folder, 'dim')}"
         )
     return "\n".join(lines) + "\n"
 

@@ -203,6 +203,14 @@ def test_sessions_in_which_nothing_was_said_are_not_listed_and_can_be_shown(plac
     assert place.json("show", "aaaa")["messages"] == []
 
 
+def test_a_long_name_is_shown_by_its_beginning(place: Place) -> None:
+    place.keep("a" * 32, name="word " * 1_000)
+
+    row = place.out("list").splitlines()[1]
+    assert row.endswith("word word…")
+    assert len(row) < 200
+
+
 def test_what_is_not_shown_is_said(place: Place) -> None:
     assert place.run("list") == (
         0,

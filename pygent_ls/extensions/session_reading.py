@@ -88,7 +88,7 @@ class _Message(BaseModel):
 class _Metadata(BaseModel):
     model_config = _LENIENT
     tokens_used: int = Field(default=0, ge=0)
-    cost_usd: float | None = None
+    cost_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
 
 
 class _File(BaseModel):

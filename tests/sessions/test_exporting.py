@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +23,7 @@ from pygent_ls.agent.messages import (
     Usage,
 )
 from pygent_ls.agent.workspace import FileChange
+from pygent_ls.errors import SessionError
 from pygent_ls.extensions.session_files import SavedSession
 from pygent_ls.extensions.session_reading import read_saved
 from pygent_ls.sessions.exporting import exported
@@ -105,6 +107,15 @@ def session_of(messages: Sequence[Message], name: str = "Dates") -> SavedSession
 def test_what_json_holds_is_read_back_as_the_same_session(messages: list[Message], name: str) -> None:
     session = session_of(messages, name)
     assert read_saved(exported(session, "json"), "it") == session
+
+
+@pytest.mark.parametrize("cost", ["NaN", "Infinity", "1e999", "-1"])
+def test_a_cost_that_is_none_is_refused(cost: str) -> None:
+    text = exported(session_of([], name="s"), "json").replace('"cost_usd": 0.5', f'"cost_usd": {cost}')
+    assert cost in text
+
+    with pytest.raises(SessionError, match=r"it is no saved session: metadata\.cost_usd: "):
+        read_saved(text, "it")
 
 
 def test_what_the_model_has_called_and_has_no_result_yet_is_not_in_what_can_be_loaded() -> None:
