@@ -12,6 +12,7 @@ from pygent_ls.agent.asker import NobodyToAsk
 from pygent_ls.agent.events import ToolResult
 from pygent_ls.agent.turn import TurnResult
 from pygent_ls.app import Agent, read_settings
+from pygent_ls.app_sessions import KeptSessions
 from pygent_ls.editors.ports import FrontEnd, TrustQuestion
 from pygent_ls.errors import ModelError
 from pygent_ls.sessions.beginning import NewSession
@@ -119,7 +120,7 @@ async def test_tools_are_text_where_the_setting_says_so(desk: Desk, tmp_path: Pa
     await agent.close()
 
 
-async def test_the_whole_of_a_long_result_lies_in_the_state_folder_until_the_session_is_deleted(
+async def test_the_whole_of_a_long_result_lies_in_the_state_folder_until_the_session_is_gone_for_good(
     desk: Desk, tmp_path: Path
 ) -> None:
     for number in range(90):
@@ -146,5 +147,7 @@ async def test_the_whole_of_a_long_result_lies_in_the_state_folder_until_the_ses
     assert kept.exists()
     again = desk.agent()
     await again.sessions.delete(session.id)
-    assert not kept.exists()
     await again.close()
+    assert kept.exists()  # the session lies in the trash
+    KeptSessions(desk.state).forget(session.id)
+    assert not kept.exists()
