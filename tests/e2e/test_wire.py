@@ -168,7 +168,7 @@ def test_the_shell_can_neither_write_nor_read_the_wire(tmp_path: Path) -> None:
 # A client that does not read
 
 
-N_CHARS = 40_000_000
+N_CHARS = 20_000_000
 """Of an answer: far more than a pipe and the daemon's own buffers hold."""
 
 
@@ -181,7 +181,6 @@ def test_a_client_that_stops_reading_costs_no_memory_and_misses_nothing(tmp_path
     with raw_client(folder, environment={"PYGENT_MODEL": f"scripted:{script}"}) as client:
         client.initialize(folder)
         session_id = client.request(1, "pygent/turn/start", {"prompt": "go"})["result"]["sessionId"]
-        client.request(4, "pygent/session/list", {})  # loads what would else be loaded beside the turn
         before_bytes = client.resident_bytes()
 
         client.begin(2, "pygent/turn/start", {"prompt": "go", "sessionId": session_id, "partialResultToken": "events"})
@@ -189,7 +188,8 @@ def test_a_client_that_stops_reading_costs_no_memory_and_misses_nothing(tmp_path
         client.stop_reading()
         client.begin(3, "pygent/status")
         client.until_idle()
-        assert client.resident_bytes() - before_bytes < N_CHARS
+        # The model has a copy of its text; a daemon that held all that is not read was seen to grow by 14 times that
+        assert client.resident_bytes() - before_bytes < 3 * N_CHARS
 
         client.read_on()
         assert client.answer(2)["result"]["text"] == text
