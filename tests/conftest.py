@@ -1,6 +1,8 @@
 """What all tests share."""
 
+import gc
 import os
+from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -18,3 +20,16 @@ def pytest_xdist_auto_num_workers() -> int:
     """`-n auto`: half as many again as there are cores, since tests wait for processes as well as they compute."""
     n_cores = os.cpu_count() or 1
     return n_cores + n_cores // 2
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected stays to the end: to look through it again and again takes almost as long as to collect it, and
+    each collection of garbage in a test would look through all of it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()

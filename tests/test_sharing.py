@@ -449,6 +449,7 @@ async def let_go_of(kept: ReferenceType[Connection], other: SocketEditor) -> Non
             await other.request("pygent/status")
             gc.unfreeze()
             gc.collect()
+    gc.freeze()  # the tests that come later need not look through it
 
 
 async def test_an_editor_that_is_gone_is_not_held_by_the_sessions_that_it_leaves(opened: Open) -> None:
