@@ -216,7 +216,7 @@ async def test_a_template_that_never_ends_is_ended(tmp_path: Path) -> None:
     write_template(tmp_path / "user" / "templates" / "t", {"copier.yml": "", "a.jinja": loop})
 
     with pytest.raises(ToolError, match="takes too long"):
-        await render(tmp_path, render_s=2.0)
+        await render(tmp_path, render_s=1.0)
 
 
 async def test_a_template_of_too_many_files_is_refused(tmp_path: Path) -> None:
