@@ -11,6 +11,8 @@ from pygent_ls.agent.events import (
     Finished,
     Interrupted,
     LlmError,
+    PermissionRequested,
+    PermissionResolved,
     Text,
     TextDelta,
     ToolCall,
@@ -28,7 +30,18 @@ from pygent_ls.sessions.stream import SessionEvent
 CUT_OFF = "\n[cut off: the program ended here]"
 """What stands after words that were being said then."""
 
-NEEDED = frozenset({"text_delta", "text", "llm_error", "tool_call", "tool_result", "usage"})
+NEEDED = frozenset(
+    {
+        "text_delta",
+        "text",
+        "llm_error",
+        "tool_call",
+        "permission_requested",
+        "permission_resolved",
+        "tool_result",
+        "usage",
+    }
+)
 """What of an open turn is looked at; its first and last words are, too."""
 
 
@@ -43,6 +56,10 @@ class _OpenTurn:
     """As it was told last, by the turn or a subagent: it is always that of all of them."""
     calls: dict[str, tuple[ToolCall, str | None]] = field(default_factory=dict[str, tuple[ToolCall, str | None]])
     """Those without a result, with the call whose subagent made them."""
+    asked: dict[str, tuple[PermissionRequested, str | None]] = field(
+        default_factory=dict[str, tuple[PermissionRequested, str | None]]
+    )
+    """The questions without an answer, likewise."""
     results: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
     texts: dict[str, str] = field(default_factory=dict[str, str])
     """What the model said, by item."""
@@ -55,6 +72,7 @@ class _OpenTurn:
     def add(self, told: SessionEvent) -> None:
         self.iteration, self.total_tokens = told.iteration, told.total_tokens
         is_own = told.parent_tool_id is None
+        self._ask(told)
         match told.event:
             case TurnQueued() as queued:
                 self.queued = queued
@@ -78,6 +96,12 @@ class _OpenTurn:
             case _:
                 pass
 
+    def _ask(self, told: SessionEvent) -> None:
+        if isinstance(told.event, PermissionRequested):
+            self.asked[told.event.permission_id] = (told.event, told.parent_tool_id)
+        elif isinstance(told.event, PermissionResolved):
+            self.asked.pop(told.event.permission_id, None)
+
     @property
     def lost_words(self) -> str:
         """The last of what the model said that did not come to be in the conversation."""
@@ -90,6 +114,13 @@ class _OpenTurn:
             queued = self.queued
             started = TurnStarted(prompt=queued.prompt, model=queued.model, mode=queued.mode, agent=queued.agent)
             yield started, None
+        for question, parent in self.asked.values():
+            yield (
+                PermissionResolved(
+                    permission_id=question.permission_id, tool_id=question.tool_id, outcome="cancelled", by="user"
+                ),
+                parent,
+            )
         for call, parent in reversed(self.calls.values()):
             known = self.answers.get(call.tool_id)  # it was kept, and not told of any more
             result = ToolResult(

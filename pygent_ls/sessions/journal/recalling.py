@@ -25,9 +25,6 @@ from pygent_ls.sessions.stream import SessionEvent
 MOST_SEQ = 2**53 - 1
 """The highest number that every client reads as it is; one above it was not written by this program."""
 
-OWN_LINES = 2
-"""The first of a journal: the daemon that wrote them made it, and had nothing to read."""
-
 SKIPPED: dict[Why, str] = {
     "damaged": "damaged",
     "later": "of a later version of pygent-ls",
@@ -109,13 +106,11 @@ class _Recalling:
     skipped: Counter[Why] = field(default_factory=Counter[Why])
     """Lines that nobody was told of yet."""
     skipped_before: Counter[Why] = field(default_factory=Counter[Why])
-    """Of them, those that the daemon knew of which took the session last: its next turn tells."""
+    """Of them, those that the daemon knew of which took the session last: its next turn tells, in a notice."""
     size: int = 0
-    n_lines: int = 0
 
     def add(self, line: Line) -> None:
         self.size = line.end
-        self.n_lines += 1
         try:
             given = parsed(line.data)
             if given["type"] == "event":
@@ -137,13 +132,18 @@ class _Recalling:
                     self.unread.setdefault(given["turn"], []).append(line)
                 else:
                     self._bounded(event_of(given))
+            elif kind == "notice":
+                self._was_told(given["event"]["content"])
             elif kind == "plan" and "parent" not in given:
                 event = event_of(given).event
                 self.plan = event.entries if isinstance(event, PlanChanged) else self.plan
         except (ValueError, KeyError, TypeError):
             raise UnreadableError("damaged") from None
         self.last_seq = max(self.last_seq, seq)
-        if kind == "turn_started":
+
+    def _was_told(self, content: object) -> None:
+        """Only what the journal says was told: a line that was damaged since may stand before the notice, too."""
+        if self.skipped_before and isinstance(content, str) and content.startswith(_skipping(self.skipped_before)):
             self.skipped -= self.skipped_before
             self.skipped_before.clear()
 
@@ -186,8 +186,7 @@ class _Recalling:
                 pass
 
     def _was_opened(self, opened: Opened) -> None:
-        if self.n_lines > OWN_LINES:
-            self.skipped_before = self.skipped.copy()
+        self.skipped_before = self.skipped.copy()
         self.opened_at = self.opened_at or opened.at
 
     def _said(self, index: int, message: Message) -> None:
@@ -299,12 +298,15 @@ def _compactions(found: _Recalling) -> Iterable[Compaction]:
 
 
 def _notices(found: _Recalling, *, has_hole: bool, was_cut: bool) -> Iterable[str]:
-    parts = [f"{n} {'line' if n == 1 else 'lines'} {SKIPPED[why]}" for why, n in found.skipped.items()]
-    if parts:
-        lost = " Messages are missing from the conversation." if has_hole else ""
-        yield f"The session was not loaded whole: its journal has {' and '.join(parts)}, left out.{lost}"
+    if found.skipped:
+        yield _skipping(found.skipped) + (" Messages are missing from the conversation." if has_hole else "")
     if was_cut:
         yield (
             "The last turn was cut off when the program ended. The conversation goes on from there; what its "
             "unfinished tool calls had done by then stands."
         )
+
+
+def _skipping(skipped: Counter[Why]) -> str:
+    parts = [f"{n} {'line' if n == 1 else 'lines'} {SKIPPED[why]}" for why, n in skipped.items()]
+    return f"The session was not loaded whole: its journal has {' and '.join(parts)}, left out."

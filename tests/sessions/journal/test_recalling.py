@@ -8,7 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from pygent_ls.agent.events import AgentEvent, Finished, TextDelta, TurnStarted, UsageReported
+from pygent_ls.agent.events import (
+    AgentEvent,
+    Finished,
+    Notice,
+    PermissionRequested,
+    PermissionResolved,
+    TextDelta,
+    TurnStarted,
+    UsageReported,
+)
 from pygent_ls.agent.messages import Message, Usage
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.journal.files import Line
@@ -157,10 +166,31 @@ def test_what_is_lost_is_told_until_a_turn_has_told_it() -> None:
 
     assert recalled(*before).notices
     assert recalled(*before, again).notices
-    assert recalled(*before, again, told(1, STARTED)).notices[0].startswith("The last turn was cut off")
-    finished = told(2, Finished(stop_reason="end_turn", usage=TOOK, files_changed=()))
-    assert recalled(*before, again, told(1, STARTED), finished).notices == ()
-    assert recalled(*before, again, told(1, STARTED), finished, DAMAGE).notices
+    telling = [again, told(1, STARTED), told(2, Notice(content=recalled(*before).notices[0], level="warning"))]
+    assert recalled(*before, *telling).notices[0].startswith("The last turn was cut off")
+    after = [*telling, told(3, Finished(stop_reason="end_turn", usage=TOOK, files_changed=()))]
+    assert recalled(*before, *after).notices == ()
+    assert recalled(*before, *after, DAMAGE).notices
+
+
+def test_what_is_damaged_in_a_part_that_was_gone_on_with_long_ago_is_told() -> None:
+    finished = Finished(stop_reason="end_turn", usage=TOOK, files_changed=())
+    after = [OPENED, told(1, STARTED), told(2, finished), OPENED, told(3, STARTED, "t2"), told(4, finished, "t2")]
+
+    assert recalled(*BEGINNING, said(0, "a"), *after).notices == ()
+    assert "1 line damaged" in recalled(DAMAGE, *BEGINNING, said(0, "a"), *after).notices[0]
+    assert "1 line damaged" in recalled(*BEGINNING, said(0, "a"), DAMAGE, *after).notices[0]
+
+
+def test_a_question_that_was_open_when_its_turn_was_cut_is_no_longer_open() -> None:
+    asked = [told(2 + n, PermissionRequested(permission_id=f"p{n}", tool_id=f"c{n}")) for n in range(2)]
+    answered = told(4, PermissionResolved(permission_id="p0", tool_id="c0", outcome="allow_once", by="user"))
+
+    found = recalled(*BEGINNING, told(1, STARTED), *asked, answered)
+
+    closing = [each.event for each in found.closing]
+    assert closing[0] == PermissionResolved(permission_id="p1", tool_id="c1", outcome="cancelled", by="user")
+    assert [each.type for each in closing] == ["permission_resolved", "interrupted", "finished"]
 
 
 def test_an_event_that_says_nothing_is_told_of_while_its_turn_has_no_end() -> None:
