@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -18,7 +18,7 @@ from pygent_ls.sessions.journal.interrupting import NEEDED, OpenTurns
 from pygent_ls.sessions.journal.reading import Line as Parsed
 from pygent_ls.sessions.journal.reading import UnreadableError, Why, event_of, parsed, record_of
 from pygent_ls.sessions.journal.records import NOWHERE, Begun, Cut, Opened, Record, Said, Shortened, Spent, State, Told
-from pygent_ls.sessions.journal.repairing import repaired
+from pygent_ls.sessions.journal.repairing import LOST_WORDS, repaired
 from pygent_ls.sessions.naming import UNNAMED
 from pygent_ls.sessions.stream import SessionEvent
 
@@ -249,14 +249,14 @@ def conversation_of(lines: Iterable[Line]) -> tuple[Message, ...]:
     for line in lines:
         found.add(line)
     found.end()
-    return tuple(repaired([found.messages[place] for place in sorted(found.messages)], found.turns.results))
+    return tuple(repaired(_with_lost_prompts(found.messages), found.turns.results))
 
 
 def _recalled(found: _Recalling, begun: Begun, state: State, *, is_running: bool) -> Recalled:
     places = sorted(found.messages)
     n_written = next((at for at, place in enumerate(places) if at != place), len(places))
     in_order = [found.messages[place] for place in places]
-    closed = in_order if is_running else found.turns.with_lost_words(in_order)
+    closed = in_order if is_running else found.turns.with_lost_words(_with_lost_prompts(found.messages))
     messages = in_order if is_running else repaired(closed, found.turns.results)
     closing = () if is_running else found.turns.closing(found.last_seq)
     spent = found.usage.plus(found.unwritten)
@@ -278,6 +278,18 @@ def _recalled(found: _Recalling, begun: Begun, state: State, *, is_running: bool
         notices=tuple(_notices(found, has_hole=n_written < len(places), was_cut=bool(closing))),
         size=found.size,
     )
+
+
+def _with_lost_prompts(messages: Mapping[int, Message]) -> list[Message]:
+    """The messages in order; between two answers of which the words of the user are lost, something stands for these:
+    some providers want the roles to take turns."""
+    filled: list[Message] = []
+    for place in sorted(messages):
+        message = messages[place]
+        if filled and place - 1 not in messages and filled[-1].role == message.role == "assistant":
+            filled.append(replace(message, role="user", content=LOST_WORDS))
+        filled.append(message)
+    return filled
 
 
 def _compactions(found: _Recalling) -> Iterable[Compaction]:

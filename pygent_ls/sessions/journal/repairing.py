@@ -15,6 +15,9 @@ INTERRUPTED_RESULT = (
 LOST_BEGINNING = "[The beginning of this conversation is lost.]"
 """What stands before an answer whose question is lost: providers want a user to begin."""
 
+LOST_WORDS = "[What the user said here is lost.]"
+"""What stands between two answers, likewise."""
+
 
 def repaired(messages: Sequence[Message], results: Mapping[str, ToolResultBlock]) -> list[Message]:
     """The conversation with exactly one result for each tool call, in the message after it and in the order of the

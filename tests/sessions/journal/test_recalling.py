@@ -36,7 +36,7 @@ from pygent_ls.sessions.journal.records import (
     Told,
     line_of,
 )
-from pygent_ls.sessions.journal.repairing import LOST_BEGINNING
+from pygent_ls.sessions.journal.repairing import LOST_BEGINNING, LOST_WORDS
 from pygent_ls.sessions.stream import SessionEvent
 from tests.sessions.journal.kept import GOING_ON, daemon, journal_of
 
@@ -158,6 +158,18 @@ def test_where_the_beginning_of_a_conversation_is_lost_the_user_begins_all_the_s
         ("assistant", "an answer"),
         ("user", "a prompt"),
     ]
+
+
+def test_where_the_words_of_the_user_between_two_answers_are_lost_that_is_said_there() -> None:
+    found = recalled(*BEGINNING, said(0, "a"), said(1, "b"), DAMAGE, said(3, "d"))
+
+    assert [(each.role, each.text) for each in found.messages] == [
+        ("user", "a"),
+        ("assistant", "b"),
+        ("user", LOST_WORDS),
+        ("assistant", "d"),
+    ]
+    assert [each.text for each in found.written] == ["a", "b"]
 
 
 def test_what_is_lost_is_told_until_a_turn_has_told_it() -> None:
