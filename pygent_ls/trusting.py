@@ -37,6 +37,10 @@ class Trusting:
         key = await asyncio.to_thread(_key, taken.folder, taken.digest)
         if key in self._settled:
             return taken.answered(trusted=self._settled[key])
+        if key not in self._open:  # an answer is in the store before its question is closed
+            answer = await asyncio.to_thread(self._store.answer, *key)
+            if answer is not None:
+                return taken.answered(trusted=answer)
         if key not in self._open:
             question = TrustQuestion(
                 folder=taken.folder,

@@ -362,6 +362,17 @@ async def test_a_cancelled_turn_leaves_the_question_open_and_its_answer_counts_f
     assert len(user.questions) == 1
 
 
+async def test_an_answer_that_was_given_after_the_settings_were_read_is_not_asked_for_again(place: Place) -> None:
+    user = User(answer=True)
+    trusting = Trusting(place.store, user.ask)
+    before = place.says(LOOSE)
+
+    await trusting.settle(place.says(LOOSE))
+
+    assert (await trusting.settle(before)).trusted is True
+    assert len(user.questions) == 1
+
+
 async def test_an_answer_that_cannot_be_kept_counts_until_the_daemon_ends(place: Place, tmp_path: Path) -> None:
     (tmp_path / "state").write_text("in the way")
     user = User(answer=True)
