@@ -141,7 +141,7 @@ class JournalFolder:
         """Whether some daemon holds the session's lock."""
         path = self.path(session_id)
         try:
-            return path is not None and is_locked(path)
+            return path is not None and path.is_file() and is_locked(path)
         except OSError:
             return False
 

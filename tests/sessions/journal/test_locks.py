@@ -95,6 +95,16 @@ async def test_looking_whether_a_session_is_held_does_not_take_it_from_who_wants
             await wanting.sessions.close_one(session.id)
 
 
+async def test_what_is_no_file_is_no_session_and_holds_nobody_up(tmp_path: Path) -> None:
+    async with daemon(tmp_path, []) as one:
+        os.mkfifo(tmp_path / "pipe.jsonl")
+
+        for ask in (one.sessions.look_at, one.sessions.hold):
+            with pytest.raises(SessionError) as caught:
+                await bounded(ask("pipe"))
+            assert caught.value.kind == "unknown_session"
+
+
 def test_a_daemon_that_was_killed_holds_nothing_whatever_it_has_started(tmp_path: Path) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
