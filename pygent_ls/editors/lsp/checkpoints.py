@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pygent_ls.editors.lsp import incoming, outgoing_checkpoints
 from pygent_ls.editors.lsp.client import Client
-from pygent_ls.editors.lsp.convert import timestamp
+from pygent_ls.extensions.session_files import timestamp
 from pygent_ls.sessions.checkpoints import Checkpoint
 from pygent_ls.sessions.rewind import Restored, Wanted
 from pygent_ls.sessions.store import Sessions

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -25,6 +24,7 @@ from pygent_ls.agent.workspace import FileChange
 from pygent_ls.editors.lsp import incoming, outgoing
 from pygent_ls.editors.lsp.uris import path_of
 from pygent_ls.errors import ToolError
+from pygent_ls.extensions.session_files import timestamp
 from pygent_ls.sessions.index.entries import Entry
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.stream import SessionEvent
@@ -33,11 +33,6 @@ if TYPE_CHECKING:  # with it comes pydantic's reading of journals
     from pygent_ls.sessions.journal.recalling import Recalled
 
 UriOf = Callable[[Path], str]
-
-
-def timestamp(moment: datetime) -> str:
-    """RFC 3339, UTC, microseconds."""
-    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def usage_out(usage: Usage) -> outgoing.UsageOut:

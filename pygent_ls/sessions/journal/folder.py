@@ -61,8 +61,8 @@ class JournalFolder:
 
     def take(self, session_id: str) -> FileJournal:
         """The session's journal, with its lock. Raises `SessionError`: `unknown_session`, `session_locked`."""
-        path = self.path(session_id)
-        if path is None or not path.is_file():
+        path = self._file(session_id)
+        if path is None:
             raise unknown(session_id)
         for attempt in range(LOCK_ATTEMPTS):
             try:
@@ -105,8 +105,8 @@ class JournalFolder:
     def _recalled(self, session_id: str, *, is_running: bool) -> Recalled:
         from pygent_ls.sessions.journal.recalling import recall
 
-        path = self.path(session_id)
-        if path is None or not path.is_file():
+        path = self._file(session_id)
+        if path is None:
             raise unknown(session_id)
         try:
             return recall(lines_of(partial(read_file, path)), session_id, is_running=is_running)
@@ -139,16 +139,20 @@ class JournalFolder:
 
     def is_held(self, session_id: str) -> bool:
         """Whether some daemon holds the session's lock."""
-        path = self.path(session_id)
+        path = self._file(session_id)
         try:
-            return path is not None and path.is_file() and is_locked(path)
+            return path is not None and is_locked(path)
         except OSError:
             return False
 
     def exists(self, session_id: str) -> bool:
         """Whether there is such a session."""
+        return self._file(session_id) is not None
+
+    def _file(self, session_id: str) -> Path | None:
+        """The session's journal; None where there is none, or something else in its place."""
         path = self.path(session_id)
-        return path is not None and path.is_file()
+        return path if path is not None and path.is_file() else None
 
 
 def opened() -> Opened:

@@ -21,10 +21,11 @@ from pygent_ls.agent.tool import ToolRisk
 from pygent_ls.agent.turn import TurnResult
 from pygent_ls.agent.workspace import FileChange
 from pygent_ls.editors.lsp import names, outgoing
-from pygent_ls.editors.lsp.convert import event_out, lines_of, prompt_parts, timestamp, turn_result
+from pygent_ls.editors.lsp.convert import event_out, lines_of, prompt_parts, turn_result
 from pygent_ls.editors.lsp.incoming import EditorContext, WireRange
 from pygent_ls.editors.lsp.protocol import CLIENT_NOTIFICATIONS, NOTIFICATIONS, REQUESTS, wire_schema
 from pygent_ls.errors import ModelError
+from pygent_ls.extensions.session_files import timestamp
 from pygent_ls.sessions.stream import SessionEvent
 from tests.editors.lsp.editor import Setup, connected
 from tests.fakes import Call, bounded, say
