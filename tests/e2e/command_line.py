@@ -52,6 +52,25 @@ def clean_environment(home: Path, **extra: str) -> dict[str, str]:
     }
 
 
+def run_for_nobody(*arguments: str, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run the command with a standard output that nobody reads any more."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        return subprocess.run(
+            [*COMMAND, *arguments],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=WAIT_S,
+            check=False,
+        )
+    finally:
+        os.close(writing)
+
+
 def script(folder: Path, *answers: Mapping[str, Any]) -> str:
     """The name of a model that gives these answers."""
     handle, name = tempfile.mkstemp(suffix=".jsonl", dir=folder)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -20,6 +19,7 @@ from tests.e2e.command_line import (
     clean_environment,
     on_terminal,
     run,
+    run_for_nobody,
     script,
     tool,
 )
@@ -199,21 +199,8 @@ def test_a_reader_who_leaves_ends_the_turn_without_a_traceback(
     environment: dict[str, str], folder: Path, tmp_path: Path
 ) -> None:
     model = script(tmp_path, {"text": "word " * 100_000, "chunk": 5000})
-    reading, writing = os.pipe()
-    os.close(reading)
-    try:
-        done = subprocess.run(
-            [*COMMAND, "run", "talk", "--cwd", str(folder), "--model", model],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=writing,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=WAIT_S,
-            check=False,
-        )
-    finally:
-        os.close(writing)
+
+    done = run_for_nobody("run", "talk", "--cwd", str(folder), "--model", model, environment=environment)
 
     assert done.returncode == 1
     assert "Traceback" not in done.stderr

@@ -14,7 +14,17 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.command_line import COMMAND, WAIT_S, Lifeline, clean_environment, on_terminal, run, script, tool
+from tests.e2e.command_line import (
+    COMMAND,
+    WAIT_S,
+    Lifeline,
+    clean_environment,
+    on_terminal,
+    run,
+    run_for_nobody,
+    script,
+    tool,
+)
 from tests.e2e.transcripts import prompt, request
 from tests.model_server import Call, ModelServer, Step
 
@@ -415,23 +425,9 @@ def test_the_first_line_says_what_there_is(environment: dict[str, str], folder: 
 def test_a_reader_who_leaves_ends_the_run(
     environment: dict[str, str], folder: Path, arguments: tuple[str, ...]
 ) -> None:
-    reading, writing = os.pipe()
-    os.close(reading)
     with ModelServer([Step(text="ok")]) as server:
         environment.update(server.env(), PYGENT_MODEL="openai/mock")
-        try:
-            done = subprocess.run(
-                [*COMMAND, "run", "go", "--cwd", str(folder), *arguments],
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=writing,
-                stderr=subprocess.PIPE,
-                text=True,
-                timeout=WAIT_S,
-                check=False,
-            )
-        finally:
-            os.close(writing)
+        done = run_for_nobody("run", "go", "--cwd", str(folder), *arguments, environment=environment)
 
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
