@@ -40,7 +40,10 @@ class Attachments:
         try:
             done = await attachment.follow()
         except asyncio.CancelledError:
-            data = {"sessionId": params.session_id, "lastSeq": attachment.last_seq}
+            data: outgoing_sessions.DetachedOut = {
+                "sessionId": params.session_id,
+                "lastSeq": attachment.last_seq,
+            }
             raise JsonRpcException("no longer attached", REQUEST_CANCELLED, data) from None
         finally:
             self._running.discard(task)

@@ -12,7 +12,7 @@ from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 from pygent_ls.agent.attachments import PromptPart
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.turn import TurnResult
-from pygent_ls.editors.lsp import outgoing, outgoing_checkpoints
+from pygent_ls.editors.lsp import outgoing, outgoing_checkpoints, outgoing_commands
 from pygent_ls.editors.lsp.actions import (
     SELECTION_PROMPTS,
     Target,
@@ -107,13 +107,15 @@ class Commands:
         self._client.endpoint.tell(types.WINDOW_SHOW_MESSAGE, message)
         return restored_out(self._client, done)
 
-    def _ask(self, arguments: Sequence[Any]) -> Mapping[str, str]:
+    def _ask(self, arguments: Sequence[Any]) -> outgoing_commands.CommandTurnOut:
         target = self._target(arguments[1:]) if len(arguments) > 1 and isinstance(arguments[1], str) else None
         asked = _text(arguments, 0, "the prompt")
         is_comment = target is not None and comment_request(self._text(target.uri), target.first_line) == asked
         return self._start(ask_prompt(asked, target), own_words="" if is_comment else None)
 
-    def _start(self, parts: tuple[PromptPart, ...] | None, own_words: str | None = None) -> Mapping[str, str]:
+    def _start(
+        self, parts: tuple[PromptPart, ...] | None, own_words: str | None = None
+    ) -> outgoing_commands.CommandTurnOut:
         """`own_words` as in `TurnRequest`: what a file or a checker says is another's word."""
         if parts is None:
             raise JsonRpcInvalidParams("the document is not a file")

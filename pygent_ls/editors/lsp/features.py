@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from lsprotocol import types
+
+if TYPE_CHECKING:
+    from pygent_ls.editors.lsp.initializing import ClientCapabilities
 
 Encoding = Literal["utf-8", "utf-16"]
 
@@ -117,11 +120,11 @@ def features_of(params: types.InitializeParams) -> ClientFeatures:
     )
 
 
-def _own(params: types.InitializeParams) -> Mapping[str, Any]:
-    """`capabilities.experimental.pygent`."""
+def _own(params: types.InitializeParams) -> ClientCapabilities:
+    """`capabilities.experimental.pygent`, whose values may be anything."""
     experimental: Any = params.capabilities.experimental
     own = cast("Mapping[str, Any]", experimental).get("pygent") if isinstance(experimental, Mapping) else None
-    return cast("Mapping[str, Any]", own) if isinstance(own, Mapping) else {}
+    return cast("ClientCapabilities", own) if isinstance(own, Mapping) else {}
 
 
 def editor_options(params: types.InitializeParams) -> Any:

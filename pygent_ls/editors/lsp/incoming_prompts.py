@@ -19,3 +19,9 @@ class PermissionResult(Params):
     option_id: str
     feedback: str | None = None
     rules: list[str] | None = None
+
+
+class SaveResult(Params):
+    """The documents that are saved now; the user is asked about the others."""
+
+    saved: list[str]

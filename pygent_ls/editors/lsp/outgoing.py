@@ -86,6 +86,12 @@ class TurnResultOut(TypedDict):
     structured: NotRequired[Any]
 
 
+class ErrorDataOut(TypedDict):
+    """The `data` of an error -32602 that is about a session; `kind` tells such errors from each other."""
+
+    kind: str
+
+
 class EventOut(TypedDict):
     """What every event has."""
 

@@ -1,4 +1,4 @@
-"""What goes out about slash commands, part of `outgoing`."""
+"""What goes out about commands: slash commands, and those of `workspace/executeCommand`; part of `outgoing`."""
 
 from __future__ import annotations
 
@@ -21,3 +21,10 @@ class CommandsOut(TypedDict):
     """The result of `pygent/commands/list`."""
 
     commands: list[CommandOut]
+
+
+class CommandTurnOut(TypedDict):
+    """The turn that a command of `workspace/executeCommand` has started, or queued."""
+
+    sessionId: str
+    turnId: str

@@ -85,3 +85,9 @@ class PermissionCancelledOut(TypedDict):
     """The prompt is no longer valid: the turn was cancelled, or the mode that was set meanwhile decides. Close it."""
 
     permissionId: str
+
+
+class SaveRequestOut(TypedDict):
+    """Documents that the agent changed, to be saved: a program is about to read the files."""
+
+    uris: list[str]

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired
+from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
 from pygent_ls.editors.lsp.outgoing import SessionOut
+from pygent_ls.editors.lsp.outgoing_messages import MessageOut
 from pygent_ls.sessions.completing import ItemKind
-
-
-class MessageOut(TypedDict):
-    """A message of a conversation. A block has a `type`: `text` (`text`; `fromOutside` where it is no word of the
-    user's or the model's), `thinking` (`thinking`), `image` (`mimeType`, `data`), `tool_use` (`id`, `name`, `input`),
-    `tool_result` (`toolUseId`, `content`, `isError`)."""
-
-    role: Literal["user", "assistant"]
-    content: list[dict[str, Any]]
-    turnId: str
-    timestamp: str
 
 
 class LoadedSessionOut(SessionOut):
@@ -54,12 +44,18 @@ class MatchesOut(TypedDict):
 
 class AttachedOut(TypedDict):
     """The result of `pygent/session/attach` where the session was closed by this daemon (`closed`), or is gone
-    (`deleted`). `lastSeq` is the last event that was sent, or known. A request that is cancelled fails with -32800, and
-    its `data` has `sessionId` and `lastSeq`."""
+    (`deleted`). `lastSeq` is the last event that was sent, or known."""
 
     sessionId: str
     lastSeq: int
     ended: Literal["closed", "deleted"]
+
+
+class DetachedOut(TypedDict):
+    """The `data` of the error -32800 with which `pygent/session/attach` ends when it is cancelled."""
+
+    sessionId: str
+    lastSeq: int
 
 
 class CompactionOut(TypedDict):

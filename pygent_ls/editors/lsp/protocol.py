@@ -18,14 +18,16 @@ from pygent_ls.editors.lsp import (
     outgoing_lists,
     outgoing_sessions,
 )
-from pygent_ls.editors.lsp.incoming_prompts import PermissionResult, QuestionResult
+from pygent_ls.editors.lsp.incoming_prompts import PermissionResult, QuestionResult, SaveResult
 from pygent_ls.editors.lsp.incoming_reviews import ReviewResult
+from pygent_ls.editors.lsp.initializing import ClientCapabilities, ServerCapabilities
 from pygent_ls.editors.lsp.names import PROTOCOL_VERSION
 from pygent_ls.editors.lsp.outgoing_prompts import (
     PermissionCancelledOut,
     PermissionRequestOut,
     QuestionCancelledOut,
     QuestionRequestOut,
+    SaveRequestOut,
 )
 from pygent_ls.editors.lsp.outgoing_reviews import ReviewCancelledOut, ReviewRequestOut
 
@@ -64,6 +66,25 @@ REQUESTS: dict[str, tuple[type[incoming.Params], Any]] = {
 }
 """Each request with its parameters and its result."""
 
+CANCELLED: dict[str, Any] = {
+    "pygent/turn/start": outgoing.TurnResultOut,
+    "pygent/session/attach": outgoing_sessions.DetachedOut,
+}
+"""The `data` of the error of a request that was cancelled, where there is some."""
+
+COMMAND_RESULTS: dict[str, Any] = {
+    **dict.fromkeys(
+        ("pygent.ask", "pygent.fix", "pygent.explain", "pygent.test", "pygent.refactor", "pygent.doc"),
+        outgoing_commands.CommandTurnOut,
+    ),
+    "pygent.cancel": outgoing.CancelledTurnOut,
+    "pygent.undo": outgoing_checkpoints.RestoredOut,
+    "pygent.newSession": outgoing.SessionOut,
+    "pygent.setMode": outgoing_lists.ModeOut,
+    "pygent.setModel": outgoing.SessionOut,
+}
+"""The result of each command of `workspace/executeCommand`."""
+
 NOTIFICATIONS: dict[str, Any] = {
     "$/progress (partialResultToken)": outgoing.EventsOut,
     "pygent/session/changed": outgoing.SessionChangedOut,
@@ -82,12 +103,13 @@ CLIENT_REQUESTS: dict[str, tuple[Any, type[incoming.Params]]] = {
     "pygent/question/request": (QuestionRequestOut, QuestionResult),
     "pygent/review/request": (ReviewRequestOut, ReviewResult),
     "pygent/permission/request": (PermissionRequestOut, PermissionResult),
+    "pygent/client/save": (SaveRequestOut, SaveResult),
 }
 """What the daemon asks clients that say in `initialize` that they answer it, with the parameters and the result."""
 
 
 def wire_schema() -> dict[str, Any]:
-    """The JSON Schema of every request, result and notification, in one document."""
+    """The JSON Schema of all that either side sends beyond LSP, in one document."""
     from pydantic.json_schema import models_json_schema
 
     inputs = [(params, "validation") for params, _ in REQUESTS.values()]
@@ -98,6 +120,8 @@ def wire_schema() -> dict[str, Any]:
     requests: dict[str, Any] = {}
     for method, (params, result) in REQUESTS.items():
         requests[method] = {"params": {"$ref": f"#/$defs/{params.__name__}"}, "result": _result_schema(result, defs)}
+        if method in CANCELLED:
+            requests[method]["cancelled"] = _result_schema(CANCELLED[method], defs)
     client_requests = {
         method: {"params": _result_schema(params, defs), "result": {"$ref": f"#/$defs/{result.__name__}"}}
         for method, (params, result) in CLIENT_REQUESTS.items()
@@ -107,7 +131,13 @@ def wire_schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "pygent-ls wire protocol",
         "protocolVersion": PROTOCOL_VERSION,
+        "initialize": {
+            "client": _result_schema(ClientCapabilities, defs),
+            "server": _result_schema(ServerCapabilities, defs),
+        },
+        "errorData": _result_schema(outgoing.ErrorDataOut, defs),
         "requests": requests,
+        "commands": {command: _result_schema(result, defs) for command, result in COMMAND_RESULTS.items()},
         "clientRequests": client_requests,
         "notifications": notifications,
         "clientNotifications": {

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from pygent_ls.editors.lsp.names import COMMANDS, EVENTS, PROTOCOL_VERSION
+from pygent_ls.editors.lsp.names import EVENTS, PROTOCOL_VERSION
 from pygent_ls.editors.lsp.protocol import wire_schema
 
 Schema = Mapping[str, Any]
@@ -44,7 +44,9 @@ Errors: -32700 and -32600 for broken messages, -32002 before `initialize`, -3260
 parameters (an unknown session has `data.kind = "unknown_session"`), -32800 for a cancelled request; the `data` of a
 cancelled turn is its whole result.
 
-Commands of `workspace/executeCommand`: {", ".join(f"`{command}`" for command in COMMANDS)}.
+A client can be typed from `protocol.schema.json` alone: `initialize` has both sides' capabilities, `requests` (with the
+`data` of one that was cancelled), `clientRequests`, `notifications`, `clientNotifications`, `commands` with their
+results, and `errorData` of what is refused.
 """
 
 
@@ -52,8 +54,11 @@ def protocol_page() -> str:
     """The whole of `docs/protocol.md`."""
     schema = wire_schema()
     definitions: Schema = schema["$defs"]
-    parts = [_HEAD, "## Requests\n"]
+    parts = [_HEAD, "## What each side can\n"]
+    parts += [f"### `{side}`\n\n{_table(_definition(of, definitions))}" for side, of in schema["initialize"].items()]
+    parts.append("## Requests\n")
     parts += _requests(schema["requests"], definitions)
+    parts.append(_commands(schema["commands"]))
     parts.append("## Requests of the daemon\n")
     parts.append("Sent only to clients that say in `initialize` that they answer them; see above.\n")
     parts += _requests(schema["clientRequests"], definitions)
@@ -71,6 +76,12 @@ def _requests(requests: Mapping[str, Mapping[str, Schema]], definitions: Schema)
         yield f"### `{method}`\n"
         yield "Parameters:\n\n" + _table(_definition(sides["params"], definitions))
         yield "Result:\n\n" + _table(_definition(sides["result"], definitions))
+
+
+def _commands(commands: Mapping[str, Schema]) -> str:
+    lines = ["## Commands of `workspace/executeCommand`\n", "| command | result |", "|---|---|"]
+    lines += [f"| `{command}` | {_name(result)} |" for command, result in commands.items()]
+    return "\n".join(lines) + "\n"
 
 
 def _events(definitions: Schema) -> str:
@@ -94,7 +105,7 @@ def _event_types(definition: Schema) -> list[str]:
 
 def _other_types(schema: Schema) -> Iterator[str]:
     both = [*schema["requests"].values(), *schema["clientRequests"].values()]
-    shown = {_name(side) for sides in both for side in sides.values()}
+    shown = {_name(sides[side]) for sides in both for side in ("params", "result")}
     shown |= {_name(value) for side in ("notifications", "clientNotifications") for value in schema[side].values()}
     for name, definition in schema["$defs"].items():
         if name not in shown and definition.get("type") == "object" and not _event_types(definition):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # imported by `_connect`, so that `initialize` is answered wi
     from cattrs import Converter
 
     from pygent_ls.editors.lsp.connection import Connection
+    from pygent_ls.editors.lsp.initializing import ServerCapabilities
     from pygent_ls.editors.ports import Blueprint, ReadSettings
 
 log = logging.getLogger(__name__)
@@ -93,12 +94,15 @@ class PygentServer(LanguageServer):
             self.on_process_id(params.process_id)
         result.capabilities.position_encoding = types.PositionEncodingKind(self._features.encoding)
         result.capabilities.experimental = {
-            "pygent": {
-                "protocolVersion": names.PROTOCOL_VERSION,
-                "methods": list(names.METHODS),
-                "events": list(names.EVENTS),
-                "model": self._blueprint.model,
-            }
+            "pygent": self._capabilities(self._blueprint.model),
+        }
+
+    def _capabilities(self, model: str) -> ServerCapabilities:
+        return {
+            "protocolVersion": names.PROTOCOL_VERSION,
+            "methods": list(names.METHODS),
+            "events": list(names.EVENTS),
+            "model": model,
         }
 
     def initialized(self) -> None:

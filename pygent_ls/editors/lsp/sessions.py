@@ -7,7 +7,7 @@ from typing import cast
 
 from pygls.exceptions import JsonRpcInvalidParams
 
-from pygent_ls.editors.lsp import incoming, incoming_sessions, outgoing, outgoing_sessions
+from pygent_ls.editors.lsp import incoming, incoming_sessions, outgoing, outgoing_messages, outgoing_sessions
 from pygent_ls.editors.lsp.convert import session_out
 from pygent_ls.editors.lsp.features import Encoding
 from pygent_ls.extensions.session_files import message_out
@@ -55,7 +55,7 @@ class SessionRequests:
     async def load(self, params: incoming.SessionParams) -> outgoing_sessions.LoadedSessionOut:
         """`pygent/session/load`."""
         session = await self._sessions.look_at(params.session_id)
-        messages = [cast("outgoing_sessions.MessageOut", message_out(each)) for each in session.messages]
+        messages = [cast("outgoing_messages.MessageOut", message_out(each)) for each in session.messages]
         notices = [] if isinstance(session, Session) else [*session.notices]
         return {**session_out(session), "messages": messages, "notices": notices}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from lsprotocol import types
 
 from pygent_ls.agent import events as ev
 from pygent_ls.agent.messages import Usage
@@ -22,13 +23,15 @@ from pygent_ls.agent.turn import TurnResult
 from pygent_ls.agent.workspace import FileChange
 from pygent_ls.editors.lsp import names, outgoing
 from pygent_ls.editors.lsp.convert import event_out, lines_of, prompt_parts, turn_result
+from pygent_ls.editors.lsp.features import ClientFeatures, features_of
 from pygent_ls.editors.lsp.incoming import EditorContext, WireRange
-from pygent_ls.editors.lsp.protocol import CLIENT_NOTIFICATIONS, NOTIFICATIONS, REQUESTS, wire_schema
+from pygent_ls.editors.lsp.initializing import ClientCapabilities
+from pygent_ls.editors.lsp.protocol import CLIENT_NOTIFICATIONS, COMMAND_RESULTS, NOTIFICATIONS, REQUESTS, wire_schema
 from pygent_ls.errors import ModelError
 from pygent_ls.extensions.session_files import timestamp
 from pygent_ls.sessions.stream import SessionEvent
-from tests.editors.lsp.editor import Setup, connected
-from tests.fakes import Call, bounded, say
+from tests.editors.lsp.editor import CAPABILITIES, Setup, WireError, connected
+from tests.fakes import Call, Gate, bounded, say
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC)
 CHANGE = FileChange(path=Path("/w/a b.py"), kind="edit", added=2, removed=1, patch="--- a\n+++ b\n")
@@ -137,6 +140,25 @@ def test_the_names_that_initialize_tells_are_the_types_of_the_wire() -> None:
     assert sorted(names.EVENTS) == sorted(wire_event_types()) == sorted(core_event_types())
     assert list(names.METHODS) == list(REQUESTS)
     assert list(names.NOTIFICATIONS) == list(CLIENT_NOTIFICATIONS)
+    assert list(names.COMMANDS) == list(COMMAND_RESULTS)
+
+
+@pytest.mark.parametrize("flag", get_type_hints(ClientCapabilities))
+def test_each_capability_of_a_client_is_looked_for_and_only_true_is_true(flag: str) -> None:
+    def features(value: object) -> ClientFeatures:
+        capabilities = types.ClientCapabilities(experimental={"pygent": {flag: value}})
+        return features_of(types.InitializeParams(capabilities=capabilities))
+
+    names_of_features = [each.name for each in fields(ClientFeatures)]
+    changed = [name for name in names_of_features if getattr(features(True), name) != getattr(features("yes"), name)]
+    assert len(changed) == 1
+
+
+async def test_the_answer_to_initialize_is_what_the_schema_says(folder: Path) -> None:
+    async with connected(folder) as editor:
+        told = editor.initialize_result["capabilities"]["experimental"]["pygent"]
+
+    check(schema()["initialize"]["server"], told)
 
 
 def test_there_is_a_sample_of_every_event() -> None:
@@ -262,9 +284,49 @@ async def test_every_answer_is_what_the_schema_says(folder: Path) -> None:
             check(schema()["requests"][method]["result"], result)
         for value in editor.progress("events"):
             check({"$ref": "#/$defs/EventsOut"}, value)
+        with pytest.raises(WireError) as refused:
+            await editor.request("pygent/session/load", {"sessionId": "none"})
+        check(schema()["errorData"], refused.value.data)
         for params in editor.notifications("pygent/session/changed"):
             check({"$ref": "#/$defs/SessionChangedOut"}, params)
         assert {"thinking", "tool_progress", "permission_resolved", "tool_result"} <= set(editor.types())
+
+
+async def test_what_a_cancelled_request_and_a_command_are_answered_is_what_the_schema_says(folder: Path) -> None:
+    async with connected(folder, Setup(script=[[Gate()], say("Hello.")])) as editor:
+        turn = editor.begin_turn()
+        turn_request = editor.last_id
+        await editor.until(lambda: "turn_started" in editor.types())
+        session = {"sessionId": editor.core.sessions.all()[0].id}
+        view = editor.begin("pygent/session/attach", {**session, "partialResultToken": "view"})
+        editor.cancel(editor.last_id)
+        editor.cancel(turn_request)
+        for method, request in (("pygent/turn/start", turn), ("pygent/session/attach", view)):
+            with pytest.raises(WireError) as cancelled:
+                await bounded(request)
+            check(schema()["requests"][method]["cancelled"], cancelled.value.data)
+
+        for name, arguments in (("ask", ["Hi"]), ("setMode", ["plan"]), ("newSession", []), ("cancel", [])):
+            command = {"command": f"pygent.{name}", "arguments": arguments}
+            check(schema()["commands"][f"pygent.{name}"], await editor.request("workspace/executeCommand", command))
+
+
+async def test_a_client_is_asked_to_save_as_the_schema_says(folder: Path) -> None:
+    (folder / "a.txt").write_text("one\n")
+    script = [
+        say("", Call(name="edit_file", arguments={"path": "a.txt", "old": "one", "new": "two"})),
+        say("", Call(name="shell", arguments={"command": "cat a.txt"})),
+        say("Done."),
+    ]
+    saves = {**CAPABILITIES, "experimental": {"pygent": {"saveDocuments": True}}}
+    async with connected(folder, Setup(script=script), capabilities=saves) as editor:
+        editor.documents.open(folder / "a.txt")
+        editor.handlers["pygent/client/save"] = lambda params: {"saved": params["uris"]}
+        await editor.turn()
+
+        check(
+            schema()["clientRequests"]["pygent/client/save"]["params"], editor.requests("pygent/client/save")[0].params
+        )
 
 
 @pytest.mark.parametrize(
