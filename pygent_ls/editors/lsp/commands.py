@@ -12,7 +12,7 @@ from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 from pygent_ls.agent.attachments import PromptPart
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.turn import TurnResult
-from pygent_ls.editors.lsp import outgoing, outgoing_checkpoints, outgoing_commands
+from pygent_ls.editors.lsp import incoming, outgoing, outgoing_checkpoints, outgoing_commands
 from pygent_ls.editors.lsp.actions import (
     SELECTION_PROMPTS,
     Target,
@@ -29,7 +29,7 @@ from pygent_ls.editors.lsp.chat_file import append_exchange, chat_path
 from pygent_ls.editors.lsp.checkpoints import restored_message, restored_out
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.convert import session_out
-from pygent_ls.editors.lsp.requests import repaired
+from pygent_ls.editors.lsp.requests import repaired, validated
 from pygent_ls.editors.lsp.turns import Turns
 from pygent_ls.editors.lsp.uris import path_of
 from pygent_ls.editors.ports import Core
@@ -74,52 +74,66 @@ class Commands:
     async def run(self, command: str, arguments: Sequence[Any]) -> Any:
         """`workspace/executeCommand`. Raises `JsonRpcInvalidParams`."""
         try:
-            return await self._undo() if command == "pygent.undo" else self._run(command, repaired([*arguments]))
+            given, session = await self._session_of(repaired([*arguments]))
+            return await self._undo(session) if command == "pygent.undo" else self._run(command, given, session)
         except ModelError as error:
             raise JsonRpcInvalidParams(f"model: {error.message}") from None
         except SessionError as error:
             raise JsonRpcException(str(error), JsonRpcInvalidParams.CODE, {"kind": error.kind}) from None
 
-    def _run(self, command: str, arguments: Sequence[Any]) -> Any:
+    async def _session_of(self, arguments: Sequence[Any]) -> tuple[Sequence[Any], Session | None]:
+        """The arguments without the session that they name, and that session. Raises `SessionError`."""
+        objects = [cast("Mapping[str, Any]", each) for each in arguments if isinstance(each, Mapping)]
+        named = next((each for each in objects if "sessionId" in each), None)
+        if named is None:
+            return arguments, None
+        session = await self._core.sessions.hold(validated(incoming.CommandSession, named).session_id)
+        return [each for each in arguments if each is not named], session
+
+    def _run(self, command: str, arguments: Sequence[Any], named: Session | None) -> Any:
         match command:
             case "pygent.ask":
-                return self._ask(arguments)
+                return self._ask(arguments, named)
             case "pygent.fix":
-                return self._start(prompt_for(command, self._fix_target(arguments)), own_words="")
+                return self._start(prompt_for(command, self._fix_target(arguments)), named, own_words="")
             case "pygent.cancel":
-                cancelled = [turn.cancel() for turn in self._running]
-                return {"cancelled": any(cancelled)}
+                return {"cancelled": self._cancel(named)}
             case "pygent.newSession":
                 self._session = self._core.sessions.new(NewSession())
                 return session_out(self._session)
             case "pygent.setMode":
-                return self._set_mode(_text(arguments, 0, "the mode"))
+                return self._set_mode(_text(arguments, 0, "the mode"), named or self._current_session())
             case "pygent.setModel":
-                return self._set_model(_text(arguments, 0, "the model"))
+                return self._set_model(_text(arguments, 0, "the model"), named or self._current_session())
             case _ if command in SELECTION_PROMPTS:
-                return self._start(prompt_for(command, self._target(arguments)))
+                return self._start(prompt_for(command, self._target(arguments)), named)
             case _:
                 raise JsonRpcInvalidParams(f"{command} is not a command of this server")
 
-    async def _undo(self) -> outgoing_checkpoints.RestoredOut:
-        done = await (self._session or await self._last_session()).undo()
+    def _cancel(self, named: Session | None) -> bool:
+        """Every turn that a command has started, or those of one session."""
+        cancelled = [turn.cancel() for turn in self._running if named is None or turn in named.turns]
+        return any(cancelled)
+
+    async def _undo(self, named: Session | None) -> outgoing_checkpoints.RestoredOut:
+        done = await (named or self._session or await self._last_session()).undo()
         message = {"type": int(types.MessageType.Info), "message": restored_message(done)}
         self._client.endpoint.tell(types.WINDOW_SHOW_MESSAGE, message)
         return restored_out(self._client, done)
 
-    def _ask(self, arguments: Sequence[Any]) -> outgoing_commands.CommandTurnOut:
+    def _ask(self, arguments: Sequence[Any], named: Session | None) -> outgoing_commands.CommandTurnOut:
         target = self._target(arguments[1:]) if len(arguments) > 1 and isinstance(arguments[1], str) else None
         asked = _text(arguments, 0, "the prompt")
         is_comment = target is not None and comment_request(self._text(target.uri), target.first_line) == asked
-        return self._start(ask_prompt(asked, target), own_words="" if is_comment else None)
+        return self._start(ask_prompt(asked, target), named, own_words="" if is_comment else None)
 
     def _start(
-        self, parts: tuple[PromptPart, ...] | None, own_words: str | None = None
+        self, parts: tuple[PromptPart, ...] | None, named: Session | None, *, own_words: str | None = None
     ) -> outgoing_commands.CommandTurnOut:
         """`own_words` as in `TurnRequest`: what a file or a checker says is another's word."""
         if parts is None:
             raise JsonRpcInvalidParams("the document is not a file")
-        session = self._current_session()
+        session = named or self._current_session()
         turn = self._turns.begin(
             session, TurnRequest(parts=parts, own_words=own_words), events_token=None, work_token=None
         )
@@ -147,16 +161,15 @@ class Commands:
             self._session = self._core.sessions.new(NewSession())
         return self._session
 
-    def _set_mode(self, mode: str) -> Mapping[str, str]:
+    def _set_mode(self, mode: str, session: Session) -> Mapping[str, str]:
         known = get_args(Mode)
         if mode not in known:
             raise JsonRpcInvalidParams(f"mode: {mode!r} is none of {', '.join(known)}")
-        session = self._current_session()
         session.permissions.set_mode(cast("Mode", mode))
+        session.changed("configured")
         return {"sessionId": session.id, "mode": mode}
 
-    def _set_model(self, model: str) -> outgoing.SessionOut:
-        session = self._current_session()
+    def _set_model(self, model: str, session: Session) -> outgoing.SessionOut:
         session.set_model(model)
         return session_out(session)
 
@@ -187,7 +200,7 @@ class Commands:
     def _when_done(self, turn: RunningTurn) -> Callable[[asyncio.Task[TurnResult]], None]:
         def done(task: asyncio.Task[TurnResult]) -> None:
             self._running.remove(turn)
-            if task.cancelled():
+            if task.cancelled() or self._client.features.chat_panel:  # which has it from the session's events
                 return
             error = task.exception()
             answer = f"*The turn failed: {type(error).__name__}*" if error else _answer(task.result())

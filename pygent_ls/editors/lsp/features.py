@@ -41,6 +41,8 @@ class ClientFeatures:
     """It answers `pygent/permission/request`."""
     context_updates: bool = False
     """It sends `pygent/context/didChange`."""
+    chat_panel: bool = False
+    """It shows conversations itself."""
     has_plugin: bool = False
     """It knows something of the daemon's own protocol."""
 
@@ -115,6 +117,7 @@ def features_of(params: types.InitializeParams) -> ClientFeatures:
         change_annotations=bool(edit and edit.document_changes and edit.change_annotation_support),
         permission_request=_own(params).get("permissionRequest") is True,
         context_updates=_own(params).get("contextUpdates") is True,
+        chat_panel=_own(params).get("chatPanel") is True,
         has_plugin=bool(_own(params)),
         show_document=bool(window and window.show_document and window.show_document.support),
     )

@@ -242,5 +242,11 @@ class ForgetParams(Params):
     rule: str
 
 
+class CommandSession(Params):
+    """Among the arguments of a command of `workspace/executeCommand`, in any place: the session that it is for."""
+
+    session_id: str
+
+
 class NoParams(Params):
     """Requests that take nothing."""

@@ -18,6 +18,8 @@ class ClientCapabilities(TypedDict, total=False):
     """It answers `pygent/review/request`."""
     contextUpdates: bool
     """It sends `pygent/context/didChange`."""
+    chatPanel: bool
+    """It shows conversations itself: commands write no chat document."""
 
 
 class ServerCapabilities(TypedDict):

@@ -114,7 +114,7 @@ def wire_schema() -> dict[str, Any]:
 
     inputs = [(params, "validation") for params, _ in REQUESTS.values()]
     inputs += [(result, "validation") for _, result in CLIENT_REQUESTS.values()]
-    inputs += [(params, "validation") for params in CLIENT_NOTIFICATIONS.values()]
+    inputs += [(params, "validation") for params in (*CLIENT_NOTIFICATIONS.values(), incoming.CommandSession)]
     _, definitions = models_json_schema(inputs, ref_template="#/$defs/{model}")  # pyright: ignore[reportArgumentType]
     defs: dict[str, Any] = dict(definitions["$defs"])
     requests: dict[str, Any] = {}
@@ -138,6 +138,7 @@ def wire_schema() -> dict[str, Any]:
         "errorData": _result_schema(outgoing.ErrorDataOut, defs),
         "requests": requests,
         "commands": {command: _result_schema(result, defs) for command, result in COMMAND_RESULTS.items()},
+        "commandSession": {"$ref": f"#/$defs/{incoming.CommandSession.__name__}"},
         "clientRequests": client_requests,
         "notifications": notifications,
         "clientNotifications": {

@@ -31,6 +31,14 @@ that is odd in any way (null, an unknown option, an error) counts as no answer, 
 `reviewRequest` gets `pygent/review/request` after each edit of a tool, for as long as its user takes; what its answer
 does not reject stands, since it was allowed before.
 
+Commands of `workspace/executeCommand` are answered at once; `pygent.ask`, `pygent.fix`, `pygent.explain`,
+`pygent.test`, `pygent.refactor` and `pygent.doc` start a turn in the session that the client's commands have in common,
+and write what came of it into the workspace's chat document, which is shown. Arguments that a command does not know are
+ignored, but for an object `{{"sessionId": …}}`, in any place: then the command is for that session, and a turn waits
+there for the one that runs. A client that says `chatPanel` shows conversations itself: its commands write no chat
+document and show none; the turn's events come by `pygent/session/attach`, with the `sinceSeq` that the client knows, or
+0. Such a turn has a work-done progress as any other.
+
 Where the client has `workspace.configuration`, it is asked for its section `pygent` after `initialized`, and again at
 each `workspace/didChangeConfiguration`, which is registered for; settings that are pushed in that notification count as
 they are. New values count from the next turn on. Before the first turn in a folder whose own settings need trust, a
@@ -46,7 +54,7 @@ cancelled turn is its whole result.
 
 A client can be typed from `protocol.schema.json` alone: `initialize` has both sides' capabilities, `requests` (with the
 `data` of one that was cancelled), `clientRequests`, `notifications`, `clientNotifications`, `commands` with their
-results, and `errorData` of what is refused.
+results, `commandSession` (see above), and `errorData` of what is refused.
 """
 
 

@@ -377,3 +377,82 @@ async def test_every_command_is_announced(folder: Path) -> None:
 
         assert sorted(capabilities["executeCommandProvider"]["commands"]) == sorted(names.COMMANDS)
         assert set(capabilities["codeActionProvider"]["codeActionKinds"]) >= {"quickfix", "refactor"}
+
+
+# In a chat panel
+
+PANEL: Mapping[str, Any] = {**WITH_PROGRESS, "experimental": {"pygent": {"chatPanel": True}}}
+
+
+async def test_a_panel_is_given_the_turn_alone_and_has_its_events_by_attaching(folder: Path, source: Path) -> None:
+    gate = Gate()
+    script = [[gate, *say("The answer.")], *[say("More.")] * 6]
+    async with connected(folder, Setup(script=script), capabilities=PANEL) as editor:
+        begun = await command(editor, "pygent.ask", "Why?")
+        view = editor.begin(
+            "pygent/session/attach", {"sessionId": begun["sessionId"], "sinceSeq": 0, "partialResultToken": "view"}
+        )
+        gate.open()
+        await editor.until(lambda: "finished" in editor.types("view"))
+        for name in ("explain", "test", "refactor", "doc", "fix"):
+            await command(editor, f"pygent.{name}", source.as_uri(), 0, 1)
+        await command(editor, "pygent.ask", "make this exact", source.as_uri(), 3, 3)
+        await editor.until(lambda: editor.types("view").count("finished") == 7)
+
+        assert next(each["content"] for each in editor.events("view") if each["type"] == "text") == "The answer."
+        assert {each["turnId"] for each in editor.events("view")} >= {begun["turnId"]}
+        assert len(editor.requests("window/workDoneProgress/create")) == 7
+        assert editor.requests("window/showDocument") == []
+        assert editor.notifications("window/showMessage") == []
+        assert not (editor.core.state_folder / "chats").exists()
+        assert not view.done()
+
+
+async def test_a_turn_of_a_command_runs_in_the_session_that_is_named_behind_the_one_that_runs_there(
+    folder: Path, source: Path
+) -> None:
+    gate = Gate()
+    script = [[gate, *say("First.")], say("Second.")]
+    async with connected(folder, Setup(script=script), capabilities=PANEL) as editor:
+        session = (await editor.request("pygent/session/new", {}))["sessionId"]
+        first = editor.begin_turn(sessionId=session)
+        await editor.until(lambda: "turn_started" in editor.types())
+        editor.begin("pygent/session/attach", {"sessionId": session, "partialResultToken": "view"})
+        begun = await command(editor, "pygent.explain", source.as_uri(), 0, 1, {"sessionId": session})
+        await editor.until(lambda: "turn_queued" in editor.types("view"))
+        gate.open()
+        await bounded(first)
+        await editor.until(lambda: editor.types("view").count("finished") == 2)
+
+        assert begun["sessionId"] == session
+        assert "Explain what this code does" in asked_of_the_model(editor)
+        assert [each.id for each in editor.core.sessions.all()] == [session]
+
+
+async def test_the_named_session_is_the_one_that_is_changed_and_whose_turns_are_cancelled(folder: Path) -> None:
+    async with connected(folder, Setup(script=[[Gate()], [Gate()]]), capabilities=PANEL) as editor:
+        named, other = [(await editor.request("pygent/session/new", {}))["sessionId"] for _ in range(2)]
+        for session in (named, other):
+            await command(editor, "pygent.ask", {"sessionId": session}, "Why?")  # in any place
+        mode = await command(editor, "pygent.setMode", "plan", {"sessionId": named})
+        model = await command(editor, "pygent.setModel", "fake/model", {"sessionId": named})
+        cancelled = await command(editor, "pygent.cancel", {"sessionId": named})
+        await editor.until(lambda: {"sessionId": named, "what": "turn_finished"} in changes(editor))
+
+        assert (mode["sessionId"], model["sessionId"], cancelled) == (named, named, {"cancelled": True})
+        assert {"sessionId": named, "what": "configured"} in changes(editor)
+        by_id = {each.id: each for each in editor.core.sessions.all()}
+        assert (by_id[named].mode, by_id[other].mode) == ("plan", "default")
+        assert by_id[other].running is not None
+        assert await command(editor, "pygent.cancel", {"sessionId": named}) == {"cancelled": False}
+
+
+def changes(editor: Editor) -> list[Mapping[str, Any]]:
+    return editor.notifications("pygent/session/changed")
+
+
+async def test_a_session_that_there_is_not_is_refused(folder: Path) -> None:
+    async with connected(folder, capabilities=PANEL) as editor:
+        assert "none" in await refused(editor, "pygent.ask", "Why?", {"sessionId": "none"})
+        assert "sessionId" in await refused(editor, "pygent.ask", "Why?", {"sessionId": 7})
+        assert editor.core.sessions.all() == []
