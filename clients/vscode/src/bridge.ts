@@ -1,0 +1,188 @@
+/**
+ * What the extension host and a web view say to each other: `Note`s go to the view, and it makes `Calls`, each of which
+ * is answered once. Both sides check what comes in (`bridge_checks.ts`): a view is as trusted as what it shows.
+ */
+
+import type { Change, Conversation } from "./conversation/state.ts";
+import type {
+	Agent,
+	Checkpoint,
+	CompletionItem,
+	ContentBlock,
+	FileDiff,
+	Match,
+	Mode,
+	Model,
+	Range,
+	Restored,
+	Session,
+} from "./protocol/protocol.ts";
+
+/** From the extension host to the view. */
+export type Note =
+	/** Everything but the conversation, whenever any of it changes. */
+	| { readonly type: "panel"; readonly panel: PanelState }
+	/** The whole conversation: at the start, and where another session is shown. */
+	| { readonly type: "conversation"; readonly conversation: Conversation }
+	/** What happened in the session that is shown. */
+	| { readonly type: "change"; readonly sessionId: string; readonly change: Change }
+	/** Put these beside the prompt that is being written. */
+	| { readonly type: "attach"; readonly attachments: readonly Attachment[] }
+	/** Put this into the prompt that is being written; what stands there stays before it. */
+	| { readonly type: "write"; readonly text: string }
+	/** Put the cursor into the prompt, or onto the oldest question. */
+	| { readonly type: "focus"; readonly on: "prompt" | "ask" }
+	| { readonly type: "show"; readonly page: Page }
+	| { readonly type: "reply"; readonly id: number; readonly result: unknown }
+	| { readonly type: "refusal"; readonly id: number; readonly message: string };
+
+/** From the view to the extension host. */
+export interface Call<M extends Method = Method> {
+	readonly type: "call";
+	readonly id: number;
+	readonly method: M;
+	readonly params: Calls[M]["params"];
+}
+
+export type Method = keyof Calls;
+
+export type Page = "chat" | "sessions" | "checkpoints";
+
+/** What a view asks of the extension host. A call that fails is refused with words for the user. */
+export interface Calls {
+	/** The view listens: send it everything. */
+	ready: { params: null; result: null };
+	/** Say it: begins a turn, or waits behind the one that runs; with `steer`, joins the one that runs. */
+	send: {
+		params: { readonly text: string; readonly attachments: readonly Attachment[]; readonly steer: boolean };
+		result: null;
+	};
+	stop: { params: null; result: null };
+	retry: { params: { readonly turnId: string; readonly action: "now" | "give_up" }; result: null };
+	/** Take a waiting prompt back; false where it runs already. */
+	dequeue: { params: { readonly turnId: string }; result: { readonly removed: boolean } };
+	complete: {
+		params: { readonly text: string; readonly offset: number };
+		result: { readonly items: readonly CompletionItem[]; readonly start: number };
+	};
+	/** Let the user choose what to attach; empty where they chose nothing. */
+	pickAttachment: {
+		params: { readonly what: "file" | "folder" | "selection" | "diagnostics" | "image" };
+		result: { readonly attachments: readonly Attachment[] };
+	};
+	/** What was dropped onto the view: addresses of files and folders. */
+	attachUris: {
+		params: { readonly uris: readonly string[] };
+		result: { readonly attachments: readonly Attachment[] };
+	};
+
+	answerPermission: {
+		params: { readonly id: string; readonly optionId: string; readonly feedback?: string };
+		result: null;
+	};
+	answerQuestion: {
+		params: { readonly id: string; readonly choice?: string; readonly text?: string };
+		result: null;
+	};
+
+	setModel: { params: { readonly model: string }; result: null };
+	setAgent: { params: { readonly agent: string }; result: null };
+	setMode: { params: { readonly mode: Mode }; result: null };
+
+	newSession: { params: null; result: null };
+	listSessions: {
+		params: { readonly query: string; readonly cursor: string | null };
+		result: { readonly sessions: readonly Session[]; readonly nextCursor: string | null };
+	};
+	searchSessions: { params: { readonly query: string }; result: { readonly matches: readonly Match[] } };
+	openSession: { params: { readonly sessionId: string; readonly beside: boolean }; result: null };
+	renameSession: { params: { readonly sessionId: string; readonly name: string }; result: null };
+	/** The copy is shown. */
+	forkSession: { params: { readonly sessionId: string; readonly atTurnId: string | null }; result: null };
+	/** Asks the user first; false where they said no. */
+	deleteSession: { params: { readonly sessionId: string }; result: { readonly deleted: boolean } };
+	/** Asks for the format, and shows the text in an editor. */
+	exportSession: { params: { readonly sessionId: string }; result: null };
+
+	listCheckpoints: { params: null; result: { readonly checkpoints: readonly Checkpoint[] } };
+	checkpointDiff: {
+		params: { readonly checkpointId: string };
+		result: { readonly files: readonly FileDiff[] };
+	};
+	/** Asks the user first; null where they said no. */
+	restoreCheckpoint: {
+		params: { readonly checkpointId: string; readonly files: boolean; readonly conversation: boolean };
+		result: Restored | null;
+	};
+
+	/** Show a place in an editor. */
+	openLocation: { params: { readonly uri: string; readonly range: Range | null }; result: null };
+	/** Show what a tool call changed in a file, or would change, in a diff editor. */
+	openChange: { params: { readonly toolId: string; readonly uri: string }; result: null };
+	/** A link of the conversation: the web after the user's consent, a path of the workspace in an editor. */
+	openLink: { params: { readonly href: string }; result: null };
+	copy: { params: { readonly text: string }; result: null };
+	/** At the cursor of the last active editor. */
+	insertCode: { params: { readonly code: string }; result: null };
+	/** Over the selection of the last active editor, or as the file that `path` names, shown as a diff before it counts. */
+	applyCode: {
+		params: { readonly code: string; readonly language: string; readonly path: string | null };
+		result: null;
+	};
+
+	/** Every hunk that waits for review in this session, in one diff editor. */
+	reviewAll: { params: null; result: null };
+	decideAll: { params: { readonly accept: boolean; readonly uri: string | null }; result: null };
+
+	restartDaemon: { params: null; result: null };
+	showLog: { params: null; result: null };
+	openSettings: { params: { readonly query: string }; result: null };
+	openInEditor: { params: null; result: null };
+}
+
+/** Beside a prompt. */
+export interface Attachment {
+	/** Its own among those of a prompt. */
+	readonly id: string;
+	/** What the user reads: `cart.py`, `cart.py:10-20`, `3 problems in cart.py`. */
+	readonly label: string;
+	readonly kind: "file" | "folder" | "selection" | "diagnostics" | "image";
+	readonly block: ContentBlock;
+}
+
+/** What a view shows around the conversation. */
+export interface PanelState {
+	readonly daemon: DaemonState;
+	/** None before the first prompt. */
+	readonly session: Session | null;
+	/** That the next turn will have. */
+	readonly model: string;
+	readonly agent: string;
+	readonly mode: Mode;
+	readonly models: readonly Model[];
+	readonly agents: readonly Agent[];
+	/** Those that may be chosen: in a folder that is not trusted, "plan" alone. */
+	readonly modes: readonly Mode[];
+	/** The folder is not trusted: tools only read. */
+	readonly restricted: boolean;
+	/** No folder is open: the file tools are off. */
+	readonly hasFolder: boolean;
+	/** What "attach the selection" would attach, such as `cart.py:10-20`; none without a selection. */
+	readonly selection: string | null;
+	/** Hunks of this session that wait for review. */
+	readonly review: ReviewCount;
+}
+
+export interface ReviewCount {
+	readonly hunks: number;
+	readonly files: readonly { readonly uri: string; readonly path: string; readonly hunks: number }[];
+}
+
+/** How the daemon is. */
+export type DaemonState =
+	/** Its own environment is being made; `step` is what a person reads. */
+	| { readonly state: "installing"; readonly step: string }
+	| { readonly state: "starting" }
+	| { readonly state: "ready"; readonly version: string }
+	/** It ended, or never began. `reason` says why, and what would help. */
+	| { readonly state: "stopped"; readonly reason: string };

@@ -1,0 +1,228 @@
+/**
+ * What a view of a session shows: values that are never changed, made from the session's events alone by `reduce.ts`, and
+ * from what the daemon asks. The extension host and the web view hold the same state and apply the same changes to it.
+ */
+
+import type {
+	Event,
+	Change as FileChange,
+	FileChanged,
+	Location,
+	PermissionRequest,
+	PlanEntry,
+	QuestionRequest,
+	ReviewRequest,
+	StopReason,
+	Usage,
+} from "../protocol/protocol.ts";
+
+/** A session as a view shows it. */
+export interface Conversation {
+	/** None before the first prompt. */
+	readonly sessionId: string | null;
+	/** Of the last event that was taken; an event that is not above it is not taken again. */
+	readonly lastSeq: number;
+	/** In the order in which they began. What a subagent does is below the call that started it. */
+	readonly items: readonly Item[];
+	readonly turns: Readonly<Record<string, Turn>>;
+	/** The turn that runs now. */
+	readonly runningTurnId: string | null;
+	/** Turns that wait, the next one first. */
+	readonly queue: readonly QueuedTurn[];
+	/** The whole plan as it is now; empty where there is none. */
+	readonly plan: readonly PlanEntry[];
+	/** Totals of the last turn, as far as known. */
+	readonly usage: Usage | null;
+	/** What waits for the user, the oldest first. */
+	readonly asks: readonly Ask[];
+}
+
+/** One turn of the session. */
+export interface Turn {
+	readonly turnId: string;
+	readonly state: "queued" | "running" | "finished";
+	readonly model: string;
+	readonly mode: string;
+	readonly agent: string;
+	/** RFC 3339. */
+	readonly startedAt: string;
+	readonly finishedAt: string | null;
+	readonly stopReason: StopReason | null;
+	readonly usage: Usage | null;
+	readonly filesChanged: readonly FileChanged[];
+}
+
+/** A turn that waits for the one that runs. */
+export interface QueuedTurn {
+	readonly turnId: string;
+	readonly prompt: string;
+}
+
+/** What stands in the conversation, from top to bottom. */
+export type Item =
+	| PromptItem
+	| TextItem
+	| ThinkingItem
+	| ToolItem
+	| FailureItem
+	| LimitItem
+	| CompactedItem
+	| HookItem
+	| NoticeItem
+	| EndItem;
+
+interface ItemParts {
+	/** Stays the same while the item changes, and is its own in the session. */
+	readonly key: string;
+	readonly turnId: string;
+	/** RFC 3339: when it began. */
+	readonly at: string;
+}
+
+/** Words of the user: what began the turn, or was said while it ran (`steered`). */
+export interface PromptItem extends ItemParts {
+	readonly type: "prompt";
+	readonly text: string;
+	readonly steered: boolean;
+}
+
+/** Words of the model, markdown. */
+export interface TextItem extends ItemParts {
+	readonly type: "text";
+	readonly text: string;
+	/** More is coming. */
+	readonly streaming: boolean;
+	/** It belongs to an attempt that failed, and no longer counts. */
+	readonly withdrawn: boolean;
+}
+
+/** What the model thought. */
+export interface ThinkingItem extends ItemParts {
+	readonly type: "thinking";
+	readonly text: string;
+	readonly streaming: boolean;
+	readonly withdrawn: boolean;
+	/** RFC 3339: when it was over. */
+	readonly endedAt: string | null;
+}
+
+export type ToolStatus = "asked" | "running" | "done" | "failed" | "denied" | "cancelled";
+
+/** A tool call. */
+export interface ToolItem extends ItemParts {
+	readonly type: "tool";
+	readonly toolId: string;
+	readonly toolName: string;
+	readonly title: string;
+	readonly kind: Extract<Event, { type: "tool_call" }>["kind"];
+	readonly risk: "low" | "medium" | "high";
+	readonly readOnly: boolean;
+	readonly input: Readonly<Record<string, unknown>>;
+	readonly locations: readonly Location[];
+	readonly status: ToolStatus;
+	/** Live output as it came; the last `MAX_LIVE_CHARS` of it. */
+	readonly output: string;
+	/** What the model read; null while it runs. */
+	readonly result: ToolOutcome | null;
+	readonly changes: readonly FileChange[];
+	/** How the question whether it may run was answered. */
+	readonly decision: Decision | null;
+	/** Why it was refused. */
+	readonly deniedReason: string | null;
+	/** What a subagent did. */
+	readonly children: readonly Item[];
+}
+
+export interface ToolOutcome {
+	readonly content: string;
+	readonly isError: boolean;
+	readonly cached: boolean;
+	readonly truncated: boolean;
+	readonly durationMs: number;
+}
+
+export interface Decision {
+	readonly outcome: Extract<Event, { type: "permission_resolved" }>["outcome"];
+	readonly by: Extract<Event, { type: "permission_resolved" }>["by"];
+}
+
+/** A model call failed. */
+export interface FailureItem extends ItemParts {
+	readonly type: "failure";
+	readonly errorType: Extract<Event, { type: "llm_error" }>["errorType"];
+	readonly message: string;
+	readonly attempt: number;
+	/** It waits to try again, until `retryAt` (RFC 3339); "over" once it has tried again or given up. */
+	readonly state: "waiting" | "retried" | "final";
+	readonly retryAt: string | null;
+	readonly fallbackModel: string | null;
+}
+
+/** A limit of the turn was reached. */
+export interface LimitItem extends ItemParts {
+	readonly type: "limit";
+	readonly limitType: Extract<Event, { limit: number }>["type"];
+	readonly limit: number;
+	readonly value: number;
+}
+
+/** The conversation was shortened for the model. */
+export interface CompactedItem extends ItemParts {
+	readonly type: "compacted";
+	readonly tokensBefore: number;
+	readonly tokensAfter: number;
+	readonly messagesSummarised: number;
+}
+
+/** A command of the user's was run. */
+export interface HookItem extends ItemParts {
+	readonly type: "hook";
+	readonly hookEvent: string;
+	readonly command: string;
+	readonly decision: string;
+	readonly durationMs: number;
+}
+
+/** Something to know. */
+export interface NoticeItem extends ItemParts {
+	readonly type: "notice";
+	readonly level: "info" | "warning" | "error";
+	readonly text: string;
+}
+
+/** The turn is over. */
+export interface EndItem extends ItemParts {
+	readonly type: "end";
+	readonly stopReason: StopReason;
+	readonly usage: Usage;
+	readonly filesChanged: readonly FileChanged[];
+	readonly durationMs: number;
+}
+
+/** What waits for the user's answer. */
+export type Ask =
+	| { readonly type: "permission"; readonly id: string; readonly request: PermissionRequest }
+	| { readonly type: "question"; readonly id: string; readonly request: QuestionRequest }
+	| { readonly type: "review"; readonly id: string; readonly request: ReviewRequest };
+
+/** What happens to a conversation. */
+export type Change =
+	| { readonly type: "events"; readonly events: readonly Event[] }
+	| { readonly type: "asked"; readonly ask: Ask }
+	/** Answered, or no longer valid. */
+	| { readonly type: "ask_over"; readonly id: string };
+
+/** Of the live output that is kept while a tool runs, in characters: a screenful or two; the result holds the rest. */
+export const MAX_LIVE_CHARS = 20_000;
+
+export const EMPTY: Conversation = {
+	sessionId: null,
+	lastSeq: 0,
+	items: [],
+	turns: {},
+	runningTurnId: null,
+	queue: [],
+	plan: [],
+	usage: null,
+	asks: [],
+};

@@ -1,0 +1,62 @@
+/** A language client of the daemon: how it is started, and what this editor says it can do. */
+
+import type * as vscode from "vscode";
+import {
+	type ClientCapabilities as AllCapabilities,
+	CloseAction,
+	ErrorAction,
+	LanguageClient,
+	type LanguageClientOptions,
+	type StaticFeature,
+} from "vscode-languageclient/node";
+import type { ClientCapabilities } from "../protocol/protocol.ts";
+
+/** Where the daemon's own words go, for the client that runs now and those to come. */
+export const LOG = "pygent";
+
+export interface Start {
+	readonly command: string;
+	readonly args: readonly string[];
+	readonly env: NodeJS.ProcessEnv;
+}
+
+export function makeClient(start: Start, log: vscode.LogOutputChannel, ended: () => void): LanguageClient {
+	const options: LanguageClientOptions = {
+		documentSelector: [{ scheme: "file" }, { scheme: "untitled" }],
+		outputChannel: log,
+		initializationOptions: { pygent: {} },
+		errorHandler: {
+			error: () => ({ action: ErrorAction.Continue, handled: true }),
+			closed: () => {
+				ended();
+				return { action: CloseAction.DoNotRestart, handled: true }; // whether it starts again is not for the library
+			},
+		},
+	};
+	const { command, args, env } = start;
+	const client = new LanguageClient("pygent", "pygent", { command, args: [...args], options: { env } }, options);
+	client.registerFeature(new OwnCapabilities());
+	return client;
+}
+
+/** What this client can do beyond the protocol of all editors. */
+class OwnCapabilities implements StaticFeature {
+	fillClientCapabilities(capabilities: AllCapabilities): void {
+		const pygent: ClientCapabilities = {
+			permissionRequest: true,
+			questionRequest: true,
+			saveDocuments: true,
+			contextUpdates: true,
+			chatPanel: true,
+		};
+		capabilities.experimental = { ...(capabilities.experimental as object | undefined), pygent };
+	}
+
+	initialize(): void {}
+
+	getState(): { kind: "static" } {
+		return { kind: "static" };
+	}
+
+	clear(): void {}
+}

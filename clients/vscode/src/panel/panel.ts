@@ -1,0 +1,170 @@
+/** One chat view, in the side bar or in an editor tab, and the session that it shows. */
+
+import * as vscode from "vscode";
+import type { Call, Calls, Method, Note, PanelState } from "../bridge.ts";
+import { isCall } from "../bridge_checks.ts";
+import { type Conversation, EMPTY } from "../conversation/state.ts";
+import type { Mode, Session } from "../protocol/protocol.ts";
+import type { Feed } from "../sessions/feed.ts";
+import { answeringCalls } from "./calls/answering.ts";
+import { choosingCalls } from "./calls/choosing.ts";
+import { promptingCalls } from "./calls/prompting.ts";
+import type { Services } from "./services.ts";
+
+/** One answer for each call of a view. */
+export type Handlers = {
+	readonly [M in Method]: (params: Calls[M]["params"]) => Promise<Calls[M]["result"]>;
+};
+
+/** What the user chose for the session to come, before there is one. */
+export interface Choices {
+	readonly model: string | null;
+	readonly agent: string | null;
+	readonly mode: Mode | null;
+}
+
+export class Panel implements vscode.Disposable {
+	readonly services: Services;
+	readonly #webview: vscode.Webview;
+	readonly #handlers: Partial<Handlers>;
+	readonly #disposables: vscode.Disposable[] = [];
+	readonly #moved = new vscode.EventEmitter<string | null>();
+	#feed: Feed | null = null;
+	#following: vscode.Disposable | null = null;
+	#session: Session | null = null;
+	/** The view listens; before that, what is sent to it is lost. */
+	#listens = false;
+
+	choices: Choices = { model: null, agent: null, mode: null };
+
+	/** Another session is shown, or none. */
+	readonly onDidShow = this.#moved.event;
+
+	constructor(webview: vscode.Webview, services: Services, sessionId: string | null) {
+		this.#webview = webview;
+		this.services = services;
+		this.#handlers = {
+			ready: async () => this.#sendAll(),
+			...promptingCalls(this),
+			...answeringCalls(this),
+			...choosingCalls(this),
+		};
+		this.#disposables.push(
+			webview.onDidReceiveMessage((message: unknown) => this.#received(message)),
+			services.surroundings.onDidChange(() => this.#sendState()),
+			services.daemon.onDidChangeState(({ state }) => {
+				if (state === "ready") void this.refresh();
+			}),
+		);
+		this.show(sessionId);
+	}
+
+	get sessionId(): string | null {
+		return this.#feed?.sessionId ?? null;
+	}
+
+	get session(): Session | null {
+		return this.#session;
+	}
+
+	get conversation(): Conversation {
+		return this.#feed?.conversation ?? EMPTY;
+	}
+
+	/** Show that session from now on; null: a new one, which begins with its first prompt. */
+	show(sessionId: string | null): void {
+		this.#following?.dispose();
+		this.#session = null;
+		this.#feed = sessionId === null ? null : this.services.sessions.feed(sessionId);
+		this.#following = this.#feed === null ? null : this.#follow(this.#feed);
+		void this.refresh();
+		this.#sendAll();
+		this.#moved.fire(sessionId);
+	}
+
+	/** The session's own facts, anew; its name, model, mode and usage change by other ways than events. */
+	async refresh(): Promise<void> {
+		const { sessionId } = this;
+		if (sessionId === null || this.services.daemon.state.state !== "ready") return this.#sendState();
+		try {
+			const { messages, notices, ...session } = await this.services.daemon.request("pygent/session/load", {
+				sessionId,
+			});
+			if (this.sessionId === sessionId) this.#session = session;
+		} catch {
+			return; // gone, or with the daemon: what is shown stays, and the next prompt says so
+		}
+		this.#sendState();
+	}
+
+	/** The session that a prompt goes to; a new one where there is none yet. */
+	async needSession(): Promise<string> {
+		if (this.sessionId !== null) return this.sessionId;
+		const { model, agent, mode } = this.choices;
+		const session = await this.services.daemon.request("pygent/session/new", {
+			...(model === null ? {} : { model }),
+			...(agent === null ? {} : { agent }),
+			...(mode === null ? {} : { mode }),
+		});
+		this.show(session.sessionId);
+		return session.sessionId;
+	}
+
+	send(note: Note): void {
+		if (this.#listens) void this.#webview.postMessage(note);
+	}
+
+	dispose(): void {
+		this.#following?.dispose();
+		for (const each of this.#disposables) each.dispose();
+		this.#moved.dispose();
+	}
+
+	#follow(feed: Feed): vscode.Disposable {
+		const { sessionId } = feed;
+		return vscode.Disposable.from(
+			this.services.sessions.show(sessionId),
+			feed.onDidChange((change) => this.send({ type: "change", sessionId, change })),
+		);
+	}
+
+	#sendAll(): null {
+		this.#listens = true;
+		this.#sendState();
+		this.send({ type: "conversation", conversation: this.conversation });
+		return null;
+	}
+
+	#sendState(): void {
+		this.send({ type: "panel", panel: this.#state() });
+	}
+
+	#state(): PanelState {
+		const { defaults, ...shared } = this.services.surroundings.state;
+		const session = this.#session;
+		return {
+			...shared,
+			session,
+			model: session?.model ?? this.choices.model ?? defaults.model,
+			agent: session?.agent ?? this.choices.agent ?? defaults.agent,
+			mode: (session?.mode as Mode | undefined) ?? this.choices.mode ?? defaults.mode,
+			review: { hunks: 0, files: [] },
+		};
+	}
+
+	async #received(message: unknown): Promise<void> {
+		if (!isCall(message)) return;
+		try {
+			this.send({ type: "reply", id: message.id, result: await this.#answer(message) });
+		} catch (error) {
+			const text = error instanceof Error ? error.message : String(error);
+			this.send({ type: "refusal", id: message.id, message: text });
+		}
+	}
+
+	async #answer<M extends Method>({ method, params }: Call<M>): Promise<Calls[M]["result"]> {
+		const handler: ((params: Calls[M]["params"]) => Promise<Calls[M]["result"]>) | undefined = this.#handlers[method];
+		if (handler === undefined) throw new Error(`A view cannot ask for ${method}.`);
+		return await handler(params);
+	}
+}

@@ -1,0 +1,32 @@
+/** What a panel needs of the rest of the extension; `extension.ts` puts it together. */
+
+import type * as vscode from "vscode";
+import type { PanelState } from "../bridge.ts";
+import type { Daemon } from "../daemon/daemon.ts";
+import type { Asks } from "../sessions/asks.ts";
+import type { Sessions } from "../sessions/sessions.ts";
+
+export interface Services {
+	readonly daemon: Daemon;
+	readonly sessions: Sessions;
+	readonly asks: Asks;
+	readonly extensionUri: vscode.Uri;
+	/** What is the same in all panels, and that it changed. */
+	readonly surroundings: Surroundings;
+	/** Shows another panel, as an editor tab; with null, one for a new session. */
+	readonly openPanel: (sessionId: string | null) => void;
+}
+
+/** Of the panel's state, what does not depend on its session. */
+export type SharedState = Pick<
+	PanelState,
+	"daemon" | "models" | "agents" | "modes" | "restricted" | "hasFolder" | "selection"
+> & {
+	/** Of sessions to come. */
+	readonly defaults: { readonly model: string; readonly agent: string; readonly mode: PanelState["mode"] };
+};
+
+export interface Surroundings {
+	readonly state: SharedState;
+	readonly onDidChange: vscode.Event<void>;
+}

@@ -1,0 +1,102 @@
+/** Where chat views stand: in the side bar, and as editor tabs that come back with the window. */
+
+import * as vscode from "vscode";
+import { localRoots, pageOf } from "./html.ts";
+import { Panel } from "./panel.ts";
+import type { Services } from "./services.ts";
+
+export const VIEW = "pygent.chat";
+const TAB = "pygent.chatTab";
+
+/** What a window remembers of a tab: `sessionId`, none before the first prompt. */
+interface Remembered {
+	readonly sessionId?: string | null;
+}
+
+/** All chat views of this window. */
+export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vscode.WebviewPanelSerializer<Remembered> {
+	readonly #services: Services;
+	readonly #memory: vscode.Memento;
+	readonly #panels = new Set<Panel>();
+	readonly #registered: vscode.Disposable;
+	#view: { readonly view: vscode.WebviewView; readonly panel: Panel } | null = null;
+	#active: Panel | null = null;
+
+	constructor(services: Services, memory: vscode.Memento) {
+		this.#services = services;
+		this.#memory = memory;
+		this.#registered = vscode.Disposable.from(
+			vscode.window.registerWebviewViewProvider(VIEW, this, { webviewOptions: { retainContextWhenHidden: true } }),
+			vscode.window.registerWebviewPanelSerializer(TAB, this),
+		);
+	}
+
+	/** The one that the user used last. */
+	get active(): Panel | null {
+		return this.#active;
+	}
+
+	/** Where commands of the palette and of editors go: the view used last, else the side bar's, which is opened. */
+	async panel(): Promise<Panel> {
+		if (this.#active !== null) return this.#active;
+		await vscode.commands.executeCommand(`${VIEW}.focus`);
+		if (this.#active === null) throw new Error("The chat view could not be opened.");
+		return this.#active;
+	}
+
+	resolveWebviewView(view: vscode.WebviewView): void {
+		const panel = this.#make(view.webview, this.#memory.get<string | null>(VIEW, null));
+		panel.onDidShow((sessionId) => void this.#memory.update(VIEW, sessionId));
+		this.#view = { view, panel };
+		this.#active ??= panel;
+		view.onDidChangeVisibility(() => {
+			if (view.visible) this.#active = panel;
+		});
+		view.onDidDispose(() => {
+			this.#view = null;
+			this.#forget(panel);
+		});
+	}
+
+	async deserializeWebviewPanel(tab: vscode.WebviewPanel, state: Remembered | undefined): Promise<void> {
+		this.#fill(tab, state?.sessionId ?? null);
+	}
+
+	/** As a tab beside the code; null: a new session. */
+	openTab(sessionId: string | null): Panel {
+		const tab = vscode.window.createWebviewPanel(TAB, "pygent", vscode.ViewColumn.Active, {
+			retainContextWhenHidden: true,
+		});
+		return this.#fill(tab, sessionId);
+	}
+
+	dispose(): void {
+		this.#registered.dispose();
+		for (const each of this.#panels) each.dispose();
+	}
+
+	#fill(tab: vscode.WebviewPanel, sessionId: string | null): Panel {
+		const panel = this.#make(tab.webview, sessionId);
+		this.#active = panel;
+		tab.onDidChangeViewState(() => {
+			if (tab.active) this.#active = panel;
+		});
+		tab.onDidDispose(() => this.#forget(panel));
+		return panel;
+	}
+
+	#make(webview: vscode.Webview, sessionId: string | null): Panel {
+		const { extensionUri } = this.#services;
+		webview.options = { enableScripts: true, localResourceRoots: localRoots(extensionUri) };
+		const panel = new Panel(webview, this.#services, sessionId);
+		this.#panels.add(panel);
+		webview.html = pageOf(webview, extensionUri);
+		return panel;
+	}
+
+	#forget(panel: Panel): void {
+		this.#panels.delete(panel);
+		if (this.#active === panel) this.#active = this.#view?.panel ?? null;
+		panel.dispose();
+	}
+}

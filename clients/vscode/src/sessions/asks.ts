@@ -1,0 +1,63 @@
+/** What the daemon asks the user, from the moment it asks until an answer, or until it no longer counts. */
+
+import * as vscode from "vscode";
+import type { Ask } from "../conversation/state.ts";
+
+interface Waiting {
+	readonly ask: Ask;
+	readonly settle: (answer: unknown) => void;
+}
+
+/** What waits for the user, in all sessions. */
+export class Asks implements vscode.Disposable {
+	readonly #waiting = new Map<string, Waiting>();
+	readonly #asked = new vscode.EventEmitter<Ask>();
+	readonly #over = new vscode.EventEmitter<Ask>();
+
+	readonly onDidAsk = this.#asked.event;
+	/** Answered, or no longer valid. */
+	readonly onDidEnd = this.#over.event;
+
+	get waiting(): readonly Ask[] {
+		return [...this.#waiting.values()].map(({ ask }) => ask);
+	}
+
+	/** The user's answer; null where it was withdrawn first. */
+	ask<Answer>(ask: Ask, cancelled: vscode.CancellationToken): Promise<Answer | null> {
+		const answer = new Promise<Answer | null>((resolve) => {
+			this.#waiting.set(ask.id, { ask, settle: (value) => resolve(value as Answer | null) });
+		});
+		const withdrawn = cancelled.onCancellationRequested(() => this.withdraw(ask.id));
+		this.#asked.fire(ask);
+		return answer.finally(() => withdrawn.dispose());
+	}
+
+	/** False where it is no longer waiting. */
+	answer(id: string, answer: unknown): boolean {
+		return this.#settle(id, answer);
+	}
+
+	withdraw(id: string): void {
+		this.#settle(id, null);
+	}
+
+	/** The daemon is gone, and with it whoever waited. */
+	withdrawAll(): void {
+		for (const id of [...this.#waiting.keys()]) this.withdraw(id);
+	}
+
+	dispose(): void {
+		this.withdrawAll();
+		this.#asked.dispose();
+		this.#over.dispose();
+	}
+
+	#settle(id: string, answer: unknown): boolean {
+		const waiting = this.#waiting.get(id);
+		if (waiting === undefined) return false;
+		this.#waiting.delete(id);
+		this.#over.fire(waiting.ask);
+		waiting.settle(answer);
+		return true;
+	}
+}

@@ -1,0 +1,65 @@
+/** One session as it is now, kept so by `pygent/session/attach`: the only way in which events come. */
+
+import * as vscode from "vscode";
+import { reduce } from "../conversation/reduce.ts";
+import { type Change, type Conversation, EMPTY } from "../conversation/state.ts";
+import type { Daemon } from "../daemon/daemon.ts";
+
+/** Follows a session for as long as somebody shows it. */
+export class Feed implements vscode.Disposable {
+	readonly sessionId: string;
+	readonly #daemon: Daemon;
+	readonly #happened = new vscode.EventEmitter<Change>();
+	readonly #stateOfDaemon: vscode.Disposable;
+	#conversation: Conversation;
+	#attached: vscode.CancellationTokenSource | null = null;
+
+	/** After the change is in `conversation`. */
+	readonly onDidChange = this.#happened.event;
+
+	constructor(sessionId: string, daemon: Daemon) {
+		this.sessionId = sessionId;
+		this.#daemon = daemon;
+		this.#conversation = { ...EMPTY, sessionId };
+		this.#stateOfDaemon = daemon.onDidChangeState((state) => {
+			if (state.state === "ready") this.attach();
+			else if (state.state === "stopped") this.#detach();
+		});
+		if (daemon.state.state === "ready") this.attach();
+	}
+
+	get conversation(): Conversation {
+		return this.#conversation;
+	}
+
+	/** What happens to the session but for its events: what the daemon asks, and that it is over. */
+	apply(change: Change): void {
+		this.#conversation = reduce(this.#conversation, change);
+		this.#happened.fire(change);
+	}
+
+	attach(): void {
+		this.#detach();
+		const attached = new vscode.CancellationTokenSource();
+		this.#attached = attached;
+		const partialResultToken = `attach-${crypto.randomUUID()}`;
+		const following = this.#daemon.follow(partialResultToken, (events) => this.apply({ type: "events", events }));
+		const params = { sessionId: this.sessionId, sinceSeq: this.#conversation.lastSeq, partialResultToken };
+		this.#daemon
+			.request("pygent/session/attach", params, attached.token)
+			.catch(() => undefined) // cancelled by us, or gone with the daemon, which tells of its end itself
+			.finally(() => following.dispose());
+	}
+
+	dispose(): void {
+		this.#detach();
+		this.#stateOfDaemon.dispose();
+		this.#happened.dispose();
+	}
+
+	#detach(): void {
+		this.#attached?.cancel();
+		this.#attached?.dispose();
+		this.#attached = null;
+	}
+}
