@@ -72,6 +72,8 @@ class Step:
     """Abort the connection after that many chunks."""
     stall_after: int | None = None
     """Send nothing more after that many chunks, until the client goes away."""
+    pause_after: int | None = None
+    """Send nothing more after that many chunks, until `ModelServer.resume` or the client goes away."""
     raw: tuple[str, str] | None = None
     """Content type and body, sent with `status` in place of any answer."""
 
@@ -118,6 +120,7 @@ class ModelServer:
         self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
+        self._resumes = asyncio.Semaphore(0)
         self._failures: list[BaseException] = []
 
     @property
@@ -150,6 +153,11 @@ class ModelServer:
             raise TimeoutError("the model server did not stop")
         if self._failures:
             raise self._failures[0]
+
+    def resume(self) -> None:
+        """Let one answer go on that pauses, now or later."""
+        assert self._loop is not None
+        self._loop.call_soon_threadsafe(self._resumes.release)
 
     def wait_for(self, true: Callable[[], bool], timeout_s: float = WAIT_S) -> None:
         """Return when a condition on this server's records holds. Raises TimeoutError."""
@@ -218,14 +226,15 @@ class ModelServer:
         method, path, _ = head[0].split(" ")
         if method == "GET":
             listing = {"object": "list", "data": [{"id": "mock", "object": "model"}]}
-            await _Answer(reader, writer, Step(), "").whole(200, listing)
+            await _Answer(reader, writer, Step(), "", self._resumes).whole(200, listing)
             return
         request = Received(body=json.loads(raw), headers=headers, path=path, arrived_s=time.monotonic())
         number = len(self.requests)
         with self._changed:
             self.requests.append(request)
             self._changed.notify_all()
-        answer = _Answer(reader, writer, self._step(request, number), str(request.body.get("model", "")))
+        model = str(request.body.get("model", ""))
+        answer = _Answer(reader, writer, self._step(request, number), model, self._resumes)
         answer.is_anthropic = path.endswith("/messages")
         try:
             await answer.send(request.body, number)
@@ -263,11 +272,19 @@ class _DroppedError(ConnectionError):
 class _Answer:
     """One answer on its way out."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, step: Step, model: str) -> None:
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        step: Step,
+        model: str,
+        resumes: asyncio.Semaphore,
+    ) -> None:
         self._reader = reader
         self._writer = writer
         self._step = step
         self._model = model
+        self._resumes = resumes
         self._id = "chatcmpl-test"
         self.is_anthropic = False
         self._n_sent = 0
@@ -315,6 +332,18 @@ class _Answer:
         except ConnectionError as error:
             raise _ClientLeftError from error
         raise _ClientLeftError if not received else AssertionError("a client sent a request before its answer was over")
+
+    async def _leave_or_resume(self) -> None:
+        leaving = asyncio.create_task(self._leave_or_pass(None))
+        resuming = asyncio.create_task(self._resumes.acquire())
+        try:
+            await asyncio.wait((leaving, resuming), return_when=asyncio.FIRST_COMPLETED)
+            if leaving.done():
+                leaving.result()
+        finally:
+            leaving.cancel()
+            resuming.cancel()
+            await asyncio.gather(leaving, resuming, return_exceptions=True)
 
     async def _at_once(self, number: int) -> None:
         calls = [
@@ -370,6 +399,8 @@ class _Answer:
             raise _DroppedError
         if self._n_sent == self._step.stall_after:
             await self._leave_or_pass(None)
+        if self._n_sent == self._step.pause_after:
+            await self._leave_or_resume()
         if self._step.chunk_delay_s:
             await self._leave_or_pass(self._step.chunk_delay_s)
 
