@@ -436,7 +436,6 @@ async def test_when_an_editor_goes_its_turn_is_cancelled_and_the_next_one_runs(o
 
 def connection_of(editor: SocketEditor) -> ReferenceType[Connection]:
     """The daemon's end of an editor."""
-    gc.unfreeze()  # what a process has when its first connection is made is among what no collection looks at
     every = (each for each in gc.get_objects() if isinstance(each, Connection))
     (found,) = [ref(each) for each in every if list(each.workspace.folders) == [editor.folder]]
     return found
@@ -447,9 +446,7 @@ async def let_go_of(kept: ReferenceType[Connection], other: SocketEditor) -> Non
     async with asyncio.timeout(WAIT_S):
         while kept() is not None:
             await other.request("pygent/status")
-            gc.unfreeze()
             gc.collect()
-    gc.freeze()  # the tests that come later need not look through it
 
 
 async def test_an_editor_that_is_gone_is_not_held_by_the_sessions_that_it_leaves(opened: Open) -> None:

@@ -85,9 +85,9 @@ class Connection:
         self.requests = Requests(client, self.core)
         self.commands = Commands(client, self.core, self.requests.turns, buffers)
         self.offers = Offers(client, self.core, self.commands.go_on)
-        if not gc.get_freeze_count():  # only once: what another client leaves behind shall not stay for ever
+        if not gc.isenabled():  # it is the first one: what another client leaves behind shall not stay for ever
             gc.freeze()  # what was imported stays: no collection needs to look at it again
-        gc.enable()
+            gc.enable()
 
     async def close(self) -> None:
         """Cancel every turn and wait for them, as long as `closing` says; no child process is left."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+from collections.abc import Generator
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -166,6 +168,27 @@ async def test_folders_come_and_go(folder: Path) -> None:
 
         editor.tell("workspace/didChangeWorkspaceFolders", {"event": {"added": [], "removed": [removed]}})
         assert list(workspace.folders) == [second]
+
+
+@pytest.fixture
+def starting() -> Generator[None]:
+    """As the command begins the daemon: nothing is collected until the first client is there."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("starting")
+async def test_no_collection_looks_at_what_was_there_before_the_first_client_but_at_what_a_client_leaves(
+    folder: Path,
+) -> None:
+    n_before = gc.get_freeze_count()
+    async with connected(folder):
+        n_kept = gc.get_freeze_count()
+        assert gc.isenabled()
+        assert n_kept > n_before
+        async with connected(folder):
+            assert gc.get_freeze_count() <= n_kept
 
 
 async def test_a_process_to_live_with_is_watched(folder: Path) -> None:
