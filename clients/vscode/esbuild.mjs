@@ -8,57 +8,20 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import * as esbuild from "esbuild";
+import { bundles } from "./scripts/bundles.ts";
 
-const root = import.meta.dirname;
 const { values: flags } = parseArgs({
 	options: { watch: { type: "boolean", default: false }, production: { type: "boolean", default: false } },
 });
+const outdir = join(import.meta.dirname, "dist");
+const both = Object.values(bundles({ production: flags.production, outdir }));
 
-/** @type {esbuild.BuildOptions} */
-const shared = {
-	absWorkingDir: root,
-	bundle: true,
-	minify: flags.production,
-	sourcemap: !flags.production,
-	define: { "process.env.NODE_ENV": flags.production ? '"production"' : '"development"' },
-	legalComments: "none",
-	logLevel: "info",
-};
-
-/** @type {esbuild.BuildOptions} */
-const extension = {
-	...shared,
-	entryPoints: { extension: "src/extension.ts" },
-	outdir: "dist",
-	outExtension: { ".js": ".cjs" },
-	platform: "node",
-	format: "cjs",
-	// The oldest editor that `engines` admits runs extensions in Node 20.
-	target: "node20",
-	// `module` first would pick a package's browser build where it has one.
-	mainFields: ["main", "module"],
-	external: ["vscode"],
-};
-
-/** @type {esbuild.BuildOptions} */
-const webview = {
-	...shared,
-	entryPoints: { webview: "src/webview/main.tsx" },
-	outdir: "dist",
-	platform: "browser",
-	format: "iife",
-	target: "chrome132",
-	jsx: "automatic",
-	loader: { ".ttf": "file" },
-	assetNames: "[name]",
-};
-
-await rm(join(root, "dist"), { recursive: true, force: true });
+await rm(outdir, { recursive: true, force: true });
 if (flags.watch) {
-	for (const options of [extension, webview]) {
-		const context = await esbuild.context(options);
+	for (const options of both) {
+		const context = await esbuild.context({ ...options, logLevel: "info" });
 		await context.watch();
 	}
 } else {
-	await Promise.all([esbuild.build(extension), esbuild.build(webview)]);
+	await Promise.all(both.map((options) => esbuild.build({ ...options, logLevel: "info" })));
 }

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { CLIENT, REPOSITORY, sourcesIn } from "./sources.ts";
+
+const MOST_LINES = 400;
+
+test("no file is too long to be read in one go", () => {
+	const long = sourcesIn("src", "scripts")
+		.filter(({ generated }) => !generated)
+		.map(({ path, text }) => ({ path, lines: text.trimEnd().split("\n").length }))
+		.filter(({ lines }) => lines > MOST_LINES);
+
+	assert.deepEqual(long, []);
+});
+
+test("a file is named after what it holds", () => {
+	const vague = /(?:^|\/)(?:utils?|helpers?|common|manager|base|types|misc)\.[a-z]+$/;
+
+	assert.deepEqual(
+		sourcesIn("src", "scripts", "test")
+			.map(({ path }) => path)
+			.filter((path) => vague.test(path)),
+		[],
+	);
+});
+
+test("the client and the package it carries have one version", () => {
+	const manifest = JSON.parse(readFileSync(join(CLIENT, "package.json"), "utf8")) as { readonly version: string };
+	const lock = JSON.parse(readFileSync(join(CLIENT, "package-lock.json"), "utf8")) as { readonly version: string };
+	const python = /^__version__ = "(.+)"$/m.exec(readFileSync(join(REPOSITORY, "pygent_ls/__init__.py"), "utf8"));
+
+	assert.deepEqual({ manifest: manifest.version, lock: lock.version }, { manifest: python?.[1], lock: python?.[1] });
+});
+
+test("every package is asked for in one exact version, and installs without running code", () => {
+	const manifest = JSON.parse(readFileSync(join(CLIENT, "package.json"), "utf8")) as {
+		readonly dependencies: Readonly<Record<string, string>>;
+		readonly devDependencies: Readonly<Record<string, string>>;
+	};
+	const versions = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies });
+
+	assert.deepEqual(
+		versions.filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version)),
+		[],
+	);
+	assert.match(readFileSync(join(CLIENT, ".npmrc"), "utf8"), /^ignore-scripts=true$/m);
+});
