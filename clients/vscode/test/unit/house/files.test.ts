@@ -47,3 +47,16 @@ test("every package is asked for in one exact version, and installs without runn
 	);
 	assert.match(readFileSync(join(CLIENT, ".npmrc"), "utf8"), /^ignore-scripts=true$/m);
 });
+
+test("every package is accounted for, and no other", () => {
+	const manifest = JSON.parse(readFileSync(join(CLIENT, "package.json"), "utf8")) as {
+		readonly dependencies: Readonly<Record<string, string>>;
+	};
+	const [, section = ""] = readFileSync(join(REPOSITORY, "docs/architecture.md"), "utf8").split(
+		"### The VS Code client",
+	);
+	const [table = ""] = section.split("\nFor development");
+	const rows = [...table.matchAll(/^\| (?!library|---)([^|]+?) \|/gm)].flatMap((match) => match[1]?.split(", ") ?? []);
+
+	assert.deepEqual(rows.sort(), Object.keys(manifest.dependencies).sort());
+});
