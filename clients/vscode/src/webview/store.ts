@@ -15,6 +15,7 @@ export interface View {
 export class Store {
 	#view: View = { panel: null, conversation: EMPTY, page: "chat" };
 	readonly #listeners = new Set<() => void>();
+	readonly #noteListeners = new Set<(note: Note) => void>();
 
 	get view(): View {
 		return this.#view;
@@ -25,34 +26,42 @@ export class Store {
 		return () => this.#listeners.delete(listener);
 	};
 
+	/** Notes that are for whoever writes the prompt or shows questions: "attach", "write" and "focus". */
+	readonly onNote = (listener: (note: Note) => void): (() => void) => {
+		this.#noteListeners.add(listener);
+		return () => this.#noteListeners.delete(listener);
+	};
+
 	update(change: Partial<View>): void {
 		this.#view = { ...this.#view, ...change };
 		for (const listener of this.#listeners) listener();
 	}
 
-	/** True where the note changes what is shown by itself; others are for whoever writes the prompt. */
-	take(note: Note): boolean {
+	/** From the extension host, or from a part of the view to another. */
+	take(note: Note): void {
 		switch (note.type) {
 			case "panel":
 				this.update({ panel: note.panel });
-				return true;
+				break;
 			case "conversation":
 				this.update({ conversation: note.conversation });
-				return true;
+				break;
 			case "change":
 				if (note.sessionId === this.#view.conversation.sessionId) {
 					this.update({ conversation: reduce(this.#view.conversation, note.change) });
 				}
-				return true;
+				break;
 			case "show":
 				this.update({ page: note.page });
-				return true;
+				break;
 			case "attach":
 			case "write":
 			case "focus":
+				for (const listener of this.#noteListeners) listener(note);
+				break;
 			case "reply":
 			case "refusal":
-				return false;
+				break; // the host's own
 		}
 	}
 }
