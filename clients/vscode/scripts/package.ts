@@ -37,7 +37,7 @@ function run(program: string, args: readonly string[], cwd: string): string {
 		const reason = done.error?.message ?? `${done.stdout}${done.stderr}`.trim();
 		throw new PackagingError(`${[program, ...args].join(" ")} failed:\n${reason}`);
 	}
-	return done.stdout;
+	return `${done.stdout}${done.stderr}`;
 }
 
 /** A Python with hatchling, which is what builds the wheel without asking the network for it. */
@@ -83,6 +83,8 @@ async function stage(folder: string, manifest: Manifest): Promise<void> {
 	buildWheel(join(folder, "wheel"), manifest.version);
 	writeFileSync(join(folder, "NOTICE"), await buildBundles(join(folder, "dist")));
 	writeFileSync(join(folder, "package.json"), `${JSON.stringify(shippedManifest(manifest), null, 2)}\n`);
+	// vsce warns where nobody has said what is left out: here it is nothing.
+	writeFileSync(join(folder, ".vscodeignore"), "");
 	cpSync(join(REPOSITORY, "LICENSE"), join(folder, "LICENSE"));
 	for (const name of ["README.md", "media"].filter((each) => existsSync(join(CLIENT, each)))) {
 		cpSync(join(CLIENT, name), join(folder, name), { recursive: true });
@@ -92,7 +94,11 @@ async function stage(folder: string, manifest: Manifest): Promise<void> {
 function makeArchive(folder: string, out: string): void {
 	const vsce = join(CLIENT, "node_modules/@vscode/vsce/vsce");
 	const flags = ["--no-dependencies", "--allow-missing-repository", "--no-rewrite-relative-links"];
-	run(process.execPath, [vsce, "package", ...flags, "--out", out], folder);
+	const said = run(process.execPath, [vsce, "package", ...flags, "--out", out], folder);
+	if (/\bWARNING\b/.test(said)) {
+		rmSync(out, { force: true });
+		throw new PackagingError(`no archive is made as long as there is something to warn of:\n${said.trim()}`);
+	}
 }
 
 function kilobytes(path: string): string {

