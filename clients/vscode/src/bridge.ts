@@ -52,10 +52,13 @@ export type Page = "chat" | "sessions" | "checkpoints";
 export interface Calls {
 	/** The view listens: send it everything. */
 	ready: { params: null; result: null };
-	/** Say it: begins a turn, or waits behind the one that runs; with `steer`, joins the one that runs. */
+	/**
+	 * Say it: begins a turn, or waits behind the one that runs; with `steer`, joins the one that runs, and `turnId` is
+	 * null. Answered when the daemon has taken it.
+	 */
 	send: {
 		params: { readonly text: string; readonly attachments: readonly Attachment[]; readonly steer: boolean };
-		result: null;
+		result: { readonly turnId: string | null };
 	};
 	stop: { params: null; result: null };
 	retry: { params: { readonly turnId: string; readonly action: "now" | "give_up" }; result: null };

@@ -6,16 +6,25 @@ import { Daemon } from "./daemon/daemon.ts";
 import type { Services } from "./panel/services.ts";
 import { WindowSurroundings } from "./panel/surroundings.ts";
 import { Views } from "./panel/views.ts";
+import { ReviewBook } from "./review/book.ts";
+import { registerReviewCommands } from "./review/commands.ts";
+import { DaemonEdits } from "./review/edits.ts";
+import { ReviewedSessions } from "./review/following.ts";
+import { Marks } from "./review/marks.ts";
+import { Originals } from "./review/originals.ts";
 import { Asks } from "./sessions/asks.ts";
 import { Sessions } from "./sessions/sessions.ts";
 
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
 	const log = vscode.window.createOutputChannel("pygent", { log: true });
 	const asks = new Asks();
+	const edits = new DaemonEdits();
+	const book = new ReviewBook(edits, context.workspaceState);
 	const daemon = new Daemon(
 		async (_say, ended) => {
 			const command = vscode.workspace.getConfiguration("pygent.server").get<string>("path", "") || "pygent-ls";
-			return makeClient({ command, args: [], env: process.env }, log, ended);
+			const middleware = { workspace: { handleApplyEdit: edits.apply.bind(edits) } };
+			return makeClient({ command, args: [], env: process.env }, { log, middleware, ended });
 		},
 		{
 			"pygent/permission/request": (request, cancelled) =>
@@ -35,7 +44,9 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 	);
 	const surroundings = new WindowSurroundings(daemon);
 	const sessions = new Sessions(daemon, asks);
+	const originals = new Originals(book);
 	const services: Services = {
+		book,
 		daemon,
 		sessions,
 		asks,
@@ -45,6 +56,13 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 	};
 	const views = new Views(services, context.workspaceState);
 	context.subscriptions.push(log, asks, surroundings, sessions, views, daemon);
+	context.subscriptions.push(
+		book,
+		originals,
+		new Marks(book),
+		new ReviewedSessions(book, sessions, context.workspaceState),
+		registerReviewCommands(book, originals),
+	);
 	void daemon.start();
 }
 

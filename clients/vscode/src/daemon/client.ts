@@ -7,6 +7,7 @@ import {
 	ErrorAction,
 	LanguageClient,
 	type LanguageClientOptions,
+	type Middleware,
 	type StaticFeature,
 } from "vscode-languageclient/node";
 import type { ClientCapabilities } from "../protocol/protocol.ts";
@@ -20,10 +21,18 @@ export interface Start {
 	readonly env: NodeJS.ProcessEnv;
 }
 
-export function makeClient(start: Start, log: vscode.LogOutputChannel, ended: () => void): LanguageClient {
+/** What the client takes from the rest of the extension. */
+export interface ClientParts {
+	readonly log: vscode.LogOutputChannel;
+	readonly middleware: Middleware;
+	readonly ended: () => void;
+}
+
+export function makeClient(start: Start, { log, middleware, ended }: ClientParts): LanguageClient {
 	const options: LanguageClientOptions = {
 		documentSelector: [{ scheme: "file" }, { scheme: "untitled" }],
 		outputChannel: log,
+		middleware,
 		initializationOptions: { pygent: {} },
 		errorHandler: {
 			error: () => ({ action: ErrorAction.Continue, handled: true }),

@@ -9,6 +9,7 @@ import type { Feed } from "../sessions/feed.ts";
 import { answeringCalls } from "./calls/answering.ts";
 import { choosingCalls } from "./calls/choosing.ts";
 import { promptingCalls } from "./calls/prompting.ts";
+import { reviewingCalls } from "./calls/reviewing.ts";
 import type { Services } from "./services.ts";
 
 /** One answer for each call of a view. */
@@ -48,10 +49,12 @@ export class Panel implements vscode.Disposable {
 			...promptingCalls(this),
 			...answeringCalls(this),
 			...choosingCalls(this),
+			...reviewingCalls(this),
 		};
 		this.#disposables.push(
 			webview.onDidReceiveMessage((message: unknown) => this.#received(message)),
 			services.surroundings.onDidChange(() => this.#sendState()),
+			services.book.onDidChange(() => this.#sendState()),
 			services.daemon.onDidChangeState(({ state }) => {
 				if (state === "ready") void this.refresh();
 			}),
@@ -148,7 +151,7 @@ export class Panel implements vscode.Disposable {
 			model: session?.model ?? this.choices.model ?? defaults.model,
 			agent: session?.agent ?? this.choices.agent ?? defaults.agent,
 			mode: (session?.mode as Mode | undefined) ?? this.choices.mode ?? defaults.mode,
-			review: { hunks: 0, files: [] },
+			review: this.services.book.count(this.sessionId ?? ""),
 		};
 	}
 

@@ -3,6 +3,7 @@
 import type * as vscode from "vscode";
 import type { PanelState } from "../bridge.ts";
 import type { Daemon } from "../daemon/daemon.ts";
+import type { ReviewBook } from "../review/book.ts";
 import type { Asks } from "../sessions/asks.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 
@@ -10,6 +11,7 @@ export interface Services {
 	readonly daemon: Daemon;
 	readonly sessions: Sessions;
 	readonly asks: Asks;
+	readonly book: ReviewBook;
 	readonly extensionUri: vscode.Uri;
 	/** What is the same in all panels, and that it changed. */
 	readonly surroundings: Surroundings;

@@ -8,6 +8,8 @@ import type { Daemon } from "../daemon/daemon.ts";
 /** Follows a session for as long as somebody shows it. */
 export class Feed implements vscode.Disposable {
 	readonly sessionId: string;
+	/** Milliseconds since the epoch: what is older happened before anybody here looked. */
+	readonly openedAt = Date.now();
 	readonly #daemon: Daemon;
 	readonly #happened = new vscode.EventEmitter<Change>();
 	readonly #stateOfDaemon: vscode.Disposable;

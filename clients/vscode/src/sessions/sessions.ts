@@ -1,6 +1,7 @@
 /** The sessions that this window knows: one feed for each that is shown, runs, or waits for the user. */
 
 import * as vscode from "vscode";
+import type { Change } from "../conversation/state.ts";
 import type { Daemon } from "../daemon/daemon.ts";
 import type { Asks } from "./asks.ts";
 import { Feed } from "./feed.ts";
@@ -14,7 +15,7 @@ export class Sessions implements vscode.Disposable {
 	/** The one that was used last comes last. */
 	readonly #feeds = new Map<string, Feed>();
 	readonly #shown = new Map<string, number>();
-	readonly #changed = new vscode.EventEmitter<Feed>();
+	readonly #changed = new vscode.EventEmitter<{ readonly feed: Feed; readonly change: Change }>();
 	readonly #disposables: vscode.Disposable[] = [];
 
 	/** Something happened in a session that is followed. */
@@ -62,7 +63,7 @@ export class Sessions implements vscode.Disposable {
 
 	#open(sessionId: string): Feed {
 		const feed = new Feed(sessionId, this.#daemon);
-		feed.onDidChange(() => this.#changed.fire(feed));
+		feed.onDidChange((change) => this.#changed.fire({ feed, change }));
 		for (const ask of this.#asks.waiting) {
 			if (ask.request.sessionId === sessionId) feed.apply({ type: "asked", ask });
 		}

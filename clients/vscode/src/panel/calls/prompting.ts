@@ -8,8 +8,14 @@ type Prompting = "send" | "stop" | "retry" | "dequeue" | "complete";
 
 export function promptingCalls(panel: Panel): Pick<Handlers, Prompting> {
 	const { daemon } = panel.services;
+	let sending: Promise<unknown> = Promise.resolve();
 	return {
-		send: (params) => send(panel, params),
+		send: (params) => {
+			// One after the other, so that each knows which turn is its own.
+			const sent = sending.then(() => send(panel, params));
+			sending = sent.catch(() => undefined);
+			return sent;
+		},
 		stop: async () => {
 			const { sessionId } = panel;
 			if (sessionId !== null) await daemon.request("pygent/turn/cancel", { sessionId });
@@ -31,26 +37,54 @@ export function promptingCalls(panel: Panel): Pick<Handlers, Prompting> {
 	};
 }
 
-async function send(panel: Panel, { text, attachments, steer }: Calls["send"]["params"]): Promise<null> {
-	const { daemon } = panel.services;
+async function send(panel: Panel, { text, attachments, steer }: Calls["send"]["params"]): Promise<Taken> {
+	const { daemon, book } = panel.services;
 	const sessionId = await panel.needSession();
-	const prompt = promptOf(text, attachments);
+	const prompt = promptOf(text, attachments, book.report(sessionId));
 	const { runningTurnId } = panel.conversation;
 	if (steer && runningTurnId !== null) {
 		const { accepted } = await daemon.request("pygent/turn/steer", { sessionId, turnId: runningTurnId, prompt });
-		if (accepted) return null;
+		if (accepted) return told(panel, sessionId, null);
 	}
-	// Its events come by the feed, and what it ends with is its last event.
-	daemon.request("pygent/turn/start", { sessionId, prompt }).then(
-		() => panel.refresh(),
-		() => undefined,
-	);
-	return null;
+	return told(panel, sessionId, await begun(panel, sessionId, prompt));
 }
 
-/** Words first: what is attached follows them. */
-function promptOf(text: string, attachments: readonly Attachment[]): string | ContentBlock[] {
-	if (attachments.length === 0) return text;
-	const words: ContentBlock[] = text === "" ? [] : [{ type: "text", text }];
-	return [...words, ...attachments.map(({ block }) => block)];
+interface Taken {
+	readonly turnId: string | null;
+}
+
+function told(panel: Panel, sessionId: string, turnId: string | null): Taken {
+	panel.services.book.reported(sessionId);
+	return { turnId };
+}
+
+/**
+ * The turn's id as soon as its first event says that the daemon has taken it: the request itself is answered when the
+ * turn is over. Its events come by the feed, and what it ends with is its last event.
+ */
+async function begun(panel: Panel, sessionId: string, prompt: string | ContentBlock[]): Promise<string> {
+	const known = new Set(Object.keys(panel.conversation.turns));
+	const feed = panel.services.sessions.feed(sessionId);
+	const taken = Promise.withResolvers<string>();
+	const looking = feed.onDidChange((change) => {
+		const events = change.type === "events" ? change.events : [];
+		const turn = events.find(
+			({ type, turnId }) => (type === "turn_queued" || type === "turn_started") && !known.has(turnId),
+		);
+		if (turn !== undefined) taken.resolve(turn.turnId);
+	});
+	const over = panel.services.daemon.request("pygent/turn/start", { sessionId, prompt }).then(({ turnId }) => turnId);
+	try {
+		return await Promise.race([taken.promise, over]);
+	} finally {
+		looking.dispose();
+	}
+}
+
+/** Words first; what is attached follows them, and last what the user took back of the edits before. */
+function promptOf(text: string, attachments: readonly Attachment[], report: string | null): string | ContentBlock[] {
+	if (attachments.length === 0 && report === null) return text;
+	const words = [text, report ?? ""].map((each): ContentBlock[] => (each === "" ? [] : [{ type: "text", text: each }]));
+	const [first = [], last = []] = words;
+	return [...first, ...attachments.map(({ block }) => block), ...last];
 }

@@ -1,0 +1,85 @@
+/** Accept and reject: this hunk, this file, everything; and the way from one hunk to the next. */
+
+import * as vscode from "vscode";
+import type { ReviewBook } from "./book.ts";
+import type { Originals } from "./originals.ts";
+import { hunksOf, type PendingHunk } from "./pending.ts";
+
+export function registerReviewCommands(book: ReviewBook, originals: Originals): vscode.Disposable {
+	const register = (name: string, run: (uri?: vscode.Uri, hunkId?: string) => unknown): vscode.Disposable =>
+		vscode.commands.registerCommand(`pygent.review.${name}`, async (uri?: vscode.Uri, hunkId?: string) => {
+			try {
+				await run(uri, hunkId);
+			} catch (error) {
+				void vscode.window.showWarningMessage(error instanceof Error ? error.message : String(error));
+			}
+		});
+	const decideHunk = (accept: boolean) => async (uri?: vscode.Uri, hunkId?: string) => {
+		const place = uri !== undefined && hunkId !== undefined ? { uri, hunkId } : hunkAtCursor(book);
+		await book.decide(place.uri, accept, place.hunkId);
+	};
+	const decideFile = (accept: boolean) => (uri?: vscode.Uri) => book.decide(uri ?? activeEditor().document.uri, accept);
+	const decideAll = (accept: boolean) => async () => {
+		for (const { uri } of book.files) await book.decide(vscode.Uri.parse(uri), accept);
+	};
+	return vscode.Disposable.from(
+		register("acceptHunk", decideHunk(true)),
+		register("rejectHunk", decideHunk(false)),
+		register("acceptFile", decideFile(true)),
+		register("rejectFile", decideFile(false)),
+		register("acceptAll", decideAll(true)),
+		register("rejectAll", decideAll(false)),
+		register("openDiff", (uri) => originals.openDiff(uri ?? activeEditor().document.uri)),
+		register("openAll", () => originals.openAll()),
+		register("next", () => go(book, 1)),
+		register("previous", () => go(book, -1)),
+	);
+}
+
+function activeEditor(): vscode.TextEditor {
+	const editor = vscode.window.activeTextEditor;
+	if (editor === undefined) throw new Error("No file is open: open the one whose changes you mean.");
+	return editor;
+}
+
+function hunkAtCursor(book: ReviewBook): { readonly uri: vscode.Uri; readonly hunkId: string } {
+	const { document, selection } = activeEditor();
+	const file = book.file(document.uri);
+	const hunk = file === null ? undefined : hunksOf(file).find((each) => isAt(each, selection.active.line));
+	if (hunk === undefined)
+		throw new Error("No change of pygent is at the cursor: go to one with “pygent: Next Change”.");
+	return { uri: document.uri, hunkId: hunk.id };
+}
+
+function isAt({ newLine, newLines }: PendingHunk, line: number): boolean {
+	return line >= newLine && line <= newLine + Math.max(0, newLines.length - 1);
+}
+
+/** Over all files, around at the end. */
+async function go(book: ReviewBook, step: 1 | -1): Promise<void> {
+	const places = book.files.flatMap((file) => hunksOf(file).map(({ newLine }) => ({ uri: file.uri, line: newLine })));
+	const editor = vscode.window.activeTextEditor;
+	const here = { uri: editor?.document.uri.toString() ?? "", line: editor?.selection.active.line ?? 0 };
+	const place = nextPlace(places, here, step);
+	if (place === undefined) throw new Error("No change of pygent waits for your review.");
+	const position = new vscode.Position(place.line, 0);
+	await vscode.window.showTextDocument(vscode.Uri.parse(place.uri), {
+		selection: new vscode.Range(position, position),
+	});
+}
+
+interface Place {
+	readonly uri: string;
+	readonly line: number;
+}
+
+function nextPlace(places: readonly Place[], here: Place, step: 1 | -1): Place | undefined {
+	const inFile = places.filter(({ uri }) => uri === here.uri);
+	const further =
+		step === 1 ? inFile.find(({ line }) => line > here.line) : inFile.findLast(({ line }) => line < here.line);
+	if (further !== undefined) return further;
+	const files = [...new Set(places.map(({ uri }) => uri))];
+	const uri = files.at((files.indexOf(here.uri) + step + files.length) % Math.max(1, files.length));
+	const inNext = places.filter((place) => place.uri === uri);
+	return step === 1 ? inNext[0] : inNext.at(-1);
+}

@@ -1,0 +1,56 @@
+/** Brings what the agent changes, in any session that is followed, to the user's review. */
+
+import type * as vscode from "vscode";
+import type { Change } from "../conversation/state.ts";
+import type { Event } from "../protocol/protocol.ts";
+import type { Feed } from "../sessions/feed.ts";
+import type { Sessions } from "../sessions/sessions.ts";
+import type { ReviewBook } from "./book.ts";
+
+const MEMORY = "pygent.review.seen";
+
+/** Sessions whose place is remembered; the ones that were used last. */
+const MAX_REMEMBERED = 200;
+
+/** A session that is opened again tells all that it ever did: what was reviewed before, or never here, is passed over. */
+export class ReviewedSessions implements vscode.Disposable {
+	readonly #book: ReviewBook;
+	readonly #memory: vscode.Memento;
+	/** The last event of each session that the book knows. */
+	readonly #seen: Map<string, number>;
+	readonly #following: vscode.Disposable;
+	/** One file at a time, in the order of the edits. */
+	#queue: Promise<void> = Promise.resolve();
+
+	constructor(book: ReviewBook, sessions: Sessions, memory: vscode.Memento) {
+		this.#book = book;
+		this.#memory = memory;
+		this.#seen = new Map(memory.get<[string, number][]>(MEMORY, []));
+		this.#following = sessions.onDidChange(({ feed, change }) => this.#happened(feed, change));
+	}
+
+	dispose(): void {
+		this.#following.dispose();
+	}
+
+	#happened({ sessionId, openedAt }: Feed, change: Change): void {
+		if (change.type !== "events") return;
+		const seen = this.#seen.get(sessionId);
+		const isNew = ({ seq, timestamp }: Event): boolean =>
+			seen === undefined ? Date.parse(timestamp) >= openedAt : seq > seen;
+		const edits = change.events
+			.filter(isNew)
+			.flatMap((event) => (event.type === "tool_result" ? (event.changes ?? []) : []));
+		const last = change.events.at(-1)?.seq ?? 0;
+		if (seen === undefined || last > seen)
+			this.#remember(sessionId, last, change.events.some(({ type }) => type === "finished") || edits.length > 0);
+		if (edits.length > 0) this.#queue = this.#queue.then(() => this.#book.changed(sessionId, edits));
+	}
+
+	/** Written where it matters alone: a delta is no reason. */
+	#remember(sessionId: string, seq: number, keep: boolean): void {
+		this.#seen.delete(sessionId);
+		this.#seen.set(sessionId, seq);
+		if (keep) void this.#memory.update(MEMORY, [...this.#seen].slice(-MAX_REMEMBERED));
+	}
+}

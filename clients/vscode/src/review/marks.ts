@@ -1,0 +1,123 @@
+/** The lines that wait for review, marked where they stand, with what can be done above each of them. */
+
+import * as vscode from "vscode";
+import type { ReviewBook } from "./book.ts";
+import { hunksOf, type PendingHunk } from "./pending.ts";
+
+/** Of deleted lines in a hover; a diff editor shows all. */
+const MAX_HOVER_LINES = 40;
+
+const ADDED = vscode.window.createTextEditorDecorationType({
+	isWholeLine: true,
+	backgroundColor: new vscode.ThemeColor("diffEditor.insertedLineBackground"),
+	overviewRulerColor: new vscode.ThemeColor("editorOverviewRuler.addedForeground"),
+	overviewRulerLane: vscode.OverviewRulerLane.Left,
+});
+
+const REMOVED = vscode.window.createTextEditorDecorationType({
+	isWholeLine: true,
+	overviewRulerColor: new vscode.ThemeColor("editorOverviewRuler.deletedForeground"),
+	overviewRulerLane: vscode.OverviewRulerLane.Left,
+	after: { color: new vscode.ThemeColor("editorCodeLens.foreground"), margin: "0 0 0 2em", fontStyle: "italic" },
+});
+
+export class Marks implements vscode.Disposable, vscode.CodeLensProvider {
+	readonly #book: ReviewBook;
+	readonly #registered: vscode.Disposable;
+	readonly onDidChangeCodeLenses: vscode.Event<void>;
+
+	constructor(book: ReviewBook) {
+		this.#book = book;
+		this.onDidChangeCodeLenses = book.onDidChange;
+		this.#registered = vscode.Disposable.from(
+			book.onDidChange(() => this.#drawAll()),
+			vscode.window.onDidChangeVisibleTextEditors(() => this.#drawAll()),
+			vscode.languages.registerCodeLensProvider({ scheme: "file" }, this),
+			vscode.languages.registerCodeLensProvider({ scheme: "untitled" }, this),
+		);
+		this.#drawAll();
+	}
+
+	provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
+		const file = this.#book.file(document.uri);
+		if (file === null) return [];
+		const hunks = hunksOf(file);
+		const all =
+			hunks.length > 1
+				? [lens(0, "Accept file", "acceptFile", [document.uri]), lens(0, "Reject file", "rejectFile", [document.uri])]
+				: [];
+		return [...all, ...hunks.flatMap((hunk, index) => lensesOf(document, hunk, `${index + 1} of ${hunks.length}`))];
+	}
+
+	dispose(): void {
+		this.#registered.dispose();
+	}
+
+	#drawAll(): void {
+		for (const editor of vscode.window.visibleTextEditors) this.#draw(editor);
+	}
+
+	#draw(editor: vscode.TextEditor): void {
+		const file = this.#book.file(editor.document.uri);
+		const hunks = file === null ? [] : hunksOf(file);
+		editor.setDecorations(ADDED, hunks.filter(({ newLines }) => newLines.length > 0).map(addedMark));
+		editor.setDecorations(
+			REMOVED,
+			hunks.filter(({ oldLines }) => oldLines.length > 0).map((hunk) => removedMark(editor.document, hunk)),
+		);
+	}
+}
+
+function lensesOf(document: vscode.TextDocument, hunk: PendingHunk, place: string): vscode.CodeLens[] {
+	const line = lineOf(document, hunk);
+	return [
+		lens(line, "$(check) Accept", "acceptHunk", [document.uri, hunk.id]),
+		lens(line, "$(discard) Reject", "rejectHunk", [document.uri, hunk.id]),
+		lens(line, `$(diff) Change ${place}`, "openDiff", [document.uri]),
+	];
+}
+
+function lens(line: number, title: string, command: string, args: readonly unknown[]): vscode.CodeLens {
+	return new vscode.CodeLens(new vscode.Range(line, 0, line, 0), {
+		title,
+		command: `pygent.review.${command}`,
+		arguments: [...args],
+	});
+}
+
+function addedMark(hunk: PendingHunk): vscode.DecorationOptions {
+	return {
+		range: new vscode.Range(hunk.newLine, 0, hunk.newLine + hunk.newLines.length - 1, 0),
+		hoverMessage: hoverOf(hunk),
+	};
+}
+
+function removedMark(document: vscode.TextDocument, hunk: PendingHunk): vscode.DecorationOptions {
+	const line = lineOf(document, hunk);
+	const count = hunk.oldLines.length;
+	const contentText = hunk.newLines.length > 0 ? `− ${countOf(count)} before` : `− ${countOf(count)} removed here`;
+	return {
+		range: new vscode.Range(line, 0, line, 0),
+		hoverMessage: hoverOf(hunk),
+		renderOptions: { after: { contentText } },
+	};
+}
+
+/** Lines that are gone stand, for the editor, at the one that follows them, or at the end. */
+function lineOf(document: vscode.TextDocument, { newLine }: PendingHunk): number {
+	return Math.min(newLine, document.lineCount - 1);
+}
+
+function hoverOf({ oldLines }: PendingHunk): vscode.MarkdownString {
+	const hover = new vscode.MarkdownString();
+	if (oldLines.length === 0) return hover.appendText("Added by pygent.");
+	hover.appendText("Before pygent's edit:");
+	hover.appendCodeblock(oldLines.slice(0, MAX_HOVER_LINES).join(""), "diff");
+	return oldLines.length > MAX_HOVER_LINES
+		? hover.appendText(`… and ${countOf(oldLines.length - MAX_HOVER_LINES)} more.`)
+		: hover;
+}
+
+function countOf(lines: number): string {
+	return lines === 1 ? "1 line" : `${lines} lines`;
+}

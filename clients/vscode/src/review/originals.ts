@@ -1,0 +1,59 @@
+/** Texts as they were before the agent's edits, for the left side of diff editors. */
+
+import * as vscode from "vscode";
+import type { ReviewBook } from "./book.ts";
+
+const SCHEME = "pygent-original";
+
+export class Originals implements vscode.Disposable, vscode.TextDocumentContentProvider {
+	readonly #book: ReviewBook;
+	readonly #changed = new vscode.EventEmitter<vscode.Uri>();
+	readonly #registered: vscode.Disposable;
+	readonly #shown = new Set<string>();
+	readonly onDidChange = this.#changed.event;
+
+	constructor(book: ReviewBook) {
+		this.#book = book;
+		this.#registered = vscode.Disposable.from(
+			vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
+			book.onDidChange(() => {
+				for (const each of this.#shown) this.#changed.fire(vscode.Uri.parse(each));
+			}),
+		);
+	}
+
+	/** Where it is judged already, nothing differs. */
+	async provideTextDocumentContent(original: vscode.Uri): Promise<string> {
+		this.#shown.add(original.toString());
+		const uri = vscode.Uri.parse(original.query);
+		const file = this.#book.file(uri);
+		if (file !== null) return file.baseline ?? "";
+		return (await vscode.workspace.openTextDocument(uri)).getText();
+	}
+
+	/** One file, as it was and as it is. */
+	async openDiff(uri: vscode.Uri): Promise<void> {
+		const title = `${vscode.workspace.asRelativePath(uri)} (pygent's changes)`;
+		await vscode.commands.executeCommand("vscode.diff", originalOf(uri), uri, title);
+	}
+
+	/** All of them in one editor. */
+	async openAll(): Promise<void> {
+		const files = this.#book.files.map(({ uri, baseline, current }) => {
+			const now = vscode.Uri.parse(uri);
+			return [now, baseline === null ? undefined : originalOf(now), current === null ? undefined : now];
+		});
+		if (files.length === 0) void vscode.window.showInformationMessage("No change of pygent waits for your review.");
+		else await vscode.commands.executeCommand("vscode.changes", "pygent's changes", files);
+	}
+
+	dispose(): void {
+		this.#registered.dispose();
+		this.#changed.dispose();
+	}
+}
+
+/** With the file's own path, so that the language is known by its name. */
+function originalOf(uri: vscode.Uri): vscode.Uri {
+	return uri.with({ scheme: SCHEME, query: uri.toString(), authority: "" });
+}

@@ -1,0 +1,158 @@
+/**
+ * A file that the agent changed and the user has not judged yet: its text as it was (`baseline`) and as it is
+ * (`current`). What differs are the hunks. To accept one is to bring it into the baseline, to reject one is to bring it
+ * back into the document. What the user types elsewhere in the file belongs to both, so that it is never a hunk.
+ *
+ * Pure: the same on every editor, and tested without one.
+ */
+
+import { diffArrays } from "diff";
+
+export interface PendingFile {
+	readonly uri: string;
+	/** Null: there was no such file. */
+	readonly baseline: string | null;
+	/** Null: it is gone. */
+	readonly current: string | null;
+}
+
+/** Lines that differ, whole and with their ends. */
+export interface PendingHunk {
+	/** The same as long as the hunk is; another once it changed. */
+	readonly id: string;
+	/** Its first line in the baseline and in the document, from 0. */
+	readonly oldLine: number;
+	readonly newLine: number;
+	readonly oldLines: readonly string[];
+	readonly newLines: readonly string[];
+}
+
+/** A change of a document: characters `offset` to `offset + length` of the text before it are now `text`. */
+export interface TextChange {
+	readonly offset: number;
+	readonly length: number;
+	readonly text: string;
+}
+
+/** From the first line to the last. */
+export function hunksOf({ baseline, current }: PendingFile): readonly PendingHunk[] {
+	const hunks: PendingHunk[] = [];
+	let oldLine = 0;
+	let newLine = 0;
+	let open: { oldLine: number; newLine: number; oldLines: string[]; newLines: string[] } | null = null;
+	const close = (): void => {
+		if (open !== null) hunks.push({ ...open, id: idOf(open.oldLine, open.newLine, open.oldLines, open.newLines) });
+		open = null;
+	};
+	for (const { added, removed, value } of diffArrays([...linesOf(baseline ?? "")], [...linesOf(current ?? "")])) {
+		if (!added && !removed) {
+			close();
+			oldLine += value.length;
+			newLine += value.length;
+			continue;
+		}
+		open ??= { oldLine, newLine, oldLines: [], newLines: [] };
+		if (removed) {
+			open.oldLines.push(...value);
+			oldLine += value.length;
+		} else {
+			open.newLines.push(...value);
+			newLine += value.length;
+		}
+	}
+	close();
+	return hunks;
+}
+
+/** Judged whole: as it is now is how it was. */
+export function isSettled(file: PendingFile): boolean {
+	return file.baseline === file.current;
+}
+
+/** After the user said yes to a hunk. */
+export function accepted(file: PendingFile, hunk: PendingHunk): PendingFile {
+	const lines = [...linesOf(file.baseline ?? "")];
+	lines.splice(hunk.oldLine, hunk.oldLines.length, ...hunk.newLines);
+	const baseline = lines.join("");
+	return { ...file, baseline: baseline === file.current ? file.current : baseline };
+}
+
+/** The document's text after the user said no to a hunk. */
+export function rejected(file: PendingFile, hunk: PendingHunk): PendingFile {
+	const lines = [...linesOf(file.current ?? "")];
+	lines.splice(hunk.newLine, hunk.newLines.length, ...hunk.oldLines);
+	const current = lines.join("");
+	return { ...file, current: current === file.baseline ? file.baseline : current };
+}
+
+/**
+ * After the user changed the document to `current`, by `changes` of the text before, none over another. One that
+ * touches no hunk belongs to the baseline, too; one that does changes the hunk.
+ */
+export function typed(file: PendingFile, changes: readonly TextChange[], current: string): PendingFile {
+	if (file.baseline === null || file.current === null) return { ...file, current };
+	const spans = spansOf(file);
+	let baseline = file.baseline;
+	for (const change of [...changes].sort((a, b) => b.offset - a.offset)) {
+		const offset = offsetInBaseline(spans, change);
+		if (offset !== null) baseline = baseline.slice(0, offset) + change.text + baseline.slice(offset + change.length);
+	}
+	return { ...file, baseline, current };
+}
+
+/** Where a hunk stands, in characters. */
+interface Span {
+	readonly start: number;
+	readonly end: number;
+	/** How much longer the document is than the baseline because of it. */
+	readonly grown: number;
+}
+
+function spansOf(file: PendingFile): readonly Span[] {
+	const starts = startsOf(linesOf(file.current ?? ""));
+	return hunksOf(file).map(({ newLine, oldLines, newLines }) => {
+		const start = starts[newLine] ?? (file.current ?? "").length;
+		const length = lengthOf(newLines);
+		return { start, end: start + length, grown: length - lengthOf(oldLines) };
+	});
+}
+
+/**
+ * Null where the change touches a hunk. Whole lines before its first line, and anything behind its last one, do not. Where
+ * lines were only deleted there is a place between two lines: what is put exactly there touches it.
+ */
+function offsetInBaseline(spans: readonly Span[], { offset, length, text }: TextChange): number | null {
+	let grown = 0;
+	for (const { start, end, grown: more } of spans) {
+		const isBefore =
+			offset + length < start || (offset === start && length === 0 && start < end && text.endsWith("\n"));
+		if (isBefore) break;
+		const isBehind = offset > end || (offset === end && start < end);
+		if (!isBehind) return null;
+		grown += more;
+	}
+	return offset - grown;
+}
+
+/** Lines with their ends; a text that ends with one has no empty line behind it. */
+export function linesOf(text: string): readonly string[] {
+	return text === "" ? [] : text.split(/(?<=\n)/);
+}
+
+function startsOf(lines: readonly string[]): readonly number[] {
+	const starts: number[] = [];
+	let offset = 0;
+	for (const line of lines) {
+		starts.push(offset);
+		offset += line.length;
+	}
+	return starts;
+}
+
+function lengthOf(lines: readonly string[]): number {
+	return lines.reduce((length, line) => length + line.length, 0);
+}
+
+function idOf(oldLine: number, newLine: number, oldLines: readonly string[], newLines: readonly string[]): string {
+	return JSON.stringify([oldLine, newLine, oldLines.length, newLines.length, newLines[0] ?? "", newLines.at(-1) ?? ""]);
+}
