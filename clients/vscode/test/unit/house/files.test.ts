@@ -71,3 +71,18 @@ test("of every package it is said why it is there", () => {
 	const missing = Object.keys(manifest.dependencies).filter((name) => !rows.includes(name));
 	assert.deepEqual(missing, [], "add a row for it in docs/architecture.md");
 });
+
+test("the lock file is whole: what another system needs is in it as well", () => {
+	const lock = JSON.parse(readFileSync(join(CLIENT, "package-lock.json"), "utf8")) as {
+		readonly packages: Readonly<Record<string, { readonly optionalDependencies?: Readonly<Record<string, string>> }>>;
+	};
+	const wanted = Object.values(lock.packages).flatMap(({ optionalDependencies }) =>
+		Object.keys(optionalDependencies ?? {}),
+	);
+
+	assert.ok(wanted.length > 20, "a program for each system");
+	assert.deepEqual(
+		wanted.filter((name) => !(`node_modules/${name}` in lock.packages)),
+		[],
+	);
+});
