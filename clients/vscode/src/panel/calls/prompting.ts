@@ -1,7 +1,7 @@
 /** What a view asks about prompts and the turns that they begin. */
 
 import type { Attachment, Calls } from "../../bridge.ts";
-import type { ContentBlock } from "../../protocol/protocol.ts";
+import type { ContentBlock, Event } from "../../protocol/protocol.ts";
 import type { Handlers, Panel } from "../panel.ts";
 
 type Prompting = "send" | "stop" | "retry" | "dequeue" | "complete";
@@ -65,20 +65,17 @@ function told(panel: Panel, sessionId: string, turnId: string | null): Taken {
 async function begun(panel: Panel, sessionId: string, prompt: string | ContentBlock[]): Promise<string> {
 	const known = new Set(Object.keys(panel.conversation.turns));
 	const feed = panel.services.sessions.feed(sessionId);
-	const taken = Promise.withResolvers<string>();
-	const looking = feed.onDidChange((change) => {
-		const events = change.type === "events" ? change.events : [];
-		const turn = events.find(
-			({ type, turnId }) => (type === "turn_queued" || type === "turn_started") && !known.has(turnId),
-		);
-		if (turn !== undefined) taken.resolve(turn.turnId);
-	});
 	const over = panel.services.daemon.request("pygent/turn/start", { sessionId, prompt }).then(({ turnId }) => turnId);
-	try {
-		return await Promise.race([taken.promise, over]);
-	} finally {
-		looking.dispose();
-	}
+	return await new Promise((resolve, reject) => {
+		const looking = feed.onDidChange((change) => {
+			const events = change.type === "events" ? change.events : [];
+			const isFirst = ({ type, turnId }: Event): boolean =>
+				(type === "turn_queued" || type === "turn_started") && !known.has(turnId);
+			const turn = events.find(isFirst);
+			if (turn !== undefined) resolve(turn.turnId);
+		});
+		over.then(resolve, reject).finally(() => looking.dispose());
+	});
 }
 
 /** Words first; what is attached follows them, and last what the user took back of the edits before. */
