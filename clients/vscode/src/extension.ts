@@ -47,6 +47,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 	const originals = new Originals(book);
 	const services: Services = {
 		book,
+		originals,
 		daemon,
 		sessions,
 		asks,

@@ -8,8 +8,10 @@ import type { Mode, Session } from "../protocol/protocol.ts";
 import type { Feed } from "../sessions/feed.ts";
 import { answeringCalls } from "./calls/answering.ts";
 import { choosingCalls } from "./calls/choosing.ts";
+import { editingCalls } from "./calls/editing.ts";
 import { promptingCalls } from "./calls/prompting.ts";
 import { reviewingCalls } from "./calls/reviewing.ts";
+import { windowCalls } from "./calls/window.ts";
 import type { Services } from "./services.ts";
 
 /** One answer for each call of a view. */
@@ -50,6 +52,8 @@ export class Panel implements vscode.Disposable {
 			...answeringCalls(this),
 			...choosingCalls(this),
 			...reviewingCalls(this),
+			...editingCalls(this),
+			...windowCalls(this),
 		};
 		this.#disposables.push(
 			webview.onDidReceiveMessage((message: unknown) => this.#received(message)),

@@ -23,7 +23,7 @@ const MAX_REMEMBERED = 1_000_000;
 type FileChange = NonNullable<Extract<Event, { type: "tool_result" }>["changes"]>[number];
 
 export class ReviewBook implements vscode.Disposable {
-	readonly #edits: DaemonEdits;
+	readonly edits: DaemonEdits;
 	readonly #memory: vscode.Memento;
 	readonly #entries = new Map<string, Entry>();
 	readonly #rejected = new Map<string, Decided[]>();
@@ -33,7 +33,7 @@ export class ReviewBook implements vscode.Disposable {
 	readonly onDidChange = this.#changed.event;
 
 	constructor(edits: DaemonEdits, memory: vscode.Memento) {
-		this.#edits = edits;
+		this.edits = edits;
 		this.#memory = memory;
 		for (const [uri, entry] of memory.get<[string, Entry][]>(MEMORY, [])) this.#entries.set(uri, entry);
 		this.#listening = [
@@ -70,6 +70,14 @@ export class ReviewBook implements vscode.Disposable {
 		this.#tell();
 	}
 
+	/** The user let a piece of the conversation's code be put into a file: it is judged as the agent's own edit is. */
+	async changedBy(sessionId: string, uri: vscode.Uri, before: string | null): Promise<void> {
+		const known = this.#entries.get(uri.toString());
+		const baseline = known === undefined ? before : known.file.baseline;
+		this.#put({ sessionId, file: { uri: uri.toString(), baseline, current: await textOf(uri) } });
+		this.#tell();
+	}
+
 	/** With no hunk: all of the file. */
 	async decide(uri: vscode.Uri, accept: boolean, hunkId: string | null = null): Promise<void> {
 		const entry = this.#entries.get(uri.toString());
@@ -98,7 +106,7 @@ export class ReviewBook implements vscode.Disposable {
 
 	async #changedOne(sessionId: string, { uri: named, patch }: FileChange): Promise<void> {
 		const uri = vscode.Uri.parse(named).toString();
-		const before = this.#edits.takeBefore(uri);
+		const before = this.edits.takeBefore(uri);
 		const current = await textOf(vscode.Uri.parse(uri));
 		const known = this.#entries.get(uri);
 		const baseline = known ? known.file.baseline : before !== undefined ? before : textBefore(current, patch);
@@ -117,7 +125,7 @@ export class ReviewBook implements vscode.Disposable {
 		const { file, sessionId } = entry;
 		const after = whole ? { ...file, current: file.baseline } : [...hunks].reverse().reduce(rejected, file);
 		const uri = vscode.Uri.parse(file.uri);
-		const done = await this.#edits.during([file.uri], () => vscode.workspace.applyEdit(editOf(uri, file, after)));
+		const done = await this.edits.during([file.uri], () => vscode.workspace.applyEdit(editOf(uri, file, after)));
 		if (!done) throw new Error(`${vscode.workspace.asRelativePath(uri)} could not be changed.`);
 		const path = vscode.workspace.asRelativePath(uri);
 		const decided = hunks.map((hunk) => ({ path, hunk }));
@@ -129,7 +137,7 @@ export class ReviewBook implements vscode.Disposable {
 		const entry = this.#entries.get(document.uri.toString());
 		if (entry === undefined || contentChanges.length === 0) return;
 		const current = document.getText();
-		const file = this.#edits.isEditing(document.uri)
+		const file = this.edits.isEditing(document.uri)
 			? { ...entry.file, current }
 			: typed(entry.file, contentChanges.map(asChange), current);
 		this.#put({ ...entry, file });

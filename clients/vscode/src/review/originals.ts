@@ -4,18 +4,34 @@ import * as vscode from "vscode";
 import type { ReviewBook } from "./book.ts";
 
 const SCHEME = "pygent-original";
+const PROPOSAL = "pygent-proposal";
+
+/** A file as it is and as it would be. */
+interface Proposal {
+	readonly oldText: string;
+	readonly newText: string;
+}
 
 export class Originals implements vscode.Disposable, vscode.TextDocumentContentProvider {
 	readonly #book: ReviewBook;
 	readonly #changed = new vscode.EventEmitter<vscode.Uri>();
 	readonly #registered: vscode.Disposable;
 	readonly #shown = new Set<string>();
+	/** Texts of diff editors that are open, by the number in their address. */
+	readonly #proposed = new Map<string, string>();
+	#lastProposal = 0;
 	readonly onDidChange = this.#changed.event;
 
 	constructor(book: ReviewBook) {
 		this.#book = book;
 		this.#registered = vscode.Disposable.from(
 			vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
+			vscode.workspace.registerTextDocumentContentProvider(PROPOSAL, {
+				provideTextDocumentContent: ({ fragment }) => this.#proposed.get(fragment) ?? "",
+			}),
+			vscode.workspace.onDidCloseTextDocument(({ uri }) => {
+				if (uri.scheme === PROPOSAL) this.#proposed.delete(uri.fragment);
+			}),
 			book.onDidChange(() => {
 				for (const each of this.#shown) this.#changed.fire(vscode.Uri.parse(each));
 			}),
@@ -35,6 +51,17 @@ export class Originals implements vscode.Disposable, vscode.TextDocumentContentP
 	async openDiff(uri: vscode.Uri): Promise<void> {
 		const title = `${vscode.workspace.asRelativePath(uri)} (pygent's changes)`;
 		await vscode.commands.executeCommand("vscode.diff", originalOf(uri), uri, title);
+	}
+
+	/** What a call would do to a file, before it may. */
+	async openProposal(uri: vscode.Uri, { oldText, newText }: Proposal): Promise<void> {
+		const keep = (text: string): vscode.Uri => {
+			this.#lastProposal += 1;
+			this.#proposed.set(String(this.#lastProposal), text);
+			return uri.with({ scheme: PROPOSAL, fragment: String(this.#lastProposal), authority: "" });
+		};
+		const title = `${vscode.workspace.asRelativePath(uri)} (proposed)`;
+		await vscode.commands.executeCommand("vscode.diff", keep(oldText), keep(newText), title);
 	}
 
 	/** All of them in one editor. */

@@ -1,0 +1,45 @@
+/** Places in the workspace and in editors, as a conversation names them. */
+
+import * as vscode from "vscode";
+
+/** In the editor's own way: what was open beside stays. */
+export async function openAt(uri: vscode.Uri, selection: vscode.Range | null): Promise<void> {
+	await vscode.commands.executeCommand("vscode.open", uri, {
+		preview: true,
+		viewColumn: columnOfCode(),
+		...(selection === null ? {} : { selection }),
+	});
+}
+
+/** The one that the user was in last: with the cursor in the chat, none is active. */
+export function lastEditor(): vscode.TextEditor {
+	const editor = vscode.window.activeTextEditor ?? vscode.window.visibleTextEditors.find(isCode);
+	if (editor !== undefined) return editor;
+	throw new Error("No file is open: open the one that the code is for, and put the cursor there.");
+}
+
+/** The files that a path may mean: in the session's folder, then in those of the window, and never outside of them. */
+export function placesOf(path: string, cwd: string | null): readonly vscode.Uri[] {
+	const folders = (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri);
+	const roots = [...(cwd === null ? [] : [vscode.Uri.file(cwd)]), ...folders];
+	const uris = roots.map((root) => (path.startsWith("/") ? root.with({ path }) : vscode.Uri.joinPath(root, path)));
+	return uris.filter((uri) => vscode.workspace.getWorkspaceFolder(uri) !== undefined);
+}
+
+export async function exists(uri: vscode.Uri): Promise<boolean> {
+	try {
+		await vscode.workspace.fs.stat(uri);
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+/** Where files are read: beside the tab that a chat fills, if it fills one. */
+function columnOfCode(): vscode.ViewColumn {
+	return vscode.window.visibleTextEditors.find(isCode)?.viewColumn ?? vscode.ViewColumn.Active;
+}
+
+function isCode({ document }: vscode.TextEditor): boolean {
+	return document.uri.scheme === "file" || document.uri.scheme === "untitled";
+}
