@@ -26,6 +26,7 @@ export interface WireSchema {
 	readonly clientRequests: Readonly<Record<string, Exchange>>;
 	readonly notifications: Readonly<Record<string, Schema>>;
 	readonly clientNotifications: Readonly<Record<string, Schema>>;
+	readonly commands: Readonly<Record<string, Schema>>;
 	readonly $defs: Readonly<Record<string, Schema>>;
 }
 
@@ -38,6 +39,7 @@ const RENAMED: Readonly<Record<string, string>> = {
 const UNIONS: readonly (readonly [name: string, meaning: string, definition: string, field: string])[] = [
 	["Event", "What happens in a turn; `type` tells them apart.", "EventsOut", "events"],
 	["ContentBlock", "A part of a prompt.", "TurnStartParams", "prompt"],
+	["MessageBlock", "A part of a message.", "MessageOut", "content"],
 	["Mode", "How much is done without asking.", "ModeOut", "mode"],
 	["StopReason", "Why a turn is over.", "FinishedOut", "stopReason"],
 	["ToolKind", "What a tool does, roughly.", "ToolCallOut", "kind"],
@@ -226,6 +228,7 @@ export function protocolSource(wire: WireSchema): string {
 		exchanges("Requests", "What the editor asks of the daemon.", wire.requests, names),
 		exchanges("ClientRequests", "What the daemon asks of the editor.", wire.clientRequests, names),
 		notices("Notifications", "What the daemon tells the editor.", wire.notifications, names),
+		notices("CommandResults", "What each command of `workspace/executeCommand` comes to.", wire.commands, names),
 		notices("ClientNotifications", "What the editor tells the daemon.", wire.clientNotifications, names),
 	].join("\n");
 }

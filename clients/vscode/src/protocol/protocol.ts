@@ -32,6 +32,14 @@ export type ContentBlock =
 	| DiagnosticsContent
 	| ImageContent;
 
+/** A part of a message. */
+export type MessageBlock =
+	| TextBlock
+	| ThinkingBlock
+	| ImageBlock
+	| ToolUseBlock
+	| ToolResultBlock;
+
 /** How much is done without asking. */
 export type Mode =
 	| "default"
@@ -539,7 +547,7 @@ export interface Matches {
 /** A message of a conversation. */
 export interface Message {
 	readonly role: "user" | "assistant";
-	readonly content: ReadonlyArray<TextBlock | ThinkingBlock | ImageBlock | ToolUseBlock | ToolResultBlock>;
+	readonly content: readonly MessageBlock[];
 	readonly turnId: string;
 	readonly timestamp: string;
 }
@@ -1220,6 +1228,21 @@ export interface Notifications {
 	readonly "pygent/question/cancelled": QuestionCancelled;
 	readonly "pygent/review/cancelled": ReviewCancelled;
 	readonly "pygent/permission/cancelled": PermissionCancelled;
+}
+
+/** What each command of `workspace/executeCommand` comes to. */
+export interface CommandResults {
+	readonly "pygent.ask": CommandTurn;
+	readonly "pygent.fix": CommandTurn;
+	readonly "pygent.explain": CommandTurn;
+	readonly "pygent.test": CommandTurn;
+	readonly "pygent.refactor": CommandTurn;
+	readonly "pygent.doc": CommandTurn;
+	readonly "pygent.cancel": CancelledTurn;
+	readonly "pygent.undo": Restored;
+	readonly "pygent.newSession": Session;
+	readonly "pygent.setMode": SessionMode;
+	readonly "pygent.setModel": Session;
 }
 
 /** What the editor tells the daemon. */

@@ -18,8 +18,8 @@ test("the committed types are those of the daemon's schema", () => {
 });
 
 test("every method has its types, in both directions", () => {
-	const methods = [SCHEMA.requests, SCHEMA.clientRequests, SCHEMA.clientNotifications].flatMap((each) =>
-		Object.keys(each),
+	const methods = [SCHEMA.requests, SCHEMA.clientRequests, SCHEMA.clientNotifications, SCHEMA.commands].flatMap(
+		(each) => Object.keys(each),
 	);
 
 	assert.deepEqual(
