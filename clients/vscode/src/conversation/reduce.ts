@@ -1,20 +1,85 @@
 /** A conversation and what happens to it → the conversation after that. Pure: the same in both processes. */
 
 import type { Event } from "../protocol/protocol.ts";
+import { failed, gotThrough, said } from "./answers.ts";
+import { asked, askOver, permissionOver } from "./asks.ts";
+import { called, permissionDenied, permissionRequested, permissionResolved, progressed, resulted } from "./calls.ts";
 import type { Change, Conversation } from "./state.ts";
+import { told } from "./told.ts";
+import { appended, type Edit, editAround } from "./tree.ts";
+import { cutOff, finished, queued, started, used } from "./turns.ts";
 
 export function reduce(conversation: Conversation, change: Change): Conversation {
 	switch (change.type) {
 		case "events":
 			return change.events.reduce(afterEvent, conversation);
 		case "asked":
-			return { ...conversation, asks: [...conversation.asks.filter(({ id }) => id !== change.ask.id), change.ask] };
+			return asked(conversation, change.ask);
 		case "ask_over":
-			return { ...conversation, asks: conversation.asks.filter(({ id }) => id !== change.id) };
+			return askOver(conversation, change.id);
 	}
 }
 
+/** An event that is known already changes nothing, so that a stream may begin anywhere before what is known. */
 function afterEvent(conversation: Conversation, event: Event): Conversation {
 	if (event.seq <= conversation.lastSeq) return conversation;
-	return { ...conversation, lastSeq: event.seq };
+	return { ...applied(conversation, event), lastSeq: event.seq };
+}
+
+function applied(conversation: Conversation, event: Event): Conversation {
+	const around = (edit: Edit) => editAround(conversation, event, edit);
+	switch (event.type) {
+		case "turn_queued":
+			return queued(conversation, event);
+		case "turn_started":
+			return started(conversation, event);
+		case "text_delta":
+		case "thinking_delta":
+		case "text":
+		case "thinking":
+			return around((items) => said(items, event));
+		case "llm_error":
+			return around((items) => failed(items, event));
+		case "tool_call":
+			return around((items) => called(items, event));
+		case "permission_requested":
+			return around((items) => permissionRequested(items, event));
+		case "permission_resolved":
+			return permissionOver(
+				around((items) => permissionResolved(items, event)),
+				event.permissionId,
+			);
+		case "permission_denied":
+			return around((items) => permissionDenied(items, event));
+		case "tool_progress":
+			return around((items) => progressed(items, event));
+		case "tool_result":
+			return around((items) => resulted(items, event));
+		case "usage":
+			return used(
+				around((items) => gotThrough(items, event.turnId)),
+				event.turnId,
+				event.usage,
+			);
+		case "plan":
+			return { ...conversation, plan: event.entries };
+		case "iteration_limit_reached":
+		case "token_limit_reached":
+		case "budget_limit_reached":
+		case "time_limit_reached":
+		case "loop_detected":
+		case "compacted":
+		case "hook":
+		case "steered":
+		case "notice":
+			return around((items) => appended(items, told(event)));
+		case "cancelled":
+		case "interrupted":
+			return cutOff(conversation, event.turnId, event.timestamp);
+		case "finished":
+			return finished(conversation, event);
+		default:
+			event satisfies never; // a newer daemon tells of more
+			return conversation;
+	}
 }

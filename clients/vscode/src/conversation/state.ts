@@ -89,6 +89,8 @@ export interface PromptItem extends ItemParts {
 /** Words of the model, markdown. */
 export interface TextItem extends ItemParts {
 	readonly type: "text";
+	/** The daemon's name for it. */
+	readonly itemId: string;
 	readonly text: string;
 	/** More is coming. */
 	readonly streaming: boolean;
@@ -99,6 +101,7 @@ export interface TextItem extends ItemParts {
 /** What the model thought. */
 export interface ThinkingItem extends ItemParts {
 	readonly type: "thinking";
+	readonly itemId: string;
 	readonly text: string;
 	readonly streaming: boolean;
 	readonly withdrawn: boolean;
@@ -106,6 +109,10 @@ export interface ThinkingItem extends ItemParts {
 	readonly endedAt: string | null;
 }
 
+/**
+ * `running` from the moment the model asks for it, since no event tells that it begins; `asked` while the user is asked
+ * whether it may run; `cancelled` where its turn ended before it did.
+ */
 export type ToolStatus = "asked" | "running" | "done" | "failed" | "denied" | "cancelled";
 
 /** A tool call. */
@@ -152,7 +159,10 @@ export interface FailureItem extends ItemParts {
 	readonly errorType: Extract<Event, { type: "llm_error" }>["errorType"];
 	readonly message: string;
 	readonly attempt: number;
-	/** It waits to try again, until `retryAt` (RFC 3339); "over" once it has tried again or given up. */
+	/**
+	 * It waits to try again, until `retryAt` (RFC 3339); it has tried again, or asked the fallback; it has given up. An
+	 * attempt that fails behind it is told here, too, and not in a card of its own.
+	 */
 	readonly state: "waiting" | "retried" | "final";
 	readonly retryAt: string | null;
 	readonly fallbackModel: string | null;

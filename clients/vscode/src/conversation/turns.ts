@@ -1,0 +1,111 @@
+/** Turns as they wait, begin and end, and what their ends settle. */
+
+import type { FinishedEvent, TurnBeginEvent, Usage } from "../protocol/protocol.ts";
+import { withoutAsksOf } from "./asks.ts";
+import { settled, withCallsCutOff } from "./settling.ts";
+import type { Conversation, EndItem, PromptItem, Turn } from "./state.ts";
+import { appended, eachOf, withItems } from "./tree.ts";
+
+/** The turn of that id. */
+export function turnOf(conversation: Conversation, turnId: string): Turn | null {
+	// Not by the name alone: every object has some
+	return Object.hasOwn(conversation.turns, turnId) ? (conversation.turns[turnId] ?? null) : null;
+}
+
+/** The turn waits for the one that runs. */
+export function queued(conversation: Conversation, event: TurnBeginEvent): Conversation {
+	const { turnId, prompt } = event;
+	const { queue } = outOfQueue(conversation, turnId);
+	return { ...withTurn(conversation, begun(event, "queued")), queue: [...queue, { turnId, prompt }] };
+}
+
+/**
+ * The turn runs now. One that begins beside another never runs: it was taken out of the queue, which is told as a
+ * beginning and an end, and leaves nothing in the conversation.
+ */
+export function started(conversation: Conversation, event: TurnBeginEvent): Conversation {
+	const { turnId, seq, timestamp, prompt } = event;
+	const { runningTurnId } = conversation;
+	const free = outOfQueue(conversation, turnId);
+	if (runningTurnId !== null && runningTurnId !== turnId) return withTurn(free, begun(event, "queued"));
+	const item: PromptItem = { type: "prompt", key: String(seq), turnId, at: timestamp, text: prompt, steered: false };
+	const running = withTurn(free, begun(event, "running"));
+	return { ...running, runningTurnId: turnId, items: appended(free.items, item) };
+}
+
+/** The turn was cancelled, or the daemon died in it. */
+export function cutOff(conversation: Conversation, turnId: string, at: string): Conversation {
+	return settledTurn(withItems(conversation, withCallsCutOff(conversation.items, turnId)), turnId, at);
+}
+
+/** The turn is over, and nothing of it goes on. */
+export function finished(conversation: Conversation, event: FinishedEvent): Conversation {
+	const { turnId, timestamp, usage } = event;
+	const turn = turnOf(conversation, turnId);
+	const left = settledTurn(outOfQueue(conversation, turnId), turnId, timestamp);
+	const over: Conversation = {
+		...(turn === null ? left : withTurn(left, ended(turn, event))),
+		runningTurnId: left.runningTurnId === turnId ? null : left.runningTurnId,
+		usage: isTelling(usage) ? usage : left.usage,
+	};
+	return turn?.state === "queued" ? over : withItems(over, appended(over.items, endOf(turn, event)));
+}
+
+/** Nothing of the turn streams, runs, waits or asks any more. */
+function settledTurn(conversation: Conversation, turnId: string, at: string): Conversation {
+	const items = eachOf(conversation.items, turnId, (item) => settled(item, at));
+	return withoutAsksOf(withItems(conversation, items), turnId);
+}
+
+/** The turn's totals so far; what a subagent tells are the whole turn's, too. */
+export function used(conversation: Conversation, turnId: string, usage: Usage): Conversation {
+	const turn = turnOf(conversation, turnId);
+	return { ...(turn === null ? conversation : withTurn(conversation, { ...turn, usage })), usage };
+}
+
+/** Milliseconds between two moments; 0 where they cannot be read, or the clock went back. */
+export function elapsedMs(from: string, to: string): number {
+	const elapsed = Date.parse(to) - Date.parse(from);
+	return Number.isFinite(elapsed) ? Math.max(0, elapsed) : 0;
+}
+
+function begun(event: TurnBeginEvent, state: "queued" | "running"): Turn {
+	const { turnId, model, mode, agent, timestamp } = event;
+	return {
+		turnId,
+		state,
+		model,
+		mode,
+		agent,
+		startedAt: timestamp,
+		finishedAt: null,
+		stopReason: null,
+		usage: null,
+		filesChanged: [],
+	};
+}
+
+function ended(turn: Turn, event: FinishedEvent): Turn {
+	const { timestamp, stopReason, usage, filesChanged } = event;
+	return { ...turn, state: "finished", finishedAt: timestamp, stopReason, usage, filesChanged };
+}
+
+function endOf(turn: Turn | null, event: FinishedEvent): EndItem {
+	const { turnId, seq, timestamp, stopReason, usage, filesChanged } = event;
+	const durationMs = turn === null ? 0 : elapsedMs(turn.startedAt, timestamp);
+	return { type: "end", key: String(seq), turnId, at: timestamp, stopReason, usage, filesChanged, durationMs };
+}
+
+/** A turn that asked no model knows nothing of what the context holds. */
+function isTelling(usage: Usage): boolean {
+	return usage.totalTokens > 0 || usage.contextTokens > 0;
+}
+
+function withTurn(conversation: Conversation, turn: Turn): Conversation {
+	return { ...conversation, turns: { ...conversation.turns, [turn.turnId]: turn } };
+}
+
+function outOfQueue(conversation: Conversation, turnId: string): Conversation {
+	const queue = conversation.queue.filter((waiting) => waiting.turnId !== turnId);
+	return queue.length === conversation.queue.length ? conversation : { ...conversation, queue };
+}
