@@ -49,7 +49,7 @@ test("the archive holds the bundles, the wheel, the licences and the pages, and 
 		/^extension\.vsixmanifest$/,
 		/^extension\/(LICENSE\.txt|NOTICE|package\.json|readme\.md)$/,
 		/^extension\/dist\/(codicon\.ttf|extension\.cjs|webview\.css|webview\.js)$/,
-		/^extension\/media\/[\w-]+\.(svg|png|md)$/,
+		/^extension\/media\/[\w/-]+\.(svg|png|md)$/,
 		/^extension\/wheel\/pygent_ls-[\d.]+-py3-none-any\.whl$/,
 	];
 
