@@ -36,27 +36,31 @@ export interface TextChange {
 
 /** From the first line to the last. */
 export function hunksOf({ baseline, current }: PendingFile): readonly PendingHunk[] {
+	const hunks = differences(linesOf(baseline ?? ""), linesOf(current ?? ""));
+	// An empty file that was made or deleted: no line says so.
+	if (hunks.length === 0 && baseline !== current) return [hunkOf(0, 0, [], [])];
+	return hunks;
+}
+
+function differences(before: readonly string[], after: readonly string[]): PendingHunk[] {
 	const hunks: PendingHunk[] = [];
 	let oldLine = 0;
 	let newLine = 0;
-	let open: { oldLine: number; newLine: number; oldLines: string[]; newLines: string[] } | null = null;
+	let oldLines: readonly string[] = [];
+	let newLines: readonly string[] = [];
 	const close = (): void => {
-		if (open !== null) hunks.push({ ...open, id: idOf(open.oldLine, open.newLine, open.oldLines, open.newLines) });
-		open = null;
+		if (oldLines.length + newLines.length > 0) hunks.push(hunkOf(oldLine, newLine, oldLines, newLines));
+		oldLine += oldLines.length;
+		newLine += newLines.length;
+		oldLines = [];
+		newLines = [];
 	};
-	for (const { added, removed, value } of diffArrays([...linesOf(baseline ?? "")], [...linesOf(current ?? "")])) {
-		if (!added && !removed) {
+	for (const { added, removed, value } of diffArrays([...before], [...after])) {
+		if (removed) oldLines = [...oldLines, ...value];
+		else if (added) newLines = [...newLines, ...value];
+		else {
 			close();
 			oldLine += value.length;
-			newLine += value.length;
-			continue;
-		}
-		open ??= { oldLine, newLine, oldLines: [], newLines: [] };
-		if (removed) {
-			open.oldLines.push(...value);
-			oldLine += value.length;
-		} else {
-			open.newLines.push(...value);
 			newLine += value.length;
 		}
 	}
@@ -74,7 +78,7 @@ export function accepted(file: PendingFile, hunk: PendingHunk): PendingFile {
 	const lines = [...linesOf(file.baseline ?? "")];
 	lines.splice(hunk.oldLine, hunk.oldLines.length, ...hunk.newLines);
 	const baseline = lines.join("");
-	return { ...file, baseline: baseline === file.current ? file.current : baseline };
+	return { ...file, baseline: wholeOr(file.current, baseline) };
 }
 
 /** The document's text after the user said no to a hunk. */
@@ -82,7 +86,7 @@ export function rejected(file: PendingFile, hunk: PendingHunk): PendingFile {
 	const lines = [...linesOf(file.current ?? "")];
 	lines.splice(hunk.newLine, hunk.newLines.length, ...hunk.oldLines);
 	const current = lines.join("");
-	return { ...file, current: current === file.baseline ? file.baseline : current };
+	return { ...file, current: wholeOr(file.baseline, current) };
 }
 
 /**
@@ -98,6 +102,11 @@ export function typed(file: PendingFile, changes: readonly TextChange[], current
 		if (offset !== null) baseline = baseline.slice(0, offset) + change.text + baseline.slice(offset + change.length);
 	}
 	return { ...file, baseline, current };
+}
+
+/** Nothing is left of a file whose other side does not exist: then it does not, either. */
+function wholeOr(other: string | null, text: string): string | null {
+	return other === null && text === "" ? null : text;
 }
 
 /** Where a hunk stands, in characters. */
@@ -153,6 +162,13 @@ function lengthOf(lines: readonly string[]): number {
 	return lines.reduce((length, line) => length + line.length, 0);
 }
 
-function idOf(oldLine: number, newLine: number, oldLines: readonly string[], newLines: readonly string[]): string {
-	return JSON.stringify([oldLine, newLine, oldLines.length, newLines.length, newLines[0] ?? "", newLines.at(-1) ?? ""]);
+function hunkOf(
+	oldLine: number,
+	newLine: number,
+	oldLines: readonly string[],
+	newLines: readonly string[],
+): PendingHunk {
+	const ends = [newLines[0] ?? "", newLines.at(-1) ?? ""];
+	const id = JSON.stringify([oldLine, newLine, oldLines.length, newLines.length, ...ends]);
+	return { id, oldLine, newLine, oldLines, newLines };
 }

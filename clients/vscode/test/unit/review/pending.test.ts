@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import {
+	accepted,
+	hunksOf,
+	isSettled,
+	type PendingFile,
+	rejected,
+	type TextChange,
+	typed,
+} from "../../../src/review/pending.ts";
+
+const line = fc.constantFrom("a", "b", "c", "def f():", "\treturn 1", "", "ä€😀");
+const text = fc
+	.tuple(fc.array(line, { maxLength: 12 }), fc.constantFrom("\n", "\r\n"), fc.boolean())
+	.map(([lines, end, ended]) => lines.join(end) + (ended && lines.length > 0 ? end : ""));
+const maybe = fc.option(text, { nil: null, freq: 6 });
+const file = fc.record({ uri: fc.constant("file:///a"), baseline: maybe, current: maybe });
+
+function settle(start: PendingFile, decide: (file: PendingFile, index: number) => PendingFile): PendingFile {
+	let now = start;
+	for (let index = 0; !isSettled(now); index += 1) {
+		assert.ok(index < 100, "each decision leaves one hunk less");
+		now = decide(now, index);
+	}
+	return now;
+}
+
+const first = (now: PendingFile) => {
+	const [hunk] = hunksOf(now);
+	assert.ok(hunk !== undefined, "what is not settled has a hunk");
+	return hunk;
+};
+
+test("accepting each hunk keeps the document, rejecting each brings the old text back", () => {
+	fc.assert(
+		fc.property(file, (start) => {
+			assert.equal(settle(start, (now) => accepted(now, first(now))).current, start.current);
+			assert.equal(settle(start, (now) => rejected(now, first(now))).current, start.baseline);
+		}),
+	);
+});
+
+test("in whatever order hunks are judged, each decides about its own lines alone", () => {
+	fc.assert(
+		fc.property(file, fc.infiniteStream(fc.boolean()), (start, choices) => {
+			const hunks = hunksOf(start);
+			let now: PendingFile = start;
+			for (const hunk of [...hunks].reverse()) {
+				now = choices.next().value === true ? accepted(now, hunk) : rejected(now, hunk);
+			}
+			assert.ok(isSettled(now));
+		}),
+	);
+});
+
+test("a hunk's lines are those of both texts at its places", () => {
+	fc.assert(
+		fc.property(file, (start) => {
+			const lines = (whole: string | null) => (whole ?? "").split(/(?<=\n)/).filter((each) => each !== "");
+			for (const { oldLine, newLine, oldLines, newLines } of hunksOf(start)) {
+				assert.deepEqual(lines(start.baseline).slice(oldLine, oldLine + oldLines.length), oldLines);
+				assert.deepEqual(lines(start.current).slice(newLine, newLine + newLines.length), newLines);
+			}
+		}),
+	);
+});
+
+/** As a user types: any change at all of the document. */
+function changeOf(current: string): fc.Arbitrary<TextChange> {
+	return fc
+		.tuple(fc.nat(current.length), fc.nat(4), fc.constantFrom("", "x", "x\n", "\n", "two\nlines\n"))
+		.map(([offset, length, put]) => ({ offset, length: Math.min(length, current.length - offset), text: put }));
+}
+
+const typing = file.chain((start) => fc.tuple(fc.constant(start), changeOf(start.current ?? "")));
+
+test("whatever is typed, the document is what the user has, and can still be judged to either end", () => {
+	fc.assert(
+		fc.property(typing, ([start, change]) => {
+			const current = apply(start.current ?? "", change);
+			const now = typed(start, [change], current);
+			assert.equal(now.current, current);
+			assert.equal(settle(now, (each) => accepted(each, first(each))).current, current);
+			assert.equal(settle(now, (each) => rejected(each, first(each))).current, now.baseline);
+		}),
+	);
+});
+
+test("what is typed outside of the hunks survives that all of them are rejected", () => {
+	const start: PendingFile = { uri: "file:///a", baseline: "1\n2\n3\n4\n5\n", current: "1\nTWO\n3\n4\nFIVE\n" };
+	const now = typed(start, [{ offset: 8, length: 1, text: "four" }], "1\nTWO\n3\nfour\nFIVE\n");
+	assert.equal(hunksOf(now).length, 2);
+	assert.equal(settle(now, (each) => rejected(each, first(each))).current, "1\n2\n3\nfour\n5\n");
+});
+
+test("lines that are typed right above and right below a hunk are no part of it", () => {
+	const start: PendingFile = { uri: "file:///a", baseline: "1\n2\n3\n", current: "1\nTWO\n3\n" };
+	const above = typed(start, [{ offset: 2, length: 0, text: "mine\n" }], "1\nmine\nTWO\n3\n");
+	const both = typed(above, [{ offset: 11, length: 0, text: "too\n" }], "1\nmine\nTWO\ntoo\n3\n");
+	assert.equal(settle(both, (each) => rejected(each, first(each))).current, "1\nmine\n2\ntoo\n3\n");
+});
+
+test("several changes of one keystroke count as they stand in the text before", () => {
+	const start: PendingFile = { uri: "file:///a", baseline: "a\nb\nc\n", current: "a\nB\nc\n" };
+	const changes = [
+		{ offset: 0, length: 1, text: "AAA" },
+		{ offset: 4, length: 1, text: "CCC" },
+	];
+	const now = typed(start, changes, "AAA\nB\nCCC\n");
+	assert.equal(now.baseline, "AAA\nb\nCCC\n");
+});
+
+test("a file that was made is one hunk, and one that was deleted, too", () => {
+	const made: PendingFile = { uri: "file:///a", baseline: null, current: "a\nb\n" };
+	assert.deepEqual(
+		hunksOf(made).map(({ newLines }) => newLines),
+		[["a\n", "b\n"]],
+	);
+	const gone: PendingFile = { uri: "file:///a", baseline: "a\n", current: null };
+	assert.deepEqual(
+		hunksOf(gone).map(({ oldLines }) => oldLines),
+		[["a\n"]],
+	);
+	assert.equal(isSettled({ uri: "file:///a", baseline: null, current: "" }), false, "an empty file was made");
+});
+
+function apply(whole: string, { offset, length, text: put }: TextChange): string {
+	return whole.slice(0, offset) + put + whole.slice(offset + length);
+}
