@@ -1,0 +1,180 @@
+/** The daemon's own environment: a Python with the wheel that came with the extension, made once for each wheel. */
+
+import { createHash, randomBytes } from "node:crypto";
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { withLock } from "./lock.ts";
+import { run } from "./programs.ts";
+import { candidates, type Maker, makerOf, PROBE, type Python, pythonIn, pythonOf, stepIn, stepsOf } from "./python.ts";
+import { noPython, stepFailed } from "./setup_errors.ts";
+
+/** Is in a folder whose environment is whole; its time is when that was used last. */
+const READY = "ready.json";
+
+const LOCK = "making.lock";
+
+/** An environment of another version is removed when no window has used it for so long. */
+export const UNUSED_MS = 24 * 60 * 60 * 1000;
+
+/** How often a window says that it uses its environment. */
+const USED_MS = 60 * 60 * 1000;
+
+/** A Python that waits for something is none: the Windows store's stand-in opens a window. */
+const PROBE_MS = 20_000;
+
+/** What an environment was made of. */
+interface Made {
+	/** Hash of the wheel. */
+	readonly wheel: string;
+	/** The setting that named its Python. */
+	readonly configured: string;
+}
+
+export interface Making {
+	/** Where environments are kept. */
+	readonly storage: string;
+	readonly wheel: string;
+	/** The Python that the user named; empty: look for one. */
+	readonly configured: string;
+	readonly env: NodeJS.ProcessEnv;
+	/** What a person reads meanwhile. */
+	readonly say: (step: string) => void;
+	readonly log: (line: string) => void;
+	readonly signal: AbortSignal;
+}
+
+/**
+ * The Python of the environment for this wheel, which is made where there is none. Raises `SetupError`, and the reason of
+ * `signal` where that was given up.
+ */
+export async function environmentPython(making: Making): Promise<string> {
+	const made: Made = { wheel: await hashOf(making.wheel), configured: making.configured };
+	const ready = await readyPython(making, made);
+	if (ready !== null) return ready;
+	await mkdir(making.storage, { recursive: true });
+	return await withLock(
+		join(making.storage, LOCK),
+		async () => {
+			const meanwhile = await readyPython(making, made);
+			if (meanwhile !== null) return meanwhile;
+			await clear(making.storage, made);
+			return await make(making, made);
+		},
+		{ signal: making.signal, waits: () => making.say("another window makes the environment") },
+	);
+}
+
+/** Says until it is disposed of that the environment of this Python is in use. */
+export function keepInUse(python: string): { readonly dispose: () => void } {
+	const ready = join(python, "../..", READY);
+	const touch = () => {
+		const now = new Date();
+		utimes(ready, now, now).catch(() => undefined); // a daemon of the user's own has none
+	};
+	touch();
+	const timer = setInterval(touch, USED_MS).unref();
+	return { dispose: () => clearInterval(timer) };
+}
+
+async function hashOf(wheel: string): Promise<string> {
+	return createHash("sha256")
+		.update(await readFile(wheel))
+		.digest("hex")
+		.slice(0, 16);
+}
+
+/** The one that is there and runs; the Python that it was made with may be gone since. */
+async function readyPython({ storage, env, signal }: Making, made: Made): Promise<string | null> {
+	for (const folder of await foldersIn(storage)) {
+		const kept = await madeIn(folder);
+		if (kept?.wheel !== made.wheel || kept.configured !== made.configured) continue;
+		const python = pythonIn(folder, process.platform);
+		const { code } = await run(python, ["-I", "-c", "import pygent_ls"], { env, signal, timeoutMs: PROBE_MS });
+		if (code === 0) return python;
+		await rm(join(folder, READY), { force: true });
+	}
+	return null;
+}
+
+async function foldersIn(storage: string): Promise<readonly string[]> {
+	const entries = await readdir(storage, { withFileTypes: true }).catch(() => []);
+	return entries.filter((each) => each.isDirectory()).map((each) => join(storage, each.name));
+}
+
+async function madeIn(folder: string): Promise<Made | null> {
+	try {
+		return JSON.parse(await readFile(join(folder, READY), "utf8")) as Made;
+	} catch {
+		return null;
+	}
+}
+
+/** Removes what a window left half made, and what no window uses any more. Only who holds the lock may. */
+async function clear(storage: string, made: Made): Promise<void> {
+	for (const folder of await foldersIn(storage)) {
+		const kept = await madeIn(folder);
+		if (kept !== null && (kept.wheel === made.wheel || (await isUsed(folder)))) continue;
+		await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined); // Windows holds it open
+	}
+}
+
+async function isUsed(folder: string): Promise<boolean> {
+	const { mtimeMs } = await stat(join(folder, READY));
+	return Date.now() - mtimeMs < UNUSED_MS;
+}
+
+async function make(making: Making, made: Made): Promise<string> {
+	making.say("looking for Python");
+	const maker = await findMaker(making);
+	const name = basename(making.wheel).split("-").slice(0, 2).join("-");
+	const folder = join(making.storage, `${name}-${randomBytes(4).toString("hex")}`);
+	const python = pythonIn(folder, process.platform);
+	try {
+		for (const step of stepsOf(maker, folder, python, making.wheel)) await doStep(making, step);
+		await doStep(making, { say: "trying the daemon", command: python, args: ["-I", "-m", "pygent_ls", "--version"] });
+		await writeFile(join(folder, "making.json"), JSON.stringify(made));
+		await rename(join(folder, "making.json"), join(folder, READY));
+		return python;
+	} catch (error) {
+		await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
+		throw error;
+	}
+}
+
+async function doStep(
+	{ env, signal, say, log }: Making,
+	step: { readonly say: string; readonly command: string; readonly args: readonly string[] },
+): Promise<void> {
+	say(step.say);
+	log(`> ${[step.command, ...step.args].join(" ")}`);
+	const onLine = (line: string) => {
+		log(line);
+		const told = stepIn(line);
+		if (told !== null) say(told);
+	};
+	// Into the environment, whatever a configuration of pip's says of the user's own packages.
+	const { code, output } = await run(step.command, step.args, { env: { ...env, PIP_USER: "0" }, signal, onLine });
+	if (code !== 0) throw stepFailed(step.say, output);
+}
+
+async function findMaker(making: Making): Promise<Maker> {
+	const found: Python[] = [];
+	for (const { command, args } of candidates(process.platform, making.configured)) {
+		const { env, signal } = making;
+		const said = await run(command, [...args, "-I", "-c", PROBE], { env, signal, timeoutMs: PROBE_MS });
+		const python = said.code === 0 ? pythonOf(said.stdout) : null;
+		if (python === null) continue;
+		making.log(`${[command, ...args].join(" ")} is Python ${python.version} (${python.executable})`);
+		found.push(python);
+		if (python.isNewEnough && python.makesEnvironments) break;
+	}
+	const maker = makerOf(found, await hasUv(making));
+	if (maker === null) throw noPython(process.platform, making.configured, found);
+	return maker;
+}
+
+/** Only where the user named no Python: then that one is meant, and not what uv would take instead. */
+async function hasUv({ configured, env, signal }: Making): Promise<boolean> {
+	if (configured !== "") return false;
+	return (await run("uv", ["--version"], { env, signal, timeoutMs: PROBE_MS })).code === 0;
+}

@@ -1,0 +1,104 @@
+/** Runs programs to their end, each in a process group of its own, so that nothing of it is left where it is given up. */
+
+import { type ChildProcess, spawn } from "node:child_process";
+
+/** Of what a program wrote; a failing pip says why at the end. */
+const KEPT_CHARS = 200_000;
+
+const WINDOWS = process.platform === "win32";
+
+export interface Run {
+	readonly env?: NodeJS.ProcessEnv;
+	readonly signal?: AbortSignal;
+	readonly timeoutMs?: number;
+	/** Of both outputs, as they come. */
+	readonly onLine?: (line: string) => void;
+}
+
+export interface Ran {
+	/** Null where it could not be started, was killed, or took too long. */
+	readonly code: number | null;
+	readonly stdout: string;
+	/** Both outputs, the end of them. */
+	readonly output: string;
+}
+
+/** Rejects only with the reason of `signal`; a program that is missing or fails is told by the result. */
+export async function run(command: string, args: readonly string[], options: Run = {}): Promise<Ran> {
+	const { env, signal, timeoutMs, onLine } = options;
+	signal?.throwIfAborted();
+	const child = spawn(command, [...args], {
+		...(env === undefined ? {} : { env }),
+		detached: !WINDOWS,
+		stdio: ["ignore", "pipe", "pipe"],
+		windowsHide: true,
+	});
+	const written = { stdout: "", output: "" };
+	const lines = onLine === undefined ? null : new Lines(onLine);
+	child.stdout.setEncoding("utf8").on("data", (text: string) => {
+		written.stdout += text;
+	});
+	for (const stream of [child.stdout, child.stderr]) {
+		stream.setEncoding("utf8").on("data", (text: string) => {
+			written.output = (written.output + text).slice(-KEPT_CHARS);
+			lines?.take(text);
+		});
+	}
+	const end = () => void endGroup(child, "SIGKILL");
+	signal?.addEventListener("abort", end);
+	const timer = timeoutMs === undefined ? undefined : setTimeout(end, timeoutMs);
+	try {
+		const code = await ended(child, written);
+		lines?.end();
+		signal?.throwIfAborted();
+		return { code, ...written };
+	} finally {
+		clearTimeout(timer);
+		signal?.removeEventListener("abort", end);
+	}
+}
+
+/** Ends a program and what it started. */
+export function endGroup(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
+	if (child.pid === undefined) return;
+	if (WINDOWS) {
+		spawn("taskkill", ["/pid", String(child.pid), "/T", "/F"], { stdio: "ignore", windowsHide: true });
+		return;
+	}
+	try {
+		process.kill(-child.pid, signal);
+	} catch {
+		// Nobody is left of it.
+	}
+}
+
+function ended(child: ChildProcess, written: { output: string }): Promise<number | null> {
+	return new Promise((resolve) => {
+		child.once("error", (error) => {
+			written.output += error.message;
+			resolve(null);
+		});
+		child.once("close", resolve);
+	});
+}
+
+/** Hands on whole lines. */
+export class Lines {
+	readonly #take: (line: string) => void;
+	#rest = "";
+
+	constructor(take: (line: string) => void) {
+		this.#take = take;
+	}
+
+	take(text: string): void {
+		const lines = (this.#rest + text).split(/\r\n|\n|\r/);
+		this.#rest = lines.pop() ?? "";
+		for (const line of lines) if (line !== "") this.#take(line);
+	}
+
+	end(): void {
+		if (this.#rest !== "") this.#take(this.#rest);
+		this.#rest = "";
+	}
+}

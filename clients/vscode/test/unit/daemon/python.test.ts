@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import {
+	candidates,
+	makerOf,
+	OLDEST,
+	PROBE,
+	type Python,
+	pythonIn,
+	pythonOf,
+	stepIn,
+	stepsOf,
+} from "../../../src/daemon/python.ts";
+import { PYTHON, REPOSITORY } from "../../places.ts";
+
+function python(changes: Partial<Python>): Python {
+	return { executable: "/usr/bin/python3", version: "3.12.4", isNewEnough: true, makesEnvironments: true, ...changes };
+}
+
+test("the oldest Python is the one that the package asks for", () => {
+	const project = readFileSync(join(REPOSITORY, "pyproject.toml"), "utf8");
+
+	assert.equal(/^requires-python = ">=([\d.]+)"$/m.exec(project)?.[1], OLDEST.join("."));
+});
+
+test("the Python that the user named is the only one that is tried", () => {
+	assert.deepEqual(candidates("linux", "/opt/python"), [{ command: "/opt/python", args: [] }]);
+});
+
+test("without a name the newest comes first, and the plain names last; Windows has its launcher", () => {
+	const calls = (platform: NodeJS.Platform) =>
+		candidates(platform, "").map(({ command, args }) => [command, ...args].join(" "));
+
+	assert.deepEqual(calls("linux"), ["python3.14", "python3.13", "python3.12", "python3.11", "python3", "python"]);
+	assert.deepEqual(calls("win32"), ["py -3.14", "py -3.13", "py -3.12", "py -3.11", "python3", "python"]);
+});
+
+test("a Python says itself what it is", () => {
+	const { stdout } = spawnSync(PYTHON, ["-I", "-c", PROBE], { encoding: "utf8" });
+	const found = pythonOf(stdout);
+
+	assert.equal(found?.executable, PYTHON);
+	assert.match(found?.version ?? "", /^3\.\d+\.\d+$/);
+	assert.deepEqual([found?.isNewEnough, found?.makesEnvironments], [true, true]);
+});
+
+test("what a shim or a stand-in prints is no Python", () => {
+	assert.equal(pythonOf("pyenv: python3.13: command not found\n"), null);
+	assert.equal(pythonOf("Python was not found; run without arguments to install from the Microsoft Store\n"), null);
+	assert.equal(pythonOf('["", [3, 12, 1], true]'), null);
+	assert.equal(pythonOf('{"version": 3}'), null);
+	assert.equal(pythonOf(""), null);
+});
+
+test("what a startup file prints before it does not matter", () => {
+	assert.equal(pythonOf('welcome\r\n["C:\\\\py.exe", [3, 11, 0], true]\r\n')?.executable, "C:\\py.exe");
+});
+
+test("an old Python is found, and not taken", () => {
+	const old = pythonOf('["/usr/bin/python3", [3, 9, 2], true]');
+
+	assert.deepEqual(old, python({ version: "3.9.2", isNewEnough: false }));
+	assert.equal(makerOf(old === null ? [] : [old], false), null);
+});
+
+test("a Python that makes environments itself goes before uv, and uv before none", () => {
+	const bare = python({ makesEnvironments: false });
+	const whole = python({ executable: "/usr/bin/python3.11" });
+
+	assert.deepEqual(makerOf([bare, whole], true), { type: "venv", python: whole });
+	assert.deepEqual(makerOf([bare], true), { type: "uv", python: bare });
+	assert.deepEqual(makerOf([], true), { type: "uv", python: null });
+	assert.equal(makerOf([bare], false), null);
+});
+
+test("uv gets a Python itself where there is none", () => {
+	const [make, install] = stepsOf({ type: "uv", python: null }, "/env", pythonIn("/env", "linux"), "/w.whl");
+
+	assert.deepEqual([make?.command, ...(make?.args ?? [])].join(" "), "uv venv --no-project --python >=3.11 /env");
+	assert.equal(
+		[install?.command, ...(install?.args ?? [])].join(" "),
+		"uv pip install --python /env/bin/python /w.whl",
+	);
+});
+
+test("what pip prints becomes what a person reads", () => {
+	const lines = [
+		"Processing /x/pygent_ls-0.1.0-py3-none-any.whl",
+		"Collecting litellm!=1.82.7,>=1.106 (from pygent-ls==0.1.0)",
+		"  Downloading tree_sitter_bash-0.25.0-cp311-abi3-manylinux_2_17_x86_64.whl (1.2 MB)",
+		"Requirement already satisfied: pip in /x",
+		"Installing collected packages: a, b",
+	];
+
+	assert.deepEqual(lines.map(stepIn), [
+		null,
+		"looking up litellm",
+		"downloading tree-sitter-bash (1.2 MB)",
+		null,
+		"putting the packages in place",
+	]);
+});
