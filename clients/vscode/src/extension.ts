@@ -6,12 +6,14 @@ import { Daemon } from "./daemon/daemon.ts";
 import type { Services } from "./panel/services.ts";
 import { WindowSurroundings } from "./panel/surroundings.ts";
 import { Views } from "./panel/views.ts";
+import { AskedReviews } from "./review/asked.ts";
 import { ReviewBook } from "./review/book.ts";
 import { registerReviewCommands } from "./review/commands.ts";
 import { DaemonEdits } from "./review/edits.ts";
 import { ReviewedSessions } from "./review/following.ts";
 import { Marks } from "./review/marks.ts";
 import { Originals } from "./review/originals.ts";
+import { Reviews } from "./review/reviews.ts";
 import { Asks } from "./sessions/asks.ts";
 import { Sessions } from "./sessions/sessions.ts";
 
@@ -44,9 +46,10 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 	);
 	const surroundings = new WindowSurroundings(daemon);
 	const sessions = new Sessions(daemon, asks);
-	const originals = new Originals(book);
+	const reviews = new Reviews(book, new AskedReviews(asks, edits));
+	const originals = new Originals(reviews);
 	const services: Services = {
-		book,
+		reviews,
 		originals,
 		daemon,
 		sessions,
@@ -59,10 +62,12 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 	context.subscriptions.push(log, asks, surroundings, sessions, views, daemon);
 	context.subscriptions.push(
 		book,
+		reviews.asked,
+		reviews,
 		originals,
-		new Marks(book),
-		new ReviewedSessions(book, sessions, context.workspaceState),
-		registerReviewCommands(book, originals),
+		new Marks(reviews),
+		new ReviewedSessions(reviews, sessions, context.workspaceState),
+		registerReviewCommands(reviews, originals),
 	);
 	void daemon.start();
 }

@@ -57,6 +57,8 @@ class OwnCapabilities implements StaticFeature {
 			saveDocuments: true,
 			contextUpdates: true,
 			chatPanel: true,
+			// Else the daemon does not wait: changes are reviewed whenever the user likes.
+			reviewRequest: vscode.workspace.getConfiguration("pygent").get("review") === "each",
 		};
 		capabilities.experimental = { ...(capabilities.experimental as object | undefined), pygent };
 	}

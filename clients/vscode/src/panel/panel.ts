@@ -58,7 +58,7 @@ export class Panel implements vscode.Disposable {
 		this.#disposables.push(
 			webview.onDidReceiveMessage((message: unknown) => this.#received(message)),
 			services.surroundings.onDidChange(() => this.#sendState()),
-			services.book.onDidChange(() => this.#sendState()),
+			services.reviews.onDidChange(() => this.#sendState()),
 			services.daemon.onDidChangeState(({ state }) => {
 				if (state === "ready") void this.refresh();
 			}),
@@ -155,7 +155,7 @@ export class Panel implements vscode.Disposable {
 			model: session?.model ?? this.choices.model ?? defaults.model,
 			agent: session?.agent ?? this.choices.agent ?? defaults.agent,
 			mode: (session?.mode as Mode | undefined) ?? this.choices.mode ?? defaults.mode,
-			review: this.services.book.count(this.sessionId ?? ""),
+			review: this.services.reviews.count(this.sessionId ?? ""),
 		};
 	}
 

@@ -3,8 +3,8 @@
 import type * as vscode from "vscode";
 import type { PanelState } from "../bridge.ts";
 import type { Daemon } from "../daemon/daemon.ts";
-import type { ReviewBook } from "../review/book.ts";
 import type { Originals } from "../review/originals.ts";
+import type { Reviews } from "../review/reviews.ts";
 import type { Asks } from "../sessions/asks.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 
@@ -12,7 +12,7 @@ export interface Services {
 	readonly daemon: Daemon;
 	readonly sessions: Sessions;
 	readonly asks: Asks;
-	readonly book: ReviewBook;
+	readonly reviews: Reviews;
 	readonly originals: Originals;
 	readonly extensionUri: vscode.Uri;
 	/** What is the same in all panels, and that it changed. */

@@ -2,7 +2,6 @@
 
 import { applyPatch, parsePatch, reversePatch } from "diff";
 import * as vscode from "vscode";
-import type { ReviewCount } from "../bridge.ts";
 import type { Event } from "../protocol/protocol.ts";
 import { type DaemonEdits, textOf } from "./edits.ts";
 import { accepted, hunksOf, isSettled, type PendingFile, type PendingHunk, rejected, typed } from "./pending.ts";
@@ -53,15 +52,10 @@ export class ReviewBook implements vscode.Disposable {
 		return this.#entries.get(uri.toString())?.file ?? null;
 	}
 
-	count(sessionId: string): ReviewCount {
-		const files = [...this.#entries.values()]
-			.filter((entry) => entry.sessionId === sessionId)
-			.map(({ file: { uri, ...file } }) => ({
-				uri,
-				path: vscode.workspace.asRelativePath(vscode.Uri.parse(uri)),
-				hunks: Math.max(1, hunksOf({ uri, ...file }).length),
-			}));
-		return { files, hunks: files.reduce((sum, { hunks }) => sum + hunks, 0) };
+	/** Hunks of a file that are this session's. */
+	count(uri: vscode.Uri, sessionId: string): number {
+		const entry = this.#entries.get(uri.toString());
+		return entry?.sessionId === sessionId ? hunksOf(entry.file).length : 0;
 	}
 
 	/** The agent changed files: what a tool call says when it is over. */

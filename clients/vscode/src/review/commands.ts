@@ -1,11 +1,11 @@
 /** Accept and reject: this hunk, this file, everything; and the way from one hunk to the next. */
 
 import * as vscode from "vscode";
-import type { ReviewBook } from "./book.ts";
 import type { Originals } from "./originals.ts";
-import { hunksOf, type PendingHunk } from "./pending.ts";
+import type { PendingHunk } from "./pending.ts";
+import type { Reviews } from "./reviews.ts";
 
-export function registerReviewCommands(book: ReviewBook, originals: Originals): vscode.Disposable {
+export function registerReviewCommands(reviews: Reviews, originals: Originals): vscode.Disposable {
 	const register = (name: string, run: (uri?: vscode.Uri, hunkId?: string) => unknown): vscode.Disposable =>
 		vscode.commands.registerCommand(`pygent.review.${name}`, async (uri?: vscode.Uri, hunkId?: string) => {
 			try {
@@ -15,12 +15,13 @@ export function registerReviewCommands(book: ReviewBook, originals: Originals): 
 			}
 		});
 	const decideHunk = (accept: boolean) => async (uri?: vscode.Uri, hunkId?: string) => {
-		const place = uri !== undefined && hunkId !== undefined ? { uri, hunkId } : hunkAtCursor(book);
-		await book.decide(place.uri, accept, place.hunkId);
+		const place = uri !== undefined && hunkId !== undefined ? { uri, hunkId } : hunkAtCursor(reviews);
+		await reviews.decide(place.uri, accept, place.hunkId);
 	};
-	const decideFile = (accept: boolean) => (uri?: vscode.Uri) => book.decide(uri ?? activeEditor().document.uri, accept);
+	const decideFile = (accept: boolean) => (uri?: vscode.Uri) =>
+		reviews.decide(uri ?? activeEditor().document.uri, accept);
 	const decideAll = (accept: boolean) => async () => {
-		for (const { uri } of book.files) await book.decide(vscode.Uri.parse(uri), accept);
+		for (const uri of reviews.uris) await reviews.decide(uri, accept);
 	};
 	return vscode.Disposable.from(
 		register("acceptHunk", decideHunk(true)),
@@ -31,8 +32,8 @@ export function registerReviewCommands(book: ReviewBook, originals: Originals): 
 		register("rejectAll", decideAll(false)),
 		register("openDiff", (uri) => originals.openDiff(uri ?? activeEditor().document.uri)),
 		register("openAll", () => originals.openAll()),
-		register("next", () => go(book, 1)),
-		register("previous", () => go(book, -1)),
+		register("next", () => go(reviews, 1)),
+		register("previous", () => go(reviews, -1)),
 	);
 }
 
@@ -42,10 +43,9 @@ function activeEditor(): vscode.TextEditor {
 	return editor;
 }
 
-function hunkAtCursor(book: ReviewBook): { readonly uri: vscode.Uri; readonly hunkId: string } {
+function hunkAtCursor(reviews: Reviews): { readonly uri: vscode.Uri; readonly hunkId: string } {
 	const { document, selection } = activeEditor();
-	const file = book.file(document.uri);
-	const hunk = file === null ? undefined : hunksOf(file).find((each) => isAt(each, selection.active.line));
+	const hunk = reviews.hunks(document.uri).find((each) => isAt(each, selection.active.line));
 	if (hunk === undefined)
 		throw new Error("No change of pygent is at the cursor: go to one with “pygent: Next Change”.");
 	return { uri: document.uri, hunkId: hunk.id };
@@ -56,8 +56,10 @@ function isAt({ newLine, newLines }: PendingHunk, line: number): boolean {
 }
 
 /** Over all files, around at the end. */
-async function go(book: ReviewBook, step: 1 | -1): Promise<void> {
-	const places = book.files.flatMap((file) => hunksOf(file).map(({ newLine }) => ({ uri: file.uri, line: newLine })));
+async function go(reviews: Reviews, step: 1 | -1): Promise<void> {
+	const places = reviews.uris.flatMap((uri) =>
+		reviews.hunks(uri).map(({ newLine }) => ({ uri: uri.toString(), line: newLine })),
+	);
 	const editor = vscode.window.activeTextEditor;
 	const here = { uri: editor?.document.uri.toString() ?? "", line: editor?.selection.active.line ?? 0 };
 	const place = nextPlace(places, here, step);

@@ -5,7 +5,7 @@ import type { Change } from "../conversation/state.ts";
 import type { Event } from "../protocol/protocol.ts";
 import type { Feed } from "../sessions/feed.ts";
 import type { Sessions } from "../sessions/sessions.ts";
-import type { ReviewBook } from "./book.ts";
+import type { Reviews } from "./reviews.ts";
 
 const MEMORY = "pygent.review.seen";
 
@@ -14,7 +14,7 @@ const MAX_REMEMBERED = 200;
 
 /** A session that is opened again tells all that it ever did: what was reviewed before, or never here, is passed over. */
 export class ReviewedSessions implements vscode.Disposable {
-	readonly #book: ReviewBook;
+	readonly #reviews: Reviews;
 	readonly #memory: vscode.Memento;
 	/** The last event of each session that the book knows. */
 	readonly #seen: Map<string, number>;
@@ -22,8 +22,8 @@ export class ReviewedSessions implements vscode.Disposable {
 	/** One file at a time, in the order of the edits. */
 	#queue: Promise<void> = Promise.resolve();
 
-	constructor(book: ReviewBook, sessions: Sessions, memory: vscode.Memento) {
-		this.#book = book;
+	constructor(reviews: Reviews, sessions: Sessions, memory: vscode.Memento) {
+		this.#reviews = reviews;
 		this.#memory = memory;
 		this.#seen = new Map(memory.get<[string, number][]>(MEMORY, []));
 		this.#following = sessions.onDidChange(({ feed, change }) => this.#happened(feed, change));
@@ -40,11 +40,13 @@ export class ReviewedSessions implements vscode.Disposable {
 			seen === undefined ? Date.parse(timestamp) >= openedAt : seq > seen;
 		const edits = change.events
 			.filter(isNew)
-			.flatMap((event) => (event.type === "tool_result" ? (event.changes ?? []) : []));
+			.flatMap((event) =>
+				event.type === "tool_result" && !this.#reviews.asked.wasJudged(event.toolId) ? (event.changes ?? []) : [],
+			);
 		const last = change.events.at(-1)?.seq ?? 0;
 		if (seen === undefined || last > seen)
 			this.#remember(sessionId, last, change.events.some(({ type }) => type === "finished") || edits.length > 0);
-		if (edits.length > 0) this.#queue = this.#queue.then(() => this.#book.changed(sessionId, edits));
+		if (edits.length > 0) this.#queue = this.#queue.then(() => this.#reviews.book.changed(sessionId, edits));
 	}
 
 	/** Written where it matters alone: a delta is no reason. */

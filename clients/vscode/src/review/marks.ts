@@ -1,8 +1,8 @@
 /** The lines that wait for review, marked where they stand, with what can be done above each of them. */
 
 import * as vscode from "vscode";
-import type { ReviewBook } from "./book.ts";
-import { hunksOf, type PendingHunk } from "./pending.ts";
+import type { PendingHunk } from "./pending.ts";
+import type { Reviews } from "./reviews.ts";
 
 /** Of deleted lines in a hover; a diff editor shows all. */
 const MAX_HOVER_LINES = 40;
@@ -22,15 +22,15 @@ const REMOVED = vscode.window.createTextEditorDecorationType({
 });
 
 export class Marks implements vscode.Disposable, vscode.CodeLensProvider {
-	readonly #book: ReviewBook;
+	readonly #reviews: Reviews;
 	readonly #registered: vscode.Disposable;
 	readonly onDidChangeCodeLenses: vscode.Event<void>;
 
-	constructor(book: ReviewBook) {
-		this.#book = book;
-		this.onDidChangeCodeLenses = book.onDidChange;
+	constructor(reviews: Reviews) {
+		this.#reviews = reviews;
+		this.onDidChangeCodeLenses = reviews.onDidChange;
 		this.#registered = vscode.Disposable.from(
-			book.onDidChange(() => this.#drawAll()),
+			reviews.onDidChange(() => this.#drawAll()),
 			vscode.window.onDidChangeVisibleTextEditors(() => this.#drawAll()),
 			vscode.languages.registerCodeLensProvider({ scheme: "file" }, this),
 			vscode.languages.registerCodeLensProvider({ scheme: "untitled" }, this),
@@ -39,9 +39,7 @@ export class Marks implements vscode.Disposable, vscode.CodeLensProvider {
 	}
 
 	provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
-		const file = this.#book.file(document.uri);
-		if (file === null) return [];
-		const hunks = hunksOf(file);
+		const hunks = this.#reviews.hunks(document.uri);
 		const all =
 			hunks.length > 1
 				? [lens(0, "Accept file", "acceptFile", [document.uri]), lens(0, "Reject file", "rejectFile", [document.uri])]
@@ -58,8 +56,7 @@ export class Marks implements vscode.Disposable, vscode.CodeLensProvider {
 	}
 
 	#draw(editor: vscode.TextEditor): void {
-		const file = this.#book.file(editor.document.uri);
-		const hunks = file === null ? [] : hunksOf(file);
+		const hunks = this.#reviews.hunks(editor.document.uri);
 		editor.setDecorations(ADDED, hunks.filter(({ newLines }) => newLines.length > 0).map(addedMark));
 		editor.setDecorations(
 			REMOVED,

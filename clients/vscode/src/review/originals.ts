@@ -1,7 +1,8 @@
 /** Texts as they were before the agent's edits, for the left side of diff editors. */
 
 import * as vscode from "vscode";
-import type { ReviewBook } from "./book.ts";
+import { linesOf, type PendingHunk } from "./pending.ts";
+import type { Reviews } from "./reviews.ts";
 
 const SCHEME = "pygent-original";
 const PROPOSAL = "pygent-proposal";
@@ -13,7 +14,7 @@ interface Proposal {
 }
 
 export class Originals implements vscode.Disposable, vscode.TextDocumentContentProvider {
-	readonly #book: ReviewBook;
+	readonly #reviews: Reviews;
 	readonly #changed = new vscode.EventEmitter<vscode.Uri>();
 	readonly #registered: vscode.Disposable;
 	readonly #shown = new Set<string>();
@@ -22,8 +23,8 @@ export class Originals implements vscode.Disposable, vscode.TextDocumentContentP
 	#lastProposal = 0;
 	readonly onDidChange = this.#changed.event;
 
-	constructor(book: ReviewBook) {
-		this.#book = book;
+	constructor(reviews: Reviews) {
+		this.#reviews = reviews;
 		this.#registered = vscode.Disposable.from(
 			vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
 			vscode.workspace.registerTextDocumentContentProvider(PROPOSAL, {
@@ -32,7 +33,7 @@ export class Originals implements vscode.Disposable, vscode.TextDocumentContentP
 			vscode.workspace.onDidCloseTextDocument(({ uri }) => {
 				if (uri.scheme === PROPOSAL) this.#proposed.delete(uri.fragment);
 			}),
-			book.onDidChange(() => {
+			reviews.onDidChange(() => {
 				for (const each of this.#shown) this.#changed.fire(vscode.Uri.parse(each));
 			}),
 		);
@@ -42,9 +43,10 @@ export class Originals implements vscode.Disposable, vscode.TextDocumentContentP
 	async provideTextDocumentContent(original: vscode.Uri): Promise<string> {
 		this.#shown.add(original.toString());
 		const uri = vscode.Uri.parse(original.query);
-		const file = this.#book.file(uri);
+		const file = this.#reviews.book.file(uri);
 		if (file !== null) return file.baseline ?? "";
-		return (await vscode.workspace.openTextDocument(uri)).getText();
+		const now = (await vscode.workspace.openTextDocument(uri)).getText();
+		return this.#reviews.asked.hunks(uri.toString()).toReversed().reduce(without, now);
 	}
 
 	/** One file, as it was and as it is. */
@@ -66,9 +68,9 @@ export class Originals implements vscode.Disposable, vscode.TextDocumentContentP
 
 	/** All of them in one editor. */
 	async openAll(): Promise<void> {
-		const files = this.#book.files.map(({ uri, baseline, current }) => {
-			const now = vscode.Uri.parse(uri);
-			return [now, baseline === null ? undefined : originalOf(now), current === null ? undefined : now];
+		const files = this.#reviews.uris.map((uri) => {
+			const { baseline, current } = this.#reviews.book.file(uri) ?? { baseline: "", current: "" };
+			return [uri, baseline === null ? undefined : originalOf(uri), current === null ? undefined : uri];
 		});
 		if (files.length === 0) void vscode.window.showInformationMessage("No change of pygent waits for your review.");
 		else await vscode.commands.executeCommand("vscode.changes", "pygent's changes", files);
@@ -83,4 +85,11 @@ export class Originals implements vscode.Disposable, vscode.TextDocumentContentP
 /** With the file's own path, so that the language is known by its name. */
 function originalOf(uri: vscode.Uri): vscode.Uri {
 	return uri.with({ scheme: SCHEME, query: uri.toString(), authority: "" });
+}
+
+/** As it was before that hunk, which is the last of those that still stand. */
+function without(text: string, { newLine, oldLines, newLines }: PendingHunk): string {
+	const lines = [...linesOf(text)];
+	lines.splice(newLine, newLines.length, ...oldLines);
+	return lines.join("");
 }

@@ -43,13 +43,13 @@ function rangeOf({ start, end }: NonNullable<Calls["openLocation"]["params"]["ra
 /** What waits for review is shown against what it was; what a prompt is about, as it would be. */
 async function openChange(panel: Panel, { toolId, uri: named }: Calls["openChange"]["params"]): Promise<null> {
 	const uri = vscode.Uri.parse(named);
-	const { book, originals } = panel.services;
+	const { reviews, originals } = panel.services;
 	const asked = panel.conversation.asks.find(
 		(ask) => ask.type === "permission" && ask.request.toolCall.toolId === toolId,
 	);
 	const diff = asked?.type === "permission" ? asked.request.diff?.find((each) => each.uri === named) : undefined;
 	if (diff !== undefined) await originals.openProposal(uri, diff);
-	else if (book.file(uri) !== null) await originals.openDiff(uri);
+	else if (reviews.hunks(uri).length > 0) await originals.openDiff(uri);
 	else await openAt(uri, null);
 	return null;
 }
@@ -59,7 +59,7 @@ async function openChange(panel: Panel, { toolId, uri: named }: Calls["openChang
  * of the agent's does. Over the selection; where nothing is selected, at the cursor; with `path`, the whole file.
  */
 async function applyCode(panel: Panel, { code, path }: Calls["applyCode"]["params"]): Promise<null> {
-	const { book } = panel.services;
+	const { book } = panel.services.reviews;
 	const uri = path === null ? lastEditor().document.uri : placeOf(path, panel);
 	const before = await textOf(uri);
 	const edit = path === null ? overSelection(uri, code) : overFile(uri, code, before);

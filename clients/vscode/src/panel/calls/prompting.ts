@@ -38,9 +38,9 @@ export function promptingCalls(panel: Panel): Pick<Handlers, Prompting> {
 }
 
 async function send(panel: Panel, { text, attachments, steer }: Calls["send"]["params"]): Promise<Taken> {
-	const { daemon, book } = panel.services;
+	const { daemon, reviews } = panel.services;
 	const sessionId = await panel.needSession();
-	const prompt = promptOf(text, attachments, book.report(sessionId));
+	const prompt = promptOf(text, attachments, reviews.book.report(sessionId));
 	const { runningTurnId } = panel.conversation;
 	if (steer && runningTurnId !== null) {
 		const { accepted } = await daemon.request("pygent/turn/steer", { sessionId, turnId: runningTurnId, prompt });
@@ -54,7 +54,7 @@ interface Taken {
 }
 
 function told(panel: Panel, sessionId: string, turnId: string | null): Taken {
-	panel.services.book.reported(sessionId);
+	panel.services.reviews.book.reported(sessionId);
 	return { turnId };
 }
 

@@ -6,15 +6,15 @@ import type { Handlers, Panel } from "../panel.ts";
 type Reviewing = "reviewAll" | "decideAll";
 
 export function reviewingCalls(panel: Panel): Pick<Handlers, Reviewing> {
-	const { book } = panel.services;
+	const { reviews } = panel.services;
 	return {
 		reviewAll: async () => {
 			await vscode.commands.executeCommand("pygent.review.openAll");
 			return null;
 		},
 		decideAll: async ({ accept, uri }) => {
-			const uris = uri === null ? book.count(panel.sessionId ?? "").files.map((file) => file.uri) : [uri];
-			for (const each of uris) await book.decide(vscode.Uri.parse(each), accept);
+			const uris = uri === null ? reviews.count(panel.sessionId ?? "").files.map((file) => file.uri) : [uri];
+			for (const each of uris) await reviews.decide(vscode.Uri.parse(each), accept);
 			return null;
 		},
 	};

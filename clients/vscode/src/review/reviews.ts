@@ -1,0 +1,55 @@
+/** All that waits for the user's judgement, whether the daemon waits for it, too, or not. */
+
+import * as vscode from "vscode";
+import type { ReviewCount } from "../bridge.ts";
+import type { AskedReviews } from "./asked.ts";
+import type { ReviewBook } from "./book.ts";
+import { hunksOf, type PendingHunk } from "./pending.ts";
+
+export class Reviews implements vscode.Disposable {
+	readonly book: ReviewBook;
+	readonly asked: AskedReviews;
+	readonly #changed = new vscode.EventEmitter<void>();
+	readonly #listening: vscode.Disposable;
+
+	readonly onDidChange = this.#changed.event;
+
+	constructor(book: ReviewBook, asked: AskedReviews) {
+		this.book = book;
+		this.asked = asked;
+		const tell = (): void => this.#changed.fire();
+		this.#listening = vscode.Disposable.from(book.onDidChange(tell), asked.onDidChange(tell));
+	}
+
+	get uris(): readonly vscode.Uri[] {
+		const all = new Set([...this.asked.uris, ...this.book.files.map(({ uri }) => uri)]);
+		return [...all].map((uri) => vscode.Uri.parse(uri));
+	}
+
+	/** From the first line to the last. */
+	hunks(uri: vscode.Uri): readonly PendingHunk[] {
+		const file = this.book.file(uri);
+		const hunks = [...this.asked.hunks(uri.toString()), ...(file === null ? [] : hunksOf(file))];
+		return hunks.sort((a, b) => a.newLine - b.newLine);
+	}
+
+	count(sessionId: string): ReviewCount {
+		const files = this.uris.flatMap((uri) => {
+			const hunks = this.asked.hunks(uri.toString(), sessionId).length + this.book.count(uri, sessionId);
+			return hunks === 0 ? [] : [{ uri: uri.toString(), path: vscode.workspace.asRelativePath(uri), hunks }];
+		});
+		return { files, hunks: files.reduce((sum, { hunks }) => sum + hunks, 0) };
+	}
+
+	/** With no hunk: all of the file. Raises where the lines are no longer those that were judged. */
+	async decide(uri: vscode.Uri, accept: boolean, hunkId: string | null = null): Promise<void> {
+		const isAsked = this.asked.hunks(uri.toString()).some(({ id }) => hunkId === null || id === hunkId);
+		if (isAsked) this.asked.decide(uri.toString(), accept, hunkId);
+		if (!isAsked || hunkId === null) await this.book.decide(uri, accept, hunkId);
+	}
+
+	dispose(): void {
+		this.#listening.dispose();
+		this.#changed.dispose();
+	}
+}
