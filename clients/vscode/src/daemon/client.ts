@@ -1,6 +1,6 @@
 /** A language client of the daemon: how it is started, and what this editor says it can do. */
 
-import type * as vscode from "vscode";
+import * as vscode from "vscode";
 import {
 	type ClientCapabilities as AllCapabilities,
 	CloseAction,
