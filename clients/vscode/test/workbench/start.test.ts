@@ -1,0 +1,13 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Workbench } from "./workbench.ts";
+
+test("the packaged extension is installed and starts with the window", async () => {
+	await using workbench = await Workbench.open({ "cart.py": "total = 0\n" });
+
+	await workbench.command("Developer: Show Running Extensions");
+
+	const row = workbench.page.locator(".runtime-extensions-editor .extension").filter({ hasText: "pygent" });
+	await row.waitFor();
+	assert.match((await row.textContent()) ?? "", /Activation/);
+});

@@ -1,0 +1,155 @@
+/**
+ * One window of the real workbench, with the packaged extension and the real daemon, whose model is a script.
+ *
+ * Server, browser and model are shared by all tests of a process; each test has a folder and a window of its own:
+ *
+ *     await using workbench = await Workbench.open({ "cart.py": "total = 0\n" });
+ *     await workbench.model.script({ text: "Hello" });
+ *     await workbench.command("pygent: Open Chat");
+ */
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { after } from "node:test";
+import { promisify } from "node:util";
+import type { Browser, BrowserContext, FrameLocator, Locator, Page } from "playwright-core";
+import { launchBrowser } from "../browser.ts";
+import { ModelServer } from "../model_server.ts";
+import { CLIENT, DAEMON, REPOSITORY, Scratch } from "../places.ts";
+import { STEADY_SETTINGS, WorkbenchServer } from "./server.ts";
+
+/** For what a person would wait for, on a machine that does much else. */
+export const WAIT_MS = 60_000;
+
+export const SIZE = { width: 1280, height: 800 } as const;
+
+/** Screenshots that the README and the documentation show. */
+export const IMAGES = join(REPOSITORY, "docs/images");
+
+const execute = promisify(execFile);
+
+interface Shared {
+	readonly scratch: Scratch;
+	readonly model: ModelServer;
+	readonly server: WorkbenchServer;
+	readonly browser: Browser;
+}
+
+let shared: Promise<Shared> | undefined;
+const started = new AsyncDisposableStack();
+after(() => started.disposeAsync());
+
+async function startShared(): Promise<Shared> {
+	const scratch = started.use(await Scratch.create());
+	const model = started.adopt(await ModelServer.start(), (each) => each.stop());
+	const env = { ...model.env, PYGENT_MODEL: "openai/mock", PYGENT_LOG: "info" };
+	const server = started.adopt(await WorkbenchServer.start(scratch, { vsix: await pack(scratch), env }), (each) =>
+		each.stop(),
+	);
+	const browser = started.adopt(await launchBrowser(), (each) => each.close());
+	return { scratch, model, server, browser };
+}
+
+/** Packages the extension from the sources as they are. */
+async function pack(scratch: Scratch): Promise<string> {
+	const vsix = join(scratch.path, "pygent.vsix");
+	await execute(process.execPath, [join(CLIENT, "scripts/package.ts"), "--out", vsix]);
+	return vsix;
+}
+
+export class Workbench implements AsyncDisposable {
+	readonly page: Page;
+	/** Of this window, with the test's files. */
+	readonly folder: string;
+	readonly model: ModelServer;
+	readonly #shared: Shared;
+	readonly #context: BrowserContext;
+
+	private constructor(shared: Shared, context: BrowserContext, page: Page, folder: string) {
+		this.#shared = shared;
+		this.#context = context;
+		this.page = page;
+		this.folder = folder;
+		this.model = shared.model;
+	}
+
+	/** A window on a new folder with these files. `settings` are the user's. */
+	static async open(
+		files: Readonly<Record<string, string>> = {},
+		settings: Readonly<Record<string, unknown>> = {},
+	): Promise<Workbench> {
+		shared ??= startShared();
+		const all = await shared;
+		const name = `workspace-${crypto.randomUUID()}`;
+		const folder = await all.scratch.folder(name, files);
+		const context = await all.browser.newContext({
+			viewport: SIZE,
+			permissions: ["clipboard-read", "clipboard-write"],
+		});
+		const workbench = new Workbench(all, context, await context.newPage(), folder);
+		await workbench.set(settings);
+		await workbench.load();
+		return workbench;
+	}
+
+	/** Replaces the user's settings. */
+	async set(settings: Readonly<Record<string, unknown>>): Promise<void> {
+		const text = JSON.stringify({ ...STEADY_SETTINGS, "pygent.server.path": DAEMON, ...settings });
+		await this.#shared.scratch.folder("server/User", { "settings.json": text });
+	}
+
+	/** Loads the window, as "Developer: Reload Window" does. */
+	async load(): Promise<void> {
+		await this.page.goto(this.#shared.server.address(this.folder));
+		await this.page.locator(".monaco-workbench .statusbar").waitFor({ timeout: WAIT_MS });
+		this.page.setDefaultTimeout(WAIT_MS);
+	}
+
+	/** Runs a command by its title in the palette. */
+	async command(title: string): Promise<void> {
+		const input = this.page.locator(".quick-input-widget input.input");
+		await this.page.keyboard.press("F1");
+		await input.waitFor();
+		await input.fill(`>${title}`);
+		const row = this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: title }).first();
+		await row.waitFor();
+		await row.click();
+	}
+
+	/** Opens a file of the folder in an editor. */
+	async openFile(path: string): Promise<void> {
+		await this.page.keyboard.press("Control+P");
+		const input = this.page.locator(".quick-input-widget input.input");
+		await input.waitFor();
+		await input.fill(path);
+		await this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: path }).first().click();
+		await this.tab(path).waitFor();
+	}
+
+	/** The web view of the chat: the only one of the window that is shown. */
+	get chat(): FrameLocator {
+		return this.page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
+	}
+
+	tab(name: string): Locator {
+		return this.page.locator(".tab").filter({ hasText: name });
+	}
+
+	/** The lines that the active editor shows. */
+	get lines(): Locator {
+		return this.page.locator(".editor-instance .monaco-editor .view-line");
+	}
+
+	/** A notification that is shown; its buttons are found by role. */
+	notification(text: string): Locator {
+		return this.page.locator(".notification-toast").filter({ hasText: text });
+	}
+
+	statusItem(text: string): Locator {
+		return this.page.locator(".statusbar-item").filter({ hasText: text });
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		await this.page.goto("about:blank"); // the window closes as a user's does, and its extension host ends
+		await this.#context.close();
+	}
+}
