@@ -49,6 +49,7 @@ export function resulted(items: readonly Item[], event: ToolResultEvent): readon
 	return changed(items, event, (call) => ({
 		...call,
 		status: statusAfter(call.status, isError),
+		output: isError ? call.output : "", // the result of one that was stopped does not hold what it said
 		result: { content, isError, cached, truncated, durationMs },
 		changes: changes ?? [],
 		children: eachOf(call.children, turnId, (child) => settled(child, timestamp)),

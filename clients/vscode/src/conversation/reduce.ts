@@ -62,7 +62,8 @@ function applied(conversation: Conversation, event: Event): Conversation {
 				event.usage,
 			);
 		case "plan":
-			return { ...conversation, plan: event.entries };
+			// A subagent's is its own, and no part of what this session means to do
+			return event.parentToolId === undefined ? { ...conversation, plan: event.entries } : conversation;
 		case "iteration_limit_reached":
 		case "token_limit_reached":
 		case "budget_limit_reached":

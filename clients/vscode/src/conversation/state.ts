@@ -127,7 +127,7 @@ export interface ToolItem extends ItemParts {
 	readonly input: Readonly<Record<string, unknown>>;
 	readonly locations: readonly Location[];
 	readonly status: ToolStatus;
-	/** Live output as it came; the last `MAX_LIVE_CHARS` of it. */
+	/** Live output as it came, the last `MAX_LIVE_CHARS` of it; empty once the call is done, and its result holds it. */
 	readonly output: string;
 	/** What the model read; null while it runs. */
 	readonly result: ToolOutcome | null;
