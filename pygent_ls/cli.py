@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 STREAMS = (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY))
 
+MAX_LINGER_S = 3600
+"""A daemon that nobody comes back to is not kept for longer."""
+
 CANCELLED = 130
 """The exit code that shells give to what Ctrl-C ended."""
 
@@ -61,7 +64,7 @@ def _run_command(given: argparse.Namespace) -> int:
 
 
 def _refuse_the_daemons_own(given: argparse.Namespace) -> None:
-    for option in ("socket", "trace"):
+    for option in ("socket", "linger", "trace"):
         if getattr(given, option) is not None:
             given.refuse(f"--{option} is of the daemon, and no command takes it")
 
@@ -94,6 +97,13 @@ def _parser() -> argparse.ArgumentParser:
     way = parser.add_mutually_exclusive_group()
     way.add_argument("--stdio", action="store_true", help="accepted for editors that pass it; it is the default")
     way.add_argument("--socket", metavar="PATH", help="listen at this Unix socket, for several editors at once")
+    parser.add_argument(
+        "--linger",
+        metavar="SECONDS",
+        type=_seconds,
+        help="with --socket: end so long after the last client has gone; till then turns of a window that comes back "
+        "go on",
+    )
     parser.add_argument("--trace", metavar="FILE", help="record what goes over the wire, for `pygent-ls replay`")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     add_run(commands.add_parser)
@@ -142,7 +152,19 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds <= MAX_LINGER_S:  # nan is neither
+        raise ValueError(text)
+    return seconds
+
+
+_seconds.__name__ = f"number of seconds from 0 to {MAX_LINGER_S}"
+
+
 def _daemon(given: argparse.Namespace) -> int:
+    if given.linger is not None and given.socket is None:
+        given.refuse("--linger needs --socket: on standard input nobody can come back")
     trace = None
     if given.trace is not None:
         from pygent_ls.config_sources import state_folder
@@ -154,7 +176,7 @@ def _daemon(given: argparse.Namespace) -> int:
             given.refuse(f"--trace: {given.trace} cannot be written: {error.strerror or error}")
     if given.socket is None:
         return _serve(trace=trace)
-    return _at_socket(given.socket, partial(_serve_socket, trace=trace))
+    return _at_socket(given.socket, partial(_serve_socket, trace=trace, linger_s=given.linger))
 
 
 def _at_socket(path: str, work: Callable[[Path], int]) -> int:
@@ -168,15 +190,15 @@ def _at_socket(path: str, work: Callable[[Path], int]) -> int:
         return 2 if error.is_misuse else 1
 
 
-def _serve_socket(path: Path, *, trace: Trace | None) -> int:
+def _serve_socket(path: Path, *, trace: Trace | None, linger_s: float | None) -> int:
     from pygent_ls.editors.lsp.listening import listening
 
     with listening(path) as listener:  # a client may wait from now on, while the rest is imported
         print(f"pygent-ls: listening at {path}", file=sys.stderr, flush=True)
-        return _serve(listener, trace)
+        return _serve(listener, trace, linger_s)
 
 
-def _serve(listener: socket.socket | None = None, trace: Trace | None = None) -> int:
+def _serve(listener: socket.socket | None = None, trace: Trace | None = None, linger_s: float | None = None) -> int:
     gc.disable()  # `Connection` enables it; until then all that is made stays, and looking through it takes 70 ms
     from pygent_ls.generated_code import GeneratedCode, beside_the_bytecode
 
@@ -197,7 +219,7 @@ def _serve(listener: socket.socket | None = None, trace: Trace | None = None) ->
         from pygent_ls.editors.lsp.serve_socket import serve_socket
 
         shared = Shared(socket=Path(listener.getsockname()))
-        code = serve_socket(listener, partial(read_settings, shared=shared), shared, trace)
+        code = serve_socket(listener, partial(read_settings, shared=shared), shared, trace, linger_s=linger_s)
     generated.save()
     return logged.ended(code)
 

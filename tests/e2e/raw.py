@@ -15,6 +15,7 @@ from time import monotonic
 from typing import IO, Any
 
 from pygent_ls.editors.lsp.stdio import read_frame
+from tests.e2e.warm_command import WarmProcess, can_be_warm, start_warm
 
 DAEMON = (sys.executable, "-m", "pygent_ls")
 
@@ -24,8 +25,8 @@ WAIT_S = 50.0
 
 def clean_environment(home: Path, **extra: str) -> dict[str, str]:
     """A fresh home, no provider's key, and none of the caller's own settings."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
-    return {**kept, "HOME": str(home), "PYGENT_SANDBOX": "off", **extra}
+    kept = {name: os.environ[name] for name in ("PATH", "TMPDIR") if name in os.environ}
+    return {**kept, "LANG": "C.UTF-8", "HOME": str(home), "PYGENT_SANDBOX": "off", **extra}
 
 
 def framed(message: object) -> bytes:
@@ -37,12 +38,14 @@ def framed(message: object) -> bytes:
 class RawClient:
     """A daemon process, and what it said; a thread reads it unless `reading` is stopped."""
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str], cwd: Path) -> None:
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=cwd
-        )
+    def __init__(
+        self, command: Sequence[str], environment: Mapping[str, str], cwd: Path, *, may_be_warm: bool = True
+    ) -> None:
+        self.process = _started(command, environment, cwd, may_be_warm=may_be_warm)
         self.frames: list[dict[str, Any]] = []
         self.stderr = ""
+        self.initialized: Any = None
+        """What `initialize` was answered, where whoever made this client has sent it."""
         self._said_more = threading.Condition()
         self._queue: Queue[dict[str, Any] | None] = Queue()
         self._may_read = threading.Event()
@@ -50,6 +53,11 @@ class RawClient:
         self._threads = [threading.Thread(target=work, daemon=True) for work in (self._read, self._read_errors)]
         for thread in self._threads:
             thread.start()
+
+    @property
+    def initialized_pygent(self) -> Any:
+        """The daemon's own part of that answer."""
+        return self.initialized["capabilities"]["experimental"]["pygent"]
 
     @property
     def stdin(self) -> IO[bytes]:
@@ -201,14 +209,32 @@ class RawClient:
                 self._said_more.notify_all()
 
 
+def _started(
+    command: Sequence[str], environment: Mapping[str, str], cwd: Path, *, may_be_warm: bool
+) -> subprocess.Popen[bytes] | WarmProcess:
+    arguments = command[len(DAEMON) :]
+    if may_be_warm and tuple(command) == (*DAEMON, *arguments) and can_be_warm(arguments, environment):
+        return start_warm(arguments, environment, cwd)
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=cwd
+    )
+
+
 @contextmanager
 def raw_client(
-    folder: Path, *, command: Sequence[str] = DAEMON, environment: Mapping[str, str] | None = None
+    folder: Path,
+    *,
+    command: Sequence[str] = DAEMON,
+    environment: Mapping[str, str] | None = None,
+    may_be_warm: bool = True,
 ) -> Generator[RawClient]:
-    """A daemon that knows nothing yet; its working directory is `folder`, its home lies beside it."""
+    """A daemon that knows nothing yet; its working directory is `folder`, its home lies beside it.
+
+    `may_be_warm`: it need not start Python; see `warm_command`.
+    """
     home = folder.parent / "home"
     home.mkdir(exist_ok=True)
-    client = RawClient(command, clean_environment(home, **(environment or {})), folder)
+    client = RawClient(command, clean_environment(home, **(environment or {})), folder, may_be_warm=may_be_warm)
     try:
         yield client
     finally:

@@ -30,22 +30,22 @@ class SocketDaemon:
     path: Path
     stack: ExitStack
 
-    def editor(self, folder: Path) -> RawClient:
+    def editor(self, folder: Path, **params: object) -> RawClient:
         """An editor that starts `pygent-ls connect`, and has this folder open."""
         client = self.stack.enter_context(raw_client(folder, command=(*DAEMON, "connect", str(self.path))))
-        client.initialize(folder)
+        client.initialized = client.initialize(folder, **params)
         return client
 
 
 @contextmanager
 def socket_daemon(
-    folder: Path, environment: Mapping[str, str] | None = None, *, limits: str = "umask 0"
+    folder: Path, environment: Mapping[str, str] | None = None, *options: str, limits: str = "umask 0"
 ) -> Generator[SocketDaemon]:
-    """A daemon at a socket; its home lies beside the folder. What it makes is for everybody unless it says otherwise,
-    or other `limits` are set."""
+    """A daemon at a socket, with these options; its home lies beside the folder. What it makes is for everybody unless
+    it says otherwise, or other `limits` are set."""
     with tempfile.TemporaryDirectory(prefix="pygent-") as short, ExitStack() as stack:
         path = Path(short) / "socket"
-        command = ("sh", "-c", f'{limits}; exec "$@"', "sh", *DAEMON, "--socket", str(path))
+        command = ("sh", "-c", f'{limits}; exec "$@"', "sh", *DAEMON, "--socket", str(path), *options)
         process = stack.enter_context(raw_client(folder, command=command, environment=environment))
         process.until_said(f"listening at {path}")
         yield SocketDaemon(process, path, stack)

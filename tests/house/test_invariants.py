@@ -51,6 +51,7 @@ CATCHES_ALL: Mapping[str, str] = {
 OWNED_TASKS: Mapping[str, str] = {
     "agent/committing.py": "whoever begins an edit awaits it, also where they are cancelled",
     "editors/lsp/offering.py": "the connection ends the question of its client before it closes",
+    "editors/lsp/returning.py": "the daemon awaits the ends of servers whose windows stayed away when it ends",
     "editors/lsp/serve_socket.py": "the daemon awaits the tasks of its clients when it ends",
     "llm/cli_model.py": "the stream that reads what the program writes awaits its end",
     "sessions/resting.py": "who wants a session that is being closed awaits it, and the daemon does when it ends",

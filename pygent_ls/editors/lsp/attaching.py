@@ -28,12 +28,13 @@ class Attachments:
 
         view = TurnProgress(
             endpoint=self._client.endpoint,
-            writer=self._client.writer,
+            line=self._client.line,
             uri_of=self._client.uri_of,
             events_token=params.partial_result_token,
             work_token=None,
         )
         attachment = Attachment(self._sessions, params.session_id, params.since_seq, view)
+        self._client.endpoint.come_back()  # whoever watches can be asked
         task = asyncio.current_task()
         assert task is not None
         self._running.add(task)
@@ -49,9 +50,13 @@ class Attachments:
             self._running.discard(task)
         return {"sessionId": params.session_id, "lastSeq": done.last_seq, "ended": done.ended}
 
+    def end(self) -> None:
+        """End all of them, soon."""
+        for task in self._running:
+            task.cancel()
+
     async def close(self) -> None:
         """End all of them."""
         running = list(self._running)
-        for task in running:
-            task.cancel()
+        self.end()
         await asyncio.gather(*running, return_exceptions=True)

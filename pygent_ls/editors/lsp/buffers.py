@@ -187,6 +187,12 @@ class Buffers:
             del self._buffers[buffer.uri]
             self._on_change(buffer.path)
 
+    def forget_all(self) -> None:
+        """The editor begins anew: it tells again what is open."""
+        closed, self._buffers = self._buffers, {}
+        for buffer in closed.values():
+            self._on_change(buffer.path)
+
     def supersede(self, path: Path) -> None:
         """The file was written by the daemon, or is gone, with all that was below it: the disk counts until the editor
         tells of the buffer again."""

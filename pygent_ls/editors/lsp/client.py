@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pygent_ls.editors.lsp.endpoint import Endpoint
 from pygent_ls.editors.lsp.features import ClientFeatures
-from pygent_ls.editors.lsp.stdio import FrameWriter
+from pygent_ls.editors.lsp.line import Line
 from pygent_ls.editors.lsp.told import Told
 
 
@@ -17,7 +17,7 @@ class Client:
     """What the handlers need of the other side."""
 
     endpoint: Endpoint
-    writer: FrameWriter
+    line: Line
     features: ClientFeatures
     uri_of: Callable[[Path], str]
     folders: Callable[[], Sequence[Path]]

@@ -16,6 +16,7 @@ from pygent_ls.editors.lsp.configuration import Configuration
 from pygent_ls.editors.lsp.edits import EditorEdits
 from pygent_ls.editors.lsp.endpoint import Endpoint
 from pygent_ls.editors.lsp.features import ClientFeatures
+from pygent_ls.editors.lsp.line import Line
 from pygent_ls.editors.lsp.offering import Offers
 from pygent_ls.editors.lsp.ports import LspWorkspace
 from pygent_ls.editors.lsp.previewing import Previews
@@ -23,7 +24,6 @@ from pygent_ls.editors.lsp.questions import LspQuestioner
 from pygent_ls.editors.lsp.requests import Requests
 from pygent_ls.editors.lsp.reviewing import LspReviewer
 from pygent_ls.editors.lsp.saving import Saving
-from pygent_ls.editors.lsp.stdio import FrameWriter
 from pygent_ls.editors.lsp.told import Told
 from pygent_ls.editors.lsp.trust import ask_trust
 from pygent_ls.editors.lsp.uris import FileUris
@@ -37,7 +37,7 @@ class Connection:
         self,
         *,
         endpoint: Endpoint,
-        writer: FrameWriter,
+        line: Line,
         features: ClientFeatures,
         buffers: Buffers,
         uris: FileUris,
@@ -58,7 +58,7 @@ class Connection:
         self.told = told = Told(buffers, sends_updates=features.context_updates)
         client = Client(
             endpoint=endpoint,
-            writer=writer,
+            line=line,
             features=features,
             uri_of=uri_of,
             folders=lambda: uris.folders,

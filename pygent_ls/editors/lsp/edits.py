@@ -14,8 +14,9 @@ from pygent_ls.agent.hunks import Hunk, hunks_of
 from pygent_ls.agent.review import Applied
 from pygent_ls.agent.tool import excerpt
 from pygent_ls.agent.workspace import CopyBytes, DeleteFile, EditPlan, FileOperation, MoveFile, WriteText
+from pygent_ls.editors.lsp.asking import ClientError
 from pygent_ls.editors.lsp.buffers import Buffers, read_text_now
-from pygent_ls.editors.lsp.endpoint import ClientError, Endpoint
+from pygent_ls.editors.lsp.endpoint import Endpoint
 from pygent_ls.editors.lsp.features import ClientFeatures
 from pygent_ls.editors.lsp.merging import holds_all_of
 from pygent_ls.editors.lsp.previewing import Preview, change_annotations
@@ -83,6 +84,7 @@ class EditorEdits:
         try:
             result = await self.endpoint.ask("workspace/applyEdit", params, of_a_person=bool(hunks))
         except ClientError as error:
+            await self.endpoint.present()  # an editor that went away says what it holds when it is back
             return Answer(applied=True, said=str(error))  # it may still have happened: the proof decides
         if not isinstance(result, Mapping):
             return Answer(applied=True, said=f"its answer was {result!r}")

@@ -8,12 +8,10 @@ and turns the parameters of custom methods into named tuples with renamed keys.
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 import logging
 from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 import attrs
@@ -30,27 +28,15 @@ from pygls.exceptions import (
     JsonRpcServerNotInitialized,
 )
 from pygls.lsp.server import LanguageServer
-from pygls.protocol import LanguageServerProtocol, lsp_method
+from pygls.protocol import lsp_method
 from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage
 
 from pygent_ls.editors.lsp import names
+from pygent_ls.editors.lsp.asking import Asking, MessageId, request_id_of
 from pygent_ls.editors.lsp.features import used_capabilities
 from pygent_ls.editors.lsp.stdio import BrokenFrame
 
 log = logging.getLogger(__name__)
-
-MessageId = int | str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
-    """How long the client may take; the numbers are the protocol's."""
-
-    answer_s: float = 10.0
-    """To answer a request that no person answers; some clients never answer what they do not know."""
-    proof_s: float = 2.0
-    """To tell of an edit after it said that it made it."""
-
 
 REPLACED = (
     types.SHUTDOWN,
@@ -71,15 +57,8 @@ LENIENT = frozenset({types.INITIALIZE, types.INITIALIZED})
 """Minimal clients leave out of these what they have nothing to say of, or say null."""
 
 
-class ClientError(Exception):
-    """The client answered a request with an error, or not at all."""
-
-
-class Endpoint(LanguageServerProtocol):
+class Endpoint(Asking):
     """Decodes, checks and routes messages; each request gets exactly one response, whatever it holds."""
-
-    write: Callable[[bytes], None]
-    """Sends one encoded message; set before the first."""
 
     on_exit: Callable[[int], None]
     """Told the exit code that `exit` asks for; set before the first message."""
@@ -93,13 +72,10 @@ class Endpoint(LanguageServerProtocol):
     on_undecodable: Callable[[str, object], None]
     """Told the method and the parameters of a notification that is dropped because it is wrong; set likewise."""
 
-    patience = Patience()
-
     def __init__(self, server: LanguageServer, converter: Converter) -> None:
         super().__init__(server, converter)
         self.phase: Literal["new", "running", "shutdown"] = "new"
-        self._outgoing: dict[int, asyncio.Future[Any]] = {}
-        self._next_id = itertools.count(1)
+        self._n_clients = 1
         built_in = cast("dict[str, Any]", self.fm.builtin_features)  # pyright: ignore[reportUnknownMemberType]
         for method in REPLACED:
             built_in.pop(method, None)
@@ -136,20 +112,20 @@ class Endpoint(LanguageServerProtocol):
             message = _decoded(frame)
             self._route(message)
         except JsonRpcException as error:
-            self._answer_error(_request_id(message), error)
+            self._answer_error(request_id_of(message), error)
         except Exception as error:
             log.error("a message could not be handled: %s", type(error).__name__, exc_info=error)
-            self._answer_error(_request_id(message), JsonRpcInternalError(_described(error)))
+            self._answer_error(request_id_of(message), JsonRpcInternalError(_described(error)))
 
     def _route(self, message: dict[str, Any]) -> None:
         if "method" not in message:
-            self._take_answer(message)
+            self.take_answer(message)
             return
         method = message["method"]
         if not isinstance(method, str):
             raise JsonRpcInvalidRequest("`method` must be a string")
         is_request = "id" in message
-        if is_request and _request_id(message) is None:
+        if is_request and request_id_of(message) is None:
             raise JsonRpcInvalidRequest("`id` must be a number or a string")
         if method == types.EXIT:
             self.on_exit(0 if self.phase == "shutdown" else 1)
@@ -218,29 +194,7 @@ class Endpoint(LanguageServerProtocol):
                 self.on_undecodable(method, cast("object", params))
             raise JsonRpcInvalidParams(f"the parameters of {method} are wrong: {_problems(error)}") from None
 
-    def _take_answer(self, message: dict[str, Any]) -> None:
-        if "result" not in message and "error" not in message:
-            raise JsonRpcInvalidRequest("neither a method nor a result or an error")
-        request_id = _request_id(message)
-        answer = self._outgoing.pop(request_id, None) if isinstance(request_id, int) else None
-        if answer is None or answer.done():
-            return  # the answer to a question that is no longer asked
-        error = message.get("error")
-        if error is not None:
-            said = cast("Mapping[str, Any]", error).get("message") if isinstance(error, dict) else error
-            answer.set_exception(ClientError(str(said)))
-        else:
-            answer.set_result(message.get("result"))
-
     # Going out
-
-    def _send_data(self, data: Any) -> None:
-        text = json.dumps(data, default=self._serialize_message, ensure_ascii=False)
-        try:
-            body = text.encode()
-        except UnicodeEncodeError:  # half a surrogate pair: only JSON's own escapes can carry it
-            body = json.dumps(data, default=self._serialize_message).encode()
-        self.write(body)
 
     def _send_handler_result(self, future: Future[Any], *, msg_id: MessageId) -> None:
         """Answer a request whose handler has ended."""
@@ -275,9 +229,11 @@ class Endpoint(LanguageServerProtocol):
 
     def _handle_request(self, msg_id: MessageId, method_name: str, params: Any) -> None:
         handler = self._get_handler(method_name)  # raises the error that `receive` answers
+        asked_by = self._n_clients
 
         def answer(future: Future[Any]) -> None:
-            self._send_handler_result(future, msg_id=msg_id)
+            if self._n_clients == asked_by:
+                self._send_handler_result(future, msg_id=msg_id)
 
         self._execute_handler(msg_id=msg_id, handler=handler, args=(params,), callback=answer)
 
@@ -298,6 +254,16 @@ class Endpoint(LanguageServerProtocol):
             body["data"] = error.data
         self._send_data({"jsonrpc": "2.0", "id": msg_id, "error": body})
 
+    def lose_client(self) -> None:
+        """The client is gone, and may come back: what it has asked goes on, and nobody waits for the answers."""
+        self._n_clients += 1
+        self._request_futures.clear()
+        self.go_away()
+
+    def take_client(self) -> None:
+        """A client begins where the one before it was lost; it is answered, and asked nothing before `come_back`."""
+        self.phase = "new"
+
     async def end_requests(self, patience_s: float) -> None:
         """The client goes: wait so long for the answers that are due, then cancel what they wait for, and once more."""
         for cancel in (False, True):
@@ -306,61 +272,6 @@ class Endpoint(LanguageServerProtocol):
                 each.cancel()
             if due:
                 await asyncio.wait(due, timeout=patience_s)
-
-    def tell(self, method: str, params: Mapping[str, Any]) -> None:
-        """Send a notification."""
-        self._send_data({"jsonrpc": "2.0", "method": method, "params": params})
-
-    async def ask(self, method: str, params: Mapping[str, Any], *, of_a_person: bool = False) -> Any:
-        """Send a request and return its raw result. What is asked `of_a_person` may take any time.
-
-        Raises `ClientError` for an error, or for no answer in time. A cancel is passed on to the client.
-        """
-        timeout_s = None if of_a_person else self.patience.answer_s
-        request_id, answer = self._send_request(method, params)
-        try:
-            async with asyncio.timeout(timeout_s):
-                return await answer
-        except TimeoutError:
-            raise ClientError(f"the editor did not answer {method} within {timeout_s:g} s") from None
-        except asyncio.CancelledError:
-            self.tell(types.CANCEL_REQUEST, {"id": request_id})
-            raise
-        finally:
-            self._outgoing.pop(request_id, None)
-
-    def ask_without_waiting(
-        self,
-        method: str,
-        params: Mapping[str, Any],
-        on_answer: Callable[[Any], None],
-        *,
-        on_failure: Callable[[], None] | None = None,
-    ) -> None:
-        """Send a request whose result is passed on when it comes; `on_failure` is for an error, or none in time."""
-        request_id, answer = self._send_request(method, params)
-
-        def give_up() -> None:
-            self._outgoing.pop(request_id, None)
-            answer.set_exception(ClientError(f"the editor did not answer {method}"))
-
-        timer = asyncio.get_running_loop().call_later(self.patience.answer_s, give_up)
-
-        def done(future: asyncio.Future[Any]) -> None:
-            timer.cancel()
-            if future.exception() is None:
-                on_answer(future.result())
-            elif on_failure is not None:
-                on_failure()
-
-        answer.add_done_callback(done)
-
-    def _send_request(self, method: str, params: Mapping[str, Any]) -> tuple[int, asyncio.Future[Any]]:
-        request_id = next(self._next_id)
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._outgoing[request_id] = answer
-        self._send_data({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
-        return request_id, answer
 
 
 def _completed(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -380,12 +291,6 @@ def _decoded(frame: bytes | BrokenFrame) -> dict[str, Any]:
     if not isinstance(message, dict):
         raise JsonRpcInvalidRequest("a message must be a JSON object")
     return cast("dict[str, Any]", message)
-
-
-def _request_id(message: Any) -> MessageId | None:
-    """The id to answer to: None where there is none that could be one."""
-    given = cast("dict[str, Any]", message).get("id") if isinstance(message, dict) else None
-    return given if isinstance(given, int | str) and not isinstance(given, bool) else None
 
 
 def _described(error: BaseException) -> str:

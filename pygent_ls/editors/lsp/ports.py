@@ -115,8 +115,12 @@ class LspWorkspace:
             await self._verify(operation)
 
     async def apply(self, plan: EditPlan) -> Applied:
-        """See the port. One plan at a time; the editor's part goes first, since only it can refuse."""
+        """See the port. One plan at a time; the editor's part goes first, since only it can refuse.
+
+        While no editor is there it waits: nothing is changed behind what the user had open, and may have unsaved.
+        """
         async with self._applying:
+            await self._editor.endpoint.present()
             operations = [await asyncio.to_thread(_with_mode, operation) for operation in plan.operations]
             plan = replace(plan, operations=tuple(operations))
             await self.check(plan)

@@ -22,7 +22,7 @@ from pygent_ls.agent.events import (
 from pygent_ls.agent.messages import Usage
 from pygent_ls.editors.lsp.convert import UriOf, event_out
 from pygent_ls.editors.lsp.endpoint import Endpoint
-from pygent_ls.editors.lsp.stdio import FrameWriter
+from pygent_ls.editors.lsp.line import Line
 from pygent_ls.editors.turn_text import failure_line, limit_line
 from pygent_ls.sessions.stream import SessionEvent
 
@@ -37,7 +37,7 @@ class TurnProgress:
     """
 
     endpoint: Endpoint
-    writer: FrameWriter
+    line: Line
     uri_of: UriOf
     events_token: Token | None
     work_token: Token | None
@@ -45,17 +45,28 @@ class TurnProgress:
     _last: tuple[str, str] | None = None
     """The last work-done message, kept for a token that the client has yet to accept."""
 
+    def __post_init__(self) -> None:
+        self._line_number = self.line.number
+
+    @property
+    def _is_for_nobody(self) -> bool:
+        """The client that gave the tokens is gone."""
+        return self.line.number != self._line_number
+
     @property
     def congested(self) -> bool:
         """See `Subscriber`."""
-        return self.writer.congested
+        return not self._is_for_nobody and self.line.congested
 
     async def drained(self) -> None:
         """See `Subscriber`."""
-        await self.writer.drained()
+        if not self._is_for_nobody:
+            await self.line.drained()
 
     def deliver(self, events: Sequence[SessionEvent]) -> None:
         """See `Subscriber`."""
+        if self._is_for_nobody:
+            return
         if self.events_token is not None:
             sent = [event_out(event, self.uri_of) for event in events]
             self.endpoint.tell("$/progress", {"token": self.events_token, "value": {"events": sent}})
@@ -100,7 +111,7 @@ class TurnProgress:
 
     def _work(self, kind: str, message: str) -> None:
         self._last = (kind, message)
-        if self.work_token is None:
+        if self.work_token is None or self._is_for_nobody:
             return
         value: dict[str, object] = {"kind": kind, "message": message}
         if kind == "begin":

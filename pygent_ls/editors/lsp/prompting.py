@@ -8,7 +8,8 @@ from typing import Any, cast
 
 from lsprotocol import types
 
-from pygent_ls.editors.lsp.endpoint import ClientError, Endpoint
+from pygent_ls.editors.lsp.asking import ClientError
+from pygent_ls.editors.lsp.endpoint import Endpoint
 from pygent_ls.editors.lsp.requests import repaired
 
 

@@ -39,6 +39,11 @@ there for the one that runs. A client that says `chatPanel` shows conversations 
 document and show none; the turn's events come by `pygent/session/attach`, with the `sinceSeq` that the client knows, or
 0. Such a turn has a work-done progress as any other.
 
+At a socket with `--linger`, the turns of a client that says its `windowId` go on while its window is loaded anew: the
+answer to the next `initialize` with that `windowId` names in `resumed` the sessions whose turns did. The client
+attaches to them; with its first `pygent/session/attach` it is asked again what was not answered, as before (it may come
+before the events that tell of it), and edits that have waited are made. See docs/sessions.md.
+
 Where the client has `workspace.configuration`, it is asked for its section `pygent` after `initialized`, and again at
 each `workspace/didChangeConfiguration`, which is registered for; settings that are pushed in that notification count as
 they are. New values count from the next turn on. Before the first turn in a folder whose own settings need trust, a

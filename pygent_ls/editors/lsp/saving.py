@@ -11,8 +11,9 @@ from typing import Any, Literal, cast
 from lsprotocol import types
 
 from pygent_ls.agent.workspace import TextEncoding
+from pygent_ls.editors.lsp.asking import ClientError
 from pygent_ls.editors.lsp.buffers import Buffer, Buffers, read_text_now
-from pygent_ls.editors.lsp.endpoint import ClientError, Endpoint
+from pygent_ls.editors.lsp.endpoint import Endpoint
 from pygent_ls.editors.lsp.features import ClientFeatures
 from pygent_ls.editors.lsp.prompting import chosen_title
 from pygent_ls.errors import ToolError

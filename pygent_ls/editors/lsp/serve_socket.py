@@ -7,20 +7,17 @@ import logging
 import os
 import signal
 import socket
-import threading
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pygent_ls.editors.closing import Closable, close
 from pygent_ls.editors.lsp.listening import peer
-from pygent_ls.editors.lsp.serve import LAST_WORDS_S, UNWINDING_S, cancel_the_rest, end_at_last, watch_process
+from pygent_ls.editors.lsp.returning import WaitingServers, Window
+from pygent_ls.editors.lsp.serve import LAST_WORDS_S, cancel_the_rest, end_at_last
 from pygent_ls.editors.lsp.server import PygentServer
+from pygent_ls.editors.lsp.socket_client import SocketClient
 from pygent_ls.editors.lsp.stdio import (
-    UNTAPPED,
-    BrokenFrame,
-    FrameReader,
-    FrameWriter,
     Tap,
     claim_standard_streams,
     untapped,
@@ -35,11 +32,8 @@ log = logging.getLogger(__name__)
 MAX_CLIENTS = 64
 """At once; each has two threads."""
 
-MAX_UNHANDLED_FRAMES = 32
-"""Of one client: more are not read before these were handled, so one that floods the daemon waits, and nobody else."""
-
-MAX_UNREAD_BYTES = 64 * 1024 * 1024
-"""Written for a client that reads nothing; with more it is let go of. Events wait long before that."""
+FIRST_CLIENT_S = 30.0
+"""For the first client to come, where the daemon ends by itself."""
 
 NO_DESCRIPTOR_S = 1.0
 """To the next look where the system has no descriptor left for a client."""
@@ -48,15 +42,24 @@ TOO_MANY = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"this d
 
 
 def serve_socket(
-    listener: socket.socket, read_settings: ReadSettings, core: Closable, trace: Trace | None = None
+    listener: socket.socket,
+    read_settings: ReadSettings,
+    core: Closable,
+    trace: Trace | None = None,
+    *,
+    linger_s: float | None = None,
 ) -> int:
-    """Speak LSP with each client that connects, until a signal says that it is enough; returns the exit code.
+    """Speak LSP with each client that connects, until a signal says that it is enough, or nobody came for `linger_s`;
+    returns the exit code.
 
     `core` is what all clients have in common, and is closed at the end; `trace` records the wires.
     """
     for descriptor in claim_standard_streams():  # nothing reads or writes there
         os.close(descriptor)
-    code = asyncio.Runner().run(_serve(Daemon(listener, read_settings, core, tap=trace.tap if trace else untapped)))
+    tap = trace.tap if trace else untapped
+    daemon = Daemon(listener, read_settings, core, tap=tap)
+    daemon.linger_s = linger_s
+    code = asyncio.Runner().run(_serve(daemon))
     if trace:
         trace.close(LAST_WORDS_S)
     return code
@@ -67,6 +70,7 @@ async def _serve(daemon: Daemon) -> int:
         daemon.end()
         end_at_last()
 
+    daemon.on_deserted = end
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as below nohup
             asyncio.get_running_loop().add_signal_handler(number, end)
@@ -89,6 +93,9 @@ class Daemon:
         tap: Callable[[], Tap] = untapped,
     ) -> None:
         """Serves the clients of one user alone; by default its own."""
+        self.linger_s: float | None = None
+        """It goes on for so long after its last client has gone, and then ends; None: it waits for clients for ever,
+        and no client's turns outlast it."""
         self._tap = tap
         self._listener = listener
         self._read_settings = read_settings
@@ -96,19 +103,26 @@ class Daemon:
         self._uid = os.geteuid() if uid is None else uid
         self._max_clients = max_clients
         self._clients: dict[asyncio.Task[None], SocketClient] = {}
+        self._waiting = WaitingServers()
+        self._deserted: asyncio.TimerHandle | None = None
+        self.on_deserted: Callable[[], None] = self.end
+        """Nobody came, or came back, while it lingered."""
         self._ended = asyncio.Event()
 
     async def serve(self) -> None:
         """Accept clients until `end`, and wait for their end."""
         self._listener.settimeout(0)
+        self._expect(FIRST_CLIENT_S)
         accepting = asyncio.create_task(self._accept())
         try:
             await self._ended.wait()
         finally:
             accepting.cancel()
+            self._expect_nobody()
             for client in self._clients.values():
                 client.leave()
-            await asyncio.gather(close(self._core), *self._clients, accepting, return_exceptions=True)
+            ending = (close(self._core), self._waiting.close(), *self._clients, accepting)
+            await asyncio.gather(*ending, return_exceptions=True)
 
     def end(self) -> None:
         """Let every client go, and end."""
@@ -141,7 +155,8 @@ class Daemon:
         return True
 
     def _begin(self, connection: socket.socket) -> None:
-        client = SocketClient(connection, self._read_settings, self._tap())
+        self._expect_nobody()
+        client = SocketClient(connection, self._read_settings, self, self._tap())
         task = asyncio.create_task(client.serve())
         self._clients[task] = client
         task.add_done_callback(self._over)
@@ -149,103 +164,36 @@ class Daemon:
     def _over(self, task: asyncio.Task[None]) -> None:
         """What goes wrong with one client is no other's business."""
         del self._clients[task]
+        self._expect(0.0)
         error = None if task.cancelled() else task.exception()
         if error is not None:
             log.error("a client was lost: %s", type(error).__name__, exc_info=error)
 
+    # Windows that come back
 
-class SocketClient:
-    """One client: its frames, its endpoint, its buffers, until it leaves."""
+    def give(self, window: Window) -> PygentServer | None:
+        """See `Windows`."""
+        if not self.linger_s:
+            return None
+        for client in self._clients.values():
+            if not client.is_leaving and client.is_of(window):
+                self.keep(*client.hand_over())
+        return self._waiting.take(window)
 
-    def __init__(self, connection: socket.socket, read_settings: ReadSettings, tap: Tap = UNTAPPED) -> None:
-        self._connection = connection
-        self._tap = tap
-        self._read_settings = read_settings
-        self._leaving = asyncio.Event()
-        self._read_all = asyncio.Event()
-        self._window = threading.Semaphore(MAX_UNHANDLED_FRAMES)
-        self._undo = ExitStack()
-
-    @property
-    def is_leaving(self) -> bool:
-        """Nothing that it says counts any more."""
-        return self._leaving.is_set()
-
-    def leave(self) -> None:
-        """End this connection: its turns are cancelled, what was said last is written."""
-        self._leaving.set()
-
-    async def serve(self) -> None:
-        """Speak with it until it leaves."""
-        with self._connection:
-            self._connection.settimeout(None)  # for the threads
-            loop = asyncio.get_running_loop()
-            with self._connection.makefile("rb") as stream, self._undo:
-                writer = FrameWriter(self._connection.fileno(), loop, on_broken=self.leave, tap=self._tap)
-                server = self._server(writer)
-                reader = FrameReader(
-                    stream=stream,
-                    loop=loop,
-                    on_frame=self._handing_to(server),
-                    on_end=self._end_of_input,
-                    before_frame=self._window.acquire,
-                    tap=self._tap,
-                )
-                reader.start()
-                try:
-                    await self._leaving.wait()
-                finally:
-                    writer.stop_waiting()
-                    await server.close()
-                    await server.endpoint.end_requests(UNWINDING_S)
-                    await self._hang_up(writer)
-
-    def _server(self, writer: FrameWriter) -> PygentServer:
-        server = PygentServer(self._read_settings, writer)
-
-        def write(body: bytes) -> None:
-            if writer.unwritten_bytes > MAX_UNREAD_BYTES:
-                if not self.is_leaving:
-                    log.warning("a client that reads nothing was let go of")
-                self.leave()
-            else:
-                writer.write(body)
-
-        def watch(pid: int) -> None:
-            if _is_there(pid):  # it may be the number of a process in another container
-                self._undo.callback(watch_process(pid, self.leave))
-
-        server.endpoint.write = write
-        server.endpoint.on_exit = lambda _: self.leave()
-        server.on_process_id = watch
-        return server
-
-    def _handing_to(self, server: PygentServer) -> Callable[[bytes | BrokenFrame], None]:
-        def receive(frame: bytes | BrokenFrame) -> None:
-            self._window.release()
-            if not self.is_leaving:
-                server.endpoint.receive(frame)
-
-        return receive
-
-    def _end_of_input(self) -> None:
-        self._read_all.set()
-        self.leave()
-
-    async def _hang_up(self, writer: FrameWriter) -> None:
-        """Both threads have let go of the descriptor when this returns: its number will be another client's."""
-        await asyncio.to_thread(writer.close, LAST_WORDS_S)
-        with suppress(OSError):  # the client was faster
-            self._connection.shutdown(socket.SHUT_RDWR)
-        await self._read_all.wait()
-        await asyncio.to_thread(writer.close, LAST_WORDS_S)
-
-
-def _is_there(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
+    def keep(self, window: Window, server: PygentServer) -> bool:
+        """See `Windows`."""
+        if not self.linger_s or self._ended.is_set():
+            return False
+        self._waiting.keep(window, server, self.linger_s)
         return True
-    return pid > 0
+
+    def _expect(self, at_least_s: float) -> None:
+        """Where nobody is here, and it lingers: wait so long for the next client, and end."""
+        if self.linger_s is not None and not self._clients and not self._ended.is_set():
+            self._expect_nobody()
+            wait_s = max(self.linger_s, at_least_s)
+            self._deserted = asyncio.get_running_loop().call_later(wait_s, self.on_deserted)
+
+    def _expect_nobody(self) -> None:
+        if self._deserted is not None:
+            self._deserted.cancel()

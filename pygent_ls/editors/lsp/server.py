@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import os
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -17,6 +19,7 @@ from pygent_ls.editors.lsp import names
 from pygent_ls.editors.lsp.buffers import Buffers
 from pygent_ls.editors.lsp.endpoint import Endpoint
 from pygent_ls.editors.lsp.features import ClientFeatures, editor_options, features_of
+from pygent_ls.editors.lsp.line import Line
 from pygent_ls.editors.lsp.mending import document_of, mended
 from pygent_ls.editors.lsp.stdio import FrameWriter
 from pygent_ls.editors.lsp.uris import FileUris, path_of
@@ -32,6 +35,9 @@ log = logging.getLogger(__name__)
 
 SERVER_NAME = "pygent-ls"
 
+READY_S = 10.0
+"""For a window that is back to attach to a session; then it is asked what waits for it all the same."""
+
 MAX_NAME_CHARS = 100
 """Of a client's name in the log."""
 
@@ -44,7 +50,7 @@ class PygentServer(LanguageServer):
             SERVER_NAME, __version__, protocol_cls=Endpoint, converter_factory=_converter
         )
         self.endpoint = cast("Endpoint", self.protocol)
-        self.writer = writer
+        self.line = Line(writer)
         self.process_id: int | None = None
         self.on_process_id: Callable[[int], object] = lambda _: None
         self.buffers = Buffers(self._file_changed)
@@ -55,6 +61,7 @@ class PygentServer(LanguageServer):
         self._client = ""
         self._blueprint: Blueprint | None = None
         self._connection: Connection | None = None
+        self._is_back = False
         self.endpoint.write = writer.write
         self.endpoint.on_initialize = self._initialize
         self.endpoint.mend = lambda method, params: mended(method, params, self.buffers.version_of)
@@ -70,7 +77,7 @@ class PygentServer(LanguageServer):
             assert self._blueprint is not None
             self._connection = Connection(
                 endpoint=self.endpoint,
-                writer=self.writer,
+                line=self.line,
                 features=self._features,
                 buffers=self.buffers,
                 uris=self.uris,
@@ -83,13 +90,40 @@ class PygentServer(LanguageServer):
         if self._connection is not None:
             await self._connection.close()
 
+    @property
+    def sessions_with_turns(self) -> list[str]:
+        """The sessions in which turns of this client run or wait."""
+        if self._connection is None:
+            return []
+        sessions = self._connection.core.sessions
+        return [each.id for each in sessions.all() if any(turn.home is sessions for turn in each.turns)]
+
+    def lose_client(self) -> None:
+        """Its connection is gone, and it may come back: its turns go on, and wait where they need it."""
+        self.endpoint.lose_client()
+        self.endpoint.write = _nowhere
+        self.line.cut()
+        if self._connection is not None:
+            self._connection.requests.attachments.end()
+
+    def take_client(self, writer: FrameWriter) -> None:
+        """It is back, in a new connection, and begins with `initialize` as it did before."""
+        self.line.connect(writer)
+        self.endpoint.take_client()
+        self.buffers.forget_all()
+        self._is_back = self._connection is not None
+
     def _initialize(self, params: types.InitializeParams, result: types.InitializeResult) -> None:
-        self._features = features_of(params)
-        self.buffers.encoding = self._features.encoding
         self._folder_uris = _folders_of(params)
         folders = self.uris.set_folders(self._folder_uris)
-        self._blueprint = self._read_settings(editor_options(params), folders)
-        self._client = _name_of(params.client_info)
+        if self._connection is None:
+            self._features = features_of(params)
+            self.buffers.encoding = self._features.encoding
+            self._blueprint = self._read_settings(editor_options(params), folders)
+            self._client = _name_of(params.client_info)
+        else:
+            self._connection.workspace.set_folders(folders)
+        assert self._blueprint is not None
         if params.process_id is not None:
             self.on_process_id(params.process_id)
         result.capabilities.position_encoding = types.PositionEncodingKind(self._features.encoding)
@@ -103,10 +137,16 @@ class PygentServer(LanguageServer):
             "methods": list(names.METHODS),
             "events": list(names.EVENTS),
             "model": model,
+            "processId": os.getpid(),
+            "resumed": self.sessions_with_turns,
         }
 
     def initialized(self) -> None:
         """Say what is wrong with the settings, and load what is heavy."""
+        if self._is_back:
+            self.connection.configuration.start()
+            asyncio.get_running_loop().call_later(READY_S, self.endpoint.come_back)
+            return
         assert self._blueprint is not None
         log.info("the client %s begins, with the model %s", self._client, self._blueprint.model)
         for problem in self._blueprint.problems:
@@ -137,6 +177,10 @@ class PygentServer(LanguageServer):
     def _file_changed(self, path: Path) -> None:
         if self._connection is not None:
             self._connection.core.file_changed(path)
+
+
+def _nowhere(_body: bytes) -> None:
+    """Nobody is there; what has to be heard is said again when somebody is."""
 
 
 def _name_of(client: types.ClientInfo | None) -> str:

@@ -65,7 +65,7 @@ class Turns:
         client = self._client
         progress = TurnProgress(
             endpoint=client.endpoint,
-            writer=client.writer,
+            line=client.line,
             uri_of=client.uri_of,
             events_token=events_token,
             work_token=work_token,

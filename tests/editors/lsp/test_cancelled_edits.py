@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pygent_ls.editors.lsp.endpoint import Patience
+from pygent_ls.editors.lsp.asking import Patience
 from tests.editors.lsp.editor import NO_ANSWER, Asked, Editor, Setup, WireError, connected
 from tests.fakes import Call, bounded, say
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pygent_ls.editors.lsp.endpoint import Patience
+from pygent_ls.editors.lsp.asking import Patience
 from tests.editors.lsp.editor import Editor, Setup, connected
 from tests.fakes import Call, Gate, Step, bounded, say
 

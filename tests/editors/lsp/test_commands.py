@@ -10,7 +10,7 @@ import pytest
 
 from pygent_ls.agent.messages import TextBlock
 from pygent_ls.editors.lsp import names
-from pygent_ls.editors.lsp.endpoint import Patience
+from pygent_ls.editors.lsp.asking import Patience
 from pygent_ls.errors import ModelError
 from tests.editors.lsp.editor import CAPABILITIES, NO_ANSWER, Editor, Setup, WireError, connected
 from tests.fakes import Call, Gate, bounded, say

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from pygent_ls.editors.lsp.asking import Patience
 from pygent_ls.editors.lsp.edits import holds_all_of
-from pygent_ls.editors.lsp.endpoint import Patience
 from tests.editors.lsp.editor import CAPABILITIES, NO_ANSWER, Asked, Editor, Setup, WireError, connected
 from tests.fakes import Call, Gate, bounded, say
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 from collections.abc import Generator
 from importlib import resources
 from pathlib import Path
@@ -50,6 +51,8 @@ async def test_the_result_says_what_the_daemon_can_do(folder: Path) -> None:
             "methods": list(names.METHODS),
             "events": list(names.EVENTS),
             "model": "fake/model",
+            "processId": os.getpid(),
+            "resumed": [],
         }
         sync = capabilities["textDocumentSync"]
         assert (sync["openClose"], sync["change"], sync["save"]) == (True, 2, {"includeText": False})

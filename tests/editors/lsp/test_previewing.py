@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pygent_ls.agent.hunks import hunks_of, text_without
 from pygent_ls.agent.workspace import Document, EditPlan, WriteText
-from pygent_ls.editors.lsp.endpoint import Patience
+from pygent_ls.editors.lsp.asking import Patience
 from pygent_ls.editors.lsp.previewing import rejected_in
 from tests.editors.lsp.editor import CAPABILITIES, NO_ANSWER, Editor, Setup, connected
 from tests.fakes import FOLDER, Call, bounded, digest_of, say

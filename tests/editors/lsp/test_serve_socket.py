@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pygent_ls.editors.lsp.serve_socket import MAX_UNHANDLED_FRAMES, MAX_UNREAD_BYTES
+from pygent_ls.editors.lsp.socket_client import MAX_UNHANDLED_FRAMES, MAX_UNREAD_BYTES
 from pygent_ls.errors import SocketError
 from tests.editors.lsp.editor import Setup
 from tests.editors.lsp.socket_editor import SocketEditor, served

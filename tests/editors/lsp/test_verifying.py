@@ -11,9 +11,10 @@ import pytest
 from lsprotocol import types
 
 from pygent_ls.agent.workspace import DeleteFile, EditPlan, FileOperation, WriteText
+from pygent_ls.editors.lsp.asking import Patience
 from pygent_ls.editors.lsp.buffers import Buffer, Buffers
 from pygent_ls.editors.lsp.edits import EditorEdits
-from pygent_ls.editors.lsp.endpoint import Endpoint, Patience
+from pygent_ls.editors.lsp.endpoint import Endpoint
 from pygent_ls.editors.lsp.features import ClientFeatures
 from pygent_ls.editors.lsp.ports import LspWorkspace
 from pygent_ls.editors.lsp.saving import Saving
@@ -43,6 +44,9 @@ class NobodyAsks:
     """An editor that must not be asked for anything."""
 
     patience = Patience(answer_s=0.1, proof_s=0.1)
+
+    async def present(self) -> None:
+        """It is there."""
 
     async def ask(self, method: str, params: Mapping[str, Any], **_: object) -> object:
         """Fail."""

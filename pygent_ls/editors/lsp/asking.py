@@ -1,0 +1,175 @@
+"""What the daemon asks and tells its client, which may be away for a while."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from cattrs import Converter
+from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidRequest
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol
+
+MessageId = int | str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long the client may take; the numbers are the protocol's."""
+
+    answer_s: float = 10.0
+    """To answer a request that no person answers; some clients never answer what they do not know."""
+    proof_s: float = 2.0
+    """To tell of an edit after it said that it made it."""
+
+
+class ClientError(Exception):
+    """The client answered a request with an error, or not at all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
+    """A request that is not answered yet."""
+
+    method: str
+    params: Mapping[str, Any]
+    answer: asyncio.Future[Any]
+    of_a_person: bool
+
+
+class Asking(LanguageServerProtocol):
+    """The daemon's side of the conversation: requests with their answers, and notifications."""
+
+    write: Callable[[bytes], None]
+    """Sends one encoded message; set before the first."""
+
+    patience = Patience()
+
+    def __init__(self, server: LanguageServer, converter: Converter) -> None:
+        super().__init__(server, converter)
+        self._outgoing: dict[int, _Question] = {}
+        self._next_id = itertools.count(1)
+        self._present = asyncio.Event()
+        self._present.set()
+
+    # Where the client is
+
+    def go_away(self) -> None:
+        """The client was lost: what a person was asked stays open; whatever else was asked has no answer."""
+        self._present.clear()
+        for each in list(self._outgoing.values()):
+            if not each.of_a_person and not each.answer.done():
+                each.answer.set_exception(ClientError(f"the editor went away before it answered {each.method}"))
+
+    def come_back(self) -> None:
+        """The client is ready: what a person was asked meanwhile, or before, is asked again."""
+        if self._present.is_set():
+            return
+        self._present.set()
+        for request_id, each in list(self._outgoing.items()):
+            if each.of_a_person:
+                self._send(request_id, each)
+
+    async def present(self) -> None:
+        """Return when the client can be asked."""
+        await self._present.wait()
+
+    # Asking
+
+    def _send_data(self, data: Any) -> None:
+        text = json.dumps(data, default=self._serialize_message, ensure_ascii=False)
+        try:
+            body = text.encode()
+        except UnicodeEncodeError:  # half a surrogate pair: only JSON's own escapes can carry it
+            body = json.dumps(data, default=self._serialize_message).encode()
+        self.write(body)
+
+    def tell(self, method: str, params: Mapping[str, Any]) -> None:
+        """Send a notification; one that is away never hears it."""
+        self._send_data({"jsonrpc": "2.0", "method": method, "params": params})
+
+    async def ask(self, method: str, params: Mapping[str, Any], *, of_a_person: bool = False) -> Any:
+        """Send a request and return its raw result. What is asked `of_a_person` may take any time.
+
+        Where the client is away the request waits for it. Raises `ClientError` for an error, for no answer in time, and
+        for a client that went away. A cancel is passed on to the client.
+        """
+        timeout_s = None if of_a_person else self.patience.answer_s
+        await self.present()
+        request_id, answer = self._send_request(method, params, of_a_person=of_a_person)
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await answer
+        except TimeoutError:
+            raise ClientError(f"the editor did not answer {method} within {timeout_s:g} s") from None
+        except asyncio.CancelledError:
+            self.tell(types.CANCEL_REQUEST, {"id": request_id})
+            raise
+        finally:
+            self._outgoing.pop(request_id, None)
+
+    def ask_without_waiting(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        on_answer: Callable[[Any], None],
+        *,
+        on_failure: Callable[[], None] | None = None,
+    ) -> None:
+        """Send a request whose result is passed on when it comes; `on_failure` is for an error, or none in time."""
+        request_id, answer = self._send_request(method, params, of_a_person=False)
+
+        def give_up() -> None:
+            self._outgoing.pop(request_id, None)
+            answer.set_exception(ClientError(f"the editor did not answer {method}"))
+
+        timer = asyncio.get_running_loop().call_later(self.patience.answer_s, give_up)
+
+        def done(future: asyncio.Future[Any]) -> None:
+            self._outgoing.pop(request_id, None)
+            timer.cancel()
+            if future.exception() is None:
+                on_answer(future.result())
+            elif on_failure is not None:
+                on_failure()
+
+        answer.add_done_callback(done)
+
+    def take_answer(self, message: Mapping[str, Any]) -> None:
+        """An answer came. Raises `JsonRpcInvalidRequest` for what is none."""
+        if "result" not in message and "error" not in message:
+            raise JsonRpcInvalidRequest("neither a method nor a result or an error")
+        request_id = request_id_of(message)
+        asked = self._outgoing.pop(request_id, None) if isinstance(request_id, int) else None
+        if asked is None or asked.answer.done():
+            return  # the answer to a question that is no longer asked
+        error = message.get("error")
+        if error is not None:
+            said = cast("Mapping[str, Any]", error).get("message") if isinstance(error, dict) else error
+            asked.answer.set_exception(ClientError(str(said)))
+        else:
+            asked.answer.set_result(message.get("result"))
+
+    def _send_request(
+        self, method: str, params: Mapping[str, Any], *, of_a_person: bool
+    ) -> tuple[int, asyncio.Future[Any]]:
+        request_id = next(self._next_id)
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        asked = _Question(method=method, params=params, answer=answer, of_a_person=of_a_person)
+        self._outgoing[request_id] = asked
+        self._send(request_id, asked)
+        return request_id, answer
+
+    def _send(self, request_id: int, asked: _Question) -> None:
+        self._send_data({"jsonrpc": "2.0", "id": request_id, "method": asked.method, "params": asked.params})
+
+
+def request_id_of(message: Any) -> MessageId | None:
+    """The id to answer to: None where there is none that could be one."""
+    given = cast("dict[str, Any]", message).get("id") if isinstance(message, dict) else None
+    return given if isinstance(given, int | str) and not isinstance(given, bool) else None
