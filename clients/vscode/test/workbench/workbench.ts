@@ -91,10 +91,11 @@ export class Workbench implements AsyncDisposable {
 		return workbench;
 	}
 
-	/** Replaces the user's settings. */
+	/** Replaces the user's settings, also those that a machine has of its own: which the server is, for this browser. */
 	async set(settings: Readonly<Record<string, unknown>>): Promise<void> {
 		const text = JSON.stringify({ ...STEADY_SETTINGS, "pygent.server.path": DAEMON, ...settings });
-		await this.#shared.scratch.folder("server/User", { "settings.json": text });
+		for (const whose of ["User", "Machine"])
+			await this.#shared.scratch.folder(`server/${whose}`, { "settings.json": text });
 	}
 
 	/** Loads the window, as "Developer: Reload Window" does. */
