@@ -16,7 +16,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from tests.e2e.warm_command import run_warm
+from tests.e2e.warm_command import WarmProcess, can_be_warm, run_warm, start_warm, start_warm_on
 
 WAIT_S = 40.0
 """Longest wait for anything: a loaded machine takes seconds to start the command."""
@@ -36,7 +36,8 @@ def clean_environment(home: Path, **extra: str) -> dict[str, str]:
     kept = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(("PYGENT_", "XDG_", "OPENAI_", "ANTHROPIC_")) and not name.endswith("_API_KEY")
+        if not name.startswith(("PYGENT_", "XDG_", "OPENAI_", "ANTHROPIC_", "PYTHON", "LC_"))
+        and not name.endswith("_API_KEY")
     }
     kept.pop("NO_COLOR", None)
     return {
@@ -88,8 +89,8 @@ def run(
     *arguments: str, environment: Mapping[str, str], cwd: Path | None = None, stdin: str = ""
 ) -> subprocess.CompletedProcess[str]:
     """Run the command to its end; no stream of it is a terminal."""
-    if (done := run_warm(arguments, environment, cwd, stdin, WAIT_S)) is not None:
-        return done
+    if can_be_warm(arguments, environment):
+        return run_warm(arguments, environment, cwd, stdin, WAIT_S)
     return subprocess.run(
         [*COMMAND, *arguments],
         input=stdin,
@@ -103,10 +104,24 @@ def run(
     )
 
 
+def start(*arguments: str, environment: Mapping[str, str]) -> subprocess.Popen[bytes] | WarmProcess:
+    """Start the command with three pipes, as the leader of a session."""
+    if can_be_warm(arguments, environment):
+        return start_warm(arguments, environment, None, leads_session=True)
+    return subprocess.Popen(
+        [*COMMAND, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=dict(environment),
+        start_new_session=True,
+    )
+
+
 class OnTerminal:
     """The command on a pseudo terminal, and the person in front of it."""
 
-    def __init__(self, screen: int, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, screen: int, process: subprocess.Popen[bytes] | WarmProcess) -> None:
         self._screen = screen
         self.process = process
         self._shown = b""
@@ -163,14 +178,17 @@ def on_terminal(
     """Start the command as the leader of a session whose terminal is a new pseudo terminal."""
     screen, programs_end = pty.openpty()
     try:
-        process = subprocess.Popen(
-            [sys.executable, "-c", TAKE_TERMINAL, *command, *arguments],
-            stdin=programs_end,
-            stdout=programs_end,
-            stderr=programs_end,
-            env=dict(environment),
-            start_new_session=True,
-        )
+        if command == COMMAND and can_be_warm(arguments, environment):
+            process = start_warm_on(programs_end, arguments, environment)
+        else:
+            process = subprocess.Popen(
+                [sys.executable, "-c", TAKE_TERMINAL, *command, *arguments],
+                stdin=programs_end,
+                stdout=programs_end,
+                stderr=programs_end,
+                env=dict(environment),
+                start_new_session=True,
+            )
     finally:
         os.close(programs_end)
     try:

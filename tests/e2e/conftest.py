@@ -32,7 +32,7 @@ async def shared_editor(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenera
     """See `editor`."""
     folder = tmp_path_factory.mktemp("shared").resolve() / "project"
     folder.mkdir()
-    async with editor_client(folder, {}) as editor:
+    async with editor_client(folder, {}, may_be_warm=False) as editor:
         yield editor
 
 
@@ -82,7 +82,7 @@ async def http_rig(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[R
     model = HttpModel()
     async with (
         ModelServer(model.answer) as server,
-        editor_client(folder, {**server.env(), "PYGENT_MODEL": "openai/mock"}) as editor,
+        editor_client(folder, {**server.env(), "PYGENT_MODEL": "openai/mock"}, may_be_warm=False) as editor,
     ):
         yield Rig(folder, editor, model, server)
 

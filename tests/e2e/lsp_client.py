@@ -14,9 +14,10 @@ from uuid import uuid4
 from lsprotocol import types
 from lsprotocol.converters import get_converter
 from pygls.protocol import JsonRPCNotification, JsonRPCRequestMessage, JsonRPCResponseMessage
-from pytest_lsp import LanguageClient
 
 from tests.e2e.raw import clean_environment
+from tests.e2e.warm_client import WarmClient
+from tests.e2e.warm_command import can_be_warm
 from tests.editors.lsp.documents import Documents
 
 WAIT_S = 80.0
@@ -70,7 +71,7 @@ class EditorClient:
     """An editor without a plugin: documents, prompts, progress. `choose` answers each prompt with a title or None."""
 
     def __init__(self) -> None:
-        self.client: Any = LanguageClient(converter_factory=plain_converter)
+        self.client: Any = WarmClient(converter_factory=plain_converter)
         self.messages: list[str] = []
         self.shown_documents: list[str] = []
         self.review: Callable[[Mapping[str, Any]], Any] = lambda _: None
@@ -225,17 +226,23 @@ async def editor_client(
     *,
     capabilities: types.ClientCapabilities = CAPABILITIES,
     arguments: Sequence[str] = (),
+    may_be_warm: bool = True,
 ) -> AsyncGenerator[EditorClient]:
-    """An editor with this folder open, on a daemon of its own whose home lies beside the folder."""
+    """An editor with this folder open, on a daemon of its own whose home lies beside the folder.
+
+    `may_be_warm`: it need not start Python; see `warm_command`.
+    """
     home = folder.parent / "home"
     await asyncio.to_thread(home.mkdir, exist_ok=True)
     editor = EditorClient()
     client = editor.client
     encodings = capabilities.general.position_encodings if capabilities.general else None
     editor.documents.encoding = "utf-8" if types.PositionEncodingKind.Utf8 in (encodings or ()) else "utf-16"
-    await client.start_io(
-        sys.executable, "-m", "pygent_ls", *arguments, env=clean_environment(home, **environment), cwd=str(folder)
-    )
+    whole = clean_environment(home, **environment)
+    if may_be_warm and can_be_warm(arguments, whole):
+        await client.start_warm(arguments, whole, folder)
+    else:
+        await client.start_io(sys.executable, "-m", "pygent_ls", *arguments, env=whole, cwd=str(folder))
     try:
         async with asyncio.timeout(WAIT_S):
             editor.folder = folder_at(folder)

@@ -73,7 +73,7 @@ def is_alive(pid: int) -> bool:
 
 
 def test_shutdown_and_exit_are_clean(folder: Path) -> None:
-    with raw_client(folder, command=(*DAEMON, "--stdio")) as client:
+    with raw_client(folder, command=(*DAEMON, "--stdio"), may_be_warm=False) as client:
         client.initialize(folder)
 
         assert client.finish() == 0

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.command_line import COMMAND, WAIT_S, clean_environment
+from tests.e2e.command_line import WAIT_S, clean_environment, start
+from tests.e2e.warm_command import WarmProcess
 from tests.model_server import Call, ModelServer, Step
 
 FOLDER = Path(__file__).parents[1] / "transcripts" / "stream_json"
@@ -154,20 +155,13 @@ def play(scene: Scene, place: Path) -> tuple[list[Line], int]:
     (place / "home").mkdir()
     with ModelServer(scene.steps) as server:
         environment = clean_environment(place / "home", PYGENT_MODEL="openai/mock", **server.env(), **scene.environment)
-        with subprocess.Popen(
-            [*COMMAND, "run", *scene.arguments, "--cwd", str(place / "w")],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment,
-            start_new_session=True,
-        ) as process:
+        with start("run", *scene.arguments, "--cwd", str(place / "w"), environment=environment) as process:
             lines = list(_exchanged(process, scene))
             code = process.wait(WAIT_S)
     return list(_normal(lines, place)), code
 
 
-def _exchanged(process: subprocess.Popen[bytes], scene: Scene) -> Iterator[Line]:
+def _exchanged(process: subprocess.Popen[bytes] | WarmProcess, scene: Scene) -> Iterator[Line]:
     assert process.stdin
     assert process.stdout
     if scene.prompts:
@@ -185,7 +179,7 @@ def _exchanged(process: subprocess.Popen[bytes], scene: Scene) -> Iterator[Line]
             process.stdin.close()
 
 
-def _write(process: subprocess.Popen[bytes], *lines: Mapping[str, Any]) -> None:
+def _write(process: subprocess.Popen[bytes] | WarmProcess, *lines: Mapping[str, Any]) -> None:
     """In one piece: what is read together is taken in one go, so the order of what is said to it is always the same."""
     assert process.stdin
     process.stdin.write("".join(json.dumps(line) + "\n" for line in lines).encode())
