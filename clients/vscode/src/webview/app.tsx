@@ -1,21 +1,36 @@
 /** All that a chat view shows. */
 
-import type { ReactElement } from "react";
+import "./app.css";
+import type { KeyboardEvent, ReactElement } from "react";
 import { Composer } from "./composer/composer.tsx";
+import type { Drafts } from "./composer/drafts.ts";
 import { ConversationView } from "./conversation/conversation.tsx";
 import type { Host } from "./host.ts";
-import type { Store } from "./store.ts";
+import { type Store, useView } from "./store.ts";
 
 export interface AppParts {
 	readonly store: Store;
 	readonly host: Host;
+	readonly drafts: Drafts;
 }
 
 export function App(parts: AppParts): ReactElement {
+	const { store } = parts;
+	const page = useView(store, (view) => view.page);
+	/** From wherever the user is, back to the prompt. */
+	const onKeyDown = (event: KeyboardEvent): void => {
+		if (event.key !== "Escape" || event.defaultPrevented) return;
+		store.update({ page: "chat" });
+		store.take({ type: "focus", on: "prompt" });
+	};
 	return (
-		<main aria-label="pygent chat">
-			<ConversationView {...parts} />
-			<Composer {...parts} />
+		<main className="app" aria-label="pygent chat" onKeyDown={onKeyDown}>
+			<div className="stage">
+				<div className="chat" inert={page !== "chat"}>
+					<ConversationView {...parts} />
+					<Composer {...parts} />
+				</div>
+			</div>
 		</main>
 	);
 }

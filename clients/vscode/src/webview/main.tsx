@@ -4,17 +4,25 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import "@vscode/codicons/dist/codicon.css";
 import { App } from "./app.tsx";
+import { Drafts } from "./composer/drafts.ts";
 import { Host } from "./host.ts";
+import { Keeper } from "./kept.ts";
 import { Store } from "./store.ts";
 
 const store = new Store();
 const host = new Host((note) => store.take(note));
+const keeper = new Keeper(host);
+const drafts = new Drafts(store, host, keeper);
+store.update({ page: keeper.kept.page });
+store.subscribe(() => {
+	if (store.view.page !== keeper.kept.page) keeper.keep({ page: store.view.page });
+});
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("the page has no element #root");
 createRoot(root).render(
 	<StrictMode>
-		<App store={store} host={host} />
+		<App store={store} host={host} drafts={drafts} />
 	</StrictMode>,
 );
 void host.call("ready", null);

@@ -10,10 +10,12 @@ export interface View {
 	readonly panel: PanelState | null;
 	readonly conversation: Conversation;
 	readonly page: Page;
+	/** What the user asked for and did not get, in words that say what to do. */
+	readonly problem: string | null;
 }
 
 export class Store {
-	#view: View = { panel: null, conversation: EMPTY, page: "chat" };
+	#view: View = { panel: null, conversation: EMPTY, page: "chat", problem: null };
 	readonly #listeners = new Set<() => void>();
 	readonly #noteListeners = new Set<(note: Note) => void>();
 
@@ -26,7 +28,7 @@ export class Store {
 		return () => this.#listeners.delete(listener);
 	};
 
-	/** Notes that are for whoever writes the prompt or shows questions: "attach", "write" and "focus". */
+	/** Every note, after what it changes here: "attach", "write" and "focus" are for those who write and ask alone. */
 	readonly onNote = (listener: (note: Note) => void): (() => void) => {
 		this.#noteListeners.add(listener);
 		return () => this.#noteListeners.delete(listener);
@@ -39,6 +41,11 @@ export class Store {
 
 	/** From the extension host, or from a part of the view to another. */
 	take(note: Note): void {
+		this.#apply(note);
+		for (const listener of this.#noteListeners) listener(note);
+	}
+
+	#apply(note: Note): void {
 		switch (note.type) {
 			case "panel":
 				this.update({ panel: note.panel });
@@ -57,8 +64,7 @@ export class Store {
 			case "attach":
 			case "write":
 			case "focus":
-				for (const listener of this.#noteListeners) listener(note);
-				break;
+				break; // the listeners' own
 			case "reply":
 			case "refusal":
 				break; // the host's own

@@ -1,16 +1,214 @@
-/** Where the user writes. */
+/** Where the user writes, with what the next turn runs, and how full the context is. */
 
-import { type KeyboardEvent, type ReactElement, useState } from "react";
+import "./composer.css";
+import { type DragEvent, type ReactElement, type RefObject, useEffect, useRef, useState } from "react";
+import type { Attachment, Calls, PanelState } from "../../bridge.ts";
 import type { AppParts } from "../app.tsx";
+import { ask, shown } from "../chrome/asking.ts";
+import { Icon, IconButton } from "../chrome/icon.tsx";
+import { Menu } from "../chrome/menu.tsx";
+import { Problem } from "../chrome/problem.tsx";
+import { useView } from "../store.ts";
+import { Attachments } from "./attachments.tsx";
+import { useWriting } from "./drafts.ts";
+import { droppedUris, imageAttachment } from "./images.ts";
+import { Meter } from "./meter.tsx";
+import { AgentPicker, ModelPicker, ModePicker } from "./pickers.tsx";
+import { PromptField } from "./prompt_field.tsx";
+import { Queue } from "./queue.tsx";
+import { promptsOf, useRecall } from "./recalling.ts";
+import { useCompletion } from "./use_completion.ts";
+import { draftOf, isBlank } from "./writing.ts";
 
-export function Composer({ host }: AppParts): ReactElement {
-	const [text, setText] = useState("");
-	const send = (event: KeyboardEvent): void => {
-		if (event.key !== "Enter" || event.shiftKey || text.trim() === "") return;
-		event.preventDefault();
-		void host.call("send", { text, attachments: [], steer: false }).then(() => setText(""));
+export function Composer(parts: AppParts): ReactElement {
+	const { store, host, drafts } = parts;
+	const panel = useView(store, (view) => view.panel);
+	const isRunning = useView(store, ({ conversation }) => conversation.runningTurnId !== null);
+	const draft = draftOf(useWriting(drafts));
+	const field = useRef<HTMLTextAreaElement>(null);
+	const completing = useCompletion(host);
+	const { recall } = useRecall(() => promptsOf(store.view.conversation, drafts.writing.history));
+	const dropping = useDropping(parts);
+	useFocus(parts, field);
+	const send = ({ steer }: { readonly steer: boolean }): void => {
+		void shown(store, drafts.send({ steer: steer && isRunning }));
+		field.current?.focus();
 	};
 	return (
-		<textarea aria-label="Prompt" value={text} onChange={({ target }) => setText(target.value)} onKeyDown={send} />
+		<section className="composer" aria-label="Compose a prompt">
+			<Problem store={store} />
+			<Queue {...parts} onEdit={() => field.current?.focus()} />
+			<div className={`composer-box${dropping.isOver ? " dropping" : ""}`} {...dropping.listeners}>
+				<Attachments
+					attachments={draft.attachments}
+					selection={panel?.selection ?? null}
+					onRemove={(id) => {
+						drafts.detach(id);
+						field.current?.focus();
+					}}
+					onAddSelection={() => void pick(parts, "selection").then(() => field.current?.focus())}
+				/>
+				<PromptField
+					field={field}
+					text={draft.text}
+					placeholder={placeholderOf(panel, isRunning)}
+					completing={completing}
+					onWrite={(text) => drafts.write(text)}
+					onSend={send}
+					onRecall={(key) => recall(key, drafts.draft.text)}
+					onFiles={(files) => void attachFiles(parts, files)}
+				/>
+				{isRunning && !isBlank(draft) && <WhileRunning onSend={send} />}
+				<Toolbar {...parts} panel={panel} isRunning={isRunning} isEmpty={isBlank(draft)} onSend={send} />
+			</div>
+			<div className="composer-footer">
+				{panel !== null && <ModePicker {...parts} panel={panel} />}
+				<Meter {...parts} />
+			</div>
+		</section>
 	);
+}
+
+interface ToolbarParts extends AppParts {
+	readonly panel: PanelState | null;
+	readonly isRunning: boolean;
+	readonly isEmpty: boolean;
+	readonly onSend: (how: { readonly steer: boolean }) => void;
+}
+
+function Toolbar({ panel, isRunning, isEmpty, onSend, ...parts }: ToolbarParts): ReactElement {
+	return (
+		<div className="toolbar">
+			<AddContext {...parts} />
+			{panel !== null && <AgentPicker {...parts} panel={panel} />}
+			{panel !== null && <ModelPicker {...parts} panel={panel} />}
+			{isRunning ? (
+				<IconButton className="send" icon="debug-stop" label="Stop" onClick={() => void ask(parts, "stop", null)} />
+			) : (
+				<IconButton
+					className="send"
+					icon="send"
+					label="Send"
+					disabled={isEmpty}
+					onClick={() => onSend({ steer: false })}
+				/>
+			)}
+		</div>
+	);
+}
+
+type Pickable = Calls["pickAttachment"]["params"]["what"];
+
+const PICKABLE: readonly { readonly what: Pickable; readonly title: string; readonly icon: string }[] = [
+	{ what: "file", title: "Files…", icon: "file" },
+	{ what: "folder", title: "Folder…", icon: "folder" },
+	{ what: "selection", title: "Selection", icon: "list-selection" },
+	{ what: "diagnostics", title: "Problems…", icon: "warning" },
+	{ what: "image", title: "Image…", icon: "file-media" },
+];
+
+function AddContext(parts: AppParts): ReactElement {
+	const hasSelection = useView(parts.store, ({ panel }) => panel?.selection !== null);
+	const actions = PICKABLE.map(({ what, title, icon }) => ({
+		title,
+		icon,
+		run: () => void pick(parts, what).then(() => parts.store.take({ type: "focus", on: "prompt" })),
+		disabled: what === "selection" && !hasSelection ? "Nothing is selected in an editor." : undefined,
+	}));
+	return <Menu className="add-context" icon="add" label="Add context…" actions={actions} />;
+}
+
+/** While a turn runs there are two ways to say something. */
+function WhileRunning({ onSend }: { readonly onSend: (how: { readonly steer: boolean }) => void }): ReactElement {
+	const key = /Mac/.test(navigator.platform) ? "⌘⏎" : "Ctrl+⏎";
+	return (
+		<div className="while-running">
+			<button
+				type="button"
+				className="text-button"
+				title="Queue: it waits until the running turn is over (Enter)"
+				onClick={() => onSend({ steer: false })}
+			>
+				<Icon name="history" />
+				Queue <kbd>⏎</kbd>
+			</button>
+			<button
+				type="button"
+				className="text-button"
+				title={`Steer: it joins the running turn (${key})`}
+				onClick={() => onSend({ steer: true })}
+			>
+				<Icon name="reply" />
+				Steer <kbd>{key}</kbd>
+			</button>
+		</div>
+	);
+}
+
+async function pick(parts: AppParts, what: Pickable): Promise<void> {
+	const picked = await ask(parts, "pickAttachment", { what });
+	if (picked !== null) parts.drafts.attach(picked.attachments);
+}
+
+async function attachFiles({ store, drafts }: AppParts, files: readonly File[]): Promise<void> {
+	for (const file of files) {
+		const before = drafts.draft.attachments;
+		const attachment: Attachment | null = await shown(store, imageAttachment(file, before));
+		if (attachment === null) return; // why is shown, and the next one would take its place
+		drafts.attach([attachment]);
+	}
+}
+
+interface Dropping {
+	readonly isOver: boolean;
+	readonly listeners: {
+		readonly onDragOver: (event: DragEvent) => void;
+		readonly onDragLeave: () => void;
+		readonly onDrop: (event: DragEvent) => void;
+	};
+}
+
+/** Files and folders of the explorer, and pictures from anywhere. */
+function useDropping(parts: AppParts): Dropping {
+	const [isOver, setOver] = useState(false);
+	const onDrop = (event: DragEvent): void => {
+		setOver(false);
+		const uris = droppedUris(event.dataTransfer);
+		const files = [...event.dataTransfer.files];
+		if (uris.length === 0 && files.length === 0) return; // text is the field's own to take
+		event.preventDefault();
+		if (uris.length === 0) void attachFiles(parts, files);
+		else void ask(parts, "attachUris", { uris }).then((done) => parts.drafts.attach(done?.attachments ?? []));
+	};
+	const onDragOver = (event: DragEvent): void => {
+		if (![...event.dataTransfer.types].some((type) => type === "Files" || type.endsWith("uri-list"))) return;
+		event.preventDefault();
+		setOver(true);
+	};
+	return { isOver, listeners: { onDragOver, onDragLeave: () => setOver(false), onDrop } };
+}
+
+/** The prompt has the focus at first, when the editor gives it to the view, and when somebody asks for it. */
+function useFocus({ store }: AppParts, field: RefObject<HTMLTextAreaElement | null>): void {
+	useEffect(() => {
+		const focus = (): void => field.current?.focus();
+		const focusIfNothingIs = (): void => {
+			if (document.activeElement === null || document.activeElement === document.body) focus();
+		};
+		focusIfNothingIs();
+		window.addEventListener("focus", focusIfNothingIs);
+		const stop = store.onNote((note) => {
+			if ((note.type === "focus" && note.on === "prompt") || note.type === "write" || note.type === "attach") focus();
+		});
+		return () => {
+			window.removeEventListener("focus", focusIfNothingIs);
+			stop();
+		};
+	}, [store, field]);
+}
+
+function placeholderOf(panel: PanelState | null, isRunning: boolean): string {
+	if (isRunning) return "Say more while it works";
+	if (panel !== null && !panel.hasFolder) return "Ask anything (no folder is open: no file tools)";
+	return "Ask, or say what to do. @ for context, / for commands";
 }

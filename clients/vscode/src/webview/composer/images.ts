@@ -1,0 +1,63 @@
+/** Pictures from the clipboard, or dropped: what can be attached, and why something cannot. */
+
+import type { Attachment } from "../../bridge.ts";
+
+const TYPES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+
+const MB = 1024 * 1024;
+
+/** Most providers refuse larger ones. */
+export const MAX_IMAGE_BYTES = 5 * MB;
+
+/** Of one prompt, in characters of base64: a draft is kept as a whole, and sent in one message. */
+const MAX_ALL_CHARS = 20 * MB;
+
+/** Raises, with words for the user, where the file is no picture that a model takes. */
+export async function imageAttachment(file: File, before: readonly Attachment[]): Promise<Attachment> {
+	const name = file.name === "" ? "The image" : `“${file.name}”`;
+	if (!TYPES.has(file.type)) {
+		throw new Error(`${name} is ${file.type || "of no known type"}: attach a PNG, JPEG, GIF or WebP image.`);
+	}
+	if (file.size > MAX_IMAGE_BYTES) {
+		throw new Error(`${name} has ${(file.size / MB).toFixed(1)} MB: attach an image of at most 5 MB.`);
+	}
+	const data = await base64Of(file);
+	if (data.length + before.reduce((sum, each) => sum + sizeOf(each), 0) > MAX_ALL_CHARS) {
+		throw new Error(`${name} is too much beside the images that are attached: send those first.`);
+	}
+	return {
+		id: crypto.randomUUID(),
+		label: file.name === "" ? "image" : file.name,
+		kind: "image",
+		block: { type: "image", mimeType: file.type, data },
+	};
+}
+
+/** For showing it; null where there is only a file's address, which a view may not read. */
+export function pictureOf({ block }: Attachment): string | null {
+	if (block.type !== "image" || typeof block.data !== "string" || !TYPES.has(block.mimeType)) return null;
+	return `data:${block.mimeType};base64,${block.data}`;
+}
+
+function sizeOf({ block }: Attachment): number {
+	return block.type === "image" ? (block.data?.length ?? 0) : 0;
+}
+
+function base64Of(file: File): Promise<string> {
+	return new Promise((resolve, reject) => {
+		const reader = new FileReader();
+		reader.onload = () => resolve(String(reader.result).replace(/^[^,]*,/, ""));
+		reader.onerror = () => reject(new Error(`“${file.name}” could not be read: try again, or attach it as a file.`));
+		reader.readAsDataURL(file);
+	});
+}
+
+/** The addresses of files and folders in what was dropped: the editor's own form first, which has all of them. */
+export function droppedUris(data: DataTransfer): readonly string[] {
+	const lists = ["application/vnd.code.uri-list", "text/uri-list"].map((type) => data.getData(type));
+	const list = lists.find((each) => each.trim() !== "") ?? "";
+	return list
+		.split(/\r?\n/)
+		.map((line) => line.trim())
+		.filter((line) => line !== "" && !line.startsWith("#"));
+}

@@ -1,0 +1,114 @@
+/** How full the model's context is, and what the turn took. */
+
+import { type ReactElement, useRef, useState } from "react";
+import type { Calls } from "../../bridge.ts";
+import type { Usage } from "../../protocol/protocol.ts";
+import type { AppParts } from "../app.tsx";
+import { ask } from "../chrome/asking.ts";
+import { useLeaving } from "../chrome/popup.tsx";
+import { useView } from "../store.ts";
+import { costOf, fullCount, isUnused, NEARLY_FULL, percentOf, shareOf, shortCount, UNKNOWN } from "./usage.ts";
+
+export function Meter({ store, host }: AppParts): ReactElement | null {
+	const turn = useView(store, ({ conversation }) => conversation.usage);
+	const session = useView(store, ({ panel }) => panel?.session?.usage ?? null);
+	const [isOpen, setOpen] = useState(false);
+	const around = useRef<HTMLDivElement>(null);
+	useLeaving(around, isOpen, () => setOpen(false));
+	// Right after a reload the last turn's events are on their way; the session's totals know the context, too.
+	const usage = turn ?? session;
+	if (usage === null || isUnused(usage)) return null;
+	const share = shareOf(usage);
+	const isFull = (share ?? 0) >= NEARLY_FULL;
+	const words = wordsOf(usage, turn);
+	return (
+		<div className={`meter${isFull ? " meter-full" : ""}`} ref={around}>
+			{isFull && <Compact onClick={() => void ask({ store, host }, "send", COMPACT)} />}
+			<button
+				type="button"
+				className="meter-button"
+				aria-expanded={isOpen}
+				aria-label={words}
+				title={words}
+				onClick={() => setOpen(!isOpen)}
+				onKeyDown={(event) => {
+					if (event.key !== "Escape" || !isOpen) return;
+					event.stopPropagation();
+					setOpen(false);
+				}}
+			>
+				<span className="meter-bar" aria-hidden="true">
+					<span className="meter-fill" style={{ inlineSize: percentOf(share ?? 0) }} />
+				</span>
+				<span>{share === null ? shortCount(usage.contextTokens) : percentOf(share)}</span>
+				{turn !== null && <span className="meter-cost">{costOf(turn)}</span>}
+			</button>
+			{isOpen && <Details usage={usage} turn={turn} session={session} />}
+		</div>
+	);
+}
+
+const COMPACT: Calls["send"]["params"] = { text: "/compact", attachments: [], steer: false };
+
+function Compact({ onClick }: { readonly onClick: () => void }): ReactElement {
+	return (
+		<button
+			type="button"
+			className="link-button"
+			title="Sum the conversation up, so that there is room again"
+			onClick={onClick}
+		>
+			/compact
+		</button>
+	);
+}
+
+interface DetailsParts {
+	readonly usage: Usage;
+	readonly turn: Usage | null;
+	readonly session: Usage | null;
+}
+
+function Details({ usage, turn, session }: DetailsParts): ReactElement {
+	const rows: readonly (readonly [string, string])[] = [
+		["Context", `${fullCount(usage.contextTokens)} of ${limitOf(usage)} tokens`],
+		...(turn === null ? [] : rowsOf("Turn", turn)),
+		...(session === null ? [] : rowsOf("Session", session)),
+	];
+	return (
+		<section className="popup meter-popup" aria-label="Tokens and cost">
+			<table>
+				<tbody>
+					{rows.map(([name, value]) => (
+						<tr key={name}>
+							<th scope="row">{name}</th>
+							<td>{value}</td>
+						</tr>
+					))}
+				</tbody>
+			</table>
+		</section>
+	);
+}
+
+function rowsOf(whose: string, usage: Usage): readonly (readonly [string, string])[] {
+	const { inputTokens, outputTokens, cacheReadTokens } = usage;
+	return [
+		[`${whose}: tokens`, `${fullCount(inputTokens)} in, ${fullCount(outputTokens)} out`],
+		...(cacheReadTokens > 0 ? ([[`${whose}: from the cache`, fullCount(cacheReadTokens)]] as const) : []),
+		[`${whose}: cost`, costOf(usage) === UNKNOWN ? "– (no price is known)" : costOf(usage)],
+	];
+}
+
+function limitOf({ contextLimit }: Usage): string {
+	return contextLimit === null ? "an unknown number of" : fullCount(contextLimit);
+}
+
+function wordsOf(usage: Usage, turn: Usage | null): string {
+	const share = shareOf(usage);
+	const used = `Context: ${fullCount(usage.contextTokens)} of ${limitOf(usage)} tokens`;
+	const context = share === null ? used : `${used}, ${percentOf(share)}`;
+	if (turn === null) return context;
+	const cost = costOf(turn);
+	return `${context}. Turn: ${fullCount(turn.totalTokens)} tokens, cost ${cost === UNKNOWN ? "unknown" : cost}`;
+}

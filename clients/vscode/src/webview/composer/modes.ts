@@ -1,0 +1,21 @@
+/** What each mode does, in words. */
+
+import type { Mode } from "../../protocol/protocol.ts";
+
+export interface ModeWords {
+	readonly title: string;
+	readonly detail: string;
+	readonly icon: string;
+}
+
+export const MODES: Readonly<Record<Mode, ModeWords>> = {
+	default: { title: "Ask first", detail: "Reads freely; asks before it edits or runs anything.", icon: "shield" },
+	accept_edits: {
+		title: "Accept edits",
+		detail: "Edits files without asking; asks before it runs anything.",
+		icon: "edit",
+	},
+	plan: { title: "Plan", detail: "Only reads, and says what it would do.", icon: "checklist" },
+	trust: { title: "Trust", detail: "Edits and runs without asking; asks before what is risky.", icon: "unlock" },
+	bypass: { title: "Bypass", detail: "Asks nothing, whatever it does. For sandboxes.", icon: "zap" },
+};

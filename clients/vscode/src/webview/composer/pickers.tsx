@@ -1,0 +1,94 @@
+/** With what the next turn runs: model, agent and mode. */
+
+import type { ReactElement } from "react";
+import type { PanelState } from "../../bridge.ts";
+import type { Mode } from "../../protocol/protocol.ts";
+import type { AppParts } from "../app.tsx";
+import { ask } from "../chrome/asking.ts";
+import { Chooser } from "../chrome/chooser.tsx";
+import { Icon } from "../chrome/icon.tsx";
+import { MODES } from "./modes.ts";
+
+type PickerParts = AppParts & { readonly panel: PanelState };
+
+export function ModelPicker({ panel, ...sides }: PickerParts): ReactElement {
+	const { model, models } = panel;
+	const listed =
+		models.some(({ name }) => name === model) || model === "" ? models : [{ name: model, available: true }, ...models];
+	return (
+		<Chooser
+			className="picker model-picker"
+			name="Model"
+			value={model}
+			shown={
+				<>
+					<span className="picker-label">{shortName(model) || "Model"}</span>
+					<Icon name="chevron-down" />
+				</>
+			}
+			choices={listed.map(({ name, available, reason }) => ({
+				value: name,
+				title: name,
+				detail: available ? undefined : (reason ?? "Not available."),
+				...(available ? {} : { icon: "warning", isDoubtful: true }),
+			}))}
+			search
+			free={(typed) => `Use “${typed}”`}
+			onChoose={(value) => void ask(sides, "setModel", { model: value })}
+		/>
+	);
+}
+
+/** Where there is but one agent, there is nothing to choose. */
+export function AgentPicker({ panel, ...sides }: PickerParts): ReactElement | null {
+	const { agent, agents } = panel;
+	if (agents.length < 2 && agents.every(({ name }) => name === agent)) return null;
+	return (
+		<Chooser
+			className="picker agent-picker"
+			name="Agent"
+			value={agent}
+			shown={
+				<>
+					<Icon name="robot" />
+					<span className="picker-label">{agent}</span>
+					<Icon name="chevron-down" />
+				</>
+			}
+			choices={agents.map(({ name, description }) => ({ value: name, title: name, detail: description }))}
+			onChoose={(value) => void ask(sides, "setAgent", { agent: value })}
+		/>
+	);
+}
+
+export function ModePicker({ panel, ...sides }: PickerParts): ReactElement {
+	const { mode, modes, restricted } = panel;
+	const words = MODES[mode];
+	const offered = modes.includes(mode) ? modes : [...modes, mode];
+	return (
+		<Chooser
+			className={`picker mode-picker mode-${mode}`}
+			name="Mode"
+			value={mode}
+			shown={
+				<>
+					<Icon name={words.icon} />
+					<span className="picker-label">{words.title}</span>
+					<Icon name="chevron-down" />
+				</>
+			}
+			note={
+				restricted
+					? "This folder is not trusted, so tools only read. Trust the folder to choose another mode."
+					: undefined
+			}
+			choices={offered.map((each) => ({ value: each, ...MODES[each] }))}
+			onChoose={(value) => void ask(sides, "setMode", { mode: value as Mode })}
+		/>
+	);
+}
+
+/** `openai/gpt-5.2` → `gpt-5.2`: who provides it is in the list. */
+function shortName(model: string): string {
+	return model.slice(model.lastIndexOf("/") + 1);
+}

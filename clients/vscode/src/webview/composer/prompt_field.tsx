@@ -1,0 +1,134 @@
+/** The field in which the user writes, and what its keys do. */
+
+import { type ClipboardEvent, type KeyboardEvent, type ReactElement, type RefObject, useId } from "react";
+import type { CompletionItem } from "../../protocol/protocol.ts";
+import { moved } from "../chrome/list_keys.ts";
+import { Spoken } from "../chrome/popup.tsx";
+import { inserted, isWritten } from "./completing.ts";
+import { Suggestions } from "./suggestions.tsx";
+import type { Completing } from "./use_completion.ts";
+
+export interface PromptFieldParts {
+	readonly field: RefObject<HTMLTextAreaElement | null>;
+	readonly text: string;
+	readonly placeholder: string;
+	readonly completing: Completing;
+	readonly onWrite: (text: string) => void;
+	/** `steer`: with the key that says so. */
+	readonly onSend: (how: { readonly steer: boolean }) => void;
+	readonly onRecall: (key: "ArrowUp" | "ArrowDown") => string | null;
+	readonly onFiles: (files: readonly File[]) => void;
+}
+
+export function PromptField(parts: PromptFieldParts): ReactElement {
+	const { field, text, completing, onWrite } = parts;
+	const { items, active } = completing;
+	const id = useId();
+	const isOpen = items.length > 0;
+	const follow = (): void => {
+		const { value = "", selectionStart = 0, selectionEnd = 0 } = field.current ?? {};
+		if (selectionStart === selectionEnd) completing.follow(value, selectionStart);
+		else completing.close();
+	};
+	const take = (item: CompletionItem): void => {
+		const { current } = field;
+		if (current === null) return;
+		const { start } = completing;
+		const { selectionEnd, value } = current;
+		replace(current, start, selectionEnd, inserted(item, value.slice(selectionEnd)));
+		if (/\s$/.test(current.value.slice(0, current.selectionEnd)) && item.kind !== "command") completing.close();
+	};
+	return (
+		<div className="prompt-field">
+			{isOpen && <Suggestions id={id} items={items} active={active} onTake={take} />}
+			<textarea
+				ref={field}
+				className="prompt"
+				aria-label="Prompt"
+				aria-autocomplete="list"
+				aria-haspopup="listbox"
+				aria-controls={isOpen ? id : undefined}
+				aria-activedescendant={isOpen && active !== null ? `${id}-${active}` : undefined}
+				placeholder={parts.placeholder}
+				rows={1}
+				spellCheck={false}
+				value={text}
+				onChange={({ target }) => {
+					onWrite(target.value);
+					follow();
+				}}
+				onSelect={follow}
+				onBlur={() => completing.close()}
+				onPaste={(event) => pasted(event, parts)}
+				onKeyDown={(event) => keyPressed(event, parts, take)}
+			/>
+			<span role="status">{isOpen && <Spoken>{`${items.length} suggestions`}</Spoken>}</span>
+		</div>
+	);
+}
+
+function keyPressed(event: KeyboardEvent, parts: PromptFieldParts, take: (item: CompletionItem) => void): void {
+	if (event.nativeEvent.isComposing) return; // the keys are the input method's
+	if (keyOfList(event, parts, take) || keyOfPrompt(event, parts)) {
+		event.preventDefault();
+		event.stopPropagation();
+	}
+}
+
+/** Whether the key was for the list of suggestions. */
+function keyOfList(event: KeyboardEvent, parts: PromptFieldParts, take: (item: CompletionItem) => void): boolean {
+	const { completing } = parts;
+	const { items, active } = completing;
+	if (items.length === 0 || event.shiftKey || event.ctrlKey || event.metaKey || event.altKey) return false;
+	if (event.key === "Escape") {
+		completing.close();
+		return true;
+	}
+	const next = moved(event.key, active ?? -1, items.length);
+	if (next !== null) completing.move(next);
+	else return keyTakes(event.key, parts, take);
+	return true;
+}
+
+/** Tab takes the first item where none is gone to; Enter does not, and sends what stands there in full already. */
+function keyTakes(key: string, parts: PromptFieldParts, take: (item: CompletionItem) => void): boolean {
+	const { completing, field, text } = parts;
+	const { items, active, start } = completing;
+	const item = key === "Tab" ? items[active ?? 0] : key === "Enter" && active !== null ? items[active] : undefined;
+	if (item === undefined) return false;
+	if (key === "Enter" && isWritten(item, text.slice(start, field.current?.selectionEnd ?? 0))) return false;
+	take(item);
+	return true;
+}
+
+/** Whether the key did something to the prompt as a whole. */
+function keyOfPrompt(event: KeyboardEvent, parts: PromptFieldParts): boolean {
+	const { key, shiftKey, altKey, ctrlKey, metaKey } = event;
+	if (key === "Enter" && !shiftKey && !altKey) {
+		parts.completing.close();
+		parts.onSend({ steer: ctrlKey || metaKey });
+		return true;
+	}
+	if ((key !== "ArrowUp" && key !== "ArrowDown") || shiftKey || altKey || ctrlKey || metaKey) return false;
+	const recalled = parts.onRecall(key);
+	const { current } = parts.field;
+	if (recalled === null || current === null) return false;
+	replace(current, 0, current.value.length, recalled);
+	parts.completing.close();
+	return true;
+}
+
+function pasted(event: ClipboardEvent, { onFiles }: PromptFieldParts): void {
+	const { clipboardData } = event;
+	// Office programs put a picture of copied text beside the text: the text is what is meant.
+	if (clipboardData.files.length === 0 || clipboardData.getData("text/plain") !== "") return;
+	event.preventDefault();
+	onFiles([...clipboardData.files]);
+}
+
+/** As if typed, so that undo takes it back: no other way of changing a field does that. */
+function replace(field: HTMLTextAreaElement, start: number, end: number, text: string): void {
+	field.focus();
+	field.setSelectionRange(start, end);
+	document.execCommand(text === "" ? "delete" : "insertText", false, text);
+}

@@ -1,0 +1,58 @@
+/** Prompts that wait: for the turn that runs, or for the daemon to start. */
+
+import type { ReactElement } from "react";
+import type { QueuedTurn } from "../../conversation/state.ts";
+import type { AppParts } from "../app.tsx";
+import { shown } from "../chrome/asking.ts";
+import { Icon, IconButton } from "../chrome/icon.tsx";
+import { useView } from "../store.ts";
+import { useWriting } from "./drafts.ts";
+
+const RUNS_ALREADY = "It runs already: stop the turn, or say what to do otherwise.";
+
+interface QueueParts extends AppParts {
+	readonly onEdit: () => void;
+}
+
+export function Queue({ store, host, drafts, onEdit }: QueueParts): ReactElement | null {
+	const queue = useView(store, ({ conversation }) => conversation.queue);
+	const isReady = useView(store, ({ panel }) => panel?.daemon.state === "ready");
+	const { unsent } = useWriting(drafts);
+	const waiting = isReady ? [] : unsent;
+	if (queue.length === 0 && waiting.length === 0) return null;
+	const settle = async (take: () => Promise<boolean>): Promise<boolean> => {
+		const removed = await shown(store, take());
+		if (removed === false) store.update({ problem: RUNS_ALREADY });
+		return removed === true;
+	};
+	const edit = async (turn: QueuedTurn): Promise<void> => {
+		if (await settle(() => drafts.editQueued(turn.turnId, turn.prompt))) onEdit();
+	};
+	const remove = async (turn: QueuedTurn): Promise<void> => {
+		await settle(async () => (await host.call("dequeue", { turnId: turn.turnId })).removed);
+		onEdit();
+	};
+	return (
+		<section className="queue" aria-label="Waiting prompts">
+			<ol>
+				{queue.map((turn) => (
+					<li key={turn.turnId}>
+						<Icon name="history" />
+						<span className="queue-text" title={turn.prompt}>
+							{turn.prompt}
+						</span>
+						<IconButton icon="edit" label="Edit: take it back into the prompt" onClick={() => void edit(turn)} />
+						<IconButton icon="trash" label="Remove from the queue" onClick={() => void remove(turn)} />
+					</li>
+				))}
+				{waiting.map(({ id, draft }) => (
+					<li key={id}>
+						<Icon name="loading" spin />
+						<span className="queue-text">{draft.text}</span>
+						<span className="queue-state">waits for pygent to start</span>
+					</li>
+				))}
+			</ol>
+		</section>
+	);
+}

@@ -1,0 +1,64 @@
+/** The list of ways in which the prompt can go on. The focus stays where the user writes. */
+
+import { type ReactElement, useEffect } from "react";
+import type { CompletionItem } from "../../protocol/protocol.ts";
+import { Icon } from "../chrome/icon.tsx";
+
+interface SuggestionsParts {
+	readonly id: string;
+	readonly items: readonly CompletionItem[];
+	readonly active: number | null;
+	readonly onTake: (item: CompletionItem) => void;
+}
+
+export function Suggestions({ id, items, active, onTake }: SuggestionsParts): ReactElement {
+	useEffect(() => {
+		if (active !== null) document.getElementById(`${id}-${active}`)?.scrollIntoView({ block: "nearest" });
+	}, [id, active]);
+	return (
+		<div id={id} role="listbox" aria-label="Suggestions" className="popup popup-list suggestions" tabIndex={-1}>
+			{items.map((item, index) => (
+				// biome-ignore lint/a11y/useKeyWithClickEvents: the prompt has the focus, and hears the keys
+				<div
+					key={`${item.kind} ${item.label}`}
+					id={`${id}-${index}`}
+					role="option"
+					tabIndex={-1}
+					aria-selected={index === active}
+					className={`entry${index === active ? " active" : ""}`}
+					onPointerDown={(event) => event.preventDefault()}
+					onClick={() => onTake(item)}
+				>
+					<Icon name={iconOf(item)} />
+					<Words item={item} />
+				</div>
+			))}
+		</div>
+	);
+}
+
+/** Of a path the file's name is what is looked for, and the folder tells it from others. */
+function Words({ item: { label, detail, kind } }: { readonly item: CompletionItem }): ReactElement {
+	const [, folder, name] = kind === "file" ? (/^@?(.*?)([^/]+\/?)$/.exec(label) ?? []) : [];
+	return (
+		<span className="entry-line">
+			<span className="entry-title">{name ?? label}</span>
+			<span className="entry-detail">{name === undefined ? detail : folder?.replace(/\/$/, "")}</span>
+		</span>
+	);
+}
+
+function iconOf({ kind, label }: CompletionItem): string {
+	switch (kind) {
+		case "command":
+			return "terminal";
+		case "argument":
+			return "symbol-keyword";
+		case "file":
+			return label.endsWith("/") ? "folder" : "file";
+		case "word":
+			return "mention";
+		case "agent":
+			return "robot";
+	}
+}

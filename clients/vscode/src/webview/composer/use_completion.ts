@@ -1,0 +1,66 @@
+/** The list of ways to go on, as it follows what is written. */
+
+import { useEffect, useRef, useState } from "react";
+import type { CompletionItem } from "../../protocol/protocol.ts";
+import type { Host } from "../host.ts";
+import { fitting, isCompleted, isSought, type Offer } from "./completing.ts";
+
+/** While the user types on, nothing is asked. */
+const PAUSE_MS = 60;
+
+export interface Completing {
+	/** Empty: there is no list. */
+	readonly items: readonly CompletionItem[];
+	readonly start: number;
+	/** Enter takes it; none where it would be a surprise. */
+	readonly active: number | null;
+	readonly move: (to: number) => void;
+	readonly close: () => void;
+	/** The prompt, or the place in it, is another. */
+	readonly follow: (text: string, offset: number) => void;
+}
+
+const NONE: readonly CompletionItem[] = [];
+
+export function useCompletion(host: Host): Completing {
+	const [offer, setOffer] = useState<Offer | null>(null);
+	const [items, setItems] = useState(NONE);
+	const [active, setActive] = useState<number | null>(null);
+	const asked = useRef(0);
+	const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+	const written = useRef({ text: "", offset: 0 });
+
+	const show = (next: Offer | null): void => {
+		const { text, offset } = written.current;
+		const shown = next === null ? NONE : fitting(next, text, offset);
+		setOffer(next);
+		setItems(shown);
+		setActive(next !== null && shown.length > 0 && isSought(next) ? 0 : null);
+	};
+	const close = (): void => {
+		asked.current += 1; // an answer that is on its way is dropped
+		clearTimeout(timer.current);
+		show(null);
+	};
+	const follow = (text: string, offset: number): void => {
+		if (text === written.current.text && offset === written.current.offset) return;
+		written.current = { text, offset };
+		clearTimeout(timer.current);
+		if (!isCompleted(text, offset)) {
+			close();
+			return;
+		}
+		show(offer);
+		const turn = ++asked.current;
+		timer.current = setTimeout(() => {
+			host.call("complete", { text, offset }).then(
+				(answer) => {
+					if (turn === asked.current) show({ text, ...answer });
+				},
+				() => undefined, // who types goes on without a list
+			);
+		}, PAUSE_MS);
+	};
+	useEffect(() => () => clearTimeout(timer.current), []);
+	return { items, start: offer?.start ?? 0, active, move: setActive, close, follow };
+}
