@@ -4,11 +4,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { CLIENT, REPOSITORY } from "../unit/house/sources.ts";
+import { CLIENT, PYTHON } from "../places.ts";
 
 const SCRATCH = mkdtempSync(join(tmpdir(), "pygent-package-test-"));
 const VSIX = join(SCRATCH, "first.vsix");
-const PYTHON = process.env["PYTHON"] ?? join(REPOSITORY, ".venv/bin/python");
 const VERSION = (JSON.parse(readFileSync(join(CLIENT, "package.json"), "utf8")) as { readonly version: string })
 	.version;
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { protocolSource, type Schema, type WireSchema } from "../../scripts/protocol_source.ts";
 import type { ClientRequests, Event, Requests } from "../../src/protocol/protocol.ts";
-import { CLIENT, REPOSITORY } from "./house/sources.ts";
+import { CLIENT, REPOSITORY } from "../places.ts";
 
 const SCHEMA = JSON.parse(readFileSync(join(REPOSITORY, "docs/protocol.schema.json"), "utf8")) as WireSchema;
 const COMMITTED = readFileSync(join(CLIENT, "src/protocol/protocol.ts"), "utf8");

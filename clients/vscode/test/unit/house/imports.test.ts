@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { CLIENT, importsOf, packageOf, type Source, sourcesIn } from "./sources.ts";
+import { CLIENT } from "../../places.ts";
+import { importsOf, packageOf, type Source, sourcesIn } from "./sources.ts";
 
 /** What runs anywhere, the tests included: values in, values out. */
 const PURE = [/^src\/conversation\//, /^src\/protocol\//, /^src\/bridge/];

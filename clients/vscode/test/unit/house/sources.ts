@@ -1,9 +1,7 @@
 /** The client's sources as the house's tests see them. */
 import { globSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
-
-export const CLIENT = join(import.meta.dirname, "../../..");
-export const REPOSITORY = join(CLIENT, "../..");
+import { CLIENT } from "../../places.ts";
 
 /** Written by a script, and as long as the wire is wide. */
 const GENERATED = new Set(["src/protocol/protocol.ts"]);
