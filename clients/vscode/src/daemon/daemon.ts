@@ -8,7 +8,16 @@ import {
 	ProgressType,
 } from "vscode-languageclient/node";
 import type { DaemonState } from "../bridge.ts";
-import type { ClientNotifications, ClientRequests, Event, Notifications, Requests } from "../protocol/protocol.ts";
+import {
+	type ClientNotifications,
+	type ClientRequests,
+	type Event,
+	type Notifications,
+	PROTOCOL_VERSION,
+	type Requests,
+} from "../protocol/protocol.ts";
+import type { End, Link } from "./link.ts";
+import { Restarts } from "./restarts.ts";
 
 /** What the daemon asks of the editor, answered by the rest of the extension; null where nobody can. */
 export type Answers = {
@@ -23,8 +32,26 @@ export type Listeners = {
 	readonly [M in Exclude<keyof Notifications, "$/progress">]: (params: Notifications[M]) => void;
 };
 
-/** Makes a client that is not started yet; raises where the daemon cannot be found or its environment not be made. */
-export type MakeClient = (say: (step: string) => void, ended: () => void) => Promise<LanguageClient>;
+/** The way to a daemon that runs, and a client for it that is not started yet. */
+export interface Started {
+	readonly link: Link;
+	readonly client: LanguageClient;
+}
+
+/** Raises where the daemon cannot be found or its environment not be made, and the reason of `signal`. */
+export type Start = (say: (step: string) => void, signal: AbortSignal) => Promise<Started>;
+
+/** Why there is no daemon now. */
+export type Stop =
+	/** It could not be started. */
+	| { readonly type: "failed"; readonly error: unknown }
+	/** It ended by itself; `restarts` where it is started again without asking, else it ended `times` too often. */
+	| { readonly type: "ended"; readonly reason: string; readonly restarts: boolean; readonly times: number }
+	/** Another window has taken it. */
+	| { readonly type: "replaced" };
+
+/** A daemon that does not answer `initialize` in this time hangs. */
+const INITIALIZE_MS = 60_000;
 
 const EVENTS = new ProgressType<{ readonly events: readonly Event[] }>();
 
@@ -39,19 +66,25 @@ export class DaemonNotReady extends Error {
 
 /** One daemon at a time, started again on demand. Its requests fail with `DaemonNotReady` while there is none. */
 export class Daemon implements vscode.Disposable {
-	readonly #make: MakeClient;
+	readonly #start: Start;
 	readonly #answers: Answers;
 	readonly #listeners: Listeners;
 	readonly #changed = new vscode.EventEmitter<DaemonState>();
-	#client: LanguageClient | null = null;
+	readonly #stopped = new vscode.EventEmitter<Stop>();
+	readonly #restarts = new Restarts();
+	#current: Started | null = null;
 	#state: DaemonState = { state: "starting" };
-	#turn: Promise<void> = Promise.resolve();
+	#work: Promise<void> = Promise.resolve();
+	#giveUp = new AbortController();
 
 	/** Also when it became ready again after a restart: what follows a session attaches anew. */
 	readonly onDidChangeState = this.#changed.event;
 
-	constructor(make: MakeClient, answers: Answers, listeners: Listeners) {
-		this.#make = make;
+	/** But for a stop that was asked for. */
+	readonly onDidStop = this.#stopped.event;
+
+	constructor(start: Start, answers: Answers, listeners: Listeners) {
+		this.#start = start;
 		this.#answers = answers;
 		this.#listeners = listeners;
 	}
@@ -60,22 +93,44 @@ export class Daemon implements vscode.Disposable {
 		return this.#state;
 	}
 
+	/** The sessions whose turns went on while the window was loaded anew. */
+	get resumed(): readonly string[] {
+		return saidBy(this.#current?.client).resumed ?? [];
+	}
+
 	/** Starts, and stops each other, in the order in which they were asked for. */
 	start(): Promise<void> {
 		return this.#next(async () => {
-			if (this.#client === null) await this.#start();
+			if (this.#current === null) await this.#begin();
 		});
 	}
 
+	/** For the user: what ended before no longer counts. */
 	restart(): Promise<void> {
+		this.cancelStart();
+		this.#restarts.forget();
 		return this.#next(async () => {
-			await this.#stop();
-			await this.#start();
+			await this.#end();
+			await this.#begin();
 		});
 	}
 
 	stop(): Promise<void> {
-		return this.#next(() => this.#stop());
+		this.cancelStart();
+		return this.#next(() => this.#end());
+	}
+
+	/** Gives up a start that goes on, such as the making of an environment. */
+	cancelStart(): void {
+		this.#giveUp.abort(new Error("The start of pygent was cancelled: restart pygent to try again."));
+	}
+
+	/** Lets go of the daemon as a window does that is loaded anew: its turns go on, and wait. */
+	leave(): void {
+		this.cancelStart();
+		const current = this.#current;
+		this.#current = null;
+		current?.link.leave();
 	}
 
 	async request<M extends keyof Requests>(
@@ -89,7 +144,9 @@ export class Daemon implements vscode.Disposable {
 
 	/** Raises nothing: what is only told may be lost with the daemon. */
 	tell<M extends keyof ClientNotifications>(method: M, params: ClientNotifications[M]): void {
-		if (this.#state.state === "ready") void this.#client?.sendNotification(method, params).catch(() => undefined);
+		if (this.#state.state === "ready") {
+			void this.#current?.client.sendNotification(method, params).catch(() => undefined);
+		}
 	}
 
 	/** Events on a `partialResultToken`, from now on. */
@@ -98,49 +155,91 @@ export class Daemon implements vscode.Disposable {
 	}
 
 	dispose(): void {
-		void this.stop();
 		this.#changed.dispose();
+		this.#stopped.dispose();
 	}
 
 	#ready(): LanguageClient {
-		if (this.#client === null || this.#state.state !== "ready") throw new DaemonNotReady(this.#state);
-		return this.#client;
+		if (this.#current === null || this.#state.state !== "ready") throw new DaemonNotReady(this.#state);
+		return this.#current.client;
 	}
 
 	#next(work: () => Promise<void>): Promise<void> {
-		this.#turn = this.#turn.then(work, work);
-		return this.#turn;
+		this.#work = this.#work.then(work, work);
+		return this.#work;
 	}
 
-	async #start(): Promise<void> {
+	async #begin(): Promise<void> {
+		this.#giveUp = new AbortController();
+		const { signal } = this.#giveUp;
 		this.#set({ state: "starting" });
+		let started: Started | null = null;
 		try {
-			const client = await this.#make(
-				(step) => this.#set({ state: "installing", step }),
-				() => this.#ended(client),
-			);
-			this.#client = client;
+			started = await this.#start((step) => this.#set({ state: "installing", step }), signal);
+			signal.throwIfAborted();
 			this.#set({ state: "starting" });
-			this.#connect(client);
-			await client.start();
-			this.#set({ state: "ready", version: client.initializeResult?.serverInfo?.version ?? "" });
+			await this.#initialize(started);
 		} catch (error) {
-			this.#client = null;
+			await started?.link.end();
 			this.#set({ state: "stopped", reason: error instanceof Error ? error.message : String(error) });
+			if (!signal.aborted) this.#stopped.fire({ type: "failed", error });
+			return;
 		}
+		const current = started;
+		this.#current = current;
+		void current.link.ended.then((end) => this.#ended(current, end));
+		this.#set({ state: "ready", version: current.client.initializeResult?.serverInfo?.version ?? "" });
 	}
 
-	async #stop(): Promise<void> {
-		const client = this.#client;
-		this.#client = null;
-		if (client?.isRunning()) await client.stop();
+	/** Raises where the daemon does not answer, or another protocol. */
+	async #initialize({ link, client }: Started): Promise<void> {
+		this.#connect(client);
+		const starting = client.start();
+		starting.catch(() => undefined); // where it is lost with the race
+		const ended = link.ended.then((end) => {
+			throw new Error(
+				`pygent could not be started: ${end.type === "gone" ? end.reason : "another window has taken its place"}`,
+			);
+		});
+		let timer: NodeJS.Timeout | undefined;
+		const late = new Promise<never>((_, reject) => {
+			const message = `pygent did not answer within ${INITIALIZE_MS / 1000} seconds, and was ended.`;
+			timer = setTimeout(() => reject(new Error(message)), INITIALIZE_MS);
+		});
+		try {
+			await Promise.race([starting, ended, late]);
+		} finally {
+			clearTimeout(timer);
+			ended.catch(() => undefined);
+		}
+		const { protocolVersion } = saidBy(client);
+		if (protocolVersion !== PROTOCOL_VERSION) throw new Error(otherProtocol(client, protocolVersion));
+	}
+
+	async #end(): Promise<void> {
+		const current = this.#current;
+		this.#current = null;
+		if (current !== null) {
+			await current.client.stop().catch(() => undefined); // it hangs, or is gone: then it is ended
+			await current.link.end();
+		}
 		this.#set({ state: "stopped", reason: "pygent was stopped." });
 	}
 
-	#ended(client: LanguageClient): void {
-		if (this.#client !== client) return;
-		this.#client = null;
-		this.#set({ state: "stopped", reason: "pygent ended unexpectedly." });
+	#ended(ended: Started, end: End): void {
+		if (this.#current !== ended) return;
+		this.#current = null;
+		if (end.type === "replaced") {
+			const reason = "Another window of this folder uses pygent now. Restart pygent to use it here, too.";
+			this.#set({ state: "stopped", reason });
+			this.#stopped.fire({ type: "replaced" });
+			return;
+		}
+		const verdict = this.#restarts.ended(performance.now());
+		this.#set({ state: "stopped", reason: `pygent ended unexpectedly (${end.reason}).` });
+		const times = verdict.restarts ? 1 : verdict.ends;
+		this.#stopped.fire({ type: "ended", reason: end.reason, restarts: verdict.restarts, times });
+		if (verdict.restarts) void this.start();
 	}
 
 	#connect(client: LanguageClient): void {
@@ -154,4 +253,27 @@ export class Daemon implements vscode.Disposable {
 		this.#state = state;
 		this.#changed.fire(state);
 	}
+}
+
+/** What the daemon says of itself, as far as it does: one of another version may say something else. */
+interface Said {
+	readonly protocolVersion?: number;
+	readonly resumed?: readonly string[];
+}
+
+function saidBy(client: LanguageClient | undefined): Said {
+	const experimental = client?.initializeResult?.capabilities.experimental as { readonly pygent?: Said } | undefined;
+	return experimental?.pygent ?? {};
+}
+
+function otherProtocol(client: LanguageClient, version: number | undefined): string {
+	const name = client.initializeResult?.serverInfo?.name ?? "The program";
+	if (version === undefined) {
+		return `${name} is no pygent-ls: correct the setting pygent.server.path, or empty it to use the one that came with this extension.`;
+	}
+	const older = version < PROTOCOL_VERSION ? "pygent-ls" : "this extension";
+	return (
+		`pygent-ls speaks version ${version} of the protocol, and this extension version ${PROTOCOL_VERSION}: update ` +
+		`${older}, or empty the setting pygent.server.path to use the pygent-ls that came with this extension.`
+	);
 }
