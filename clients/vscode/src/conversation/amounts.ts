@@ -1,0 +1,56 @@
+/** Times, tokens and dollars as a person reads them. What is not known is a dash, and never a zero. */
+
+import type { Usage } from "../protocol/protocol.ts";
+
+export const UNKNOWN = "–";
+
+/** `120 ms`, `4.2 s`, `42 s`, `3 min 5 s`, `2 h 1 min`. */
+export function durationOf(ms: number): string {
+	const whole = Math.max(0, Math.round(ms));
+	if (whole < 1000) return `${whole} ms`;
+	if (whole < 10_000) return `${(Math.floor(whole / 100) / 10).toFixed(1)} s`;
+	const seconds = Math.floor(whole / 1000);
+	if (seconds < 60) return `${seconds} s`;
+	const minutes = Math.floor(seconds / 60);
+	return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** `950`, `12.3k`, `123k`, `1.2M`. */
+export function countOf(count: number): string {
+	if (count < 1000) return String(count);
+	return count < 999_500 ? `${threeDigits(count / 1000)}k` : `${threeDigits(count / 1_000_000)}M`;
+}
+
+/** Dollars; what costs little is not shown as nothing. */
+export function costOf({ costUsd }: Usage): string {
+	if (costUsd === null) return UNKNOWN;
+	return costUsd > 0 && costUsd < 0.005 ? "<$0.01" : `$${costUsd.toFixed(2)}`;
+}
+
+/** How much of the model's context is in use, from 0 to 1; null where that is not known. */
+export function shareOf({ contextTokens, contextLimit }: Usage): number | null {
+	return contextLimit === null || contextLimit <= 0 ? null : Math.min(1, Math.max(0, contextTokens / contextLimit));
+}
+
+/** What is in the model's context, and what the turn took: for one line beside the conversation. */
+export interface Meter {
+	readonly share: number | null;
+	/** `12.3k of 200k (6%)`, or `12.3k` alone where the limit is not known. */
+	readonly context: string;
+	readonly tokens: string;
+	readonly cost: string;
+}
+
+/** Before the first model call nothing is known. */
+export function meterOf(usage: Usage | null): Meter {
+	if (usage === null) return { share: null, context: UNKNOWN, tokens: UNKNOWN, cost: UNKNOWN };
+	const share = shareOf(usage);
+	const used = countOf(usage.contextTokens);
+	const context =
+		share === null ? used : `${used} of ${countOf(usage.contextLimit ?? 0)} (${Math.round(share * 100)}%)`;
+	return { share, context, tokens: countOf(usage.totalTokens), cost: costOf(usage) };
+}
+
+function threeDigits(value: number): string {
+	return value < 99.95 ? value.toFixed(1).replace(/\.0$/, "") : String(Math.round(value));
+}
