@@ -227,6 +227,7 @@ export interface ClientCapabilities {
 	readonly reviewRequest?: boolean;
 	readonly contextUpdates?: boolean;
 	readonly chatPanel?: boolean;
+	readonly windowId?: string;
 }
 
 /** The result of `pygent/session/close`. */
@@ -822,12 +823,17 @@ export interface SelectionContent {
 	readonly text: string;
 }
 
-/** What the daemon answers: the requests and the events that it has, and the model of sessions that choose none. */
+/**
+ * What the daemon answers: the requests and the events that it has, the model of sessions that choose none, its
+ * process, and the sessions whose turns went on while the window was away.
+ */
 export interface ServerCapabilities {
 	readonly protocolVersion: number;
 	readonly methods: readonly string[];
 	readonly events: readonly string[];
 	readonly model: string;
+	readonly processId: number;
+	readonly resumed: readonly string[];
 }
 
 /**
