@@ -1,8 +1,12 @@
 /** Puts the extension together. */
 
 import * as vscode from "vscode";
-import { makeClient } from "./daemon/client.ts";
+import { registerRunning } from "./commands/running.ts";
+import { configurationMiddleware } from "./daemon/configuration.ts";
 import { Daemon } from "./daemon/daemon.ts";
+import { Keys } from "./daemon/keys.ts";
+import { Starting } from "./daemon/starting.ts";
+import { WindowId } from "./daemon/window_id.ts";
 import type { Services } from "./panel/services.ts";
 import { WindowSurroundings } from "./panel/surroundings.ts";
 import { Views } from "./panel/views.ts";
@@ -14,6 +18,7 @@ import { ReviewedSessions } from "./review/following.ts";
 import { Marks } from "./review/marks.ts";
 import { Originals } from "./review/originals.ts";
 import { Reviews } from "./review/reviews.ts";
+import { answersOf, listenersOf } from "./sessions/answering.ts";
 import { Asks } from "./sessions/asks.ts";
 import { Sessions } from "./sessions/sessions.ts";
 
@@ -22,28 +27,21 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 	const asks = new Asks();
 	const edits = new DaemonEdits();
 	const book = new ReviewBook(edits, context.workspaceState);
-	const daemon = new Daemon(
-		async (_say, ended) => {
-			const command = vscode.workspace.getConfiguration("pygent.server").get<string>("path", "") || "pygent-ls";
-			const middleware = { workspace: { handleApplyEdit: edits.apply.bind(edits) } };
-			return makeClient({ command, args: [], env: process.env }, { log, middleware, ended });
+	const keys = new Keys(context.secrets);
+	const windowId = new WindowId(context.workspaceState);
+	const starting = new Starting({
+		context,
+		log,
+		keys,
+		windowId,
+		middleware: {
+			workspace: {
+				...configurationMiddleware(context.extension.packageJSON),
+				handleApplyEdit: edits.apply.bind(edits),
+			},
 		},
-		{
-			"pygent/permission/request": (request, cancelled) =>
-				asks.ask({ type: "permission", id: request.permissionId, request }, cancelled),
-			"pygent/question/request": (request, cancelled) =>
-				asks.ask({ type: "question", id: request.questionId, request }, cancelled),
-			"pygent/review/request": (request, cancelled) =>
-				asks.ask({ type: "review", id: request.reviewId, request }, cancelled),
-			"pygent/client/save": async ({ uris }) => ({ saved: await saved(uris) }),
-		},
-		{
-			"pygent/session/changed": () => undefined,
-			"pygent/permission/cancelled": ({ permissionId }) => asks.withdraw(permissionId),
-			"pygent/question/cancelled": ({ questionId }) => asks.withdraw(questionId),
-			"pygent/review/cancelled": ({ reviewId }) => asks.withdraw(reviewId),
-		},
-	);
+	});
+	const daemon = new Daemon((say, signal) => starting.start(say, signal), answersOf(asks), listenersOf(asks));
 	const surroundings = new WindowSurroundings(daemon);
 	const sessions = new Sessions(daemon, asks);
 	const reviews = new Reviews(book, new AskedReviews(asks, edits));
@@ -59,7 +57,15 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 		openPanel: (sessionId) => void views.openTab(sessionId),
 	};
 	const views = new Views(services, context.workspaceState);
-	context.subscriptions.push(log, asks, surroundings, sessions, views, daemon);
+	context.subscriptions.push(log, asks, surroundings, sessions, views, daemon, starting);
+	context.subscriptions.push(
+		registerRunning(daemon, log),
+		daemon.onDidStop(({ type }) => type === "replaced" && windowId.renew()),
+		daemon.onDidChangeState(({ state }) => {
+			if (state === "ready") for (const each of daemon.resumed) sessions.feed(each);
+			else if (state === "stopped") asks.withdrawAll();
+		}),
+	);
 	context.subscriptions.push(
 		book,
 		reviews.asked,
@@ -69,12 +75,16 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 		new ReviewedSessions(reviews, sessions, context.workspaceState),
 		registerReviewCommands(reviews, originals),
 	);
+	end = async () => {
+		const isBusy = sessions.followed.some(({ conversation }) => conversation.runningTurnId !== null);
+		await (isBusy ? daemon.leave() : daemon.stop());
+	};
 	void daemon.start();
 }
 
-/** Those of the documents that are saved now. */
-async function saved(uris: readonly string[]): Promise<string[]> {
-	const documents = vscode.workspace.textDocuments.filter((each) => uris.includes(each.uri.toString()));
-	const done = await Promise.all(documents.map(async (each) => ((await each.save()) ? [each.uri.toString()] : [])));
-	return done.flat();
+let end = async (): Promise<void> => undefined;
+
+/** The window closes, or is loaded anew, and which of them is not told: what runs goes on for a while. */
+export function deactivate(): Promise<void> {
+	return end();
 }

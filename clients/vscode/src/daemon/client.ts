@@ -1,4 +1,4 @@
-/** A language client of the daemon: how it is started, and what this editor says it can do. */
+/** A language client of the daemon: what this editor says it can do, and what of the library's is not for us. */
 
 import * as vscode from "vscode";
 import {
@@ -11,45 +11,44 @@ import {
 	type StaticFeature,
 } from "vscode-languageclient/node";
 import type { ClientCapabilities } from "../protocol/protocol.ts";
-
-/** Where the daemon's own words go, for the client that runs now and those to come. */
-export const LOG = "pygent";
-
-export interface Start {
-	readonly command: string;
-	readonly args: readonly string[];
-	readonly env: NodeJS.ProcessEnv;
-}
+import type { Link } from "./link.ts";
 
 /** What the client takes from the rest of the extension. */
 export interface ClientParts {
 	readonly log: vscode.LogOutputChannel;
 	readonly middleware: Middleware;
-	readonly ended: () => void;
+	/** The same before and after the window was loaded anew. */
+	readonly windowId: string;
 }
 
-export function makeClient(start: Start, { log, middleware, ended }: ClientParts): LanguageClient {
+/** Not started yet. Whether and when another one comes after it is not for the library. */
+export function makeClient(link: Link, { log, middleware, windowId }: ClientParts): LanguageClient {
 	const options: LanguageClientOptions = {
 		documentSelector: [{ scheme: "file" }, { scheme: "untitled" }],
 		outputChannel: log,
 		middleware,
+		// Settings come when they are asked for: with others in here a window that comes back would count as another one.
 		initializationOptions: { pygent: {} },
+		initializationFailedHandler: () => false,
 		errorHandler: {
 			error: () => ({ action: ErrorAction.Continue, handled: true }),
-			closed: () => {
-				ended();
-				return { action: CloseAction.DoNotRestart, handled: true }; // whether it starts again is not for the library
-			},
+			closed: () => ({ action: CloseAction.DoNotRestart, handled: true }),
 		},
 	};
-	const { command, args, env } = start;
-	const client = new LanguageClient("pygent", "pygent", { command, args: [...args], options: { env } }, options);
-	client.registerFeature(new OwnCapabilities());
+	const { reader, writer } = link;
+	const client = new LanguageClient("pygent", "pygent", async () => ({ reader, writer, detached: true }), options);
+	client.registerFeature(new OwnCapabilities(windowId));
 	return client;
 }
 
 /** What this client can do beyond the protocol of all editors. */
 class OwnCapabilities implements StaticFeature {
+	readonly #windowId: string;
+
+	constructor(windowId: string) {
+		this.#windowId = windowId;
+	}
+
 	fillClientCapabilities(capabilities: AllCapabilities): void {
 		const pygent: ClientCapabilities = {
 			permissionRequest: true,
@@ -59,6 +58,8 @@ class OwnCapabilities implements StaticFeature {
 			chatPanel: true,
 			// Else the daemon does not wait: changes are reviewed whenever the user likes.
 			reviewRequest: vscode.workspace.getConfiguration("pygent").get("review") === "each",
+			windowId: this.#windowId,
+			restricted: !vscode.workspace.isTrusted,
 		};
 		capabilities.experimental = { ...(capabilities.experimental as object | undefined), pygent };
 	}

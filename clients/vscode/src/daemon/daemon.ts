@@ -139,7 +139,10 @@ export class Daemon implements vscode.Disposable {
 		cancelled?: vscode.CancellationToken,
 	): Promise<Requests[M]["result"]> {
 		const client = this.#ready();
-		return await client.sendRequest<Requests[M]["result"]>(method, params, cancelled);
+		// An argument that is undefined would be sent as a second parameter.
+		return cancelled === undefined
+			? await client.sendRequest<Requests[M]["result"]>(method, params)
+			: await client.sendRequest<Requests[M]["result"]>(method, params, cancelled);
 	}
 
 	/** Raises nothing: what is only told may be lost with the daemon. */

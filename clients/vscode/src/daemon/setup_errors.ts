@@ -5,9 +5,9 @@ import { OLDEST, type Python } from "./python.ts";
 /** The environment could not be made; `message` says why, and what would help. */
 export class SetupError extends Error {
 	/** What the user can do about it here. */
-	readonly remedy: "python" | "log";
+	readonly remedy: "python" | "path" | "log";
 
-	constructor(message: string, remedy: "python" | "log") {
+	constructor(message: string, remedy: "python" | "path" | "log") {
 		super(message);
 		this.remedy = remedy;
 	}

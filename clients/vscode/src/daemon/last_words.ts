@@ -1,0 +1,74 @@
+/** What a daemon writes to its standard error: handed on line by line, and the last of it kept, which says why it ended. */
+
+import { open, stat } from "node:fs/promises";
+import { Lines } from "./programs.ts";
+
+const KEPT_LINES = 30;
+const LOOK_MS = 300;
+const CHUNK_BYTES = 64 * 1024;
+
+/** The last lines that were written. */
+export class LastWords {
+	readonly #log: (line: string) => void;
+	#lines: readonly string[] = [];
+
+	constructor(log: (line: string) => void) {
+		this.#log = log;
+	}
+
+	take(line: string): void {
+		this.#lines = [...this.#lines.slice(1 - KEPT_LINES), line];
+		this.#log(line);
+	}
+
+	/** The line that says most; empty where nothing was written. A trace's last line names its error. */
+	get telling(): string {
+		return (
+			this.#lines.findLast((line) => /\berror\b/i.test(line) || /^\w+Error:/.test(line)) ??
+			this.#lines.at(-1) ??
+			""
+		).trim();
+	}
+}
+
+/** Follows a file that a process writes to, which goes on when nobody reads. */
+export class FollowedFile {
+	readonly #path: string;
+	readonly #lines: Lines;
+	readonly #timer: NodeJS.Timeout;
+	#read: number;
+	#reading: Promise<void> = Promise.resolve();
+
+	/** From that byte on. */
+	constructor(path: string, from: number, take: (line: string) => void) {
+		this.#path = path;
+		this.#read = from;
+		this.#lines = new Lines(take);
+		this.#timer = setInterval(() => void this.#next(), LOOK_MS).unref();
+	}
+
+	/** Reads what is left. */
+	async end(): Promise<void> {
+		clearInterval(this.#timer);
+		await this.#next();
+		this.#lines.end();
+	}
+
+	#next(): Promise<void> {
+		this.#reading = this.#reading.then(() => this.#readOn()).catch(() => undefined); // removed by somebody: nothing more comes
+		return this.#reading;
+	}
+
+	async #readOn(): Promise<void> {
+		const { size } = await stat(this.#path);
+		if (size <= this.#read) return;
+		await using file = await open(this.#path);
+		const buffer = Buffer.alloc(CHUNK_BYTES);
+		for (;;) {
+			const { bytesRead } = await file.read(buffer, 0, CHUNK_BYTES, this.#read);
+			if (bytesRead === 0) return;
+			this.#read += bytesRead;
+			this.#lines.take(buffer.toString("utf8", 0, bytesRead));
+		}
+	}
+}

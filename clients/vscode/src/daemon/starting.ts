@@ -1,0 +1,122 @@
+/** How this window's daemon is started: by the user's own program, or by the one that came with the extension. */
+
+import { access, readdir } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import * as vscode from "vscode";
+import type { Middleware } from "vscode-languageclient/node";
+import { makeClient } from "./client.ts";
+import type { Started } from "./daemon.ts";
+import { environmentPython, keepInUse } from "./environment.ts";
+import type { Keys } from "./keys.ts";
+import { CAN_COME_BACK, type Launch, socketPath } from "./launch.ts";
+import { linkAt, linkOnStdio } from "./link.ts";
+import { SetupError } from "./setup_errors.ts";
+import type { WindowId } from "./window_id.ts";
+
+/** For a daemon to listen; its first start on a slow disk compiles it. */
+const LISTEN_MS = 60_000;
+
+export interface Parts {
+	readonly context: vscode.ExtensionContext;
+	readonly log: vscode.LogOutputChannel;
+	readonly middleware: Middleware;
+	readonly keys: Keys;
+	readonly windowId: WindowId;
+}
+
+export class Starting implements vscode.Disposable {
+	readonly #parts: Parts;
+	#use: { readonly dispose: () => void } | null = null;
+
+	constructor(parts: Parts) {
+		this.#parts = parts;
+	}
+
+	/** See `Start`. */
+	async start(say: (step: string) => void, signal: AbortSignal): Promise<Started> {
+		const { log, middleware, windowId } = this.#parts;
+		const launch = await this.#launch(say, signal);
+		const write = (line: string) => log.info(line);
+		log.info(`starting ${[launch.command, ...launch.args].join(" ")}`);
+		const link = CAN_COME_BACK
+			? await linkAt(await socketPath(windowId.value, launch), launch, write, LISTEN_MS)
+			: await linkOnStdio(launch, write);
+		if (link.isOld) log.info("the daemon that was there before the window was loaded is used");
+		return { link, client: makeClient(link, { log, middleware, windowId: windowId.value }) };
+	}
+
+	dispose(): void {
+		this.#use?.dispose();
+	}
+
+	async #launch(say: (step: string) => void, signal: AbortSignal): Promise<Launch> {
+		const settings = vscode.workspace.getConfiguration("pygent");
+		const path = settings.get<string>("server.path", "").trim();
+		const given = settings.get<Readonly<Record<string, unknown>>>("server.env", {});
+		const own = Object.entries(given).flatMap(([name, value]) => (value === null ? [] : [[name, String(value)]]));
+		const variables = { ...(await this.#parts.keys.all()), ...(Object.fromEntries(own) as Record<string, string>) };
+		const cwd = vscode.workspace.workspaceFolders?.find(({ uri }) => uri.scheme === "file")?.uri.fsPath ?? homedir();
+		const trace = settings.get<boolean>("trace", false) ? ["--trace", await this.#traceFile()] : [];
+		if (path !== "") return { command: withHome(path), args: trace, variables, cwd };
+		const python = await this.#python(variables, say, signal);
+		return { command: python, args: ["-I", "-m", "pygent_ls", ...trace], variables, cwd };
+	}
+
+	async #python(
+		variables: Readonly<Record<string, string>>,
+		say: (step: string) => void,
+		signal: AbortSignal,
+	): Promise<string> {
+		const { context, log } = this.#parts;
+		const python = await environmentPython({
+			storage: join(context.globalStorageUri.fsPath, "environments"),
+			wheel: await bundledWheel(context.extensionUri.fsPath),
+			configured: withHome(vscode.workspace.getConfiguration("pygent.server").get<string>("python", "").trim()),
+			env: { ...withProxy(process.env), ...variables },
+			say,
+			log: (line) => log.info(line),
+			signal,
+		});
+		this.#use?.dispose();
+		this.#use = keepInUse(python);
+		return python;
+	}
+
+	/** The same after the window was loaded anew, since the daemon is found by how it was started. */
+	async #traceFile(): Promise<string> {
+		const folder = vscode.Uri.joinPath(this.#parts.context.globalStorageUri, "traces");
+		await vscode.workspace.fs.createDirectory(folder);
+		const file = join(folder.fsPath, `${this.#parts.windowId.value}.jsonl`);
+		this.#parts.log.info(`what goes over the wire is recorded in ${file}`);
+		return file;
+	}
+}
+
+/** Raises where the extension was not packaged with it. */
+async function bundledWheel(extension: string): Promise<string> {
+	const folder = join(extension, "wheel");
+	const names = await access(folder).then(
+		() => readdir(folder),
+		() => [],
+	);
+	const name = names.find((each) => each.endsWith(".whl"));
+	if (name === undefined) {
+		throw new SetupError(
+			"This extension was not packaged with pygent-ls: name a pygent-ls program in the setting pygent.server.path.",
+			"path",
+		);
+	}
+	return join(folder, name);
+}
+
+function withHome(path: string): string {
+	return path.startsWith("~/") ? join(homedir(), path.slice(2)) : path;
+}
+
+/** The editor's own proxy, where the environment names none: who set that up means downloads, too. */
+function withProxy(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+	const proxy = vscode.workspace.getConfiguration("http").get<string>("proxy", "");
+	const isNamed = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"].some((name) => env[name] !== undefined);
+	return proxy === "" || isNamed ? env : { ...env, HTTPS_PROXY: proxy };
+}

@@ -1,0 +1,33 @@
+/** What the daemon asks of this window, and who answers it: the user, or the editor at once. */
+
+import * as vscode from "vscode";
+import type { Answers, Listeners } from "../daemon/daemon.ts";
+import type { Asks } from "./asks.ts";
+
+export function answersOf(asks: Asks): Answers {
+	return {
+		"pygent/permission/request": (request, cancelled) =>
+			asks.ask({ type: "permission", id: request.permissionId, request }, cancelled),
+		"pygent/question/request": (request, cancelled) =>
+			asks.ask({ type: "question", id: request.questionId, request }, cancelled),
+		"pygent/review/request": (request, cancelled) =>
+			asks.ask({ type: "review", id: request.reviewId, request }, cancelled),
+		"pygent/client/save": async ({ uris }) => ({ saved: await saved(uris) }),
+	};
+}
+
+export function listenersOf(asks: Asks): Listeners {
+	return {
+		"pygent/session/changed": () => undefined,
+		"pygent/permission/cancelled": ({ permissionId }) => asks.withdraw(permissionId),
+		"pygent/question/cancelled": ({ questionId }) => asks.withdraw(questionId),
+		"pygent/review/cancelled": ({ reviewId }) => asks.withdraw(reviewId),
+	};
+}
+
+/** Those of the documents that are saved now. */
+async function saved(uris: readonly string[]): Promise<string[]> {
+	const documents = vscode.workspace.textDocuments.filter((each) => uris.includes(each.uri.toString()));
+	const done = await Promise.all(documents.map(async (each) => ((await each.save()) ? [each.uri.toString()] : [])));
+	return done.flat();
+}
