@@ -39,9 +39,15 @@ class RawClient:
     """A daemon process, and what it said; a thread reads it unless `reading` is stopped."""
 
     def __init__(
-        self, command: Sequence[str], environment: Mapping[str, str], cwd: Path, *, may_be_warm: bool = True
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        cwd: Path,
+        *,
+        may_be_warm: bool = True,
+        umask: int = -1,
     ) -> None:
-        self.process = _started(command, environment, cwd, may_be_warm=may_be_warm)
+        self.process = _started(command, environment, cwd, may_be_warm=may_be_warm, umask=umask)
         self.frames: list[dict[str, Any]] = []
         self.stderr = ""
         self.initialized: Any = None
@@ -210,13 +216,19 @@ class RawClient:
 
 
 def _started(
-    command: Sequence[str], environment: Mapping[str, str], cwd: Path, *, may_be_warm: bool
+    command: Sequence[str], environment: Mapping[str, str], cwd: Path, *, may_be_warm: bool, umask: int
 ) -> subprocess.Popen[bytes] | WarmProcess:
     arguments = command[len(DAEMON) :]
     if may_be_warm and tuple(command) == (*DAEMON, *arguments) and can_be_warm(arguments, environment):
-        return start_warm(arguments, environment, cwd)
+        return start_warm(arguments, environment, cwd, umask=umask)
     return subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=cwd
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        cwd=cwd,
+        umask=umask,
     )
 
 
@@ -227,14 +239,16 @@ def raw_client(
     command: Sequence[str] = DAEMON,
     environment: Mapping[str, str] | None = None,
     may_be_warm: bool = True,
+    umask: int = -1,
 ) -> Generator[RawClient]:
     """A daemon that knows nothing yet; its working directory is `folder`, its home lies beside it.
 
-    `may_be_warm`: it need not start Python; see `warm_command`.
+    `may_be_warm`: it need not start Python; see `warm_command`. `umask` as `Popen` takes it.
     """
     home = folder.parent / "home"
     home.mkdir(exist_ok=True)
-    client = RawClient(command, clean_environment(home, **(environment or {})), folder, may_be_warm=may_be_warm)
+    whole = clean_environment(home, **(environment or {}))
+    client = RawClient(command, whole, folder, may_be_warm=may_be_warm, umask=umask)
     try:
         yield client
     finally:

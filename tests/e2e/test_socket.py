@@ -7,7 +7,6 @@ import os
 import select
 import signal
 import socket
-import subprocess
 import tempfile
 from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -18,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.command_line import run
 from tests.e2e.raw import DAEMON, WAIT_S, RawClient, clean_environment, raw_client
 from tests.e2e.test_lifecycle import GONE_S, STUBBORN, is_alive, live_output, run_in_shell, with_script
 
@@ -39,30 +39,23 @@ class SocketDaemon:
 
 @contextmanager
 def socket_daemon(
-    folder: Path, environment: Mapping[str, str] | None = None, *options: str, limits: str = "umask 0"
+    folder: Path, environment: Mapping[str, str] | None = None, *options: str, limits: str | None = None
 ) -> Generator[SocketDaemon]:
     """A daemon at a socket, with these options; its home lies beside the folder. What it makes is for everybody unless
-    it says otherwise, or other `limits` are set."""
+    it says otherwise; a shell sets `limits`."""
     with tempfile.TemporaryDirectory(prefix="pygent-") as short, ExitStack() as stack:
         path = Path(short) / "socket"
-        command = ("sh", "-c", f'{limits}; exec "$@"', "sh", *DAEMON, "--socket", str(path), *options)
-        process = stack.enter_context(raw_client(folder, command=command, environment=environment))
+        command = (*DAEMON, "--socket", str(path), *options)
+        if limits:
+            command = ("sh", "-c", f'{limits}; exec "$@"', "sh", *command)
+        process = stack.enter_context(raw_client(folder, command=command, environment=environment, umask=0))
         process.until_said(f"listening at {path}")
         yield SocketDaemon(process, path, stack)
 
 
 def said_by(folder: Path, *arguments: str) -> tuple[int, str]:
     """The exit code of a command that ends, and what it says on standard error."""
-    done = subprocess.run(
-        [*DAEMON, *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        env=clean_environment(folder.parent),
-        cwd=folder,
-        timeout=WAIT_S,
-        check=False,
-    )
+    done = run(*arguments, environment=clean_environment(folder.parent), cwd=folder)
     assert done.stdout == ""
     return done.returncode, done.stderr
 

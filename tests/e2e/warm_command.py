@@ -119,13 +119,19 @@ def can_be_warm(arguments: Sequence[str], environment: Mapping[str, str]) -> boo
 
 
 def start_warm(
-    arguments: Sequence[str], environment: Mapping[str, str], cwd: Path | None, *, leads_session: bool = False
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    cwd: Path | None,
+    *,
+    leads_session: bool = False,
+    umask: int = -1,
 ) -> WarmProcess:
-    """Start it with three pipes. `leads_session`: it gets a session of its own."""
+    """Start it with three pipes. `leads_session`: it gets a session of its own; `umask` as `Popen` takes it."""
     (reads, takes), (out, writes), (problems, tells) = os.pipe(), os.pipe(), os.pipe()
     streams = (os.fdopen(takes, "wb"), os.fdopen(out, "rb"), os.fdopen(problems, "rb"))
     try:
-        status = _begin(arguments, environment, cwd, (reads, writes, tells), "session" if leads_session else "")
+        job = _job(arguments, environment, cwd, leads="session" if leads_session else "", umask=umask)
+        status = _begin(job, environment, (reads, writes, tells))
     finally:
         for each in (reads, writes, tells):
             os.close(each)
@@ -134,7 +140,8 @@ def start_warm(
 
 def start_warm_on(terminal: int, arguments: Sequence[str], environment: Mapping[str, str]) -> WarmProcess:
     """Start it as the leader of a session with this terminal."""
-    status = _begin(arguments, environment, None, (terminal, terminal, terminal), "terminal")
+    job = _job(arguments, environment, None, leads="terminal")
+    status = _begin(job, environment, (terminal, terminal, terminal))
     return WarmProcess(arguments, status, (None, None, None))
 
 
@@ -161,21 +168,19 @@ def run_warm(
     return subprocess.CompletedProcess(process.args, code, said, told)
 
 
-def _begin(
-    arguments: Sequence[str], environment: Mapping[str, str], cwd: Path | None, streams: Sequence[int], leads: str
-) -> int:
+def _begin(job: bytes, environment: Mapping[str, str], streams: Sequence[int]) -> int:
     """A descriptor for the process' id, and when it has ended for its exit code: four bytes each."""
     server = _server(environment.get("LANG", ""))
     status, tells = os.pipe()
     try:
-        socket.send_fds(server, [_job(arguments, environment, cwd, leads)], (*streams, tells))
+        socket.send_fds(server, [job], (*streams, tells))
     finally:
         os.close(tells)
     return status
 
 
-def _job(arguments: Sequence[str], environment: Mapping[str, str], cwd: Path | None, leads: str = "") -> bytes:
-    job = {"arguments": arguments, "environment": dict(environment), "cwd": str(cwd or Path.cwd()), "leads": leads}
+def _job(arguments: Sequence[str], environment: Mapping[str, str], cwd: Path | None, **more: object) -> bytes:
+    job = {"arguments": arguments, "environment": dict(environment), "cwd": str(cwd or Path.cwd()), **more}
     return json.dumps(job).encode()
 
 
@@ -288,6 +293,8 @@ def _become(job: dict[str, Any], streams: Sequence[int]) -> None:
             in_lines = name == "stderr" or os.isatty(was.fileno())
             opened = os.fdopen(was.fileno(), mode, 1 if in_lines else -1, encoding=was.encoding, errors=was.errors)
             setattr(sys, name, opened)
+        if job.get("umask", -1) >= 0:
+            os.umask(job["umask"])
         os.chdir(job["cwd"])
         os.environ.clear()
         os.environ.update(job["environment"])
