@@ -2,7 +2,7 @@
 
 import type { ItemEvent, LlmErrorEvent } from "../protocol/protocol.ts";
 import type { FailureItem, Item, TextItem, ThinkingItem } from "./state.ts";
-import { appended, lastOf, replaced } from "./tree.ts";
+import { appended, lastOf, type Place, replaced } from "./tree.ts";
 
 type Words = TextItem | ThinkingItem;
 
@@ -91,7 +91,7 @@ function secondsAfter(timestamp: string, seconds: number): string {
 const MAX_TIME_MS = 8.64e15;
 
 /** The failure that the answer is still owed after, if it is: behind it there is nothing that counts. */
-function lastFailure(items: readonly Item[], turnId: string) {
+function lastFailure(items: readonly Item[], turnId: string): Place<FailureItem> | null {
 	const last = lastOf(items, turnId, (item): item is Item => !isPassedOver(item));
 	return last?.item.type === "failure" ? { index: last.index, item: last.item } : null;
 }

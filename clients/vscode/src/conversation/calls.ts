@@ -11,7 +11,7 @@ import type {
 import { gotThrough } from "./answers.ts";
 import { settled } from "./settling.ts";
 import { type Item, MAX_LIVE_CHARS, type ToolItem, type ToolStatus } from "./state.ts";
-import { appended, eachOf, isCall, lastOf, replaced } from "./tree.ts";
+import { appended, eachOf, isCall, lastOf, type Place, replaced } from "./tree.ts";
 
 /** The model asks for a tool; or a hook has changed what it asks for, before it ran. */
 export function called(items: readonly Item[], event: ToolCallEvent): readonly Item[] {
@@ -99,7 +99,7 @@ interface OfCall {
 	readonly toolId: string;
 }
 
-function callOf(items: readonly Item[], { turnId, toolId }: OfCall) {
+function callOf(items: readonly Item[], { turnId, toolId }: OfCall): Place<ToolItem> | null {
 	return lastOf(items, turnId, isCall(toolId));
 }
 

@@ -8,6 +8,12 @@
 import type { Event } from "../protocol/protocol.ts";
 import type { Conversation, Item, PromptItem, ToolItem } from "./state.ts";
 
+/** An item, and where it stands among those of its level. */
+export interface Place<Found extends Item = Item> {
+	readonly index: number;
+	readonly item: Found;
+}
+
 /** What changes among the items of one agent: those at the top, or below one call. */
 export type Edit = (items: readonly Item[]) => readonly Item[];
 
@@ -37,7 +43,7 @@ export function lastOf<Found extends Item>(
 	items: readonly Item[],
 	turnId: string,
 	fits: (item: Item) => item is Found,
-): { readonly index: number; readonly item: Found } | null {
+): Place<Found> | null {
 	for (let index = items.length - 1; index >= 0; index -= 1) {
 		const item = items[index];
 		if (item === undefined || isBeginning(item, turnId)) return null;
@@ -76,14 +82,13 @@ function isBeginning(item: Item, turnId: string): item is PromptItem {
 function pathTo(items: readonly Item[], turnId: string, toolId: string): readonly number[] | null {
 	const here = lastOf(items, turnId, isCall(toolId));
 	if (here !== null) return [here.index];
-	let below: readonly number[] | null = null;
-	const leadsThere = (item: Item): item is ToolItem => {
-		if (item.type !== "tool" || item.children.length === 0) return false;
-		below = pathTo(item.children, turnId, toolId);
-		return below !== null;
-	};
-	const over = lastOf(items, turnId, leadsThere);
-	return over === null || below === null ? null : [over.index, ...(below as readonly number[])];
+	for (let index = items.length - 1; index >= 0; index -= 1) {
+		const item = items[index];
+		if (item === undefined || isBeginning(item, turnId)) return null;
+		const below = item.type === "tool" && item.turnId === turnId ? pathTo(item.children, turnId, toolId) : null;
+		if (below !== null) return [index, ...below];
+	}
+	return null;
 }
 
 function editBelow(items: readonly Item[], path: readonly number[], edit: Edit): readonly Item[] {
