@@ -1,0 +1,54 @@
+/** How the agent's process is, where it is not simply there. */
+
+import type { ReactElement } from "react";
+import type { DaemonState } from "../../bridge.ts";
+import { Icon } from "../chrome/icon.tsx";
+import { useView } from "../store.ts";
+import { useScene } from "./scene.tsx";
+
+export function DaemonLine(): ReactElement | null {
+	const { store } = useScene();
+	const daemon = useView(store, ({ panel }) => panel?.daemon ?? null);
+	return daemon === null ? null : <Told daemon={daemon} />;
+}
+
+function Told({ daemon }: { readonly daemon: DaemonState }): ReactElement | null {
+	switch (daemon.state) {
+		case "ready":
+			return null;
+		case "starting":
+			return (
+				<p className="daemon" role="status">
+					<Icon name="loading" spin /> Starting the agent…
+				</p>
+			);
+		case "installing":
+			return (
+				<p className="daemon" role="status">
+					<Icon name="loading" spin /> Installing the agent: {daemon.step}
+				</p>
+			);
+		case "stopped":
+			return <Stopped reason={daemon.reason} />;
+	}
+}
+
+function Stopped({ reason }: { readonly reason: string }): ReactElement {
+	const { act } = useScene();
+	return (
+		<div className="daemon stopped" role="alert">
+			<p className="failure-title">
+				<Icon name="error" /> The agent is not running
+			</p>
+			<p className="failure-message">{reason}</p>
+			<div className="choices">
+				<button type="button" className="choice first" onClick={() => void act("restartDaemon", null)}>
+					Restart
+				</button>
+				<button type="button" className="choice" onClick={() => void act("showLog", null)}>
+					Show log
+				</button>
+			</div>
+		</div>
+	);
+}

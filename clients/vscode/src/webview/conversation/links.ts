@@ -1,0 +1,34 @@
+/** Links of the conversation: they lead nowhere by themselves, the extension host follows them. */
+
+import type { KeyboardEvent, MouseEvent, SyntheticEvent } from "react";
+import { LINK } from "./markdown/sanitise.ts";
+import { targetOf } from "./markdown/targets.ts";
+import type { Act } from "./scene.tsx";
+
+export interface LinkHandlers {
+	readonly onClick: (event: MouseEvent) => void;
+	readonly onAuxClick: (event: MouseEvent) => void;
+	readonly onKeyDown: (event: KeyboardEvent) => void;
+}
+
+/** For an element with links in it. */
+export function useLinks(act: Act): LinkHandlers {
+	const follow = (event: SyntheticEvent): void => {
+		const link = event.target instanceof Element ? event.target.closest(`[${LINK}]`) : null;
+		if (link === null) return;
+		event.preventDefault();
+		event.stopPropagation();
+		// Once more, since what is on the page came from outside.
+		const target = targetOf(link.getAttribute(LINK) ?? "");
+		if (target !== null) void act("openLink", { href: target.href });
+	};
+	return {
+		onClick: follow,
+		onAuxClick: (event) => {
+			if (event.button === 1) follow(event);
+		},
+		onKeyDown: (event) => {
+			if (event.key === "Enter" && event.target instanceof Element && event.target.hasAttribute(LINK)) follow(event);
+		},
+	};
+}

@@ -1,0 +1,218 @@
+/**
+ * The rows of the conversation, of which only those in sight are on the page. It follows what comes while the reader is at
+ * its end, and never moves what they read elsewhere.
+ */
+
+import type { Ref } from "react";
+import {
+	type FocusEvent,
+	type KeyboardEvent,
+	type ReactElement,
+	useCallback,
+	useImperativeHandle,
+	useLayoutEffect,
+	useMemo,
+	useRef,
+	useState,
+} from "react";
+import { Virtualizer, type VirtualizerHandle } from "virtua";
+import { Icon } from "../chrome/icon.tsx";
+import { nameOf, RowContent } from "./row.tsx";
+import type { Row } from "./rows.ts";
+
+/** Within so many pixels of the end the reader is at the end. */
+const NEAR = 30;
+
+/** Drawn above and below what is in sight, in pixels: about a screen. */
+const BUFFER = 600;
+
+export interface RowListHandle {
+	/** Into sight, with the focus on the first question of it. */
+	focusAsk(): void;
+}
+
+export interface RowListParts {
+	readonly rows: readonly Row[];
+	readonly busy: boolean;
+	readonly ref: Ref<RowListHandle>;
+}
+
+export function RowList({ rows, busy, ref }: RowListParts): ReactElement {
+	const list = useRef<VirtualizerHandle>(null);
+	const scroller = useRef<HTMLDivElement>(null);
+	const { follows, followNow, scrolled, stay } = useFollowing(list, scroller, rows);
+	const { focused, gotFocus, lostFocus } = useFocusedRow(rows);
+	useImperativeHandle(ref, () => ({ focusAsk: () => focusAsk(scroller.current, followNow) }), [followNow]);
+
+	return (
+		<div className="list">
+			<div
+				className="scroller"
+				role="feed"
+				aria-label="Conversation"
+				aria-busy={busy}
+				// biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, by the keyboard too
+				tabIndex={0}
+				ref={scroller}
+				onFocus={gotFocus}
+				onBlur={lostFocus}
+				onKeyDown={(event) => pressed(event, followNow, stay)}
+			>
+				<Virtualizer
+					ref={list}
+					scrollRef={scroller}
+					data={rows}
+					bufferSize={BUFFER}
+					keepMounted={focused}
+					onScroll={scrolled}
+				>
+					{(row, index) => <RowShell key={row.key} row={row} index={index} total={rows.length} />}
+				</Virtualizer>
+			</div>
+			{!follows && (
+				<button type="button" className="to-end" onClick={followNow}>
+					<Icon name="arrow-down" /> Newest
+				</button>
+			)}
+		</div>
+	);
+}
+
+interface RowShellParts {
+	readonly row: Row;
+	readonly index: number;
+	readonly total: number;
+}
+
+function RowShell({ row, index, total }: RowShellParts): ReactElement {
+	return (
+		<div
+			className={`story-row ${row.type === "item" ? row.item.type : row.type}-row`}
+			role="article"
+			aria-label={nameOf(row)}
+			aria-posinset={index + 1}
+			aria-setsize={total}
+			data-row={row.key}
+			tabIndex={-1}
+		>
+			<RowContent row={row} />
+		</div>
+	);
+}
+
+interface Following {
+	readonly follows: boolean;
+	/** To the end, and on with what comes. */
+	readonly followNow: () => void;
+	readonly scrolled: (offset: number) => void;
+	/** The reader wants to look at something above. */
+	readonly stay: () => void;
+}
+
+function useFollowing(
+	list: { readonly current: VirtualizerHandle | null },
+	scroller: { readonly current: HTMLDivElement | null },
+	rows: readonly Row[],
+): Following {
+	const [follows, setFollows] = useState(true);
+	const following = useRef(true);
+	const lastOffset = useRef(0);
+	const count = rows.length;
+	const set = useCallback((value: boolean): void => {
+		following.current = value;
+		setFollows(value);
+	}, []);
+	const toEnd = useCallback((): void => {
+		const element = scroller.current;
+		if (element === null) return;
+		element.scrollTop = element.scrollHeight;
+		if (count > 0) list.current?.scrollToIndex(count - 1, { align: "end" });
+	}, [list, scroller, count]);
+	const followNow = useCallback((): void => {
+		set(true);
+		toEnd();
+	}, [set, toEnd]);
+	const scrolled = (offset: number): void => {
+		const element = scroller.current;
+		if (element === null) return;
+		const isAtEnd = element.scrollHeight - element.clientHeight - offset <= NEAR;
+		if (isAtEnd && !following.current) set(true);
+		else if (!isAtEnd && following.current && offset < lastOffset.current - 1) set(false);
+		lastOffset.current = offset;
+	};
+	const stay = useCallback(() => set(false), [set]);
+	useEnd(scroller, following);
+	// biome-ignore lint/correctness/useExhaustiveDependencies: whenever there are other rows
+	useLayoutEffect(() => {
+		if (following.current) toEnd();
+	}, [rows, toEnd]);
+	return { follows, followNow, scrolled, stay };
+}
+
+/** Whatever grows, the list or the room for it: its end stays in sight, in the same frame. */
+function useEnd(scroller: { readonly current: HTMLDivElement | null }, following: { readonly current: boolean }): void {
+	useLayoutEffect(() => {
+		const element = scroller.current;
+		if (element === null) return;
+		const observer = new ResizeObserver(() => {
+			if (following.current) element.scrollTop = element.scrollHeight;
+		});
+		observer.observe(element);
+		if (element.firstElementChild !== null) observer.observe(element.firstElementChild);
+		return () => observer.disconnect();
+	}, [scroller, following]);
+}
+
+interface FocusedRow {
+	/** Its place: what has the focus stays on the page also when it is out of sight. */
+	readonly focused: readonly number[];
+	readonly gotFocus: (event: FocusEvent) => void;
+	readonly lostFocus: (event: FocusEvent) => void;
+}
+
+function useFocusedRow(rows: readonly Row[]): FocusedRow {
+	const [key, setKey] = useState<string | null>(null);
+	const focused = useMemo(() => {
+		const index = key === null ? -1 : rows.findIndex((row) => row.key === key);
+		return index === -1 ? [] : [index];
+	}, [key, rows]);
+	return {
+		focused,
+		gotFocus: ({ target }) => setKey(target.closest<HTMLElement>("[data-row]")?.dataset["row"] ?? null),
+		lostFocus: ({ relatedTarget }) => {
+			// The window loses the focus, too, and gives it back to the same element.
+			if (relatedTarget !== null) setKey(null);
+		},
+	};
+}
+
+function pressed(event: KeyboardEvent, followNow: () => void, stay: () => void): void {
+	const scroller = event.currentTarget;
+	if (event.defaultPrevented || isWriting(event.target)) return;
+	if (event.key === "End" && !event.shiftKey) followNow();
+	else if (event.key === "Home" && !event.shiftKey) {
+		stay();
+		scroller.scrollTop = 0;
+	} else if (event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
+		focusNext(scroller, event.key === "ArrowDown" ? 1 : -1);
+	} else return;
+	event.preventDefault();
+}
+
+function isWriting(target: EventTarget): boolean {
+	return target instanceof HTMLTextAreaElement || target instanceof HTMLInputElement;
+}
+
+/** From row to row, as a feed is read. */
+function focusNext(scroller: Element, step: 1 | -1): void {
+	const shown = [...scroller.querySelectorAll<HTMLElement>("[role=article]")];
+	const at = shown.findIndex((row) => row.contains(document.activeElement));
+	const next = at === -1 ? shown.at(step === 1 ? 0 : -1) : shown[at + step];
+	next?.focus();
+}
+
+function focusAsk(scroller: HTMLElement | null, followNow: () => void): void {
+	const first = () => scroller?.querySelector<HTMLElement>("[data-ask]") ?? null;
+	if (first() === null) followNow(); // what waits stands near the end
+	requestAnimationFrame(() => first()?.focus());
+}

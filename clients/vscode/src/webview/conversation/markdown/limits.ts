@@ -1,0 +1,16 @@
+/** How much of what is shown is worked on, so that no answer can hold the page up. */
+
+/** Of one line or block that is read as markdown; what is longer is shown as it is. */
+export const MAX_BLOCK_CHARS = 30_000;
+
+/** Of text that is shown as it is, before the reader asks for all of it. */
+export const MAX_PLAIN_CHARS = 20_000;
+
+/** Lists and quotations inside each other that are shown as such. */
+export const MAX_DEPTH = 12;
+
+/** Of code that is coloured at once, also while it grows: about a screenful, which takes a millisecond or two. */
+export const MAX_COLOURED_AT_ONCE = 3_000;
+
+/** Of code that is coloured at all. */
+export const MAX_COLOURED = 60_000;

@@ -1,0 +1,21 @@
+/** Text as it is, its beginning first where there is much of it. */
+
+import { type ReactElement, useState } from "react";
+import { sizeOf } from "../words.ts";
+import { MAX_PLAIN_CHARS } from "./limits.ts";
+import { visible } from "./visible.ts";
+
+export function PlainText({ text }: { readonly text: string }): ReactElement {
+	const [all, setAll] = useState(false);
+	const isCut = !all && text.length > MAX_PLAIN_CHARS;
+	return (
+		<div className="plain">
+			{visible(isCut ? text.slice(0, MAX_PLAIN_CHARS) : text)}
+			{isCut && (
+				<button type="button" className="more" onClick={() => setAll(true)}>
+					Show all {sizeOf(text.length)}
+				</button>
+			)}
+		</div>
+	);
+}

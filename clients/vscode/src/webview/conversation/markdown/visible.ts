@@ -1,0 +1,9 @@
+/** What a reader must see although it has no shape. */
+
+/** They turn the order of what follows: with them, a line reads as another than the one that is there. */
+const TURNING = /[\u202a-\u202e\u2066-\u2069]/g;
+
+/** The text, with the characters that would show it in another order written out. */
+export function visible(text: string): string {
+	return text.replace(TURNING, (character) => `‹U+${character.charCodeAt(0).toString(16).toUpperCase()}›`);
+}

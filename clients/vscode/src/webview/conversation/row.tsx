@@ -1,0 +1,110 @@
+/** One row of the conversation. */
+
+import { memo, type ReactElement, type ReactNode } from "react";
+import type { Ask, Item, TextItem } from "../../conversation/state.ts";
+import { Icon } from "../chrome/icon.tsx";
+import { PermissionCard } from "./asks/permission.tsx";
+import { QuestionCard } from "./asks/question.tsx";
+import { ReviewLine } from "./asks/review.tsx";
+import { Markdown } from "./markdown/markdown.tsx";
+import type { Row } from "./rows.ts";
+import { Subagent } from "./tools/subagent.tsx";
+import { ToolCard, ToolGroup } from "./tools/tool_card.tsx";
+import { End } from "./turn/end.tsx";
+import { Failure } from "./turn/failure.tsx";
+import { Compacted, Hook, Limit, Notice } from "./turn/lines.tsx";
+import { Prompt } from "./turn/prompt.tsx";
+import { Thinking } from "./turn/thinking.tsx";
+
+export const RowContent = memo(function RowContent({ row }: { readonly row: Row }): ReactNode {
+	switch (row.type) {
+		case "item":
+			return contentOf(row.item);
+		case "group":
+			return <ToolGroup calls={row.calls} />;
+		case "ask":
+			return <AskCard ask={row.ask} />;
+		case "working":
+			return (
+				<p className="line working">
+					<Icon name="loading" spin /> Working…
+				</p>
+			);
+	}
+});
+
+/** What a screen reader calls the row. */
+export function nameOf(row: Row): string {
+	switch (row.type) {
+		case "item":
+			return NAMES[row.item.type];
+		case "group":
+			return "Tool calls";
+		case "ask":
+			return "Question";
+		case "working":
+			return "Working";
+	}
+}
+
+const NAMES: Readonly<Record<Item["type"], string>> = {
+	prompt: "You",
+	text: "pygent",
+	thinking: "Thinking",
+	tool: "Tool call",
+	failure: "Problem",
+	limit: "Limit",
+	compacted: "Summary",
+	hook: "Hook",
+	notice: "Notice",
+	end: "End of the turn",
+};
+
+function contentOf(item: Item): ReactNode {
+	switch (item.type) {
+		case "prompt":
+			return <Prompt item={item} />;
+		case "text":
+			return <Answer item={item} />;
+		case "thinking":
+			return <Thinking item={item} />;
+		case "tool":
+			return <ToolCard item={item} steps={item.children.length > 0 && <Subagent item={item} draw={drawn} />} />;
+		case "failure":
+			return <Failure item={item} />;
+		case "limit":
+			return <Limit item={item} />;
+		case "compacted":
+			return <Compacted item={item} />;
+		case "hook":
+			return <Hook item={item} />;
+		case "notice":
+			return <Notice item={item} />;
+		case "end":
+			return <End item={item} />;
+	}
+}
+
+function drawn(row: Row): ReactElement {
+	return <RowContent key={row.key} row={row} />;
+}
+
+function AskCard({ ask }: { readonly ask: Ask }): ReactElement {
+	switch (ask.type) {
+		case "permission":
+			return <PermissionCard id={ask.id} request={ask.request} inCard={false} />;
+		case "question":
+			return <QuestionCard id={ask.id} request={ask.request} />;
+		case "review":
+			return <ReviewLine id={ask.id} request={ask.request} />;
+	}
+}
+
+function Answer({ item }: { readonly item: TextItem }): ReactElement {
+	return (
+		<div className={`answer${item.withdrawn ? " withdrawn" : ""}${item.streaming ? " streaming" : ""}`}>
+			{item.withdrawn && <p className="faint">From an attempt that failed; it no longer counts.</p>}
+			<Markdown text={item.text} growing={item.streaming} />
+		</div>
+	);
+}

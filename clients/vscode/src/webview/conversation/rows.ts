@@ -1,0 +1,84 @@
+/** The items of a conversation as the rows of its list: calls that only look are told together in one. */
+
+import type { Ask, Item, ToolItem } from "../../conversation/state.ts";
+
+export type Row =
+	| { readonly type: "item"; readonly key: string; readonly item: Item }
+	/** At least two calls in a row that read or searched. */
+	| { readonly type: "group"; readonly key: string; readonly calls: readonly ToolItem[] }
+	/** A question that belongs to no call that is shown. */
+	| { readonly type: "ask"; readonly key: string; readonly ask: Ask }
+	/** The turn runs, and nothing that is shown says so. */
+	| { readonly type: "working"; readonly key: string };
+
+/** Rows of before are taken over where they are the same, so that they are not drawn again. */
+export function rowsOf(items: readonly Item[], before: readonly Row[]): readonly Row[] {
+	const known = new Map(before.map((row) => [row.key, row]));
+	const rows: Row[] = [];
+	for (let at = 0; at < items.length; ) {
+		const calls = lookingCalls(items, at);
+		const item = items[at];
+		if (item === undefined) break;
+		const row: Row =
+			calls.length > 1
+				? { type: "group", key: `group ${item.key}`, calls }
+				: { type: "item", key: `item ${item.key}`, item };
+		rows.push(sameOr(known.get(row.key), row));
+		at += Math.max(1, calls.length);
+	}
+	return rows;
+}
+
+/** What stands below all items. */
+export function rowsBelow(items: readonly Item[], asks: readonly Ask[], isRunning: boolean): readonly Row[] {
+	const alone = asks.filter((ask) => ask.type !== "permission" || !isShown(items, ask.request.toolCall.toolId));
+	const rows: Row[] = alone.map((ask) => ({ type: "ask", key: `ask ${ask.id}`, ask }));
+	return isRunning && asks.length === 0 && !isBusy(items.at(-1)) ? [...rows, WORKING] : rows;
+}
+
+const WORKING: Row = { type: "working", key: "working" };
+
+/** Whether the call is in the conversation, as far down as it may be. */
+export function isShown(items: readonly Item[], toolId: string): boolean {
+	return items.some((item) => item.type === "tool" && (item.toolId === toolId || isShown(item.children, toolId)));
+}
+
+function lookingCalls(items: readonly Item[], from: number): readonly ToolItem[] {
+	const calls: ToolItem[] = [];
+	for (let at = from; at < items.length; at++) {
+		const item = items[at];
+		if (item?.type !== "tool" || !isLook(item)) break;
+		calls.push(item);
+	}
+	return calls;
+}
+
+function isLook({ readOnly, kind, status, changes, children }: ToolItem): boolean {
+	const looks = readOnly && (kind === "read" || kind === "search" || kind === "fetch");
+	return looks && status !== "asked" && changes.length === 0 && children.length === 0;
+}
+
+/** It says by itself that the turn goes on. */
+function isBusy(item: Item | undefined): boolean {
+	switch (item?.type) {
+		case "text":
+		case "thinking":
+			return item.streaming;
+		case "tool":
+			return item.status === "running" || item.status === "asked";
+		case "failure":
+			return item.state === "waiting";
+		default:
+			return false;
+	}
+}
+
+function sameOr(before: Row | undefined, row: Row): Row {
+	if (before?.type === "item" && row.type === "item") return before.item === row.item ? before : row;
+	if (before?.type === "group" && row.type === "group") return isSame(before.calls, row.calls) ? before : row;
+	return row;
+}
+
+function isSame(before: readonly ToolItem[], after: readonly ToolItem[]): boolean {
+	return before.length === after.length && before.every((call, index) => call === after[index]);
+}

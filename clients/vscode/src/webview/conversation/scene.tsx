@@ -1,0 +1,89 @@
+/** What the parts of the conversation need of the view around them. */
+
+import { createContext, type ReactElement, type ReactNode, useContext, useMemo, useState } from "react";
+import type { Calls, Method } from "../../bridge.ts";
+import type { Ask } from "../../conversation/state.ts";
+import type { Host } from "../host.ts";
+import type { Store } from "../store.ts";
+
+/** How a call went; of one that was refused the user has been told. */
+export type Outcome<Result> = { readonly done: true; readonly result: Result } | { readonly done: false };
+
+export type Act = <M extends Method>(method: M, params: Calls[M]["params"]) => Promise<Outcome<Calls[M]["result"]>>;
+
+export interface Scene {
+	readonly store: Store;
+	readonly act: Act;
+	/** What the user folded and unfolded, by the key of the item and the part. It outlives what scrolls out of sight. */
+	readonly folds: Map<string, boolean>;
+}
+
+const SceneContext = createContext<Scene | null>(null);
+const AsksContext = createContext<readonly Ask[]>([]);
+
+/** Of the workspace, the folder that paths are shown from; null where it is not known. */
+const FolderContext = createContext<string | null>(null);
+
+export function useScene(): Scene {
+	const scene = useContext(SceneContext);
+	if (scene === null) throw new Error("A part of the conversation stands outside of it.");
+	return scene;
+}
+
+/** The question whether that tool call may run, while it waits for an answer. */
+export function useAskOf(toolId: string): Extract<Ask, { type: "permission" }> | null {
+	const asks = useContext(AsksContext);
+	for (const ask of asks) {
+		if (ask.type === "permission" && ask.request.toolCall.toolId === toolId) return ask;
+	}
+	return null;
+}
+
+/** Everything that waits. */
+export function useAsks(): readonly Ask[] {
+	return useContext(AsksContext);
+}
+
+export function useFolder(): string | null {
+	return useContext(FolderContext);
+}
+
+/** Whether a part is open: as the user last chose, else as it begins. */
+export function useFold(key: string, initially: boolean): readonly [boolean, (open: boolean) => void] {
+	const { folds } = useScene();
+	const [chosen, setChosen] = useState(folds.get(key) ?? null);
+	const choose = (open: boolean): void => {
+		folds.set(key, open);
+		setChosen(open);
+	};
+	return [chosen ?? initially, choose];
+}
+
+export interface SceneParts {
+	readonly store: Store;
+	readonly host: Host;
+	readonly asks: readonly Ask[];
+	readonly folder: string | null;
+	readonly children: ReactNode;
+}
+
+export function SceneAround({ store, host, asks, folder, children }: SceneParts): ReactElement {
+	const scene = useMemo<Scene>(() => {
+		const act: Act = async (method, params) => {
+			try {
+				return { done: true, result: await host.call(method, params) };
+			} catch (error) {
+				store.update({ problem: error instanceof Error ? error.message : String(error) });
+				return { done: false };
+			}
+		};
+		return { store, act, folds: new Map() };
+	}, [store, host]);
+	return (
+		<SceneContext value={scene}>
+			<FolderContext value={folder}>
+				<AsksContext value={asks}>{children}</AsksContext>
+			</FolderContext>
+		</SceneContext>
+	);
+}

@@ -1,0 +1,55 @@
+/** What a tool wrote, in the letters and colours of a terminal. */
+
+import { memo, type ReactElement, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { CopyButton } from "../markdown/code_block.tsx";
+import { visible } from "../markdown/visible.ts";
+import { sizeOf } from "../words.ts";
+import { piecesOf, plainOf } from "./ansi.ts";
+
+/** Shown before the reader asks for all of it. */
+const MAX_CHARS = 10_000;
+
+export interface OutputParts {
+	readonly text: string;
+	readonly label: string;
+	/** It is still being written: its end is what counts. */
+	readonly live: boolean;
+}
+
+export const Output = memo(function Output({ text, label, live }: OutputParts): ReactElement {
+	const box = useRef<HTMLPreElement | null>(null);
+	const [all, setAll] = useState(false);
+	const shown = useMemo(() => cut(text, live, all), [text, live, all]);
+	const pieces = useMemo(() => piecesOf(shown), [shown]);
+	// biome-ignore lint/correctness/useExhaustiveDependencies: with each piece that comes
+	useLayoutEffect(() => {
+		if (live && box.current !== null) box.current.scrollTop = box.current.scrollHeight;
+	}, [pieces, live]);
+	return (
+		<div className="output">
+			{/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, by the keyboard too */}
+			<pre ref={box} tabIndex={0} role="group" aria-label={label}>
+				{pieces.map(({ text: words, look }, index) => (
+					// biome-ignore lint/suspicious/noArrayIndexKey: pieces have no name but their place
+					<span key={index} className={look}>
+						{visible(words)}
+					</span>
+				))}
+			</pre>
+			<div className="output-actions">
+				{shown.length < text.length && !live && (
+					<button type="button" className="more" onClick={() => setAll(true)}>
+						Show all {sizeOf(text.length)}
+					</button>
+				)}
+				{!live && <CopyButton text={plainOf(text)} what="output" />}
+			</div>
+		</div>
+	);
+});
+
+function cut(text: string, live: boolean, all: boolean): string {
+	const trimmed = text.replace(/\s+$/, "");
+	if (all || trimmed.length <= MAX_CHARS) return trimmed;
+	return live ? trimmed.slice(-MAX_CHARS) : trimmed.slice(0, MAX_CHARS);
+}

@@ -1,0 +1,73 @@
+/** What a subagent did, below the call that started it. */
+
+import { type ReactElement, type ReactNode, useRef, useState } from "react";
+import type { Item, ToolItem } from "../../../conversation/state.ts";
+import { Icon } from "../../chrome/icon.tsx";
+import { visible } from "../markdown/visible.ts";
+import { isShown, type Row, rowsOf } from "../rows.ts";
+import { useAsks, useFold } from "../scene.tsx";
+import { many } from "../words.ts";
+
+/** Of its rows, the last so many are shown at first: it is no list of its own that draws only what is in sight. */
+const LAST_ROWS = 30;
+
+export interface SubagentParts {
+	readonly item: ToolItem;
+	readonly draw: (row: Row) => ReactNode;
+}
+
+export function Subagent({ item, draw }: SubagentParts): ReactElement {
+	const asked = useHasAskBelow(item);
+	const [chosen, setOpen] = useFold(`subagent ${item.key}`, false);
+	const open = asked || chosen;
+	return (
+		<div className="subagent">
+			<button type="button" className="fold" aria-expanded={open} onClick={() => setOpen(!open)}>
+				<Icon name={open ? "chevron-down" : "chevron-right"} />
+				<span className="tool-title">{lineOf(item)}</span>
+			</button>
+			{open && <Steps items={item.children} draw={draw} />}
+		</div>
+	);
+}
+
+interface StepsParts {
+	readonly items: readonly Item[];
+	readonly draw: (row: Row) => ReactNode;
+}
+
+function Steps({ items, draw }: StepsParts): ReactElement {
+	const before = useRef<readonly Row[]>([]);
+	const [all, setAll] = useState(false);
+	const rows = rowsOf(items, before.current);
+	before.current = rows;
+	const hidden = all ? 0 : Math.max(0, rows.length - LAST_ROWS);
+	return (
+		<div className="steps">
+			{hidden > 0 && (
+				<button type="button" className="more" onClick={() => setAll(true)}>
+					Show {many(hidden, "earlier step")}
+				</button>
+			)}
+			{rows.slice(hidden).map(draw)}
+		</div>
+	);
+}
+
+/** While it runs, what it does now; then what it did. */
+function lineOf({ children, status }: ToolItem): string {
+	const calls = children.filter((child) => child.type === "tool");
+	const now = calls.findLast((call) => call.status === "running" || call.status === "asked");
+	if (status === "running" && now !== undefined) return visible(now.title);
+	const changed = new Set(calls.flatMap(({ changes }) => changes.map(({ uri }) => uri))).size;
+	return [
+		many(calls.length, "tool call"),
+		...(changed > 0 ? [`${many(changed, "file")} changed`] : []),
+		...(status === "running" ? ["working"] : []),
+	].join(", ");
+}
+
+/** Whether anything below that call waits for the user. */
+function useHasAskBelow(item: ToolItem): boolean {
+	return useAsks().some((ask) => ask.type === "permission" && isShown(item.children, ask.request.toolCall.toolId));
+}

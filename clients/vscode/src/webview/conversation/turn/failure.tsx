@@ -1,0 +1,142 @@
+/** A call to the model failed: what that means, what happens now, and what the user can do. */
+
+import { memo, type ReactElement } from "react";
+import type { FailureItem } from "../../../conversation/state.ts";
+import type { ErrorType } from "../../../protocol/protocol.ts";
+import { Icon } from "../../chrome/icon.tsx";
+import { useNow } from "../clock.tsx";
+import { visible } from "../markdown/visible.ts";
+import { useScene } from "../scene.tsx";
+import { durationOf } from "../words.ts";
+
+interface Advice {
+	readonly title: string;
+	/** What would help once it has given up. */
+	readonly help: string;
+	/** A search in the settings that finds what would help; null where no setting does. */
+	readonly settings: string | null;
+}
+
+const MODEL_SETTINGS = "pygent.model";
+
+const ADVICE: Readonly<Record<ErrorType, Advice>> = {
+	rate_limit: {
+		title: "The provider limits how often it may be asked",
+		help: "Wait a little and send the prompt again, choose another model, or name fallback models in the settings.",
+		settings: "pygent.fallbackModels",
+	},
+	overloaded: {
+		title: "The provider has more to do than it can",
+		help: "Send the prompt again in a while, or choose another model.",
+		settings: "pygent.fallbackModels",
+	},
+	network: {
+		title: "The provider could not be reached",
+		help: "Check the connection, the proxy, and the address of the provider (pygent.apiBase), then send the prompt again.",
+		settings: "pygent.apiBase",
+	},
+	timeout: {
+		title: "The model took too long to answer",
+		help: "Send the prompt again. A local model that loads slowly may need a longer time for its first word (pygent.firstByteTimeoutS).",
+		settings: "pygent.firstByteTimeoutS",
+	},
+	auth: {
+		title: "The provider did not accept the key",
+		help: "Set the provider's key, such as ANTHROPIC_API_KEY or OPENAI_API_KEY, in the environment that the editor is started from; pygent.apiKeyEnv names another variable. Then restart the agent.",
+		settings: "pygent.apiKeyEnv",
+	},
+	invalid_request: {
+		title: "The provider did not accept the request",
+		help: "Often the model's name is wrong, or the model cannot do what was asked of it. Choose another model.",
+		settings: MODEL_SETTINGS,
+	},
+	context_window: {
+		title: "The conversation is too long for this model",
+		help: "Write /compact to have it summed up, begin a new session, or choose a model with a larger context window.",
+		settings: null,
+	},
+	content_filter: {
+		title: "The provider's filter stopped the answer",
+		help: "Say it in other words, or choose another model.",
+		settings: null,
+	},
+	server: {
+		title: "Something failed at the provider",
+		help: "Send the prompt again, or choose another model. The log holds what the provider said.",
+		settings: null,
+	},
+	unknown: {
+		title: "The model could not be asked",
+		help: "The log holds what went wrong. Send the prompt again, or choose another model.",
+		settings: null,
+	},
+};
+
+export const Failure = memo(function Failure({ item }: { readonly item: FailureItem }): ReactElement {
+	const { title, help } = ADVICE[item.errorType];
+	if (item.state === "retried") {
+		return (
+			<p className="line">
+				<Icon name="refresh" /> {title}.{" "}
+				{item.fallbackModel === null ? "It was asked again." : `Asked ${visible(item.fallbackModel)} instead.`}
+			</p>
+		);
+	}
+	return (
+		<div className={`failure ${item.state}`}>
+			<p className="failure-title">
+				<Icon name={item.state === "final" ? "error" : "warning"} /> {title}
+			</p>
+			<p className="failure-message">{visible(item.message)}</p>
+			{item.state === "waiting" ? <Waiting item={item} /> : <p>{help}</p>}
+			<Buttons item={item} />
+		</div>
+	);
+});
+
+function Waiting({ item: { retryAt, attempt, fallbackModel } }: { readonly item: FailureItem }): ReactElement {
+	const now = useNow(true);
+	const left = retryAt === null ? 0 : Math.max(0, Date.parse(retryAt) - now);
+	const whom = fallbackModel === null ? "" : ` ${visible(fallbackModel)}`;
+	const when = left >= 1000 ? `in ${durationOf(Math.ceil(left / 1000) * 1000).replace(".0", "")}` : "now";
+	return (
+		<p className="clock">
+			Attempt {attempt} failed. Asking{whom} again {when}…
+		</p>
+	);
+}
+
+function Buttons({ item }: { readonly item: FailureItem }): ReactElement {
+	const { act } = useScene();
+	const { settings } = ADVICE[item.errorType];
+	const retry = (action: "now" | "give_up") => () => void act("retry", { turnId: item.turnId, action });
+	if (item.state === "waiting") {
+		return (
+			<div className="choices">
+				<button type="button" className="choice first" onClick={retry("now")}>
+					Retry now
+				</button>
+				<button type="button" className="choice" onClick={retry("give_up")}>
+					Give up
+				</button>
+			</div>
+		);
+	}
+	return (
+		<div className="choices">
+			{settings !== null && (
+				<button type="button" className="choice" onClick={() => void act("openSettings", { query: settings })}>
+					Open settings
+				</button>
+			)}
+			{item.errorType === "context_window" && (
+				<button type="button" className="choice" onClick={() => void act("newSession", null)}>
+					New session
+				</button>
+			)}
+			<button type="button" className="choice" onClick={() => void act("showLog", null)}>
+				Show log
+			</button>
+		</div>
+	);
+}

@@ -1,0 +1,65 @@
+/** What is told in one line. */
+
+import { memo, type ReactElement } from "react";
+import type { CompactedItem, HookItem, LimitItem, NoticeItem } from "../../../conversation/state.ts";
+import { Icon } from "../../chrome/icon.tsx";
+import { visible } from "../markdown/visible.ts";
+import { countOf, durationOf, many } from "../words.ts";
+
+export const Limit = memo(function Limit({ item }: { readonly item: LimitItem }): ReactElement {
+	return (
+		<p className="line warning">
+			<Icon name="warning" /> {limitWords(item)}
+		</p>
+	);
+});
+
+function limitWords({ limitType, limit, value }: LimitItem): string {
+	switch (limitType) {
+		case "iteration_limit_reached":
+			return `It has asked the model ${many(value, "time")}, as often as one turn may (${limit}).`;
+		case "token_limit_reached":
+			return `It has used ${countOf(value)} of the ${countOf(limit)} tokens that one turn may.`;
+		case "budget_limit_reached":
+			return `It has spent $${value.toFixed(2)} of the $${limit.toFixed(2)} that one turn may.`;
+		case "time_limit_reached":
+			return `It has worked for ${durationOf(value * 1000)} of the ${durationOf(limit * 1000)} that one turn may.`;
+		case "loop_detected":
+			return `It has done the same ${many(value, "time")} in a row.`;
+	}
+}
+
+export const Compacted = memo(function Compacted({ item }: { readonly item: CompactedItem }): ReactElement {
+	const { messagesSummarised, tokensBefore, tokensAfter } = item;
+	return (
+		<p className="line rule-line">
+			<Icon name="archive" /> Summed up {many(messagesSummarised, "message")} for the model: {countOf(tokensBefore)} →{" "}
+			{countOf(tokensAfter)} tokens
+		</p>
+	);
+});
+
+export const Hook = memo(function Hook({ item }: { readonly item: HookItem }): ReactElement {
+	const { hookEvent, command, decision, durationMs } = item;
+	return (
+		<p className="line">
+			<Icon name="plug" /> Hook {visible(hookEvent)}: <code>{visible(command)}</code>
+			{decision === "" ? "" : ` → ${visible(decision)}`} <span className="took">{durationOf(durationMs)}</span>
+		</p>
+	);
+});
+
+const LEVEL = {
+	info: { icon: "info", words: "Note" },
+	warning: { icon: "warning", words: "Warning" },
+	error: { icon: "error", words: "Error" },
+} as const;
+
+export const Notice = memo(function Notice({ item: { level, text } }: { readonly item: NoticeItem }): ReactElement {
+	return (
+		<p className={`line ${level}`}>
+			<Icon name={LEVEL[level].icon} />
+			<span className="for-readers">{LEVEL[level].words}: </span> <span className="notice-text">{visible(text)}</span>
+		</p>
+	);
+});

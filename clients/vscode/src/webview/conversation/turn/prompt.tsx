@@ -1,0 +1,54 @@
+/** Words of the user. */
+
+import { memo, type ReactElement, useState } from "react";
+import type { PromptItem } from "../../../conversation/state.ts";
+import { IconButton } from "../../chrome/icon.tsx";
+import { CopyButton } from "../markdown/code_block.tsx";
+import { visible } from "../markdown/visible.ts";
+import { useScene } from "../scene.tsx";
+
+/** What is longer is folded. */
+const MOST_LINES = 14;
+const MOST_CHARS = 1500;
+
+export const Prompt = memo(function Prompt({ item }: { readonly item: PromptItem }): ReactElement {
+	const isLong = item.text.length > MOST_CHARS || item.text.split("\n").length > MOST_LINES;
+	const [all, setAll] = useState(false);
+	return (
+		<div className={`said${item.steered ? " steered" : ""}`}>
+			{item.steered && <p className="prompt-note">Said while it worked</p>}
+			<div className={`prompt-text${isLong && !all ? " folded" : ""}`}>{visible(item.text)}</div>
+			{isLong && (
+				<button type="button" className="more" aria-expanded={all} onClick={() => setAll(!all)}>
+					{all ? "Show less" : "Show all"}
+				</button>
+			)}
+			<Actions item={item} />
+		</div>
+	);
+});
+
+function Actions({ item }: { readonly item: PromptItem }): ReactElement {
+	return (
+		<div className="prompt-actions">
+			<CopyButton text={item.text} what="prompt" />
+			{!item.steered && <EditButton item={item} />}
+		</div>
+	);
+}
+
+/** A copy of the session that ends before this prompt, with the prompt to be written anew. */
+function EditButton({ item }: { readonly item: PromptItem }): ReactElement {
+	const { store, act } = useScene();
+	const edit = async (): Promise<void> => {
+		const { sessionId, items } = store.view.conversation;
+		const own = items.findIndex(({ key }) => key === item.key);
+		const before = items.slice(0, Math.max(0, own)).findLast(({ turnId }) => turnId !== item.turnId);
+		const shown =
+			before === undefined || sessionId === null
+				? await act("newSession", null)
+				: await act("forkSession", { sessionId, atTurnId: before.turnId });
+		if (shown.done) store.take({ type: "write", text: item.text });
+	};
+	return <IconButton icon="edit" label="Edit this prompt in a copy of the session" onClick={edit} />;
+}

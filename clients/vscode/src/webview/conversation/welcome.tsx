@@ -1,0 +1,49 @@
+/** What stands where nothing was said yet. */
+
+import type { ReactElement } from "react";
+import { Icon } from "../chrome/icon.tsx";
+import { useView } from "../store.ts";
+import { useScene } from "./scene.tsx";
+
+const EXAMPLES = [
+	{ icon: "comment-discussion", text: "Explain how this project is laid out, and where to begin reading." },
+	{ icon: "bug", text: "Look at @diagnostics and fix what is wrong." },
+	{ icon: "beaker", text: "Write tests for @selection, and run them." },
+	{ icon: "git-compare", text: "Review @diff, and tell me what could go wrong." },
+] as const;
+
+export function Welcome(): ReactElement {
+	const { store } = useScene();
+	const restricted = useView(store, ({ panel }) => panel?.restricted ?? false);
+	const hasFolder = useView(store, ({ panel }) => panel?.hasFolder ?? true);
+	const write = (text: string): void => {
+		store.take({ type: "write", text });
+		store.take({ type: "focus", on: "prompt" });
+	};
+	return (
+		<div className="welcome">
+			<span className="welcome-mark" aria-hidden="true">
+				<Icon name="sparkle" />
+			</span>
+			<h2>What shall we do?</h2>
+			<p>
+				pygent reads, edits and runs what is in this window, unsaved text included. It asks before it does what is hard
+				to take back, and every edit is one undo step.
+			</p>
+			{!hasFolder && <p className="hint">No folder is open: it can talk, but not read or change files.</p>}
+			{restricted && <p className="hint">This folder is not trusted: it can read, but not change or run anything.</p>}
+			<ul className="examples" aria-label="Examples">
+				{EXAMPLES.map(({ icon, text }) => (
+					<li key={text}>
+						<button type="button" className="example" onClick={() => write(text)}>
+							<Icon name={icon} /> {text}
+						</button>
+					</li>
+				))}
+			</ul>
+			<p className="hint">
+				<kbd>@</kbd> brings in files, the selection or problems · <kbd>/</kbd> lists commands
+			</p>
+		</div>
+	);
+}

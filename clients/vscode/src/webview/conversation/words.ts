@@ -1,0 +1,93 @@
+/** Values as a person reads them. */
+
+import type { PermissionAnswer, StopReason, Usage } from "../../protocol/protocol.ts";
+
+export function durationOf(ms: number): string {
+	const seconds = Math.max(0, ms) / 1000;
+	if (seconds < 1) return `${Math.round(ms)} ms`;
+	if (seconds < 10) return `${seconds.toFixed(1)} s`;
+	if (seconds < 60) return `${Math.floor(seconds)} s`;
+	const minutes = Math.floor(seconds / 60);
+	if (minutes < 60) return `${minutes} min ${Math.floor(seconds % 60)} s`;
+	return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** From one moment (RFC 3339) to another, in milliseconds; clocks of two machines may differ. */
+export function between(from: string, to: number): number {
+	const start = Date.parse(from);
+	return Number.isNaN(start) ? 0 : Math.max(0, to - start);
+}
+
+/** 950, 12.3k, 1.2M. */
+export function countOf(value: number): string {
+	if (value < 1000) return String(value);
+	if (value < 1_000_000) return `${short(value / 1000)}k`;
+	return `${short(value / 1_000_000)}M`;
+}
+
+function short(value: number): string {
+	return value < 100 ? value.toFixed(1).replace(/\.0$/, "") : String(Math.round(value));
+}
+
+export function costOf(usage: Usage): string | null {
+	if (usage.costUsd === null) return null;
+	return usage.costUsd > 0 && usage.costUsd < 0.01 ? `$${usage.costUsd.toFixed(4)}` : `$${usage.costUsd.toFixed(2)}`;
+}
+
+/** Of text, in characters. */
+export function sizeOf(chars: number): string {
+	return chars < 1000 ? `${chars} characters` : `${countOf(chars)} characters`;
+}
+
+export function many(count: number, one: string, more = `${one}s`): string {
+	return `${count} ${count === 1 ? one : more}`;
+}
+
+/** The path of a file from that folder; whole where it lies elsewhere. */
+export function pathOf(uri: string, folder: string | null): string {
+	const path = decoded(uri.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, ""));
+	const inside = folder === null ? "" : `${folder.replaceAll("\\", "/").replace(/\/$/, "")}/`;
+	for (const start of [inside, `/${inside}`]) {
+		if (inside !== "" && path.startsWith(start)) return path.slice(start.length);
+	}
+	return path;
+}
+
+function decoded(path: string): string {
+	try {
+		return decodeURIComponent(path);
+	} catch {
+		return path;
+	}
+}
+
+/** Why a turn ended, where it did not end because all was said. */
+export const STOPPED: Readonly<Record<StopReason, string>> = {
+	end_turn: "Done",
+	max_iterations: "Stopped: it asked the model as often as one turn may",
+	token_limit: "Stopped at the turn's token limit",
+	budget_limit: "Stopped at the turn's budget",
+	time_limit: "Stopped at the turn's time limit",
+	max_output_tokens: "Cut off: the answer reached the most that the model may write",
+	refusal: "The model refused to go on",
+	loop_detected: "Stopped: it repeated itself without getting further",
+	cancelled: "Stopped",
+	interrupted: "Interrupted: the agent's process ended in the middle of this turn",
+	error: "Stopped by an error",
+};
+
+export const ANSWERED: Readonly<Record<PermissionAnswer, string>> = {
+	allow_once: "Allowed once",
+	allow_session: "Allowed for this session",
+	allow_always: "Always allowed",
+	reject_once: "Rejected",
+	reject_always: "Always rejected",
+	cancelled: "No longer asked",
+};
+
+export const BY: Readonly<Record<"user" | "rule" | "mode" | "hook", string>> = {
+	user: "by you",
+	rule: "by a rule",
+	mode: "by the mode",
+	hook: "by a hook",
+};
