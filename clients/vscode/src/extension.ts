@@ -41,8 +41,10 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 			},
 		},
 	});
-	const daemon = new Daemon((say, signal) => starting.start(say, signal), answersOf(asks), listenersOf(asks));
-	const surroundings = new WindowSurroundings(daemon);
+	const listeners = listenersOf(asks, () => sessions);
+	const daemon = new Daemon((say, signal) => starting.start(say, signal), answersOf(asks), listeners);
+	const contexts = new EditorContexts(daemon);
+	const surroundings = new WindowSurroundings(daemon, contexts);
 	const sessions = new Sessions(daemon, asks);
 	const reviews = new Reviews(book, new AskedReviews(asks, edits));
 	const originals = new Originals(reviews);

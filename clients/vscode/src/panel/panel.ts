@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 import type { Call, Calls, Method, Note, PanelState } from "../bridge.ts";
 import { isCall } from "../bridge_checks.ts";
 import { type Conversation, EMPTY } from "../conversation/state.ts";
-import type { Mode, Session } from "../protocol/protocol.ts";
+import type { Mode, Session, SessionChanged } from "../protocol/protocol.ts";
 import type { Feed } from "../sessions/feed.ts";
 import { answeringCalls } from "./calls/answering.ts";
 import { choosingCalls } from "./calls/choosing.ts";
@@ -59,6 +59,9 @@ export class Panel implements vscode.Disposable {
 			webview.onDidReceiveMessage((message: unknown) => this.#received(message)),
 			services.surroundings.onDidChange(() => this.#sendState()),
 			services.reviews.onDidChange(() => this.#sendState()),
+			services.sessions.onDidTell((told) => {
+				if (told.sessionId === this.sessionId) this.#told(told.what);
+			}),
 			services.daemon.onDidChangeState(({ state }) => {
 				if (state === "ready") void this.refresh();
 			}),
@@ -133,6 +136,11 @@ export class Panel implements vscode.Disposable {
 			this.services.sessions.show(sessionId),
 			feed.onDidChange((change) => this.send({ type: "change", sessionId, change })),
 		);
+	}
+
+	#told(what: SessionChanged["what"]): void {
+		if (what === "deleted") this.show(null);
+		else if (what === "renamed" || what === "configured" || what === "restored") void this.refresh();
 	}
 
 	#sendAll(): null {

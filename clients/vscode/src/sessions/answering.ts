@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 import type { Answers, Listeners } from "../daemon/daemon.ts";
 import type { Asks } from "./asks.ts";
+import type { Sessions } from "./sessions.ts";
 
 export function answersOf(asks: Asks): Answers {
 	return {
@@ -16,9 +17,10 @@ export function answersOf(asks: Asks): Answers {
 	};
 }
 
-export function listenersOf(asks: Asks): Listeners {
+/** `sessions` are there by the time that the daemon tells anything. */
+export function listenersOf(asks: Asks, sessions: () => Sessions): Listeners {
 	return {
-		"pygent/session/changed": () => undefined,
+		"pygent/session/changed": (changed) => sessions().changed(changed),
 		"pygent/permission/cancelled": ({ permissionId }) => asks.withdraw(permissionId),
 		"pygent/question/cancelled": ({ questionId }) => asks.withdraw(questionId),
 		"pygent/review/cancelled": ({ reviewId }) => asks.withdraw(reviewId),

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 import type { Change } from "../conversation/state.ts";
 import type { Daemon } from "../daemon/daemon.ts";
+import type { SessionChanged } from "../protocol/protocol.ts";
 import type { Asks } from "./asks.ts";
 import { Feed } from "./feed.ts";
 
@@ -16,10 +17,13 @@ export class Sessions implements vscode.Disposable {
 	readonly #feeds = new Map<string, Feed>();
 	readonly #shown = new Map<string, number>();
 	readonly #changed = new vscode.EventEmitter<{ readonly feed: Feed; readonly change: Change }>();
+	readonly #told = new vscode.EventEmitter<SessionChanged>();
 	readonly #disposables: vscode.Disposable[] = [];
 
 	/** Something happened in a session that is followed. */
 	readonly onDidChange = this.#changed.event;
+	/** What the daemon tells of any session: a name, a turn, that it is gone. */
+	readonly onDidTell = this.#told.event;
 
 	constructor(daemon: Daemon, asks: Asks) {
 		this.#daemon = daemon;
@@ -45,6 +49,16 @@ export class Sessions implements vscode.Disposable {
 		return feed;
 	}
 
+	/** A turn is followed wherever it began: its edits wait for review, and it may ask. */
+	changed(told: SessionChanged): void {
+		if (told.what === "turn_started") this.feed(told.sessionId);
+		if (told.what === "deleted") {
+			this.#feeds.get(told.sessionId)?.dispose();
+			this.#feeds.delete(told.sessionId);
+		}
+		this.#told.fire(told);
+	}
+
 	/** A view shows it until what is returned is disposed of. */
 	show(sessionId: string): vscode.Disposable {
 		this.#shown.set(sessionId, (this.#shown.get(sessionId) ?? 0) + 1);
@@ -59,6 +73,7 @@ export class Sessions implements vscode.Disposable {
 		for (const each of [...this.#disposables, ...this.#feeds.values()]) each.dispose();
 		this.#feeds.clear();
 		this.#changed.dispose();
+		this.#told.dispose();
 	}
 
 	#open(sessionId: string): Feed {
