@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type SpawnSyncReturns, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -101,6 +101,15 @@ test("the licences of what is bundled are told, and of nothing else", () => {
 test("the page asks no other machine for anything", () => {
 	assert.doesNotMatch(textOf("extension/dist/webview.css"), /url\(["']?(?:https?:)?\/\//);
 	assert.doesNotMatch(textOf("extension/dist/webview.css"), /@import/);
+});
+
+test("what is loaded at every start stays small", () => {
+	const kilobytes = (name: string) =>
+		Math.round(Number(ofArchive("archive.getinfo(sys.argv[2]).file_size", name)) / 1000);
+	const sizes = { host: kilobytes("extension/dist/extension.cjs"), page: kilobytes("extension/dist/webview.js") };
+
+	assert.ok(sizes.host < 700 && sizes.page < 800, `see what has come in: ${JSON.stringify(sizes)}`);
+	assert.ok(statSync(VSIX).size < 2_000_000, "a language server's client is downloaded at once");
 });
 
 test("the same sources make the same bytes", () => {

@@ -9,14 +9,7 @@ import { importsOf, packageOf, type Source, sourcesIn } from "./sources.ts";
 const PURE = [/^src\/conversation\//, /^src\/protocol\//, /^src\/bridge/];
 
 /** The rooms that speak to the editor. A new one is named here when it has a reason to. */
-const EDITOR = [
-	/^src\/extension\.ts$/,
-	/^src\/daemon\//,
-	/^src\/panel\//,
-	/^src\/sessions\//,
-	/^src\/review\//,
-	/^src\/commands\//,
-];
+const EDITOR = [/^src\/extension\.ts$/, /^src\/(?:commands|daemon|editing|panel|review|sessions)\//];
 
 /** The page of the panel, which has neither Node nor the editor. */
 const PAGE = [/^src\/webview\//];
