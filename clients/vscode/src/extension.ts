@@ -7,6 +7,7 @@ import { Daemon } from "./daemon/daemon.ts";
 import { Keys } from "./daemon/keys.ts";
 import { Starting } from "./daemon/starting.ts";
 import { WindowId } from "./daemon/window_id.ts";
+import { EditorContexts } from "./editing/context.ts";
 import type { Services } from "./panel/services.ts";
 import { WindowSurroundings } from "./panel/surroundings.ts";
 import { Views } from "./panel/views.ts";
@@ -59,7 +60,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 		openPanel: (sessionId) => void views.openTab(sessionId),
 	};
 	const views = new Views(services, context.workspaceState);
-	context.subscriptions.push(log, asks, surroundings, sessions, views, daemon, starting);
+	context.subscriptions.push(log, asks, contexts, surroundings, sessions, views, daemon, starting);
 	context.subscriptions.push(
 		registerRunning(daemon, log),
 		daemon.onDidStop(({ type }) => type === "replaced" && windowId.renew()),

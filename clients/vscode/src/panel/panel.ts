@@ -12,6 +12,7 @@ import { editingCalls } from "./calls/editing.ts";
 import { promptingCalls } from "./calls/prompting.ts";
 import { reviewingCalls } from "./calls/reviewing.ts";
 import { windowCalls } from "./calls/window.ts";
+import { folderOfTheUser } from "./folder.ts";
 import type { Services } from "./services.ts";
 
 /** One answer for each call of a view. */
@@ -111,7 +112,9 @@ export class Panel implements vscode.Disposable {
 	async needSession(): Promise<string> {
 		if (this.sessionId !== null) return this.sessionId;
 		const { model, agent, mode } = this.choices;
+		const cwd = folderOfTheUser();
 		const session = await this.services.daemon.request("pygent/session/new", {
+			...(cwd === null ? {} : { cwd }),
 			...(model === null ? {} : { model }),
 			...(agent === null ? {} : { agent }),
 			...(mode === null ? {} : { mode }),

@@ -13,11 +13,18 @@ interface Remembered {
 	readonly sessionId?: string | null;
 }
 
+/** Where a panel stands. */
+interface Place {
+	readonly isVisible: () => boolean;
+	/** To the front; the cursor stays where it is. */
+	readonly reveal: () => void;
+}
+
 /** All chat views of this window. */
 export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vscode.WebviewPanelSerializer<Remembered> {
 	readonly #services: Services;
 	readonly #memory: vscode.Memento;
-	readonly #panels = new Set<Panel>();
+	readonly #panels = new Map<Panel, Place>();
 	readonly #registered: vscode.Disposable;
 	#view: { readonly view: vscode.WebviewView; readonly panel: Panel } | null = null;
 	#active: Panel | null = null;
@@ -36,16 +43,41 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 		return this.#active;
 	}
 
-	/** Where commands of the palette and of editors go: the view used last, else the side bar's, which is opened. */
+	/** Whether the user sees that session now. */
+	isSeen(sessionId: string): boolean {
+		return [...this.#panels].some(([panel, place]) => panel.sessionId === sessionId && place.isVisible());
+	}
+
+	/** Where commands of the palette and of editors go, at the front: the view used last, else the side bar's. */
 	async panel(): Promise<Panel> {
-		if (this.#active !== null) return this.#active;
+		if (this.#active !== null) {
+			this.#panels.get(this.#active)?.reveal();
+			return this.#active;
+		}
 		await vscode.commands.executeCommand(`${VIEW}.focus`);
 		if (this.#active === null) throw new Error("The chat view could not be opened.");
 		return this.#active;
 	}
 
+	/** That session at the front: in the view that shows it, else in the one that was used last. */
+	async show(sessionId: string): Promise<Panel> {
+		const showing = [...this.#panels].find(([panel]) => panel.sessionId === sessionId);
+		if (showing !== undefined) {
+			const [panel, place] = showing;
+			place.reveal();
+			this.#active = panel;
+			return panel;
+		}
+		const panel = await this.panel();
+		panel.show(sessionId);
+		return panel;
+	}
+
 	resolveWebviewView(view: vscode.WebviewView): void {
-		const panel = this.#make(view.webview, this.#memory.get<string | null>(VIEW, null));
+		const panel = this.#make(view.webview, this.#memory.get<string | null>(VIEW, null), {
+			isVisible: () => view.visible,
+			reveal: () => view.show(true),
+		});
 		panel.onDidShow((sessionId) => void this.#memory.update(VIEW, sessionId));
 		this.#view = { view, panel };
 		this.#active ??= panel;
@@ -72,11 +104,14 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 
 	dispose(): void {
 		this.#registered.dispose();
-		for (const each of this.#panels) each.dispose();
+		for (const each of this.#panels.keys()) each.dispose();
 	}
 
 	#fill(tab: vscode.WebviewPanel, sessionId: string | null): Panel {
-		const panel = this.#make(tab.webview, sessionId);
+		const panel = this.#make(tab.webview, sessionId, {
+			isVisible: () => tab.visible,
+			reveal: () => tab.reveal(undefined, true),
+		});
 		this.#active = panel;
 		tab.onDidChangeViewState(() => {
 			if (tab.active) this.#active = panel;
@@ -85,11 +120,11 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 		return panel;
 	}
 
-	#make(webview: vscode.Webview, sessionId: string | null): Panel {
+	#make(webview: vscode.Webview, sessionId: string | null, place: Place): Panel {
 		const { extensionUri } = this.#services;
 		webview.options = { enableScripts: true, localResourceRoots: localRoots(extensionUri) };
 		const panel = new Panel(webview, this.#services, sessionId);
-		this.#panels.add(panel);
+		this.#panels.set(panel, place);
 		webview.html = pageOf(webview, extensionUri);
 		return panel;
 	}

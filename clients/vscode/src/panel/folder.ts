@@ -1,0 +1,12 @@
+/** In which of the window's folders a new session works. */
+
+import * as vscode from "vscode";
+
+/** That of the active editor where there are several; else the daemon's choice, which is the first. */
+export function folderOfTheUser(): string | null {
+	const folders = vscode.workspace.workspaceFolders ?? [];
+	const uri = vscode.window.activeTextEditor?.document.uri;
+	if (folders.length < 2 || uri === undefined) return null;
+	const folder = vscode.workspace.getWorkspaceFolder(uri);
+	return folder?.uri.scheme === "file" ? folder.uri.fsPath : null;
+}
