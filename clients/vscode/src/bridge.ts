@@ -33,6 +33,8 @@ export type Note =
 	/** Put the cursor into the prompt, or onto the oldest question. */
 	| { readonly type: "focus"; readonly on: "prompt" | "ask" }
 	| { readonly type: "show"; readonly page: Page }
+	/** Sessions were made, named, used or deleted: a list of them is no longer true. */
+	| { readonly type: "sessions" }
 	| { readonly type: "reply"; readonly id: number; readonly result: unknown }
 	| { readonly type: "refusal"; readonly id: number; readonly message: string };
 
@@ -93,9 +95,14 @@ export interface Calls {
 	setMode: { params: { readonly mode: Mode }; result: null };
 
 	newSession: { params: null; result: null };
+	/** Those of this window's folder, or of all, the last one used first. `running` are those with a turn that runs here. */
 	listSessions: {
-		params: { readonly query: string; readonly cursor: string | null };
-		result: { readonly sessions: readonly Session[]; readonly nextCursor: string | null };
+		params: { readonly query: string; readonly cursor: string | null; readonly everywhere: boolean };
+		result: {
+			readonly sessions: readonly Session[];
+			readonly nextCursor: string | null;
+			readonly running: readonly string[];
+		};
 	};
 	searchSessions: { params: { readonly query: string }; result: { readonly matches: readonly Match[] } };
 	openSession: { params: { readonly sessionId: string; readonly beside: boolean }; result: null };
@@ -112,9 +119,18 @@ export interface Calls {
 		params: { readonly checkpointId: string };
 		result: { readonly files: readonly FileDiff[] };
 	};
-	/** Asks the user first; null where they said no. */
+	/**
+	 * Asks the user first, unless they were asked (`confirmed`); null where they said no. With `force`, files that the
+	 * user changed since are restored, too.
+	 */
 	restoreCheckpoint: {
-		params: { readonly checkpointId: string; readonly files: boolean; readonly conversation: boolean };
+		params: {
+			readonly checkpointId: string;
+			readonly files: boolean;
+			readonly conversation: boolean;
+			readonly confirmed: boolean;
+			readonly force: boolean;
+		};
 		result: Restored | null;
 	};
 

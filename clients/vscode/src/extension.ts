@@ -19,6 +19,7 @@ import { ReviewedSessions } from "./review/following.ts";
 import { Marks } from "./review/marks.ts";
 import { Originals } from "./review/originals.ts";
 import { Reviews } from "./review/reviews.ts";
+import { ReviewReports } from "./review/telling.ts";
 import { answersOf, listenersOf } from "./sessions/answering.ts";
 import { Asks } from "./sessions/asks.ts";
 import { Sessions } from "./sessions/sessions.ts";
@@ -52,6 +53,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 	const services: Services = {
 		reviews,
 		originals,
+		contexts,
 		daemon,
 		sessions,
 		asks,
@@ -76,6 +78,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 		originals,
 		new Marks(reviews),
 		new ReviewedSessions(reviews, sessions, context.workspaceState),
+		new ReviewReports(book, daemon, sessions),
 		registerReviewCommands(reviews, originals),
 	);
 	end = async () => {

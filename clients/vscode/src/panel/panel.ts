@@ -7,10 +7,13 @@ import { type Conversation, EMPTY } from "../conversation/state.ts";
 import type { Mode, Session, SessionChanged } from "../protocol/protocol.ts";
 import type { Feed } from "../sessions/feed.ts";
 import { answeringCalls } from "./calls/answering.ts";
+import { attachingCalls } from "./calls/attaching.ts";
+import { checkpointsCalls } from "./calls/checkpoints.ts";
 import { choosingCalls } from "./calls/choosing.ts";
 import { editingCalls } from "./calls/editing.ts";
 import { promptingCalls } from "./calls/prompting.ts";
 import { reviewingCalls } from "./calls/reviewing.ts";
+import { sessionsCalls } from "./calls/sessions.ts";
 import { windowCalls } from "./calls/window.ts";
 import { folderOfTheUser } from "./folder.ts";
 import type { Services } from "./services.ts";
@@ -55,12 +58,16 @@ export class Panel implements vscode.Disposable {
 			...reviewingCalls(this),
 			...editingCalls(this),
 			...windowCalls(this),
+			...sessionsCalls(this),
+			...checkpointsCalls(this),
+			...attachingCalls(this),
 		};
 		this.#disposables.push(
 			webview.onDidReceiveMessage((message: unknown) => this.#received(message)),
 			services.surroundings.onDidChange(() => this.#sendState()),
 			services.reviews.onDidChange(() => this.#sendState()),
 			services.sessions.onDidTell((told) => {
+				this.send({ type: "sessions" });
 				if (told.sessionId === this.sessionId) this.#told(told.what);
 			}),
 			services.daemon.onDidChangeState(({ state }) => {
@@ -143,7 +150,7 @@ export class Panel implements vscode.Disposable {
 
 	#told(what: SessionChanged["what"]): void {
 		if (what === "deleted") this.show(null);
-		else if (what === "renamed" || what === "configured" || what === "restored") void this.refresh();
+		else void this.refresh(); // its first prompt names it, and each turn adds to what it cost
 	}
 
 	#sendAll(): null {

@@ -3,6 +3,7 @@
 import type * as vscode from "vscode";
 import type { PanelState } from "../bridge.ts";
 import type { Daemon } from "../daemon/daemon.ts";
+import type { EditorContexts } from "../editing/context.ts";
 import type { Originals } from "../review/originals.ts";
 import type { Reviews } from "../review/reviews.ts";
 import type { Asks } from "../sessions/asks.ts";
@@ -14,6 +15,8 @@ export interface Services {
 	readonly asks: Asks;
 	readonly reviews: Reviews;
 	readonly originals: Originals;
+	/** Where the user is in the code. */
+	readonly contexts: EditorContexts;
 	readonly extensionUri: vscode.Uri;
 	/** What is the same in all panels, and that it changed. */
 	readonly surroundings: Surroundings;

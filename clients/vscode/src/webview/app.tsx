@@ -2,10 +2,13 @@
 
 import "./app.css";
 import type { KeyboardEvent, ReactElement } from "react";
+import { Header } from "./chrome/header.tsx";
 import { Composer } from "./composer/composer.tsx";
 import type { Drafts } from "./composer/drafts.ts";
 import { ConversationView } from "./conversation/conversation.tsx";
 import type { Host } from "./host.ts";
+import { CheckpointsPage } from "./pages/checkpoints_page.tsx";
+import { SessionsPage } from "./pages/sessions_page.tsx";
 import { type Store, useView } from "./store.ts";
 
 export interface AppParts {
@@ -25,11 +28,14 @@ export function App(parts: AppParts): ReactElement {
 	};
 	return (
 		<main className="app" aria-label="pygent chat" onKeyDown={onKeyDown}>
+			<Header {...parts} />
 			<div className="stage">
 				<div className="chat" inert={page !== "chat"}>
 					<ConversationView {...parts} />
 					<Composer {...parts} />
 				</div>
+				{page === "sessions" && <SessionsPage {...parts} />}
+				{page === "checkpoints" && <CheckpointsPage {...parts} />}
 			</div>
 		</main>
 	);

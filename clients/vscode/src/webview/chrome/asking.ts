@@ -9,23 +9,25 @@ interface Sides {
 	readonly host: Host;
 }
 
-/** The result; null where it was refused, which the user is then told. */
-export async function ask<M extends Method>(
+/** How it went; of what was refused the user has been told. */
+export type Outcome<Result> = { readonly done: true; readonly result: Result } | { readonly done: false };
+
+export function ask<M extends Method>(
 	{ store, host }: Sides,
 	method: M,
 	params: Calls[M]["params"],
-): Promise<Calls[M]["result"] | null> {
-	return await shown(store, host.call(method, params));
+): Promise<Outcome<Calls[M]["result"]>> {
+	return shown(store, host.call(method, params));
 }
 
-/** What the promise gives; null where it fails, which the user is then told. */
-export async function shown<Result>(store: Store, promise: Promise<Result>): Promise<Result | null> {
+/** What the promise comes to; where it fails, the user is told. */
+export async function shown<Result>(store: Store, promise: Promise<Result>): Promise<Outcome<Result>> {
 	try {
 		const result = await promise;
 		if (store.view.problem !== null) store.update({ problem: null });
-		return result;
+		return { done: true, result };
 	} catch (error) {
 		store.update({ problem: error instanceof Error ? error.message : String(error) });
-		return null;
+		return { done: false };
 	}
 }

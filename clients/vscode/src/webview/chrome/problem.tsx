@@ -7,9 +7,9 @@ import { Icon, IconButton } from "./icon.tsx";
 export function Problem({ store }: { readonly store: Store }): ReactElement {
 	const problem = useView(store, (view) => view.problem);
 	return (
-		<div role="alert" className="problem-place">
+		<div role="alert" className="app-problem-place">
 			{problem !== null && (
-				<div className="problem">
+				<div className="app-problem">
 					<Icon name="error" />
 					<span>{problem}</span>
 					<IconButton icon="close" label="Close this message" onClick={() => store.update({ problem: null })} />

@@ -2,7 +2,7 @@
 
 import "./composer.css";
 import { type DragEvent, type ReactElement, type RefObject, useEffect, useRef, useState } from "react";
-import type { Attachment, Calls, PanelState } from "../../bridge.ts";
+import type { Calls, PanelState } from "../../bridge.ts";
 import type { AppParts } from "../app.tsx";
 import { ask, shown } from "../chrome/asking.ts";
 import { Icon, IconButton } from "../chrome/icon.tsx";
@@ -147,15 +147,20 @@ function WhileRunning({ onSend }: { readonly onSend: (how: { readonly steer: boo
 
 async function pick(parts: AppParts, what: Pickable): Promise<void> {
 	const picked = await ask(parts, "pickAttachment", { what });
-	if (picked !== null) parts.drafts.attach(picked.attachments);
+	if (picked.done) parts.drafts.attach(picked.result.attachments);
+}
+
+async function attachUris(parts: AppParts, uris: readonly string[]): Promise<void> {
+	const found = await ask(parts, "attachUris", { uris });
+	if (found.done) parts.drafts.attach(found.result.attachments);
 }
 
 async function attachFiles({ store, drafts }: AppParts, files: readonly File[]): Promise<void> {
 	for (const file of files) {
 		const before = drafts.draft.attachments;
-		const attachment: Attachment | null = await shown(store, imageAttachment(file, before));
-		if (attachment === null) return; // why is shown, and the next one would take its place
-		drafts.attach([attachment]);
+		const image = await shown(store, imageAttachment(file, before));
+		if (!image.done) return; // why is shown, and the next one would take its place
+		drafts.attach([image.result]);
 	}
 }
 
@@ -178,7 +183,7 @@ function useDropping(parts: AppParts): Dropping {
 		if (uris.length === 0 && files.length === 0) return; // text is the field's own to take
 		event.preventDefault();
 		if (uris.length === 0) void attachFiles(parts, files);
-		else void ask(parts, "attachUris", { uris }).then((done) => parts.drafts.attach(done?.attachments ?? []));
+		else void attachUris(parts, uris);
 	};
 	const onDragOver = (event: DragEvent): void => {
 		if (![...event.dataTransfer.types].some((type) => type === "Files" || type.endsWith("uri-list"))) return;

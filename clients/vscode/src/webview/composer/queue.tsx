@@ -21,9 +21,9 @@ export function Queue({ store, host, drafts, onEdit }: QueueParts): ReactElement
 	const waiting = isReady ? [] : unsent;
 	if (queue.length === 0 && waiting.length === 0) return null;
 	const settle = async (take: () => Promise<boolean>): Promise<boolean> => {
-		const removed = await shown(store, take());
-		if (removed === false) store.update({ problem: RUNS_ALREADY });
-		return removed === true;
+		const outcome = await shown(store, take());
+		if (outcome.done && !outcome.result) store.update({ problem: RUNS_ALREADY });
+		return outcome.done && outcome.result;
 	};
 	const edit = async (turn: QueuedTurn): Promise<void> => {
 		if (await settle(() => drafts.editQueued(turn.turnId, turn.prompt))) onEdit();

@@ -1,0 +1,94 @@
+/** What stands beside a prompt, made of what is in the window: files, folders, pictures, selections, problems. */
+
+import * as vscode from "vscode";
+import type { Attachment } from "../bridge.ts";
+import { diagnosticOut, rangeOut, selectionLabel } from "../editing/wire.ts";
+
+/** Most providers refuse larger pictures. */
+const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
+
+const IMAGE_TYPES: Readonly<Record<string, string>> = {
+	png: "image/png",
+	jpg: "image/jpeg",
+	jpeg: "image/jpeg",
+	gif: "image/gif",
+	webp: "image/webp",
+};
+
+export const IMAGE_ENDINGS = Object.keys(IMAGE_TYPES);
+
+/** A file, a folder or a picture, as it is there. Raises, with words for the user, where it cannot be attached. */
+export async function attachmentOf(uri: vscode.Uri): Promise<Attachment> {
+	const name = vscode.workspace.asRelativePath(uri);
+	if (uri.scheme !== "file") throw new Error(`${name} is no file of this machine, so it cannot be attached.`);
+	let stat: vscode.FileStat;
+	try {
+		stat = await vscode.workspace.fs.stat(uri);
+	} catch {
+		throw new Error(`${name} is not there, so it cannot be attached.`);
+	}
+	if ((stat.type & vscode.FileType.Directory) !== 0) return ofFolder(uri);
+	const mimeType = IMAGE_TYPES[uri.path.slice(uri.path.lastIndexOf(".") + 1).toLowerCase()];
+	return mimeType === undefined ? ofFile(uri) : await ofImage(uri, mimeType, stat.size);
+}
+
+function ofFile(uri: vscode.Uri): Attachment {
+	return { id: uri.toString(), label: baseName(uri), kind: "file", block: { type: "file", uri: uri.toString() } };
+}
+
+/** What is in a folder comes by its mention: a block of its own there is none. */
+function ofFolder(uri: vscode.Uri): Attachment {
+	if (vscode.workspace.getWorkspaceFolder(uri) === undefined) {
+		throw new Error(`${uri.fsPath} is in no folder of this window: open it, or attach files of it.`);
+	}
+	const [, ...others] = vscode.workspace.workspaceFolders ?? [];
+	const relative = vscode.workspace.asRelativePath(uri, false);
+	const path = others.length > 0 || relative === uri.fsPath ? uri.fsPath : relative;
+	return {
+		id: uri.toString(),
+		label: `${baseName(uri)}/`,
+		kind: "folder",
+		block: { type: "text", text: `@"${path}"` },
+	};
+}
+
+async function ofImage(uri: vscode.Uri, mimeType: string, size: number): Promise<Attachment> {
+	if (size > MAX_IMAGE_BYTES) {
+		throw new Error(`${baseName(uri)} has ${(size / 1024 / 1024).toFixed(1)} MB: attach an image of at most 5 MB.`);
+	}
+	const data = Buffer.from(await vscode.workspace.fs.readFile(uri)).toString("base64");
+	return { id: uri.toString(), label: baseName(uri), kind: "image", block: { type: "image", mimeType, data } };
+}
+
+/** What is selected, as it is now; null where nothing is. */
+export function selectionOf({ document, selection }: vscode.TextEditor): Attachment | null {
+	if (selection.isEmpty) return null;
+	const label = selectionLabel(document.uri, selection);
+	const text = document.getText(selection);
+	const uri = document.uri.toString();
+	const id = `${uri}#${label}`;
+	// What is in no file yet has no address that another program knows.
+	const block: Attachment["block"] =
+		document.uri.scheme === "file"
+			? { type: "selection", uri, range: rangeOut(selection), text }
+			: { type: "text", text: `From ${label}:\n\n${text}` };
+	return { id, label, kind: "selection", block };
+}
+
+/** The problems that the editor shows in a file, those of all extensions; null where there are none. */
+export function problemsOf(uri: vscode.Uri): Attachment | null {
+	const items = vscode.languages.getDiagnostics(uri).map(diagnosticOut);
+	if (items.length === 0) return null;
+	const label = `${items.length} ${items.length === 1 ? "problem" : "problems"} in ${baseName(uri)}`;
+	return {
+		id: `${uri.toString()}#problems`,
+		label,
+		kind: "diagnostics",
+		block: { type: "diagnostics", uri: uri.toString(), items },
+	};
+}
+
+function baseName(uri: vscode.Uri): string {
+	const path = uri.path.replace(/\/+$/, "");
+	return path.slice(path.lastIndexOf("/") + 1) || path;
+}

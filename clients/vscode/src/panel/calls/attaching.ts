@@ -1,0 +1,124 @@
+/** What the user attaches to a prompt: chosen from a list, or dropped. */
+
+import * as vscode from "vscode";
+import type { Attachment, Calls } from "../../bridge.ts";
+import { attachmentOf, IMAGE_ENDINGS, problemsOf, selectionOf } from "../attachments.ts";
+import type { Handlers, Panel } from "../panel.ts";
+
+type Attaching = "pickAttachment" | "attachUris";
+
+/** Of a list to choose from; whoever wants another names it with `@`. */
+const MAX_LISTED = 10_000;
+
+export function attachingCalls(panel: Panel): Pick<Handlers, Attaching> {
+	return {
+		pickAttachment: async ({ what }) => ({ attachments: await picked(panel, what) }),
+		attachUris: async ({ uris }) => ({ attachments: await attached(uris.map((each) => vscode.Uri.parse(each))) }),
+	};
+}
+
+/** Those that can be; why the others cannot is said. Raises where none can. */
+async function attached(uris: readonly vscode.Uri[]): Promise<readonly Attachment[]> {
+	const outcomes = await Promise.allSettled(uris.map(attachmentOf));
+	const attachments = outcomes.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+	const reasons = outcomes.flatMap((each) => (each.status === "rejected" ? [String(each.reason.message)] : []));
+	if (reasons.length === 0) return attachments;
+	if (attachments.length === 0) throw new Error(reasons.join(" "));
+	void vscode.window.showWarningMessage(reasons.join(" "));
+	return attachments;
+}
+
+async function picked(panel: Panel, what: Calls["pickAttachment"]["params"]["what"]): Promise<readonly Attachment[]> {
+	switch (what) {
+		case "file":
+			return await attached(await pickedPlaces("Attach files", await files()));
+		case "folder":
+			return await attached(await pickedPlaces("Attach folders", foldersOf(await files())));
+		case "selection":
+			return selected(panel);
+		case "diagnostics":
+			return await pickedProblems(panel);
+		case "image":
+			return await attached(await pickedImages());
+	}
+}
+
+function selected({ services }: Panel): readonly Attachment[] {
+	const { editor } = services.contexts;
+	const selection = editor === null ? null : selectionOf(editor);
+	if (selection === null) throw new Error("Nothing is selected: select what it is about in an editor, and try again.");
+	return [selection];
+}
+
+interface Place extends vscode.QuickPickItem {
+	readonly uri: vscode.Uri;
+}
+
+/** Those of the window's folders, what the user hides left out; what is open comes first. */
+async function files(): Promise<readonly vscode.Uri[]> {
+	const found = await vscode.workspace.findFiles("**/*", undefined, MAX_LISTED);
+	const open = vscode.window.tabGroups.all.flatMap(({ tabs }) =>
+		tabs.flatMap(({ input }) => (input instanceof vscode.TabInputText ? [input.uri] : [])),
+	);
+	const isOpen = new Set(open.map(String));
+	const others = found.filter((uri) => !isOpen.has(uri.toString()));
+	const named = new Map(open.filter(({ scheme }) => scheme === "file").map((uri) => [uri.toString(), uri]));
+	return [...named.values(), ...others.sort((a, b) => a.path.localeCompare(b.path))];
+}
+
+function foldersOf(uris: readonly vscode.Uri[]): readonly vscode.Uri[] {
+	const folders = new Map<string, vscode.Uri>();
+	for (const uri of uris) {
+		const root = vscode.workspace.getWorkspaceFolder(uri)?.uri.path;
+		let folder = vscode.Uri.joinPath(uri, "..");
+		while (root !== undefined && folder.path.startsWith(root) && !folders.has(folder.path)) {
+			folders.set(folder.path, folder);
+			folder = vscode.Uri.joinPath(folder, "..");
+		}
+	}
+	return [...folders.values()].sort((a, b) => a.path.localeCompare(b.path));
+}
+
+async function pickedPlaces(title: string, uris: readonly vscode.Uri[]): Promise<readonly vscode.Uri[]> {
+	const items = uris.map((uri): Place => {
+		const path = vscode.workspace.asRelativePath(uri);
+		const at = path.lastIndexOf("/");
+		return { label: path.slice(at + 1), description: path.slice(0, Math.max(0, at)), uri };
+	});
+	if (items.length === 0) throw new Error("There is nothing to choose from: open a folder that has files.");
+	const options = { title, placeHolder: "Type to search", matchOnDescription: true, canPickMany: true } as const;
+	const chosen = (await vscode.window.showQuickPick(items, options)) ?? [];
+	return chosen.map(({ uri }) => uri);
+}
+
+async function pickedProblems({ services }: Panel): Promise<readonly Attachment[]> {
+	const front = services.contexts.editor?.document.uri.toString();
+	const all = vscode.languages.getDiagnostics().flatMap(([uri]) => {
+		const problems = problemsOf(uri);
+		return problems === null ? [] : [{ uri, problems }];
+	});
+	if (all.length === 0) throw new Error("The editor shows no problems.");
+	const [only, ...others] = all;
+	if (only !== undefined && others.length === 0) return [only.problems];
+	const items = all
+		.sort((a, b) => Number(b.uri.toString() === front) - Number(a.uri.toString() === front))
+		.map(({ uri, problems }) => ({
+			label: problems.label,
+			description: vscode.workspace.asRelativePath(uri),
+			picked: uri.toString() === front,
+			problems,
+		}));
+	const chosen = await vscode.window.showQuickPick(items, { title: "Attach problems", canPickMany: true });
+	return (chosen ?? []).map(({ problems }) => problems);
+}
+
+async function pickedImages(): Promise<readonly vscode.Uri[]> {
+	const [folder] = vscode.workspace.workspaceFolders ?? [];
+	const chosen = await vscode.window.showOpenDialog({
+		title: "Attach images",
+		canSelectMany: true,
+		filters: { Images: [...IMAGE_ENDINGS] },
+		...(folder === undefined ? {} : { defaultUri: folder.uri }),
+	});
+	return chosen ?? [];
+}

@@ -1,0 +1,44 @@
+/** What a session can be brought back to. */
+
+import * as vscode from "vscode";
+import type { Calls } from "../../bridge.ts";
+import type { Handlers, Panel } from "../panel.ts";
+
+type OfCheckpoints = "listCheckpoints" | "checkpointDiff" | "restoreCheckpoint";
+
+export function checkpointsCalls(panel: Panel): Pick<Handlers, OfCheckpoints> {
+	const { daemon } = panel.services;
+	return {
+		listCheckpoints: async () => {
+			const { sessionId } = panel;
+			if (sessionId === null) return { checkpoints: [] };
+			return await daemon.request("pygent/checkpoint/list", { sessionId });
+		},
+		checkpointDiff: (params) => daemon.request("pygent/checkpoint/diff", params),
+		restoreCheckpoint: (params) => restoreCheckpoint(panel, params),
+	};
+}
+
+async function restoreCheckpoint(
+	{ services }: Panel,
+	{ confirmed, ...params }: Calls["restoreCheckpoint"]["params"],
+): Promise<Calls["restoreCheckpoint"]["result"]> {
+	if (!confirmed && !(await isConfirmed(params))) return null;
+	return await services.daemon.request("pygent/checkpoint/restore", params);
+}
+
+type Asked = Omit<Calls["restoreCheckpoint"]["params"], "confirmed">;
+
+async function isConfirmed({ files, conversation, force }: Asked): Promise<boolean> {
+	const what = [...(files ? ["files"] : []), ...(conversation ? ["the conversation"] : [])].join(" and ");
+	const spared = force
+		? "Files that you changed since are restored, too."
+		: "Files that you changed since are left as they are.";
+	const detail = `${files ? `${spared} ` : ""}The restore is a checkpoint itself: it can be undone.`;
+	const answer = await vscode.window.showWarningMessage(
+		`Restore ${what} to this checkpoint?`,
+		{ modal: true, detail },
+		"Restore",
+	);
+	return answer === "Restore";
+}

@@ -1,0 +1,129 @@
+/** The head of a view: which session it shows, and what else there is. */
+
+import "./header.css";
+import { type ReactElement, useState } from "react";
+import type { AppParts } from "../app.tsx";
+import { useView } from "../store.ts";
+import { ask } from "./asking.ts";
+import { IconButton } from "./icon.tsx";
+import { type Action, Menu } from "./menu.tsx";
+import { RenameField } from "./rename_field.tsx";
+
+export function Header(parts: AppParts): ReactElement {
+	const page = useView(parts.store, (view) => view.page);
+	return (
+		<header className="header">{page === "chat" ? <OfChat {...parts} /> : <OfPage {...parts} page={page} />}</header>
+	);
+}
+
+const TITLES = { sessions: "Sessions", checkpoints: "Checkpoints" } as const;
+
+function OfPage({ store, page }: AppParts & { readonly page: keyof typeof TITLES }): ReactElement {
+	const back = (): void => {
+		store.update({ page: "chat" });
+		store.take({ type: "focus", on: "prompt" });
+	};
+	return (
+		<>
+			<IconButton icon="arrow-left" label="Back to the conversation" onClick={back} />
+			<h1 className="header-title">{TITLES[page]}</h1>
+		</>
+	);
+}
+
+function OfChat(parts: AppParts): ReactElement {
+	const { store } = parts;
+	const session = useView(store, ({ panel }) => panel?.session ?? null);
+	const [isRenaming, setRenaming] = useState(false);
+	const begin = async (): Promise<void> => {
+		await ask(parts, "newSession", null);
+		store.take({ type: "focus", on: "prompt" });
+	};
+	const rename = (name: string): void => {
+		if (session !== null) void ask(parts, "renameSession", { sessionId: session.sessionId, name });
+	};
+	return (
+		<>
+			{session !== null && isRenaming ? (
+				<RenameField
+					name={session.name}
+					onRename={rename}
+					onClose={() => {
+						setRenaming(false);
+						store.take({ type: "focus", on: "prompt" });
+					}}
+				/>
+			) : (
+				<Title name={session?.name ?? null} onRename={() => setRenaming(true)} />
+			)}
+			<IconButton icon="add" label="New session" onClick={() => void begin()} />
+			<IconButton icon="history" label="Sessions" onClick={() => store.update({ page: "sessions" })} />
+			<IconButton
+				className="header-roomy"
+				icon="discard"
+				label="Checkpoints"
+				disabled={session === null}
+				onClick={() => store.update({ page: "checkpoints" })}
+			/>
+			<IconButton
+				className="header-roomy"
+				icon="link-external"
+				label="Open in an editor tab"
+				onClick={() => void ask(parts, "openInEditor", null)}
+			/>
+			<Menu
+				className="header-menu"
+				icon="ellipsis"
+				label="More"
+				actions={actionsOf(parts, session?.sessionId ?? null, () => setRenaming(true))}
+			/>
+		</>
+	);
+}
+
+/** Of a session that is not begun yet there is nothing to rename. */
+function Title({ name, onRename }: { readonly name: string | null; readonly onRename: () => void }): ReactElement {
+	if (name === null) return <h1 className="header-title">New session</h1>;
+	return (
+		<h1 className="header-title">
+			<button type="button" className="header-name" title={`${name} (rename)`} onClick={onRename}>
+				{name}
+			</button>
+		</h1>
+	);
+}
+
+const NOT_BEGUN = "The session begins with its first prompt.";
+
+function actionsOf(parts: AppParts, sessionId: string | null, rename: () => void): readonly Action[] {
+	const { store } = parts;
+	const disabled = sessionId === null ? NOT_BEGUN : undefined;
+	const whole = { sessionId: sessionId ?? "" };
+	return [
+		{ title: "Rename…", icon: "edit", run: rename, disabled },
+		{
+			title: "Fork",
+			icon: "repo-forked",
+			run: () => void ask(parts, "forkSession", { ...whole, atTurnId: null }),
+			disabled,
+		},
+		{ title: "Export…", icon: "export", run: () => void ask(parts, "exportSession", whole), disabled },
+		{ title: "Delete…", icon: "trash", run: () => void ask(parts, "deleteSession", whole), disabled },
+		{
+			title: "Checkpoints",
+			icon: "discard",
+			run: () => store.update({ page: "checkpoints" }),
+			disabled,
+			separated: true,
+		},
+		{ title: "Open in an editor tab", icon: "link-external", run: () => void ask(parts, "openInEditor", null) },
+		{
+			title: "Settings",
+			icon: "settings-gear",
+			run: () => void ask(parts, "openSettings", { query: "pygent" }),
+			separated: true,
+		},
+		{ title: "Show the log", icon: "output", run: () => void ask(parts, "showLog", null) },
+		{ title: "Restart pygent", icon: "refresh", run: () => void ask(parts, "restartDaemon", null) },
+	];
+}

@@ -1,0 +1,105 @@
+/** One checkpoint, what has changed since, and the ways back to it. */
+
+import { type ReactElement, useId, useState } from "react";
+import type { FileDiff as Changed, Checkpoint } from "../../protocol/protocol.ts";
+import type { AppParts } from "../app.tsx";
+import { ask } from "../chrome/asking.ts";
+import { Icon } from "../chrome/icon.tsx";
+import { FileDiff } from "../conversation/tools/diff.tsx";
+import { many } from "../conversation/words.ts";
+import { agoOf, momentOf } from "./times.ts";
+
+export interface What {
+	readonly files: boolean;
+	readonly conversation: boolean;
+}
+
+interface CheckpointRowParts extends AppParts {
+	readonly checkpoint: Checkpoint;
+	readonly onRestore: (what: What) => void;
+}
+
+export function CheckpointRow({ checkpoint, onRestore, ...parts }: CheckpointRowParts): ReactElement {
+	const { checkpointId, label, createdAt, files } = checkpoint;
+	const [isOpen, setOpen] = useState(false);
+	const [changed, setChanged] = useState<readonly Changed[] | null>(null);
+	const id = useId();
+	const toggle = (): void => {
+		setOpen(!isOpen);
+		if (isOpen) return;
+		void ask(parts, "checkpointDiff", { checkpointId }).then((outcome) => {
+			if (outcome.done) setChanged(outcome.result.files);
+		});
+	};
+	return (
+		<li className="row checkpoint">
+			<button type="button" className="row-main" aria-expanded={isOpen} aria-controls={id} onClick={toggle}>
+				<span className="row-title">
+					<Icon name={isOpen ? "chevron-down" : "chevron-right"} />
+					{label}
+				</span>
+				<span className="row-facts">
+					<span title={momentOf(createdAt)}>{agoOf(createdAt, Date.now())}</span>
+					<span>{files === 0 ? "no files changed" : `${many(files, "file")} changed`}</span>
+				</span>
+			</button>
+			{isOpen && (
+				<div id={id} className="checkpoint-body">
+					<Ways onRestore={onRestore} />
+					{changed === null ? <p className="page-empty">Comparing…</p> : <Changes changed={changed} />}
+				</div>
+			)}
+		</li>
+	);
+}
+
+function Ways({ onRestore }: { readonly onRestore: (what: What) => void }): ReactElement {
+	return (
+		<fieldset className="ways" aria-label="Restore">
+			<button
+				type="button"
+				className="push-button"
+				title="Files and conversation go back to this point"
+				onClick={() => onRestore({ files: true, conversation: true })}
+			>
+				Restore both
+			</button>
+			<button
+				type="button"
+				className="push-button secondary"
+				title="Files go back; the conversation stays"
+				onClick={() => onRestore({ files: true, conversation: false })}
+			>
+				Files
+			</button>
+			<button
+				type="button"
+				className="push-button secondary"
+				title="The conversation goes back; files stay"
+				onClick={() => onRestore({ files: false, conversation: true })}
+			>
+				Conversation
+			</button>
+		</fieldset>
+	);
+}
+
+function Changes({ changed }: { readonly changed: readonly Changed[] }): ReactElement {
+	if (changed.length === 0) return <p className="page-empty">The files are as they were.</p>;
+	return (
+		<>
+			<p className="page-note">Since then, up to now:</p>
+			{changed.map(({ uri, patch }) => (
+				<FileDiff
+					key={uri}
+					foldKey={uri}
+					toolId={null}
+					uri={uri}
+					kind={null}
+					patch={patch}
+					folded={changed.length > 1}
+				/>
+			))}
+		</>
+	);
+}

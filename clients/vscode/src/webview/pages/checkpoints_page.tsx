@@ -1,0 +1,89 @@
+/** States of the files and the conversation that can be gone back to, the newest first. */
+
+import "./pages.css";
+import { type ReactElement, useEffect, useRef, useState } from "react";
+import type { Calls } from "../../bridge.ts";
+import type { Checkpoint, Restored } from "../../protocol/protocol.ts";
+import type { AppParts } from "../app.tsx";
+import { ask } from "../chrome/asking.ts";
+import { Problem } from "../chrome/problem.tsx";
+import { SceneAround } from "../conversation/scene.tsx";
+import { useView } from "../store.ts";
+import { CheckpointRow } from "./checkpoint_row.tsx";
+import { Restoration } from "./restoration.tsx";
+import { walked } from "./sessions_page.tsx";
+
+/** What was restored, and how it was asked for. */
+export interface Done {
+	readonly restored: Restored;
+	readonly asked: Calls["restoreCheckpoint"]["params"];
+	/** It took a restore back. */
+	readonly isUndo: boolean;
+}
+
+export function CheckpointsPage(parts: AppParts): ReactElement {
+	const { store, host } = parts;
+	const folder = useView(store, ({ panel }) => panel?.session?.cwd ?? null);
+	const sessionId = useView(store, ({ conversation }) => conversation.sessionId);
+	const [done, setDone] = useState<Done | null>(null);
+	const checkpoints = useCheckpoints(parts, sessionId, done);
+	const page = useRef<HTMLElement>(null);
+	useEffect(() => page.current?.focus(), []);
+	const restore = async (asked: Done["asked"], isUndo: boolean): Promise<void> => {
+		const outcome = await ask(parts, "restoreCheckpoint", asked);
+		if (outcome.done && outcome.result !== null) setDone({ restored: outcome.result, asked, isUndo });
+	};
+	return (
+		<SceneAround store={store} host={host} asks={[]} folder={folder}>
+			<section
+				className="page"
+				aria-label="Checkpoints"
+				ref={page}
+				tabIndex={-1}
+				onKeyDown={(event) => walked(event, page.current)}
+			>
+				<div className="page-head">
+					<Problem store={store} />
+					{done !== null && <Restoration done={done} folder={folder} onRestore={restore} />}
+				</div>
+				<div className="page-list">
+					{checkpoints !== null && checkpoints.length === 0 && (
+						<p className="page-empty" role="status">
+							No checkpoints yet: each turn that may change files begins with one.
+						</p>
+					)}
+					<ul>
+						{(checkpoints ?? []).map((each) => (
+							<CheckpointRow
+								key={each.checkpointId}
+								{...parts}
+								checkpoint={each}
+								onRestore={(what) =>
+									void restore({ checkpointId: each.checkpointId, ...what, confirmed: false, force: false }, false)
+								}
+							/>
+						))}
+					</ul>
+				</div>
+			</section>
+		</SceneAround>
+	);
+}
+
+/** The newest first; null until there was an answer. Asked for again when a turn ends, and after a restore. */
+function useCheckpoints(parts: AppParts, sessionId: string | null, done: Done | null): readonly Checkpoint[] | null {
+	const { store, host } = parts;
+	const isRunning = useView(store, ({ conversation }) => conversation.runningTurnId !== null);
+	const [checkpoints, setCheckpoints] = useState<readonly Checkpoint[] | null>(null);
+	// biome-ignore lint/correctness/useExhaustiveDependencies: with these, what was listed is no longer true
+	useEffect(() => {
+		let isWanted = true;
+		void ask({ store, host }, "listCheckpoints", null).then((outcome) => {
+			if (isWanted && outcome.done) setCheckpoints(outcome.result.checkpoints.toReversed());
+		});
+		return () => {
+			isWanted = false;
+		};
+	}, [store, host, sessionId, isRunning, done]);
+	return checkpoints;
+}

@@ -1,0 +1,60 @@
+/** What a restore did, what it left as it is and why, and the way back. */
+
+import type { ReactElement } from "react";
+import { Icon } from "../chrome/icon.tsx";
+import { many, pathOf } from "../conversation/words.ts";
+import type { Done } from "./checkpoints_page.tsx";
+
+interface RestorationParts {
+	readonly done: Done;
+	readonly folder: string | null;
+	readonly onRestore: (asked: Done["asked"], isUndo: boolean) => Promise<void>;
+}
+
+export function Restoration({ done, folder, onRestore }: RestorationParts): ReactElement {
+	const { restored, asked, isUndo } = done;
+	const undo = (): void =>
+		void onRestore({ ...asked, checkpointId: restored.undoCheckpointId, confirmed: true, force: false }, true);
+	return (
+		<div className="restoration" role="status">
+			<p>
+				<Icon name={restored.skipped.length === 0 ? "check" : "warning"} />
+				<span>{toldOf(done)}</span>
+			</p>
+			{restored.skipped.length > 0 && (
+				<ul>
+					{restored.skipped.map(({ uri, reason }) => (
+						<li key={uri}>
+							<strong>{pathOf(uri, folder)}</strong> {reason}
+						</li>
+					))}
+				</ul>
+			)}
+			<div className="ways">
+				{!isUndo && (
+					<button type="button" className="push-button" onClick={undo}>
+						Undo the restore
+					</button>
+				)}
+				{restored.skipped.length > 0 && !asked.force && (
+					<button
+						type="button"
+						className="push-button secondary"
+						title="Your own changes to these files are then only in the undo"
+						onClick={() => void onRestore({ ...asked, confirmed: false, force: true }, isUndo)}
+					>
+						Restore those, too
+					</button>
+				)}
+			</div>
+		</div>
+	);
+}
+
+function toldOf({ restored, asked, isUndo }: Done): string {
+	const files = asked.files ? [`${many(restored.restored.length, "file")}`] : [];
+	const conversation = asked.conversation ? ["the conversation"] : [];
+	const what = [...files, ...conversation].join(" and ");
+	const left = restored.skipped.length === 0 ? "" : `; ${many(restored.skipped.length, "file")} left as it is:`;
+	return `${isUndo ? "Taken back: " : "Restored "}${what}${left}`;
+}
