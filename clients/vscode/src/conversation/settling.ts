@@ -40,6 +40,6 @@ function isBesideCalls(item: Item): boolean {
 function cutOffCall(call: ToolItem): ToolItem {
 	const children = withCallsCutOff(call.children, call.turnId);
 	const within = children === call.children ? call : { ...call, children };
-	const wasRefused = call.status === "failed" && call.result?.durationMs === 0 && !call.result.cached;
+	const wasRefused = call.status === "failed" && call.result?.durationMs === 0;
 	return wasRefused ? { ...within, status: "cancelled" } : within;
 }

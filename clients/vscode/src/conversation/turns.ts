@@ -46,7 +46,8 @@ export function finished(conversation: Conversation, event: FinishedEvent): Conv
 	const over: Conversation = {
 		...(turn === null ? left : withTurn(left, ended(turn, event))),
 		runningTurnId: left.runningTurnId === turnId ? null : left.runningTurnId,
-		usage: isTelling(usage) ? usage : left.usage,
+		// A turn that asked no model knows nothing of what the context holds
+		usage: usage.totalTokens > 0 ? usage : left.usage,
 	};
 	return turn?.state === "queued" ? over : withItems(over, appended(over.items, endOf(turn, event)));
 }
@@ -94,11 +95,6 @@ function endOf(turn: Turn | null, event: FinishedEvent): EndItem {
 	const { turnId, seq, timestamp, stopReason, usage, filesChanged } = event;
 	const durationMs = turn === null ? 0 : elapsedMs(turn.startedAt, timestamp);
 	return { type: "end", key: String(seq), turnId, at: timestamp, stopReason, usage, filesChanged, durationMs };
-}
-
-/** A turn that asked no model knows nothing of what the context holds. */
-function isTelling(usage: Usage): boolean {
-	return usage.totalTokens > 0 || usage.contextTokens > 0;
 }
 
 function withTurn(conversation: Conversation, turn: Turn): Conversation {

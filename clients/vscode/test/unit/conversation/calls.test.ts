@@ -124,6 +124,12 @@ test("the same id in two turns means two calls", () => {
 	assert.deepEqual(results, ["first", "second"]);
 });
 
+test("what is told of a call in another turn is not told of this one", () => {
+	const before = shown(started(), called());
+
+	assert.deepEqual(call(shown(started(), called(), { ...resulted(), turnId: "t2" })), call(before));
+});
+
 test("of the live output the end is kept, however it came", () => {
 	const lines = Array.from({ length: 3000 }, (_, index) => `line ${index}\n`);
 	const whole = lines.join("");

@@ -106,6 +106,7 @@ test("the calls that a cancel stopped are cancelled, although their results are 
 		{ ...resulted("bad"), isError: true, durationMs: 40 },
 		{ ...resulted("long"), ...stopped },
 		{ ...resulted("never"), ...stopped },
+		{ type: "notice", content: "It could not be kept.", level: "warning" },
 		{ type: "cancelled" },
 		{ type: "steered", content: "Wait" },
 		{ ...finished(), stopReason: "cancelled" },
@@ -116,6 +117,20 @@ test("the calls that a cancel stopped are cancelled, although their results are 
 		["failed", "failed", "cancelled", "cancelled"],
 	);
 	assert.equal(only(conversation, "end").stopReason, "cancelled");
+});
+
+test("what a cancel stopped within a subagent is cancelled, too", () => {
+	const stopped = { isError: true, durationMs: 0 };
+
+	const conversation = shown(
+		started(),
+		called("task"),
+		...within("task", called("c1"), { ...resulted("c1"), ...stopped }),
+		{ ...resulted("task"), ...stopped },
+		{ type: "cancelled" },
+	);
+
+	assert.deepEqual([call(conversation, "task").status, call(conversation, "c1").status], ["cancelled", "cancelled"]);
 });
 
 test("the end of a turn settles what no event has", () => {

@@ -84,6 +84,19 @@ test("a failure after an answer that counts has a place of its own", () => {
 	assert.deepEqual(kinds(conversation.items), ["prompt", "failure", "text", "tool", "failure", "text"]);
 });
 
+test("what the daemon does before it asks again does not part the attempts; an answer does, and an end", () => {
+	const notice: Told = { type: "notice", content: "Loading the model…", level: "info" };
+	const compacted: Told = { type: "compacted", tokensBefore: 9, tokensAfter: 1, messagesSummarised: 2 };
+
+	const one = shown(started(), failed(1), notice, compacted, failed(2));
+	const two = shown(started(), failed(1), text("One", "a"), failed(1));
+	const both = shown(started(), { ...failed(1), willRetry: false }, failed(1));
+
+	assert.deepEqual(kinds(one.items), ["prompt", "failure", "notice", "compacted"]);
+	assert.deepEqual(kinds(two.items), ["prompt", "failure", "text", "failure"]);
+	assert.deepEqual(kinds(both.items), ["prompt", "failure", "failure"]);
+});
+
 test("a model that answers with a call, or with nothing, got through", () => {
 	const usage: Told = { type: "usage", usage: NOTHING_USED };
 

@@ -181,7 +181,7 @@ test("what a turn ended with stands in its copy", () => {
 
 test("a code block that was cut off does not swallow what follows its copy", () => {
 	const cut = "So:\n\n````python\n```\nprint(1)";
-	const whole = "```\na\n```\n\n~~~ts\nb\n~~~~\n\n`` ` ``\n```no `fence`";
+	const whole = "```\na\n```\n\n~~~ts\nb\n~~~~\n\n`` ` ``\n```no `fence`\n```\n```ts\n```";
 
 	assert.equal(markdownOf(shown(started(), text(cut)).items), `## You\n\nDo it\n\n## pygent\n\n${cut}\n\`\`\`\`\n`);
 	assert.equal(markdownOf(shown(started(), text(whole)).items), `## You\n\nDo it\n\n## pygent\n\n${whole}\n`);
