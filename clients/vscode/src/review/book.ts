@@ -27,9 +27,12 @@ export class ReviewBook implements vscode.Disposable {
 	readonly #entries = new Map<string, Entry>();
 	readonly #rejected = new Map<string, Decided[]>();
 	readonly #changed = new vscode.EventEmitter<void>();
+	readonly #rejecting = new vscode.EventEmitter<string>();
 	readonly #listening: vscode.Disposable[];
 
 	readonly onDidChange = this.#changed.event;
+	/** Of the session whose edits they were. */
+	readonly onDidReject = this.#rejecting.event;
 
 	constructor(edits: DaemonEdits, memory: vscode.Memento) {
 		this.edits = edits;
@@ -88,14 +91,17 @@ export class ReviewBook implements vscode.Disposable {
 		return reportOf(this.#rejected.get(sessionId) ?? []);
 	}
 
-	/** The model has read the report. */
-	reported(sessionId: string): void {
-		this.#rejected.delete(sessionId);
+	/** The model reads that report; what was rejected since is told by the next. */
+	reported(sessionId: string, report: string | null): void {
+		const all = this.#rejected.get(sessionId) ?? [];
+		const told = all.findIndex((_, index) => reportOf(all.slice(0, index + 1)) === report) + 1;
+		this.#rejected.set(sessionId, all.slice(told));
 	}
 
 	dispose(): void {
 		for (const each of this.#listening) each.dispose();
 		this.#changed.dispose();
+		this.#rejecting.dispose();
 	}
 
 	async #changedOne(sessionId: string, { uri: named, patch }: FileChange): Promise<void> {
@@ -124,6 +130,7 @@ export class ReviewBook implements vscode.Disposable {
 		const path = vscode.workspace.asRelativePath(uri);
 		const decided = hunks.map((hunk) => ({ path, hunk }));
 		this.#rejected.set(sessionId, [...(this.#rejected.get(sessionId) ?? []), ...decided]);
+		this.#rejecting.fire(sessionId);
 		this.#put({ ...entry, file: after });
 	}
 

@@ -40,22 +40,22 @@ export function promptingCalls(panel: Panel): Pick<Handlers, Prompting> {
 async function send(panel: Panel, { text, attachments, steer }: Calls["send"]["params"]): Promise<Taken> {
 	const { daemon, reviews } = panel.services;
 	const sessionId = await panel.needSession();
-	const prompt = promptOf(text, attachments, reviews.book.report(sessionId));
+	const report = reviews.book.report(sessionId);
+	const prompt = promptOf(text, attachments, report);
+	const told = (turnId: string | null): Taken => {
+		reviews.book.reported(sessionId, report);
+		return { turnId };
+	};
 	const { runningTurnId } = panel.conversation;
 	if (steer && runningTurnId !== null) {
 		const { accepted } = await daemon.request("pygent/turn/steer", { sessionId, turnId: runningTurnId, prompt });
-		if (accepted) return told(panel, sessionId, null);
+		if (accepted) return told(null);
 	}
-	return told(panel, sessionId, await begun(panel, sessionId, prompt));
+	return told(await begun(panel, sessionId, prompt));
 }
 
 interface Taken {
 	readonly turnId: string | null;
-}
-
-function told(panel: Panel, sessionId: string, turnId: string | null): Taken {
-	panel.services.reviews.book.reported(sessionId);
-	return { turnId };
 }
 
 /**

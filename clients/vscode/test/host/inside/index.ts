@@ -1,0 +1,5 @@
+/** All tests that run in the extension host; `run` is what the workbench calls. */
+import "./activation.ts";
+import "./reviewing.ts";
+
+export { runAll as run } from "./tests.ts";
