@@ -31,7 +31,7 @@ export interface Conversation {
 	readonly queue: readonly QueuedTurn[];
 	/** The whole plan as it is now; empty where there is none. */
 	readonly plan: readonly PlanEntry[];
-	/** Totals of the last turn, as far as known. */
+	/** Totals of the last turn that asked a model, as far as known. */
 	readonly usage: Usage | null;
 	/** What waits for the user, the oldest first. */
 	readonly asks: readonly Ask[];
