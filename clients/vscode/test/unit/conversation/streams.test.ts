@@ -5,7 +5,7 @@ import type { Event } from "../../../src/protocol/protocol.ts";
 import { after, all } from "./story.ts";
 import { Chance, stream } from "./streams.ts";
 
-const SEEDS = Array.from({ length: 100 }, (_, index) => index + 1);
+const SEEDS = Array.from({ length: 60 }, (_, index) => index + 1);
 
 /** Holds for streams by chance; a failure names the seed of one for which it does not. */
 function holds(sentence: string, check: (happened: readonly Event[], chance: Chance) => void): void {
