@@ -5,7 +5,7 @@ PYTHON := .venv/bin/python
 # Else pyright asks the network whether there is a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: demo test git sandbox check docs bench pins upgrade clean
+.PHONY: demo test test-vscode git sandbox check docs bench pins upgrade clean
 .DEFAULT_GOAL := test
 .NOTPARALLEL: # two installers in one .venv
 
@@ -15,6 +15,9 @@ demo: .venv/.installed
 # The types take a core for half a minute: they are checked beside the tests, and told after them.
 test: git sandbox .venv/.installed-dev
 	@.ci/test
+
+test-vscode: git sandbox .venv/.installed-dev
+	@.ci/test-vscode
 
 git:
 	@command -v git >/dev/null || { echo "make: git is missing: install it with your system's package manager" >&2; exit 1; }
