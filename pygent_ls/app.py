@@ -23,7 +23,7 @@ from pygent_ls.errors import ModelError, SettingError
 if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.agent.model import Model
     from pygent_ls.agent.outputs import Outputs
-    from pygent_ls.agent.permissions import Mode
+    from pygent_ls.agent.permissions import Mode, Policy
     from pygent_ls.agent.prompt import PromptFor
     from pygent_ls.agent.rules import Rule
     from pygent_ls.agent.secret_keeping import Secrets
@@ -111,6 +111,9 @@ class Agent:
         self._live = blueprint.live
         self._live.news(blueprint.taken)  # the front end tells them
         self._taken = blueprint.taken
+        if front_end.is_restricted:
+            self._live.distrust()
+            self._taken = self._live.take(blueprint.taken.folder)
         self._trusting = Trusting(blueprint.trust, front_end.ask_trust)
         self._processes, self._sandbox = self._shared.processes(
             self._settings,
@@ -146,7 +149,7 @@ class Agent:
             models=self.models,
             aliases=partial(aliases_of, self._live, workspace),
             mcp_servers=partial(mcp_servers_of, self._live, workspace),
-            own=partial(own_commands, workspace),
+            own=partial(own_commands, workspace, is_restricted=self._front_end.is_restricted),
         )
 
     @property
@@ -193,14 +196,23 @@ class Agent:
             agent=settings.agent,
             variants=await asyncio.to_thread(variants_of, taken),
             limits=limits_of(settings),
-            policy=policy_of(settings, self.state_folder),
+            policy=self._policy(settings),
             endpoint=endpoint_of(settings),
             make_model=partial(self._make_model, settings),
             make_model_at=partial(self._make_model, settings),
             make_system_prompt=partial(make_system_prompt, self._front_end.workspace, prompt),
             renewed=partial(self._renewed, settings),
-            notices=tuple(filter(None, (*problems, self._trusting.notice(taken)))),
+            notices=tuple(filter(None, (*problems, *self._trust_notices(taken)))),
         )
+
+    def _trust_notices(self, taken: Taken) -> Sequence[str]:
+        """What there is to say of a workspace that is not trusted, by its editor or its user."""
+        from pygent_ls.trusting import UNTRUSTED
+
+        return self._live.untold([UNTRUSTED]) if self._front_end.is_restricted else [self._trusting.notice(taken)]
+
+    def _policy(self, settings: Settings) -> Policy:
+        return policy_of(settings, self.state_folder, is_restricted=self._front_end.is_restricted)
 
     def _renewed(self, settings: Settings, around: Surroundings) -> Surroundings:
         around.secrets.switch(on=settings.redact_secrets)
@@ -333,7 +345,7 @@ class Agent:
             pauser=self._front_end.pauser,
             editor=self._front_end.editor,
             reviewer=self._front_end.reviewer,
-            permissions=Permissions(mode, self._rules(), policy_of(self._settings, self.state_folder)),
+            permissions=Permissions(mode, self._rules(), self._policy(self._settings)),
             cache=self._cache,
             reads=ReadLog(),
             outputs=self._outputs(session_id),

@@ -34,12 +34,12 @@ async def mcp_servers_of(live: LiveSettings, workspace: Workspace) -> Mapping[st
     return found
 
 
-def own_commands(workspace: Workspace) -> Sequence[OwnCommands]:
-    """The user's folder goes first, then those of the workspace's folders in their order."""
+def own_commands(workspace: Workspace, *, is_restricted: bool = False) -> Sequence[OwnCommands]:
+    """The user's folder goes first, then those of the workspace's folders in their order, unless that is restricted."""
     from pygent_ls.extensions.commands import OwnCommands
 
     users = OwnCommands(folder=user_file().parent / "commands", source="user")
     of_workspace = [
         OwnCommands(folder=folder / ".pygent" / "commands", source="workspace") for folder in workspace.folders
     ]
-    return [users, *of_workspace]
+    return [users] if is_restricted else [users, *of_workspace]

@@ -51,7 +51,7 @@ def limits_of(settings: Settings) -> Limits:
     )
 
 
-def policy_of(settings: Settings, state: Path) -> Policy:
+def policy_of(settings: Settings, state: Path, *, is_restricted: bool = False) -> Policy:
     """What the user and the workspace say about permissions; `state` is the daemon's own folder."""
     from pygent_ls.agent.permissions import Policy
     from pygent_ls.agent.refusals import Protected
@@ -62,6 +62,7 @@ def policy_of(settings: Settings, state: Path) -> Policy:
         rules=settings.permissions,
         may_bypass=settings.allow_bypass,
         planners=planners_of(settings),
+        is_restricted=is_restricted,
         protected=Protected(home=Path.home().as_posix(), folders=tuple(folders)),
     )
 

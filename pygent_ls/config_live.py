@@ -71,10 +71,15 @@ class LiveSettings:
         self._sources = command_line.sources
         self._readable: dict[str, Layer] = {}
         self._told: set[str] = set()
+        self._may_trust = True
 
     def set_editor_section(self, given: object) -> None:
         """Take what the editor's configuration says by now, in place of what it said before."""
         self._editor_section = editor_layer(given, "workspace/configuration")
+
+    def distrust(self) -> None:
+        """Trust no workspace's file from now on, whatever the user has said of it."""
+        self._may_trust = False
 
     def take(self, folder: Path | None) -> Taken:
         """The settings in this workspace folder, its file trusted where the user said so. Blocking; never raises."""
@@ -85,6 +90,8 @@ class LiveSettings:
         loaded = load(layers)
         wishes = wishes_of(loaded.problems)
         taken = Taken(loaded=loaded, layers=tuple(layers), folder=folder, wishes=wishes, trusted=None)
+        if not self._may_trust:
+            return taken.answered(trusted=False)
         answer = self._store.answer(folder, taken.digest) if folder is not None and wishes else None
         return taken if answer is None else taken.answered(trusted=answer)
 

@@ -10,6 +10,12 @@ from pygent_ls.config_trust import TrustStore, source_names
 from pygent_ls.editors.ports import AskTrust, TrustQuestion
 from pygent_ls.errors import SettingError
 
+UNTRUSTED = (
+    "The editor does not trust this workspace: only reading is allowed, and of its own settings what tightens counts, "
+    "and nothing else."
+)
+"""Told once, where nobody is asked."""
+
 Key = tuple[Path, str]
 """The real folder, and the digest of what its files would do."""
 

@@ -1,10 +1,10 @@
 """How a call is allowed: what is always refused, deny rules, plan mode, a hook's deny or ask, ask rules, allow rules, a
-hook's allow, the mode, the risk."""
+hook's allow, the mode, the risk. In a restricted workspace the mode is plan, and no rule or hook allows anything."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -41,6 +41,8 @@ PLANNING = frozenset({"plan", "ask_user"})
 
 TASK = "task"
 """The tool that starts a subagent, whose own calls are judged each by itself."""
+
+RESTRICTED = "the editor does not trust this workspace, so only reading is allowed until the user trusts it there"
 
 STRICTEST_FIRST: tuple[Mode, ...] = ("plan", "default", "accept_edits", "trust", "bypass")
 """Each passes all that the one before it passes."""
@@ -86,6 +88,8 @@ class Policy:
     protected: Protected = field(default_factory=Protected)
     planners: frozenset[str] = frozenset({"plan", "review"})
     """The agents that only plan, of which plan mode lets subagents be made."""
+    is_restricted: bool = False
+    """The editor does not trust the workspace: whatever else is set, the mode is plan, and no rule or hook allows."""
 
 
 class RuleStore(Protocol):
@@ -110,7 +114,7 @@ class Permissions:
     def __init__(self, mode: Mode, store: RuleStore, policy: Policy | None = None) -> None:
         """Raises `SessionError` for a mode that the settings do not allow."""
         self._policy = policy or Policy()
-        self.check_mode(mode)
+        self._check_bypass(mode)
         self._mode: Mode = mode
         self._was_set = False
         self._turn_mode: Mode | None = None
@@ -120,11 +124,26 @@ class Permissions:
 
     @property
     def mode(self) -> Mode:
-        """What counts now: the running turn's own mode, else the session's."""
-        return self._turn_mode or self._mode
+        """What counts now: the running turn's own mode, else the session's; plan where the workspace is restricted."""
+        return "plan" if self.is_restricted else self._turn_mode or self._mode
+
+    @property
+    def is_restricted(self) -> bool:
+        """See `Policy`."""
+        return self._policy.is_restricted
 
     def check_mode(self, mode: Mode | None) -> None:
-        """Raises `SessionError` (`bypass_not_allowed`) for `bypass` where the user's own settings do not allow it."""
+        """Raises `SessionError`: `bypass_not_allowed` for `bypass` where the user's own settings do not allow it,
+        `restricted` for every mode but `plan` where the workspace is."""
+        self._check_bypass(mode)
+        if self.is_restricted and mode not in (None, "plan"):
+            raise SessionError(
+                f"mode: {mode} is not to be had while the editor does not trust this workspace: only reading is "
+                "allowed, which is the mode plan. Trust the workspace in the editor to change that.",
+                kind="restricted",
+            )
+
+    def _check_bypass(self, mode: Mode | None) -> None:
         if mode == "bypass" and not self._policy.may_bypass:
             raise SessionError(
                 "mode: bypass needs `allow_bypass = true` in your own configuration file (not in a workspace's)",
@@ -143,6 +162,11 @@ class Permissions:
         self._was_set = True
         self._turn_mode = None
         self._tell()
+
+    def inherit_mode(self, mode: Mode) -> None:
+        """Set the session's mode to what another one's was; one that is not to be had here is left out."""
+        with suppress(SessionError):
+            self.set_mode(mode)
 
     def take(self, policy: Policy, usual: Mode) -> None:
         """Take what the settings say by now; `usual` is the mode of a session for which none was set."""
@@ -204,7 +228,23 @@ class Permissions:
             return Verdict(decision=hook.decision, by="hook", reason=hook.reason)
         if any(match for _, match in strict) or _changes_settings(tool, [*subjects, *places.paths, *places.spelled]):
             return Verdict(decision="ask", by="rule")
-        if allows([rule for rule in rules if rule.decision == "allow"], subjects):
+        allowing = [rule for rule in rules if rule.decision == "allow"]
+        return self._passed(tool, subjects, places, hook, mode, allowing)
+
+    def _passed(
+        self,
+        tool: Tool,
+        subjects: Sequence[str],
+        places: Places,
+        hook: HookOutcome,
+        mode: Mode,
+        allowing: Sequence[Rule],
+    ) -> Verdict:
+        """Judge a call that nothing forbids and nobody wants to be asked about."""
+        if self.is_restricted:  # only the user's own answer to a question allows what the risk does not
+            is_low = tool.risk is ToolRisk.LOW
+            return Verdict(decision="allow", by="mode") if is_low else Verdict(decision="ask", by="rule")
+        if allows(allowing, subjects):
             return Verdict(decision="allow", by="rule")
         if hook.decision == "allow":
             return Verdict(decision="allow", by="hook")
@@ -217,7 +257,7 @@ class Permissions:
         if tool.read_only or tool.name in PLANNING:
             return ""
         if tool.name != TASK:
-            return "plan mode allows reading only"
+            return RESTRICTED if self.is_restricted else "plan mode allows reading only"
         if self._policy.planners.issuperset(filter(None, subjects)):
             return ""
         return f"plan mode allows only subagents that plan: {', '.join(sorted(self._policy.planners))}"

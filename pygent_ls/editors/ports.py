@@ -79,6 +79,9 @@ class FrontEnd:
     pauser: Questioner = field(default_factory=NobodyToAsk)
     """Asked whether a turn that has reached a limit may go on; without an editor it stops."""
 
+    is_restricted: bool = False
+    """It does not trust the workspace: nothing but reading is allowed there, and nothing of its own loosens or runs."""
+
     configured: Callable[[], Awaitable[None]] = _at_once
     """Returns when the editor has said what its configuration is, or is late with it; soon in any case."""
 

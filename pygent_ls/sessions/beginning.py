@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.variants import Variants, variants
 from pygent_ls.sessions.turn_settings import Limits, MakeModelAt
+
+if TYPE_CHECKING:
+    from pygent_ls.sessions.journal.records import State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,4 +41,11 @@ class NewSession:
     agent: str | None = None
     model: str | None = None
     mode: Mode | None = None
+    is_inherited: bool = False
+    """It goes on with what another one is: a mode that is not to be had here is left out."""
     name: str | None = None
+
+
+def as_it_is(folder: Path, state: State) -> NewSession:
+    """What a session would be made of that is there, and has come to be this."""
+    return NewSession(working_directory=folder, agent=state.own_agent, model=state.own_model, name=state.name)

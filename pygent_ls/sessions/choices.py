@@ -121,6 +121,7 @@ class Choices:
         where its model cannot be had."""
         words = request.prompt if request.own_words is None else request.own_words
         profile = self._profile(agent_mentioned(words) or request.agent)
+        self._permissions.check_mode(request.mode)
         own = self._mode(request.mode, profile)
         self._permissions.check_mode(own)
         model = request.model or self.own_model
@@ -157,6 +158,8 @@ class Choices:
 
     def _mode(self, of_turn: Mode | None, profile: AgentProfile) -> Mode | None:
         """The mode that goes before the settings' and the session's; None where these count."""
+        if self._permissions.is_restricted:
+            return "plan"
         if of_turn is not None:
             return of_turn
         if profile.mode == "plan":

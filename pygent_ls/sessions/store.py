@@ -15,7 +15,7 @@ from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.errors import SessionError
 from pygent_ls.extensions.session_files import settled
-from pygent_ls.sessions.beginning import NewSession, SessionDefaults
+from pygent_ls.sessions.beginning import NewSession, SessionDefaults, as_it_is
 from pygent_ls.sessions.checkpoints import Checkpoint, Checkpoints
 from pygent_ls.sessions.commands.command import Command
 from pygent_ls.sessions.commands.ports import CommandFacts
@@ -23,7 +23,7 @@ from pygent_ls.sessions.commands.registry import Commands
 from pygent_ls.sessions.exporting import ExportFormat, export
 from pygent_ls.sessions.journal.files import FileJournal, Journal, MemoryJournal
 from pygent_ls.sessions.journal.folder import JournalFolder, unknown
-from pygent_ls.sessions.journal.records import NOWHERE, Begun, State
+from pygent_ls.sessions.journal.records import NOWHERE, Begun
 from pygent_ls.sessions.listing import Page, SessionFilter
 from pygent_ls.sessions.living import LiveSessions, forget_unkept
 from pygent_ls.sessions.naming import UNNAMED
@@ -157,7 +157,8 @@ class Sessions:
     ) -> Session:
         surroundings = surroundings or self._make_surroundings(session_id, self.defaults.mode)
         if wanted.mode is not None:
-            surroundings.permissions.set_mode(wanted.mode)
+            permissions = surroundings.permissions
+            (permissions.inherit_mode if wanted.is_inherited else permissions.set_mode)(wanted.mode)
         session = Session(replace(self._parts(wanted, session_id, surroundings), recalled=recalled))
         if wanted.agent is not None and recalled is None:
             session.choices.found(wanted.agent)
@@ -192,7 +193,7 @@ class Sessions:
     def parts_of(self, session: Session) -> SessionParts:
         """See `Home`."""
         around = self._make_surroundings(session.id, self.defaults.mode)
-        return self._parts(_as_it_is(session.working_directory, session.state), session.id, around)
+        return self._parts(as_it_is(session.working_directory, session.state), session.id, around)
 
     # Finding
 
@@ -238,7 +239,7 @@ class Sessions:
                 await asyncio.to_thread(surroundings.checkpointer.recall)
             is_lost = recalled.working_directory == NOWHERE
             folder = self.defaults.working_directory if is_lost else recalled.working_directory
-            wanted = _as_it_is(folder, recalled.state)
+            wanted = as_it_is(folder, recalled.state)
             session = self._made(wanted, session_id, recalled=recalled, surroundings=surroundings)
         except BaseException:
             journal.close()
@@ -316,6 +317,7 @@ class Sessions:
                 model=state.own_model,
                 agent=state.own_agent,
                 mode=state.own_mode,
+                is_inherited=True,
                 name=name or f"{origin.name} (fork)",
             ),
             forked_from=session_id,
@@ -393,8 +395,3 @@ class Sessions:
     async def close(self) -> None:
         """Cancel every turn and wait for them. What is kept on the disk stays there, for others to go on with."""
         await self._shared.close()
-
-
-def _as_it_is(folder: Path, state: State) -> NewSession:
-    """What a session would be made of that is there, and has come to be this."""
-    return NewSession(working_directory=folder, agent=state.own_agent, model=state.own_model, name=state.name)

@@ -79,6 +79,7 @@ class Connection:
                 ),
                 ask_trust=partial(ask_trust, endpoint),
                 configured=self.configuration.known,
+                is_restricted=features.restricted,
                 on_session_change=session_changed,
             )
         )

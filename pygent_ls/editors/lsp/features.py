@@ -43,6 +43,8 @@ class ClientFeatures:
     """It sends `pygent/context/didChange`."""
     chat_panel: bool = False
     """It shows conversations itself."""
+    restricted: bool = False
+    """It does not trust the workspace."""
     has_plugin: bool = False
     """It knows something of the daemon's own protocol."""
 
@@ -118,6 +120,7 @@ def features_of(params: types.InitializeParams) -> ClientFeatures:
         permission_request=_own(params).get("permissionRequest") is True,
         context_updates=_own(params).get("contextUpdates") is True,
         chat_panel=_own(params).get("chatPanel") is True,
+        restricted=_own(params).get("restricted", False) is not False,  # an odd value is read the safe way
         has_plugin=bool(_own(params)),
         show_document=bool(window and window.show_document and window.show_document.support),
     )

@@ -20,18 +20,21 @@ class ClientCapabilities(TypedDict, total=False):
     """It sends `pygent/context/didChange`."""
     chatPanel: bool
     """It shows conversations itself: commands write no chat document."""
+    restricted: bool
+    """It does not trust the workspace: until the next `initialize` only tools that read run there."""
     windowId: str
     """Its own name for the window, the same when that is loaded anew: at a socket with `--linger` its turns go on."""
 
 
 class ServerCapabilities(TypedDict):
-    """What the daemon answers: the requests and the events that it has, the model of sessions that choose none, its
-    process, and the sessions whose turns went on while the window was away."""
+    """What the daemon answers: the requests and the events that it has, the model of sessions that choose none,
+    whether the workspace is restricted, its process, and the sessions whose turns went on while the window was away."""
 
     protocolVersion: int
     methods: list[str]
     events: list[str]
     model: str
+    restricted: bool
     processId: int
     resumed: list[str]
     """The sessions whose turns went on while the window was away."""

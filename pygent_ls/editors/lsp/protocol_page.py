@@ -39,6 +39,14 @@ there for the one that runs. A client that says `chatPanel` shows conversations 
 document and show none; the turn's events come by `pygent/session/attach`, with the `sinceSeq` that the client knows, or
 0. Such a turn has a work-done progress as any other.
 
+A client whose user does not trust the workspace says `restricted`. Until the next `initialize` every session works
+there in the mode `plan`, whatever its own, the settings', an agent's or a rule's word is: only tools that read run;
+those that reach further, as `web_fetch`, are asked about each time. Another mode that is asked for
+(`pygent/permission/setMode`, `session/new`, `session/configure`, `turn/start`, `pygent.setMode`, `/mode`) is refused
+with -32602 and `data.kind = "restricted"`; a session that is loaded or forked goes on in `plan`. Nobody is asked to
+trust the workspace's own settings: what they tighten counts, and nothing else, also where they were trusted before; its
+own slash commands are not there. The answer to `initialize` says `restricted` where it holds; an older daemon does not.
+
 At a socket with `--linger`, the turns of a client that says its `windowId` go on while its window is loaded anew: the
 answer to the next `initialize` with that `windowId` names in `resumed` the sessions whose turns did. The client
 attaches to them; with its first `pygent/session/attach` it is asked again what was not answered, as before (it may come

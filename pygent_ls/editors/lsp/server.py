@@ -137,6 +137,7 @@ class PygentServer(LanguageServer):
             "methods": list(names.METHODS),
             "events": list(names.EVENTS),
             "model": model,
+            "restricted": self._features.restricted,
             "processId": os.getpid(),
             "resumed": self.sessions_with_turns,
         }

@@ -51,6 +51,7 @@ async def test_the_result_says_what_the_daemon_can_do(folder: Path) -> None:
             "methods": list(names.METHODS),
             "events": list(names.EVENTS),
             "model": "fake/model",
+            "restricted": False,
             "processId": os.getpid(),
             "resumed": [],
         }
