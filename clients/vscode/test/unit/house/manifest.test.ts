@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { CLIENT } from "../../places.ts";
+
+const MANIFEST = JSON.parse(readFileSync(join(CLIENT, "package.json"), "utf8")) as { readonly contributes: unknown };
+
+/** Every value of a field with this name, however deep. */
+function valuesOf(field: string, within: unknown): readonly string[] {
+	if (typeof within !== "object" || within === null) return [];
+	return Object.entries(within).flatMap(([name, value]) =>
+		name === field && typeof value === "string" ? [value] : valuesOf(field, value),
+	);
+}
+
+/** What stands at `contributes.NAME`, if anything does. */
+function contributed(name: string): unknown {
+	return Object.entries(MANIFEST.contributes ?? {}).find(([each]) => each === name)?.[1];
+}
+
+const COMMANDS = valuesOf("command", contributed("commands"));
+const VIEWS = valuesOf("id", contributed("views"));
+
+/** Of the editor itself, and not of another extension. */
+const OF_THE_EDITOR = /^(?:workbench|vscode|editor)\./;
+
+test("a command is declared once, and what a menu, a key or a link names is declared", () => {
+	const links = [...JSON.stringify(MANIFEST).matchAll(/\(command:([\w.-]+)/g)].map((match) => match[1] ?? "");
+	const used = [
+		...valuesOf("command", contributed("menus")),
+		...valuesOf("command", contributed("keybindings")),
+		...links,
+	];
+
+	assert.deepEqual(COMMANDS.toSorted(), [...new Set(COMMANDS)].toSorted());
+	assert.deepEqual(
+		used.filter((name) => !COMMANDS.includes(name) && !OF_THE_EDITOR.test(name)),
+		[],
+	);
+});
+
+test("a condition names views that there are", () => {
+	const conditions = [...valuesOf("when", MANIFEST.contributes), ...valuesOf("enablement", MANIFEST.contributes)];
+	const named = conditions.flatMap((condition) =>
+		[...condition.matchAll(/\b(?:view|focusedView) *==+ *'?([\w.-]+)/g)].map((match) => match[1] ?? ""),
+	);
+
+	assert.deepEqual(
+		named.filter((name) => name.startsWith("pygent") && !VIEWS.includes(name)),
+		[],
+	);
+});
+
+test("what the extension asks of the editor is its own: every name begins with pygent", () => {
+	const settings = [...JSON.stringify(contributed("configuration") ?? {}).matchAll(/"(\w+\.[\w.]+)":\{/g)].map(
+		(match) => match[1] ?? "",
+	);
+
+	assert.deepEqual(
+		[...COMMANDS, ...VIEWS, ...settings].filter((name) => !name.startsWith("pygent.")),
+		[],
+	);
+});
