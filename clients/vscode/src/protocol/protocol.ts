@@ -227,6 +227,7 @@ export interface ClientCapabilities {
 	readonly reviewRequest?: boolean;
 	readonly contextUpdates?: boolean;
 	readonly chatPanel?: boolean;
+	readonly restricted?: boolean;
 	readonly windowId?: string;
 }
 
@@ -824,14 +825,15 @@ export interface SelectionContent {
 }
 
 /**
- * What the daemon answers: the requests and the events that it has, the model of sessions that choose none, its
- * process, and the sessions whose turns went on while the window was away.
+ * What the daemon answers: the requests and the events that it has, the model of sessions that choose none,
+ * whether the workspace is restricted, its process, and the sessions whose turns went on while the window was away.
  */
 export interface ServerCapabilities {
 	readonly protocolVersion: number;
 	readonly methods: readonly string[];
 	readonly events: readonly string[];
 	readonly model: string;
+	readonly restricted: boolean;
 	readonly processId: number;
 	readonly resumed: readonly string[];
 }
