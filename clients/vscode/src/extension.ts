@@ -1,7 +1,8 @@
 /** Puts the extension together. */
 
 import * as vscode from "vscode";
-import { registerRunning } from "./commands/running.ts";
+import { registerAll } from "./commands/all.ts";
+import { commandMiddleware } from "./commands/daemon_commands.ts";
 import { configurationMiddleware } from "./daemon/configuration.ts";
 import { Daemon } from "./daemon/daemon.ts";
 import { Keys } from "./daemon/keys.ts";
@@ -37,6 +38,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 		keys,
 		windowId,
 		middleware: {
+			...commandMiddleware(() => views),
 			workspace: {
 				...configurationMiddleware(context.extension.packageJSON),
 				handleApplyEdit: edits.apply.bind(edits),
@@ -64,7 +66,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 	const views = new Views(services, context.workspaceState);
 	context.subscriptions.push(log, asks, contexts, surroundings, sessions, views, daemon, starting);
 	context.subscriptions.push(
-		registerRunning(daemon, log),
+		registerAll({ services, views, keys, log, extensionId: context.extension.id }),
 		daemon.onDidStop(({ type }) => type === "replaced" && windowId.renew()),
 		daemon.onDidChangeState(({ state }) => {
 			if (state === "ready") for (const each of daemon.resumed) sessions.feed(each);

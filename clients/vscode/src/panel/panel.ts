@@ -39,8 +39,12 @@ export class Panel implements vscode.Disposable {
 	#feed: Feed | null = null;
 	#following: vscode.Disposable | null = null;
 	#session: Session | null = null;
+	#notices: readonly string[] = [];
 	/** The view listens; before that, what is sent to it is lost. */
 	#listens = false;
+	#making: Promise<string> | null = null;
+	/** What a command has for a view that is only just opened. */
+	readonly #unsent: Note[] = [];
 
 	choices: Choices = { model: null, agent: null, mode: null };
 
@@ -51,7 +55,7 @@ export class Panel implements vscode.Disposable {
 		this.#webview = webview;
 		this.services = services;
 		this.#handlers = {
-			ready: async () => this.#sendAll(),
+			ready: async () => this.#begin(),
 			...promptingCalls(this),
 			...answeringCalls(this),
 			...choosingCalls(this),
@@ -93,6 +97,7 @@ export class Panel implements vscode.Disposable {
 	show(sessionId: string | null): void {
 		this.#following?.dispose();
 		this.#session = null;
+		this.#notices = [];
 		this.#feed = sessionId === null ? null : this.services.sessions.feed(sessionId);
 		this.#following = this.#feed === null ? null : this.#follow(this.#feed);
 		void this.refresh();
@@ -108,7 +113,11 @@ export class Panel implements vscode.Disposable {
 			const { messages, notices, ...session } = await this.services.daemon.request("pygent/session/load", {
 				sessionId,
 			});
-			if (this.sessionId === sessionId) this.#session = session;
+			if (this.sessionId !== sessionId) return;
+			this.#session = session;
+			this.#notices = notices;
+			const turnIds = [...new Set(messages.map(({ turnId }) => turnId))];
+			this.#feed?.apply({ type: "standing", standing: { turnIds, lastSeq: session.lastSeq } });
 		} catch {
 			return; // gone, or with the daemon: what is shown stays, and the next prompt says so
 		}
@@ -118,6 +127,13 @@ export class Panel implements vscode.Disposable {
 	/** The session that a prompt goes to; a new one where there is none yet. */
 	async needSession(): Promise<string> {
 		if (this.sessionId !== null) return this.sessionId;
+		this.#making ??= this.#makeSession().finally(() => {
+			this.#making = null;
+		});
+		return await this.#making;
+	}
+
+	async #makeSession(): Promise<string> {
 		const { model, agent, mode } = this.choices;
 		const cwd = folderOfTheUser();
 		const session = await this.services.daemon.request("pygent/session/new", {
@@ -132,6 +148,7 @@ export class Panel implements vscode.Disposable {
 
 	send(note: Note): void {
 		if (this.#listens) void this.#webview.postMessage(note);
+		else if (isForTheUser(note)) this.#unsent.push(note);
 	}
 
 	dispose(): void {
@@ -153,11 +170,16 @@ export class Panel implements vscode.Disposable {
 		else void this.refresh(); // its first prompt names it, and each turn adds to what it cost
 	}
 
-	#sendAll(): null {
+	#begin(): null {
 		this.#listens = true;
+		this.#sendAll();
+		for (const note of this.#unsent.splice(0)) this.send(note);
+		return null;
+	}
+
+	#sendAll(): void {
 		this.#sendState();
 		this.send({ type: "conversation", conversation: this.conversation });
-		return null;
 	}
 
 	#sendState(): void {
@@ -170,6 +192,7 @@ export class Panel implements vscode.Disposable {
 		return {
 			...shared,
 			session,
+			notices: this.#notices,
 			model: session?.model ?? this.choices.model ?? defaults.model,
 			agent: session?.agent ?? this.choices.agent ?? defaults.agent,
 			mode: (session?.mode as Mode | undefined) ?? this.choices.mode ?? defaults.mode,
@@ -192,4 +215,9 @@ export class Panel implements vscode.Disposable {
 		if (handler === undefined) throw new Error(`A view cannot ask for ${method}.`);
 		return await handler(params);
 	}
+}
+
+/** What the state that is sent at the beginning does not hold. */
+function isForTheUser({ type }: Note): boolean {
+	return type === "attach" || type === "write" || type === "focus" || type === "show";
 }

@@ -16,8 +16,8 @@ interface Remembered {
 /** Where a panel stands. */
 interface Place {
 	readonly isVisible: () => boolean;
-	/** To the front; the cursor stays where it is. */
-	readonly reveal: () => void;
+	/** To the front; the cursor stays where it is, or goes there. */
+	readonly reveal: (staysWhereItIs: boolean) => void;
 }
 
 /** All chat views of this window. */
@@ -27,7 +27,11 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 	readonly #panels = new Map<Panel, Place>();
 	readonly #registered: vscode.Disposable;
 	#view: { readonly view: vscode.WebviewView; readonly panel: Panel } | null = null;
+	readonly #seen = new vscode.EventEmitter<void>();
 	#active: Panel | null = null;
+
+	/** The user sees other sessions than before, as `isSeen` tells. */
+	readonly onDidChangeSeen = this.#seen.event;
 
 	constructor(services: Services, memory: vscode.Memento) {
 		this.#services = services;
@@ -48,10 +52,15 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 		return [...this.#panels].some(([panel, place]) => panel.sessionId === sessionId && place.isVisible());
 	}
 
+	/** The cursor into that view. */
+	focus(panel: Panel): void {
+		this.#panels.get(panel)?.reveal(false);
+	}
+
 	/** Where commands of the palette and of editors go, at the front: the view used last, else the side bar's. */
 	async panel(): Promise<Panel> {
 		if (this.#active !== null) {
-			this.#panels.get(this.#active)?.reveal();
+			this.#panels.get(this.#active)?.reveal(true);
 			return this.#active;
 		}
 		await vscode.commands.executeCommand(`${VIEW}.focus`);
@@ -64,7 +73,7 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 		const showing = [...this.#panels].find(([panel]) => panel.sessionId === sessionId);
 		if (showing !== undefined) {
 			const [panel, place] = showing;
-			place.reveal();
+			place.reveal(true);
 			this.#active = panel;
 			return panel;
 		}
@@ -76,13 +85,14 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 	resolveWebviewView(view: vscode.WebviewView): void {
 		const panel = this.#make(view.webview, this.#memory.get<string | null>(VIEW, null), {
 			isVisible: () => view.visible,
-			reveal: () => view.show(true),
+			reveal: (staysWhereItIs) => view.show(staysWhereItIs),
 		});
 		panel.onDidShow((sessionId) => void this.#memory.update(VIEW, sessionId));
 		this.#view = { view, panel };
 		this.#active ??= panel;
 		view.onDidChangeVisibility(() => {
 			if (view.visible) this.#active = panel;
+			this.#seen.fire();
 		});
 		view.onDidDispose(() => {
 			this.#view = null;
@@ -105,16 +115,18 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 	dispose(): void {
 		this.#registered.dispose();
 		for (const each of this.#panels.keys()) each.dispose();
+		this.#seen.dispose();
 	}
 
 	#fill(tab: vscode.WebviewPanel, sessionId: string | null): Panel {
 		const panel = this.#make(tab.webview, sessionId, {
 			isVisible: () => tab.visible,
-			reveal: () => tab.reveal(undefined, true),
+			reveal: (staysWhereItIs) => tab.reveal(undefined, staysWhereItIs),
 		});
 		this.#active = panel;
 		tab.onDidChangeViewState(() => {
 			if (tab.active) this.#active = panel;
+			this.#seen.fire();
 		});
 		tab.onDidDispose(() => this.#forget(panel));
 		return panel;
@@ -125,6 +137,8 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 		webview.options = { enableScripts: true, localResourceRoots: localRoots(extensionUri) };
 		const panel = new Panel(webview, this.#services, sessionId);
 		this.#panels.set(panel, place);
+		panel.onDidShow(() => this.#seen.fire());
+		this.#seen.fire();
 		webview.html = pageOf(webview, extensionUri);
 		return panel;
 	}
@@ -133,5 +147,6 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 		this.#panels.delete(panel);
 		if (this.#active === panel) this.#active = this.#view?.panel ?? null;
 		panel.dispose();
+		this.#seen.fire();
 	}
 }

@@ -1,0 +1,39 @@
+/** All commands, and what of them is seen outside of the chat. */
+
+import * as vscode from "vscode";
+import type { Keys } from "../daemon/keys.ts";
+import type { Services } from "../panel/services.ts";
+import type { Views } from "../panel/views.ts";
+import { codeCommands } from "./asking.ts";
+import { notifyAsks } from "./asks_elsewhere.ts";
+import { chatCommands } from "./chatting.ts";
+import { choosingCommands } from "./choosing.ts";
+import { keepContexts } from "./contexts.ts";
+import { openingCommands } from "./opening.ts";
+import { registerCommands } from "./registering.ts";
+import { registerRunning } from "./running.ts";
+import { StatusBar } from "./status_bar.ts";
+
+export interface Surface {
+	readonly services: Services;
+	readonly views: Views;
+	readonly keys: Keys;
+	readonly log: vscode.LogOutputChannel;
+	readonly extensionId: string;
+}
+
+export function registerAll({ services, views, keys, log, extensionId }: Surface): vscode.Disposable {
+	const { daemon, sessions, asks, reviews } = services;
+	return vscode.Disposable.from(
+		registerRunning(daemon, log),
+		registerCommands({
+			...chatCommands(views),
+			...codeCommands(views),
+			...choosingCommands(views, services, keys),
+			...openingCommands(extensionId),
+		}),
+		keepContexts(daemon, reviews),
+		notifyAsks(asks, views),
+		new StatusBar(daemon, sessions, asks, views),
+	);
+}

@@ -1,0 +1,138 @@
+/** Quick picks: the model, the agent and the mode of the chat, its session, and keys of providers. */
+
+import * as vscode from "vscode";
+import { type Keys, PROVIDERS } from "../daemon/keys.ts";
+import { choosingCalls } from "../panel/calls/choosing.ts";
+import type { Panel } from "../panel/panel.ts";
+import type { Services } from "../panel/services.ts";
+import type { Views } from "../panel/views.ts";
+import type { Mode } from "../protocol/protocol.ts";
+import type { Commands } from "./registering.ts";
+import { offerRestart } from "./running.ts";
+
+const MODES: Readonly<Record<Mode, string>> = {
+	default: "Asks for what has medium or high risk",
+	accept_edits: "Asks for the same, but not for edits",
+	plan: "Reads, and nothing else",
+	trust: "Asks for high risk only",
+	bypass: "Never asks",
+};
+
+export function choosingCommands(views: Views, services: Services, keys: Keys): Commands {
+	const { surroundings } = services;
+	return {
+		pickModel: async () => {
+			const panel = await views.panel();
+			const items = surroundings.state.models.map(({ name, available, reason }) => ({
+				label: name,
+				description: available ? "" : (reason ?? "not available"),
+			}));
+			const model = await pickOrWrite(items, "Model", "Any litellm name, such as anthropic/… or ollama_chat/…");
+			if (model !== undefined) await choosingCalls(panel).setModel({ model });
+		},
+		pickAgent: async () => {
+			const panel = await views.panel();
+			const items = surroundings.state.agents.map(({ name, description }) => ({ label: name, detail: description }));
+			const agent = await vscode.window.showQuickPick(items, { title: "Agent" });
+			if (agent !== undefined) await choosingCalls(panel).setAgent({ agent: agent.label });
+		},
+		pickMode: async () => pickMode(await views.panel(), surroundings.state.modes),
+		pickSession: () => pickSession(views, services),
+		setApiKey: () => setApiKey(services, keys),
+	};
+}
+
+async function pickMode(panel: Panel, modes: readonly Mode[]): Promise<void> {
+	const items = modes.map((mode) => ({ label: mode.replaceAll("_", " "), detail: MODES[mode], mode }));
+	const chosen = await vscode.window.showQuickPick(items, { title: "How much pygent does without asking" });
+	if (chosen !== undefined) await choosingCalls(panel).setMode({ mode: chosen.mode });
+}
+
+/** One of the list, or what was written where it is none of them. */
+function pickOrWrite(items: readonly vscode.QuickPickItem[], title: string, hint: string): Promise<string | undefined> {
+	const pick = vscode.window.createQuickPick();
+	Object.assign(pick, { items, title, placeholder: hint, matchOnDescription: true });
+	return new Promise((resolve) => {
+		pick.onDidAccept(() => {
+			resolve(pick.selectedItems[0]?.label ?? (pick.value.trim() || undefined));
+			pick.hide();
+		});
+		pick.onDidHide(() => {
+			resolve(undefined);
+			pick.dispose();
+		});
+		pick.show();
+	});
+}
+
+/** Looks for what is typed in names and conversations, as the daemon finds them. */
+async function pickSession(views: Views, { daemon }: Services): Promise<void> {
+	const pick = vscode.window.createQuickPick<vscode.QuickPickItem & { readonly sessionId: string }>();
+	pick.title = "Session";
+	pick.placeholder = "Type to search in names and conversations";
+	let asked = 0;
+	const look = async (query: string): Promise<void> => {
+		asked += 1;
+		const mine = asked;
+		pick.busy = true;
+		const { sessions } = await daemon.request("pygent/session/list", { limit: 50, ...(query === "" ? {} : { query }) });
+		if (mine !== asked) return; // more was typed meanwhile
+		pick.busy = false;
+		pick.items = sessions
+			.filter(({ messageCount }) => messageCount > 0)
+			.map(({ sessionId, name, cwd, updatedAt }) => ({
+				label: name || "(no name)",
+				description: `${new Date(updatedAt).toLocaleString()} · ${cwd}`,
+				sessionId,
+				alwaysShow: true,
+			}));
+	};
+	pick.onDidChangeValue((value) => void look(value).catch(() => pick.hide()));
+	const chosen = new Promise<string | null>((resolve) => {
+		pick.onDidAccept(() => resolve(pick.selectedItems[0]?.sessionId ?? null));
+		pick.onDidHide(() => resolve(null));
+	});
+	pick.show();
+	try {
+		await look("");
+		const sessionId = await chosen;
+		if (sessionId !== null) await views.show(sessionId);
+	} finally {
+		pick.dispose();
+	}
+}
+
+async function setApiKey({ daemon }: Services, keys: Keys): Promise<void> {
+	const known = await keys.all();
+	const variable = await pickVariable(known);
+	if (variable === undefined) return;
+	const name = PROVIDERS[variable] ?? variable;
+	const key = await vscode.window.showInputBox({
+		title: `API key of ${name}`,
+		prompt: `Kept in the editor's secret storage, and given to pygent alone, as ${variable}.${variable in known ? " Leave it empty to remove the key that is there." : ""}`,
+		password: true,
+		ignoreFocusOut: true,
+	});
+	if (key === undefined) return;
+	if (key.trim() === "") await keys.remove(variable);
+	else await keys.set(variable, key.trim());
+	const done = key.trim() === "" ? "was removed" : "is kept";
+	await offerRestart(() => daemon.restart(), `The key of ${name} ${done}. It counts once pygent is restarted.`);
+}
+
+async function pickVariable(known: Readonly<Record<string, string>>): Promise<string | undefined> {
+	const variables = [...new Set([...Object.keys(PROVIDERS), ...Object.keys(known)])];
+	const items = variables.map((variable) => ({
+		label: PROVIDERS[variable] ?? variable,
+		description: variable,
+		detail: variable in known ? "A key is kept" : "",
+	}));
+	const other = { label: "Another provider…", description: "" };
+	const chosen = await vscode.window.showQuickPick([...items, other], { title: "Whose API key?" });
+	if (chosen !== other) return chosen?.description;
+	return await vscode.window.showInputBox({
+		title: "The provider's variable",
+		prompt: "The environment variable in which litellm looks for the key, such as TOGETHERAI_API_KEY",
+		validateInput: (value) => (/^[A-Z][A-Z0-9_]*$/.test(value) ? null : "A name of capitals, digits and underscores"),
+	});
+}

@@ -1,0 +1,23 @@
+/** Commands that open what is about pygent: its settings, what restricted mode means, the walkthrough. */
+
+import * as vscode from "vscode";
+import type { Commands } from "./registering.ts";
+
+export function openingCommands(extensionId: string): Commands {
+	return {
+		openSettings: () => vscode.commands.executeCommand("workbench.action.openSettings", `@ext:${extensionId}`),
+		openWalkthrough: () =>
+			vscode.commands.executeCommand("workbench.action.openWalkthrough", `${extensionId}#start`, false),
+		showTrust,
+	};
+}
+
+async function showTrust(): Promise<void> {
+	const manage = "Manage Workspace Trust";
+	const text = vscode.workspace.isTrusted
+		? "This workspace is trusted: pygent may change files and run commands, as far as its mode and your answers allow."
+		: "This workspace is not trusted: pygent reads its files and answers, and changes nothing and runs nothing. Settings and commands that the workspace brings do not count.";
+	if ((await vscode.window.showInformationMessage(text, manage)) === manage) {
+		await vscode.commands.executeCommand("workbench.trust.manage");
+	}
+}

@@ -1,0 +1,72 @@
+/** What the status bar says. Pure. */
+
+import type { DaemonState } from "../bridge.ts";
+
+export interface Status {
+	readonly daemon: DaemonState;
+	/** Sessions in which a turn runs. */
+	readonly running: number;
+	/** Questions that wait for the user. */
+	readonly waiting: number;
+	/** Of the chat's session; null where it is not known. */
+	readonly costUsd: number | null;
+}
+
+export interface Shown {
+	readonly text: string;
+	readonly detail: string;
+	readonly colour: "error" | "warning" | null;
+	/** What a click does. */
+	readonly command: "pygent.showLog" | "pygent.focusChat";
+}
+
+const command = "pygent.showLog";
+
+export function shownOf({ daemon, running, waiting, costUsd }: Status): Shown {
+	switch (daemon.state) {
+		case "installing":
+			return { text: "$(loading~spin) pygent", detail: `Setting up: ${daemon.step}`, colour: null, command };
+		case "starting":
+			return { text: "$(loading~spin) pygent", detail: "Starting", colour: null, command };
+		case "stopped":
+			return { text: "$(error) pygent", detail: daemon.reason, colour: "error", command };
+		case "ready":
+			return whileReady(`pygent-ls ${daemon.version}`.trim(), running, waiting, costUsd);
+		default: {
+			const unknown: never = daemon;
+			return unknown;
+		}
+	}
+}
+
+function whileReady(name: string, running: number, waiting: number, costUsd: number | null): Shown {
+	const cost = costUsd === null ? "" : dollars(costUsd);
+	const details = [
+		name,
+		counted(waiting, "question waits for you", "questions wait for you"),
+		counted(running, "turn runs", "turns run"),
+		cost === "" ? "" : `this session has cost ${cost}`,
+	];
+	const detail = joined(details, ", ");
+	if (waiting > 0) {
+		const text = joined(["$(question) pygent asks", cost], " ");
+		return { text, detail, colour: "warning", command: "pygent.focusChat" };
+	}
+	const icon = running > 0 ? "$(sync~spin)" : "$(sparkle)";
+	const text = joined([icon, "pygent", running > 1 ? `${running} run` : "", cost], " ");
+	return { text, detail, colour: null, command };
+}
+
+function joined(parts: readonly string[], by: string): string {
+	return parts.filter((each) => each !== "").join(by);
+}
+
+function counted(n: number, one: string, more: string): string {
+	return n === 0 ? "" : `${n} ${n === 1 ? one : more}`;
+}
+
+/** To the cent; what is less than a cent is no nothing. */
+function dollars(costUsd: number): string {
+	if (costUsd > 0 && costUsd < 0.01) return "<$0.01";
+	return `$${costUsd.toFixed(2)}`;
+}
