@@ -34,6 +34,7 @@ PAGES = (
     "docs/sessions.md",
     "docs/structured-results.md",
     "docs/templates.md",
+    "clients/vscode/CONTRIBUTING.md",
 )
 
 

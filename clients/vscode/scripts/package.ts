@@ -67,7 +67,10 @@ function buildWheel(into: string, version: string): void {
 /** Bundles into `outdir`, and gives the text of NOTICE. */
 async function buildBundles(outdir: string): Promise<string> {
 	const both = Object.values(bundles({ production: true, outdir }));
-	const results = await Promise.all(both.map((options) => build({ ...options, metafile: true, logLevel: "error" })));
+	const builds = both.map((options) => build({ ...options, metafile: true, logLevel: "error" }));
+	const results = await Promise.all(builds).catch(() => {
+		throw new PackagingError("the sources cannot be bundled: see above"); // esbuild has said why
+	});
 	const folders = packageFolders(results.map(({ metafile }) => metafile));
 	return noticeText(folders.map((folder) => bundledPackage(CLIENT, folder)));
 }
