@@ -174,6 +174,8 @@ export interface PanelState {
 	readonly daemon: DaemonState;
 	/** None before the first prompt. */
 	readonly session: Session | null;
+	/** What the user must know of how the session was kept, such as that some of it is damaged. */
+	readonly notices: readonly string[];
 	/** That the next turn will have. */
 	readonly model: string;
 	readonly agent: string;

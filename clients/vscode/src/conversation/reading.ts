@@ -1,7 +1,7 @@
 /** What can be read off a conversation: what it is doing, and what it has done to files. */
 
 import type { FileChanged } from "../protocol/protocol.ts";
-import type { Conversation, FailureItem, Item, ToolItem } from "./state.ts";
+import type { Conversation, FailureItem, Item, ToolItem, Turn } from "./state.ts";
 import { lastOf } from "./tree.ts";
 
 /** What a session does now. */
@@ -114,4 +114,16 @@ function changesOf(items: readonly Item[], turnId: string): readonly FileChanged
 function together(before: FileChanged, later: FileChanged): FileChanged {
 	const kind = before.kind === "create" && later.kind === "edit" ? "create" : later.kind;
 	return { uri: later.uri, kind, added: before.added + later.added, removed: before.removed + later.removed };
+}
+
+/**
+ * The turns that no longer count, since the user went back to before them or cleared the conversation. A turn that is over
+ * and asked a model has messages as long as it counts; a slash command never had any.
+ */
+export function takenBack({ turns, standing }: Conversation): ReadonlySet<string> {
+	if (standing === null) return new Set();
+	const known = new Set(standing.turnIds);
+	const isGone = ({ turnId, seq, state, usage }: Turn): boolean =>
+		state === "finished" && seq <= standing.lastSeq && (usage?.totalTokens ?? 0) > 0 && !known.has(turnId);
+	return new Set(Object.values(turns).flatMap((turn) => (isGone(turn) ? [turn.turnId] : [])));
 }

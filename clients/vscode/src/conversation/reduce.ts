@@ -4,7 +4,7 @@ import type { Event } from "../protocol/protocol.ts";
 import { failed, gotThrough, said } from "./answers.ts";
 import { asked, askOver, permissionOver } from "./asks.ts";
 import { called, permissionDenied, permissionRequested, permissionResolved, progressed, resulted } from "./calls.ts";
-import type { Change, Conversation } from "./state.ts";
+import { type Change, type Conversation, EMPTY } from "./state.ts";
 import { told } from "./told.ts";
 import { appended, type Edit, editAround } from "./tree.ts";
 import { cutOff, finished, queued, started, used } from "./turns.ts";
@@ -17,6 +17,10 @@ export function reduce(conversation: Conversation, change: Change): Conversation
 			return asked(conversation, change.ask);
 		case "ask_over":
 			return askOver(conversation, change.id);
+		case "standing":
+			return { ...conversation, standing: change.standing };
+		case "began_anew":
+			return { ...EMPTY, sessionId: conversation.sessionId, asks: conversation.asks };
 	}
 }
 

@@ -35,11 +35,15 @@ export interface Conversation {
 	readonly usage: Usage | null;
 	/** What waits for the user, the oldest first. */
 	readonly asks: readonly Ask[];
+	/** Null as long as that is not known. */
+	readonly standing: Standing | null;
 }
 
 /** One turn of the session. */
 export interface Turn {
 	readonly turnId: string;
+	/** Of the event that it began with. */
+	readonly seq: number;
 	readonly state: "queued" | "running" | "finished";
 	readonly model: string;
 	readonly mode: string;
@@ -50,6 +54,12 @@ export interface Turn {
 	readonly stopReason: StopReason | null;
 	readonly usage: Usage | null;
 	readonly filesChanged: readonly FileChanged[];
+}
+
+/** The turns that counted when `lastSeq` was the last event: others before it were taken back, or cleared away. */
+export interface Standing {
+	readonly turnIds: readonly string[];
+	readonly lastSeq: number;
 }
 
 /** A turn that waits for the one that runs. */
@@ -220,7 +230,11 @@ export type Change =
 	| { readonly type: "events"; readonly events: readonly Event[] }
 	| { readonly type: "asked"; readonly ask: Ask }
 	/** Answered, or no longer valid. */
-	| { readonly type: "ask_over"; readonly id: string };
+	| { readonly type: "ask_over"; readonly id: string }
+	/** What the daemon's conversation holds. */
+	| { readonly type: "standing"; readonly standing: Standing }
+	/** Its events are numbered anew: all that was known of them is void. */
+	| { readonly type: "began_anew" };
 
 /** Of the live output that is kept while a tool runs, in characters: a screenful or two; the result holds the rest. */
 export const MAX_LIVE_CHARS = 20_000;
@@ -235,4 +249,5 @@ export const EMPTY: Conversation = {
 	plan: [],
 	usage: null,
 	asks: [],
+	standing: null,
 };

@@ -71,9 +71,10 @@ export function elapsedMs(from: string, to: string): number {
 }
 
 function begun(event: TurnBeginEvent, state: "queued" | "running"): Turn {
-	const { turnId, model, mode, agent, timestamp } = event;
+	const { turnId, seq, model, mode, agent, timestamp } = event;
 	return {
 		turnId,
+		seq,
 		state,
 		model,
 		mode,

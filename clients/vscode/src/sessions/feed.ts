@@ -45,8 +45,12 @@ export class Feed implements vscode.Disposable {
 		const attached = new vscode.CancellationTokenSource();
 		this.#attached = attached;
 		const partialResultToken = `attach-${crypto.randomUUID()}`;
-		const following = this.#daemon.follow(partialResultToken, (events) => this.apply({ type: "events", events }));
-		const params = { sessionId: this.sessionId, sinceSeq: this.#conversation.lastSeq, partialResultToken };
+		const sinceSeq = this.#conversation.lastSeq;
+		const following = this.#daemon.follow(partialResultToken, (events) => {
+			if (events.some(({ seq }) => seq <= sinceSeq)) this.#beginAnew();
+			else this.apply({ type: "events", events });
+		});
+		const params = { sessionId: this.sessionId, sinceSeq, partialResultToken };
 		this.#daemon
 			.request("pygent/session/attach", params, attached.token)
 			.catch(() => undefined) // cancelled by us, or gone with the daemon, which tells of its end itself
@@ -57,6 +61,12 @@ export class Feed implements vscode.Disposable {
 		this.#detach();
 		this.#stateOfDaemon.dispose();
 		this.#happened.dispose();
+	}
+
+	/** The daemon knows less of the session than we: what it wrote last was lost, and its numbers come again. */
+	#beginAnew(): void {
+		this.apply({ type: "began_anew" });
+		this.attach();
 	}
 
 	#detach(): void {

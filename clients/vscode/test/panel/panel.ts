@@ -39,6 +39,7 @@ const WAIT_MS = 20_000;
 export const READY: PanelState = {
 	daemon: { state: "ready", version: "1.0.0" },
 	session: null,
+	notices: [],
 	model: "openai/mock",
 	agent: "default",
 	mode: "default",
@@ -51,8 +52,13 @@ export const READY: PanelState = {
 	review: { hunks: 0, files: [] },
 };
 
-/** How the extension host answers; a call that is not here is answered with null. A thrown error refuses. */
-export type Answers = { readonly [M in Method]?: (params: Calls[M]["params"]) => Calls[M]["result"] };
+/**
+ * How the extension host answers; a call that is not here is answered with null. A thrown error refuses. A call whose
+ * answer is a promise was made (`called`) before it is answered.
+ */
+export type Answers = {
+	readonly [M in Method]?: (params: Calls[M]["params"]) => Calls[M]["result"] | Promise<Calls[M]["result"]>;
+};
 
 export interface Opening {
 	readonly theme?: ThemeName;
@@ -151,10 +157,9 @@ export class Panel implements AsyncDisposable {
 	}
 
 	async #hear(call: Call): Promise<void> {
-		const answer = this.#opening.answers?.[call.method] as ((params: unknown) => unknown) | undefined;
 		let note: Note;
 		try {
-			note = { type: "reply", id: call.id, result: answer?.(call.params) ?? null };
+			note = { type: "reply", id: call.id, result: (await this.#answer(call)) ?? null };
 		} catch (error) {
 			note = { type: "refusal", id: call.id, message: String(error instanceof Error ? error.message : error) };
 		}
@@ -163,6 +168,18 @@ export class Panel implements AsyncDisposable {
 			{ type: "conversation", conversation: this.#opening.conversation ?? EMPTY },
 		];
 		await this.send(...(call.method === "ready" ? first : []), note);
+		this.#record(call);
+	}
+
+	#answer(call: Call): unknown {
+		const answer = this.#opening.answers?.[call.method] as ((params: unknown) => unknown) | undefined;
+		const answered = answer?.(call.params);
+		if (answered instanceof Promise) this.#record(call);
+		return answered;
+	}
+
+	#record(call: Call): void {
+		if (this.calls.includes(call)) return;
 		this.calls.push(call);
 		this.#heard.emit("call");
 	}

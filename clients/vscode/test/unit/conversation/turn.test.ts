@@ -93,6 +93,7 @@ test("an end says how long it took, what it took, and which files it changed", (
 	assert.deepEqual(conversation.turns, {
 		t1: {
 			turnId: "t1",
+			seq: 1,
 			state: "finished",
 			model: "openai/mock",
 			mode: "default",
