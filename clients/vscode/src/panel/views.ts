@@ -8,6 +8,9 @@ import type { Services } from "./services.ts";
 export const VIEW = "pygent.chat";
 const TAB = "pygent.chatTab";
 
+/** For the workbench to open a view that it has not shown yet. */
+const OPEN_MS = 10_000;
+
 /** What a window remembers of a tab: `sessionId`, none before the first prompt. */
 interface Remembered {
 	readonly sessionId?: string | null;
@@ -63,9 +66,9 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 			this.#panels.get(this.#active)?.reveal(true);
 			return this.#active;
 		}
-		await vscode.commands.executeCommand(`${VIEW}.focus`);
-		if (this.#active === null) throw new Error("The chat view could not be opened.");
-		return this.#active;
+		const opened = this.#opened();
+		await vscode.commands.executeCommand(`${VIEW}.focus`); // done before the view is there
+		return await opened;
 	}
 
 	/** That session at the front: in the view that shows it, else in the one that was used last. */
@@ -90,6 +93,7 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 		panel.onDidShow((sessionId) => void this.#memory.update(VIEW, sessionId));
 		this.#view = { view, panel };
 		this.#active ??= panel;
+		this.#seen.fire();
 		view.onDidChangeVisibility(() => {
 			if (view.visible) this.#active = panel;
 			this.#seen.fire();
@@ -118,12 +122,29 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 		this.#seen.dispose();
 	}
 
+	/** The panel that is there next. */
+	#opened(): Promise<Panel> {
+		return new Promise((resolve, reject) => {
+			const late = setTimeout(() => {
+				waiting.dispose();
+				reject(new Error("The chat view could not be opened: open it from the activity bar."));
+			}, OPEN_MS);
+			const waiting = this.#seen.event(() => {
+				if (this.#active === null) return;
+				clearTimeout(late);
+				waiting.dispose();
+				resolve(this.#active);
+			});
+		});
+	}
+
 	#fill(tab: vscode.WebviewPanel, sessionId: string | null): Panel {
 		const panel = this.#make(tab.webview, sessionId, {
 			isVisible: () => tab.visible,
 			reveal: (staysWhereItIs) => tab.reveal(undefined, staysWhereItIs),
 		});
 		this.#active = panel;
+		this.#seen.fire();
 		tab.onDidChangeViewState(() => {
 			if (tab.active) this.#active = panel;
 			this.#seen.fire();
@@ -138,7 +159,6 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 		const panel = new Panel(webview, this.#services, sessionId);
 		this.#panels.set(panel, place);
 		panel.onDidShow(() => this.#seen.fire());
-		this.#seen.fire();
 		webview.html = pageOf(webview, extensionUri);
 		return panel;
 	}
