@@ -18,7 +18,7 @@ import { CLIENT, DAEMON, REPOSITORY, Scratch } from "../places.ts";
 import { STEADY_SETTINGS, WorkbenchServer } from "./server.ts";
 
 /** For what a person would wait for, on a machine that does much else. */
-export const WAIT_MS = 60_000;
+export const WAIT_MS = Number(process.env["WAIT_MS"] ?? 60_000);
 
 export const SIZE = { width: 1280, height: 800 } as const;
 
@@ -61,6 +61,8 @@ export class Workbench implements AsyncDisposable {
 	/** Of this window, with the test's files. */
 	readonly folder: string;
 	readonly model: ModelServer;
+	/** What the window's pages complained of, the workbench's own included. */
+	readonly errors: string[] = [];
 	readonly #shared: Shared;
 	readonly #context: BrowserContext;
 
@@ -70,6 +72,10 @@ export class Workbench implements AsyncDisposable {
 		this.page = page;
 		this.folder = folder;
 		this.model = shared.model;
+		page.on("pageerror", (error) => this.errors.push(error.stack ?? error.message));
+		page.on("console", (message) => {
+			if (message.type() === "error") this.errors.push(message.text());
+		});
 	}
 
 	/** A window on a new folder with these files. `settings` are the user's. */
@@ -126,9 +132,27 @@ export class Workbench implements AsyncDisposable {
 		await this.tab(path).waitFor();
 	}
 
+	/** Opens the chat in the side bar; it can be written in when this resolves. */
+	async openChat(): Promise<void> {
+		await this.page.getByRole("tab", { name: "pygent", exact: true }).click();
+		await this.chat.getByRole("textbox", { name: "Prompt" }).waitFor();
+	}
+
+	/** Says it to the agent, as a user does. */
+	async prompt(text: string): Promise<void> {
+		const field = this.chat.getByRole("textbox", { name: "Prompt" });
+		await field.fill(text);
+		await field.press("Enter");
+	}
+
 	/** The web view of the chat: the only one of the window that is shown. */
 	get chat(): FrameLocator {
 		return this.page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
+	}
+
+	/** What was said and done in the session that the chat shows. */
+	get conversation(): Locator {
+		return this.chat.getByRole("feed", { name: "Conversation" });
 	}
 
 	tab(name: string): Locator {
@@ -150,6 +174,11 @@ export class Workbench implements AsyncDisposable {
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
+		const screenshots = process.env["SCREENSHOTS"]; // a folder, for who looks into what fails
+		if (screenshots !== undefined) {
+			await this.page.screenshot({ path: join(screenshots, `${Date.now()}.png`) });
+			console.error(this.errors.join("\n"));
+		}
 		await this.page.goto("about:blank"); // the window closes as a user's does, and its extension host ends
 		await this.#context.close();
 	}
