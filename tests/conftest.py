@@ -7,11 +7,17 @@ from collections.abc import Generator
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Examples are the same in every run, and a slow machine fails none of them. To look for new ones:
-# `pytest --hypothesis-profile=default`.
+# Examples are the same in every run, and a slow machine fails none of them: the first 50 of each test, so that all can
+# be run after each change. To look for new ones, ten times as many: `pytest --hypothesis-profile=thorough`.
 settings.register_profile(
-    "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    "steady",
+    max_examples=50,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
 )
+settings.register_profile("thorough", settings.get_profile("steady"), max_examples=500, derandomize=False)
 settings.load_profile("steady")
 
 
