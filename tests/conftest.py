@@ -28,6 +28,12 @@ def pytest_xdist_auto_num_workers() -> int:
     return n_cores + n_cores // 2
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Most of what loads litellm, which takes seconds, stands together and first: one worker begins with it, and the
+    others take from its end."""
+    items.sort(key=lambda item: item.path.parent.name != "llm" and item.path.name != "test_doctor.py")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """What is collected stays to the end: to look through it again and again takes almost as long as to collect it, and
