@@ -21,6 +21,12 @@ settings.register_profile("thorough", settings.get_profile("steady"), max_exampl
 settings.load_profile("steady")
 
 
+@pytest.fixture
+def only_pytest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pytest of a sample project loads none of the plugins that are installed for us, which would take a second."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """`-n auto`: half as many again as there are cores, since tests wait for processes as well as they compute."""

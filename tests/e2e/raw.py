@@ -19,6 +19,9 @@ from tests.e2e.warm_command import WarmProcess, can_be_warm, start_warm
 
 DAEMON = (sys.executable, "-m", "pygent_ls")
 
+PLAIN = {"LANG": "C.UTF-8", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+"""Who runs the tests may have another language, and plugins that a sample project's pytest would load for a second."""
+
 WAIT_S = 50.0
 """Longest wait for anything here: a busy machine starts the daemon in 2 s."""
 
@@ -26,7 +29,7 @@ WAIT_S = 50.0
 def clean_environment(home: Path, **extra: str) -> dict[str, str]:
     """A fresh home, no provider's key, and none of the caller's own settings."""
     kept = {name: os.environ[name] for name in ("PATH", "TMPDIR") if name in os.environ}
-    return {**kept, "LANG": "C.UTF-8", "HOME": str(home), "PYGENT_SANDBOX": "off", **extra}
+    return {**kept, "HOME": str(home), "PYGENT_SANDBOX": "off", **PLAIN, **extra}
 
 
 def framed(message: object) -> bytes:

@@ -21,6 +21,8 @@ from pygent_ls.tools.run_reports import (
 from pygent_ls.tools.testing import run_tests
 from tests.tools.tool_bench import Bench
 
+pytestmark = pytest.mark.usefixtures("only_pytest")
+
 UNITTEST = """\
 import unittest
 

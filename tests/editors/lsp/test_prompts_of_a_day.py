@@ -5,9 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.editors.lsp.editor import Setup, connected
 from tests.fakes import Call, say
 from tests.tools.repository import git, make_repository
+
+pytestmark = pytest.mark.usefixtures("only_pytest")
 
 
 def call(name: str, **arguments: Any) -> Call:
