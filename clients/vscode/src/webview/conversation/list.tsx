@@ -40,7 +40,7 @@ export interface RowListParts {
 export function RowList({ rows, busy, ref }: RowListParts): ReactElement {
 	const list = useRef<VirtualizerHandle>(null);
 	const scroller = useRef<HTMLDivElement>(null);
-	const { follows, followNow, scrolled, stay } = useFollowing(list, scroller, rows);
+	const { follows, followNow, scrolled, stay, toStart } = useFollowing(list, scroller, rows);
 	const { focused, gotFocus, lostFocus } = useFocusedRow(rows);
 	useImperativeHandle(ref, () => ({ focusAsk: () => focusAsk(scroller.current, followNow) }), [followNow]);
 
@@ -56,7 +56,8 @@ export function RowList({ rows, busy, ref }: RowListParts): ReactElement {
 				ref={scroller}
 				onFocus={gotFocus}
 				onBlur={lostFocus}
-				onKeyDown={(event) => pressed(event, followNow, stay)}
+				onWheel={({ deltaY }) => deltaY < 0 && stay()}
+				onKeyDown={(event) => pressed(event, { followNow, toStart, stay })}
 			>
 				<Virtualizer
 					ref={list}
@@ -105,8 +106,10 @@ interface Following {
 	/** To the end, and on with what comes. */
 	readonly followNow: () => void;
 	readonly scrolled: (offset: number) => void;
-	/** The reader wants to look at something above. */
+	/** The reader goes up, and is not to be taken back by what grows before the first pixel is scrolled. */
 	readonly stay: () => void;
+	/** To the beginning, to stay there. */
+	readonly toStart: () => void;
 }
 
 function useFollowing(
@@ -117,17 +120,15 @@ function useFollowing(
 	const [follows, setFollows] = useState(true);
 	const following = useRef(true);
 	const lastOffset = useRef(0);
-	const count = rows.length;
 	const set = useCallback((value: boolean): void => {
 		following.current = value;
 		setFollows(value);
 	}, []);
+	// Not by the virtual list's own way, which goes on for some frames: it would take back who scrolls up meanwhile.
 	const toEnd = useCallback((): void => {
 		const element = scroller.current;
-		if (element === null) return;
-		element.scrollTop = element.scrollHeight;
-		if (count > 0) list.current?.scrollToIndex(count - 1, { align: "end" });
-	}, [list, scroller, count]);
+		if (element !== null) element.scrollTop = element.scrollHeight;
+	}, [scroller]);
 	const followNow = useCallback((): void => {
 		set(true);
 		toEnd();
@@ -136,17 +137,24 @@ function useFollowing(
 		const element = scroller.current;
 		if (element === null) return;
 		const isAtEnd = element.scrollHeight - element.clientHeight - offset <= NEAR;
-		if (isAtEnd && !following.current) set(true);
+		if (isAtEnd && !following.current && offset > lastOffset.current) set(true);
 		else if (!isAtEnd && following.current && offset < lastOffset.current - 1) set(false);
 		lastOffset.current = offset;
 	};
-	const stay = useCallback(() => set(false), [set]);
+	const stay = (): void => {
+		const element = scroller.current;
+		if (following.current && element !== null && element.scrollTop > 0) set(false);
+	};
+	const toStart = (): void => {
+		set(false);
+		list.current?.scrollToIndex(0, { align: "start" });
+	};
 	useEnd(scroller, following);
 	// biome-ignore lint/correctness/useExhaustiveDependencies: whenever there are other rows
 	useLayoutEffect(() => {
 		if (following.current) toEnd();
 	}, [rows, toEnd]);
-	return { follows, followNow, scrolled, stay };
+	return { follows, followNow, scrolled, stay, toStart };
 }
 
 /** Whatever grows, the list or the room for it: its end stays in sight, in the same frame. */
@@ -186,14 +194,15 @@ function useFocusedRow(rows: readonly Row[]): FocusedRow {
 	};
 }
 
-function pressed(event: KeyboardEvent, followNow: () => void, stay: () => void): void {
+type Ways = Pick<Following, "followNow" | "stay" | "toStart">;
+
+function pressed(event: KeyboardEvent, { followNow, stay, toStart }: Ways): void {
 	const scroller = event.currentTarget;
 	if (event.defaultPrevented || isWriting(event.target)) return;
+	if (event.key === "PageUp" || event.key === "ArrowUp") stay();
 	if (event.key === "End" && !event.shiftKey) followNow();
-	else if (event.key === "Home" && !event.shiftKey) {
-		stay();
-		scroller.scrollTop = 0;
-	} else if (event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
+	else if (event.key === "Home" && !event.shiftKey) toStart();
+	else if (event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
 		focusNext(scroller, event.key === "ArrowDown" ? 1 : -1);
 	} else return;
 	event.preventDefault();

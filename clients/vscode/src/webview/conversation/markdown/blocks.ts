@@ -2,6 +2,7 @@
 
 import { Lexer, Marked, type Token } from "marked";
 import { MAX_BLOCK_CHARS } from "./limits.ts";
+import { targetOf } from "./targets.ts";
 
 /** What link references such as `[name]: address` stand for. */
 export type References = Lexer["tokens"]["links"];
@@ -21,6 +22,14 @@ const marked = new Marked({
 		heading({ tokens, depth }) {
 			const level = Math.min(depth + 2, 6);
 			return `<h${level}>${this.parser.parseInline(tokens)}</h${level}>\n`;
+		},
+		html({ text }) {
+			return withPlainTags(text);
+		},
+		// No picture is loaded: what it is called, and where it is.
+		image({ href, text }) {
+			const where = targetOf(href);
+			return escaped(`${text === "" ? "image" : text}${where === null ? "" : ` (${where.href})`}`);
 		},
 	},
 });
@@ -51,6 +60,23 @@ export function htmlOf(source: string, references: References, inline: boolean):
 /** One kind of line end, which the lexer would make of them, too: what it cuts is found again by its length. */
 export function withPlainLineEnds(text: string): string {
 	return text.replace(/\r\n|\r/g, "\n");
+}
+
+const PLAIN_TAGS = /(<\/?(?:b|br|code|del|em|i|kbd|s|samp|strong|sub|sup)\s*\/?>)/i;
+
+/**
+ * Of HTML in an answer, tags that only change the look of words, without attributes. The rest is shown as it is written:
+ * neither what it would do nor what it would hide is wanted.
+ */
+function withPlainTags(html: string): string {
+	return html
+		.split(PLAIN_TAGS)
+		.map((piece, index) => (index % 2 === 1 ? piece : escaped(piece)))
+		.join("");
+}
+
+function escaped(text: string): string {
+	return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
 /** All but the last two: a list goes on behind an empty line, and so may its last item. */

@@ -56,7 +56,7 @@ interface BlockParts extends Surroundings {
 
 const Block = memo(function Block({ token, ...around }: BlockParts): ReactNode {
 	const block = token as Tokens.Generic | Tokens.List | Tokens.Code;
-	if (around.depth > MAX_DEPTH || token.raw.length > MAX_BLOCK_CHARS) return <LongBlock token={token} {...around} />;
+	if (around.depth > MAX_DEPTH || isTooLong(token)) return <LongBlock token={token} {...around} />;
 	switch (block.type) {
 		case "space":
 		case "def":
@@ -82,6 +82,10 @@ const Block = memo(function Block({ token, ...around }: BlockParts): ReactNode {
 			return <Prose source={token.raw} references={around.references} inline={false} />;
 	}
 }, isSameBlock);
+
+function isTooLong({ type, raw }: Token): boolean {
+	return raw.length > MAX_BLOCK_CHARS && type !== "list" && type !== "blockquote";
+}
 
 function isSameBlock(before: BlockParts, after: BlockParts): boolean {
 	return (

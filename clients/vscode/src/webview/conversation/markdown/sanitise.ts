@@ -49,9 +49,6 @@ export function linkAttributes(href: string): Readonly<Record<string, string>> {
 
 const proseSanitiser = once(() => {
 	const sanitiser = createDOMPurify(window);
-	sanitiser.addHook("uponSanitizeElement", (node, { tagName }) => {
-		if (tagName === "img") (node as Element).before(imageWords(node as Element));
-	});
 	sanitiser.addHook("beforeSanitizeAttributes", (node) => {
 		if (node.nodeName === "A") checkLink(node);
 		else keepOnly(node, "align");
@@ -66,14 +63,6 @@ const colourSanitiser = once(() => {
 	});
 	return sanitiser;
 });
-
-/** No picture is loaded: what it is called, and where it is. */
-function imageWords(image: Element): Text {
-	const name = image.getAttribute("alt")?.trim() ?? "";
-	const target = targetOf(image.getAttribute("src") ?? "");
-	const where = target === null ? "" : ` (${target.href})`;
-	return document.createTextNode(`${name === "" ? "image" : name}${where}`);
-}
 
 function checkLink(link: Element): void {
 	const target = targetOf(link.getAttribute("href") ?? "");

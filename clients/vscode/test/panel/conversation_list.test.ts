@@ -1,0 +1,202 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
+import type { Note } from "../../src/bridge.ts";
+import type { Item } from "../../src/conversation/state.ts";
+import { conversation, end, outcome, prompt, SESSION, text, tool } from "./conversation_items.ts";
+import { Panel } from "./panel.ts";
+
+const ANSWER =
+	"It **adds** twice, see `src/cart.py:10`:\n\n```python\nfor item in self.items:\n    total += item.price\n```\n\n- one\n- two\n";
+
+/** So many items of all kinds, the last of which is an answer that still streams. */
+function many(count: number): readonly Item[] {
+	const items = Array.from({ length: count - 1 }, (_, index): Item => {
+		const key = `${index + 1}`;
+		switch (index % 5) {
+			case 0:
+				return prompt({ key, text: `Prompt ${key}` });
+			case 1:
+				return text({ key, text: `Answer ${key}. ${ANSWER}` });
+			case 2:
+				return tool({ key, kind: "execute", title: `command ${key}`, result: outcome("done") });
+			case 3:
+				return text({ key, text: `More ${key}. ${"words ".repeat(index % 40)}` });
+			default:
+				return end({ key });
+		}
+	});
+	return [...items, text({ key: `${count}`, itemId: "last", text: "Begins. ", streaming: true })];
+}
+
+function open(count: number, size = { width: 400, height: 700 }): Promise<Panel> {
+	return Panel.open({ size, conversation: conversation(many(count), { runningTurnId: "t1", lastSeq: 1000 }) });
+}
+
+let seq = 1000;
+
+function delta(content: string): Note {
+	seq += 1;
+	const event = {
+		type: "text_delta",
+		seq,
+		turnId: "t1",
+		iteration: 1,
+		totalTokens: 0,
+		timestamp: "2026-01-02T03:05:00.000Z",
+		itemId: "last",
+		content,
+	} as const;
+	return { type: "change", sessionId: SESSION, change: { type: "events", events: [event] } };
+}
+
+/** How far the end of the list is below what is in sight, once all is drawn. */
+async function belowSight(page: Page): Promise<number> {
+	return await page.locator(".scroller").evaluate(async (list) => {
+		await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+		return Math.round(list.scrollHeight - list.clientHeight - list.scrollTop);
+	});
+}
+
+async function scrollBy(page: Page, pixels: number): Promise<void> {
+	await page.locator(".scroller").hover();
+	await page.mouse.wheel(0, pixels);
+}
+
+test("a conversation of 2,000 items begins at its end, and only what is near is on the page", async () => {
+	await using panel = await open(2000);
+
+	await panel.page.getByText("Begins.").waitFor();
+
+	assert.ok((await panel.page.getByRole("article").count()) < 60);
+	assert.equal(await belowSight(panel.page), 0);
+	const [place, total] = await panel.page
+		.getByRole("article")
+		.last()
+		.evaluate((row) => [row.getAttribute("aria-posinset"), row.getAttribute("aria-setsize")]);
+	assert.deepEqual([place, total], ["2000", "2000"]);
+	assert.deepEqual(panel.faults, []);
+});
+
+test("the list follows what streams in while the reader is at its end", async () => {
+	await using panel = await open(200);
+	await panel.page.getByText("Begins.").waitFor();
+
+	for (let index = 0; index < 30; index++) {
+		await panel.send(delta(`Line ${index} of the answer.\n\n`));
+		assert.ok((await belowSight(panel.page)) <= 1);
+	}
+	await panel.page.getByText("Line 29 of the answer.", { exact: true }).waitFor();
+	assert.equal(await panel.page.getByRole("button", { name: "Newest" }).count(), 0);
+});
+
+test("what the reader looks at above the end does not move, and a button leads back to the newest", async () => {
+	await using panel = await open(200);
+	await panel.page.getByText("Begins.").waitFor();
+	await scrollBy(panel.page, -900);
+	await panel.page.getByRole("button", { name: "Newest" }).waitFor();
+	await panel.page.waitForFunction(() => {
+		const list = document.querySelector(".scroller");
+		return list !== null && list.scrollHeight - list.clientHeight - list.scrollTop > 500;
+	});
+	await belowSight(panel.page);
+	const place = () =>
+		panel.page.locator(".scroller").evaluate((list) => {
+			const middle = list.getBoundingClientRect().top + 200;
+			const row = [...list.querySelectorAll("[role=article]")].find(
+				(each) => each.getBoundingClientRect().bottom > middle,
+			);
+			return [row?.getAttribute("data-row"), Math.round(row?.getBoundingClientRect().top ?? 0)];
+		});
+	const before = await place();
+
+	for (let index = 0; index < 20; index++) {
+		await panel.send(delta(`Line ${index} of the answer.\n\n`));
+		await belowSight(panel.page);
+	}
+	assert.deepEqual(await place(), before);
+
+	await panel.page.getByRole("button", { name: "Newest" }).click();
+	await panel.page.getByText("Line 19 of the answer.", { exact: true }).waitFor();
+	assert.equal(await belowSight(panel.page), 0);
+	await panel.send(delta("And on it goes.\n\n".repeat(20)));
+	await panel.page.locator(".answer").getByText("And on it goes.").last().waitFor();
+	assert.ok((await belowSight(panel.page)) <= 1);
+});
+
+test("who scrolls up in the middle of a fast stream is not taken back", async () => {
+	await using panel = await open(200);
+	await panel.page.getByText("Begins.").waitFor();
+	const notes = Array.from({ length: 150 }, (_, index) => delta(`Line ${index} of the answer.\n\n`));
+	const streamed = panel.page.evaluate(async (all) => {
+		for (const note of all) {
+			await new Promise((done) => requestAnimationFrame(done));
+			window.dispatchEvent(new MessageEvent("message", { data: note }));
+		}
+	}, notes);
+
+	await panel.page.getByText("Line 20 of the answer.", { exact: true }).waitFor();
+	await scrollBy(panel.page, -400);
+	await streamed;
+
+	assert.ok((await belowSight(panel.page)) > 400);
+	await panel.page.getByRole("button", { name: "Newest" }).waitFor();
+});
+
+test("the keyboard scrolls: from the end to the beginning and back, and from row to row", async () => {
+	await using panel = await open(300);
+	await panel.page.getByText("Begins.").waitFor();
+	await panel.page.getByRole("feed").focus();
+
+	await panel.page.keyboard.press("PageUp");
+	await panel.page.getByRole("button", { name: "Newest" }).waitFor();
+	await panel.page.keyboard.press("Home");
+	await panel.page.getByText("Prompt 1", { exact: true }).waitFor();
+	await panel.page.keyboard.press("Alt+ArrowDown");
+	await panel.page.keyboard.press("Alt+ArrowDown");
+	assert.equal(await panel.page.evaluate(() => document.activeElement?.getAttribute("data-row")), "item 2");
+	await panel.page.keyboard.press("End");
+	await panel.page.getByText("Begins.").waitFor();
+	assert.equal(await belowSight(panel.page), 0);
+});
+
+test("what has the focus stays on the page when it is scrolled out of sight", async () => {
+	await using panel = await open(300);
+	await panel.page.getByText("Begins.").waitFor();
+	const button = panel.page.getByRole("button", { name: "Copy code" }).last();
+	await button.focus();
+	const focused = () => panel.page.evaluate(() => document.activeElement?.getAttribute("aria-label"));
+
+	await scrollBy(panel.page, -9000);
+	await belowSight(panel.page);
+
+	assert.equal(await focused(), "Copy code");
+	await panel.page.keyboard.press("Enter");
+	assert.match((await panel.called("copy")).params.text, /^for item/);
+});
+
+test("a delta costs about as much with 2,000 items as with 10", async () => {
+	const [few, all] = [await cost(10), await cost(2000)];
+
+	assert.ok(all < 4 * few + 4, `a delta takes ${few.toFixed(1)} ms with 10 items, and ${all.toFixed(1)} ms with 2,000`);
+});
+
+/** Milliseconds of the page's own work for a delta, from the note to the layout: the median of many. */
+async function cost(count: number): Promise<number> {
+	await using panel = await open(count);
+	await panel.page.getByText("Begins.").waitFor();
+	const notes = Array.from({ length: 60 }, (_, index) => delta(`word ${index}${index % 10 === 9 ? ".\n\n" : " "}`));
+	const times = await panel.page.evaluate(async (all) => {
+		const taken: number[] = [];
+		for (const note of all) {
+			await new Promise((done) => requestAnimationFrame(done));
+			const begin = performance.now();
+			window.dispatchEvent(new MessageEvent("message", { data: note }));
+			document.querySelector(".scroller")?.getBoundingClientRect();
+			taken.push(performance.now() - begin);
+		}
+		return taken;
+	}, notes);
+	await panel.page.getByText("word 59").waitFor();
+	return times.sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN;
+}
