@@ -27,8 +27,8 @@ export function registerAll({ services, views, keys, log, extensionId }: Surface
 	return vscode.Disposable.from(
 		registerRunning(daemon, log),
 		registerCommands({
-			...chatCommands(views),
-			...codeCommands(views),
+			...chatCommands(views, daemon),
+			...codeCommands(views, daemon),
 			...choosingCommands(views, services, keys),
 			...openingCommands(extensionId),
 		}),

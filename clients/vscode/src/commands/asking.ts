@@ -1,13 +1,15 @@
 /** Commands about code: what is selected, what is wrong in a file, what a `pygent:` comment asks for. */
 
 import * as vscode from "vscode";
+import type { Daemon } from "../daemon/daemon.ts";
 import { attachmentOf, problemsOf, selectionOf } from "../panel/attachments.ts";
 import { promptingCalls } from "../panel/calls/prompting.ts";
 import { lastEditor } from "../panel/places.ts";
 import type { Views } from "../panel/views.ts";
 import type { Commands } from "./registering.ts";
 
-export function codeCommands(views: Views): Commands {
+export function codeCommands(views: Views, daemon: Daemon): Commands {
+	const runOnSelection = (command: string) => runDaemonCommand(daemon, command);
 	return {
 		askAbout: () => askAbout(views),
 		attachSelection: () => attachSelection(views),
@@ -18,7 +20,7 @@ export function codeCommands(views: Views): Commands {
 		refactorSelection: () => runOnSelection("pygent.refactor"),
 		documentSelection: () => runOnSelection("pygent.doc"),
 		fixProblems: () => fixProblems(views),
-		doComment,
+		doComment: () => doComment(daemon),
 	};
 }
 
@@ -51,7 +53,8 @@ async function attachFile(views: Views, uri: vscode.Uri): Promise<void> {
 }
 
 /** The daemon's own command: its turn is shown in the chat by the client's middleware. */
-async function runOnSelection(command: string): Promise<void> {
+async function runDaemonCommand(daemon: Daemon, command: string): Promise<void> {
+	daemon.needReady();
 	const { document, selection } = lastEditor();
 	if (document.uri.scheme !== "file") throw new Error("pygent works on files: save this one first.");
 	const { start, end } = selection;
@@ -69,7 +72,8 @@ async function fixProblems(views: Views): Promise<void> {
 }
 
 /** The one at the cursor; else the user chooses. The daemon knows what such a comment is. */
-async function doComment(): Promise<void> {
+async function doComment(daemon: Daemon): Promise<void> {
+	daemon.needReady();
 	const { document, selection } = lastEditor();
 	const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>(
 		"vscode.executeCodeLensProvider",

@@ -1,12 +1,13 @@
 /** Commands about the chat itself: where it is, and what its session does. */
 
 import * as vscode from "vscode";
+import type { Daemon } from "../daemon/daemon.ts";
 import { promptingCalls } from "../panel/calls/prompting.ts";
 import type { Panel } from "../panel/panel.ts";
 import type { Views } from "../panel/views.ts";
 import type { Commands } from "./registering.ts";
 
-export function chatCommands(views: Views): Commands {
+export function chatCommands(views: Views, daemon: Daemon): Commands {
 	const panel = () => views.panel();
 	return {
 		focusChat: () => focus(views),
@@ -26,7 +27,10 @@ export function chatCommands(views: Views): Commands {
 			needSession(shown, "It has no checkpoints yet");
 			shown.send({ type: "show", page: "checkpoints" });
 		},
-		undoLastTurn: () => undoLastTurn(views),
+		undoLastTurn: () => {
+			daemon.needReady();
+			return undoLastTurn(views);
+		},
 	};
 }
 

@@ -98,6 +98,11 @@ export class Daemon implements vscode.Disposable {
 		return saidBy(this.#current?.client).resumed ?? [];
 	}
 
+	/** Raises `DaemonNotReady`, for what is only there with it, such as its commands. */
+	needReady(): void {
+		this.#ready();
+	}
+
 	/** Starts, and stops each other, in the order in which they were asked for. */
 	start(): Promise<void> {
 		return this.#next(async () => {

@@ -5,7 +5,7 @@ import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "n
 import { basename, join } from "node:path";
 import { withLock } from "./lock.ts";
 import { run } from "./programs.ts";
-import { candidates, type Maker, makerOf, PROBE, type Python, pythonIn, pythonOf, stepIn, stepsOf } from "./python.ts";
+import { candidates, type Maker, makersOf, PROBE, type Python, pythonIn, pythonOf, stepIn, stepsOf } from "./python.ts";
 import { noPython, stepFailed } from "./setup_errors.ts";
 
 /** Is in a folder whose environment is whole; its time is when that was used last. */
@@ -21,6 +21,12 @@ const USED_MS = 60 * 60 * 1000;
 
 /** A Python that waits for something is none: the Windows store's stand-in opens a window. */
 const PROBE_MS = 20_000;
+
+const OF_INSTALLERS = {
+	PIP_USER: "0", // into the environment, whatever pip's configuration says of the user's own packages
+	UV_SYSTEM_CERTS: "1", // companies put theirs there
+	UV_NATIVE_TLS: "1", // as it was called before
+};
 
 /** What an environment was made of. */
 interface Made {
@@ -125,7 +131,24 @@ async function isUsed(folder: string): Promise<boolean> {
 
 async function make(making: Making, made: Made): Promise<string> {
 	making.say("looking for Python");
-	const maker = await findMaker(making);
+	return await makeWithAny(await findMakers(making), making, made);
+}
+
+/** With the first that can; raises what the last one says. */
+async function makeWithAny([maker, ...others]: Makers, making: Making, made: Made): Promise<string> {
+	try {
+		return await makeWith(maker, making, made);
+	} catch (error) {
+		const [next, ...further] = others;
+		if (next === undefined || making.signal.aborted) throw error;
+		making.log(`${error} Another way is tried.`);
+		return await makeWithAny([next, ...further], making, made);
+	}
+}
+
+type Makers = readonly [Maker, ...Maker[]];
+
+async function makeWith(maker: Maker, making: Making, made: Made): Promise<string> {
 	const name = basename(making.wheel).split("-").slice(0, 2).join("-");
 	const folder = join(making.storage, `${name}-${randomBytes(4).toString("hex")}`);
 	const python = pythonIn(folder, process.platform);
@@ -152,12 +175,11 @@ async function doStep(
 		const told = stepIn(line);
 		if (told !== null) say(told);
 	};
-	// Into the environment, whatever a configuration of pip's says of the user's own packages.
-	const { code, output } = await run(step.command, step.args, { env: { ...env, PIP_USER: "0" }, signal, onLine });
+	const { code, output } = await run(step.command, step.args, { env: { ...env, ...OF_INSTALLERS }, signal, onLine });
 	if (code !== 0) throw stepFailed(step.say, output);
 }
 
-async function findMaker(making: Making): Promise<Maker> {
+async function findMakers(making: Making): Promise<Makers> {
 	const found: Python[] = [];
 	for (const { command, args } of candidates(process.platform, making.configured)) {
 		const { env, signal } = making;
@@ -168,9 +190,9 @@ async function findMaker(making: Making): Promise<Maker> {
 		found.push(python);
 		if (python.isNewEnough && python.makesEnvironments) break;
 	}
-	const maker = makerOf(found, await hasUv(making));
-	if (maker === null) throw noPython(process.platform, making.configured, found);
-	return maker;
+	const [first, ...others] = makersOf(found, await hasUv(making));
+	if (first === undefined) throw noPython(process.platform, making.configured, found);
+	return [first, ...others];
 }
 
 /** Only where the user named no Python: then that one is meant, and not what uv would take instead. */

@@ -64,12 +64,17 @@ export type Maker =
 	| { readonly type: "venv"; readonly python: Python }
 	| { readonly type: "uv"; readonly python: Python | null };
 
-/** The best of what was found; null where nothing can make an environment. */
-export function makerOf(found: readonly Python[], hasUv: boolean): Maker | null {
+/**
+ * Which to try, one after another; empty where nothing can make an environment. uv needs a tenth of the time, but knows
+ * nothing of pip's configuration, where companies name their own index.
+ */
+export function makersOf(found: readonly Python[], hasUv: boolean): readonly Maker[] {
 	const fit = found.filter((each) => each.isNewEnough);
 	const whole = fit.find((each) => each.makesEnvironments);
-	if (whole !== undefined) return { type: "venv", python: whole };
-	return hasUv ? { type: "uv", python: fit[0] ?? null } : null;
+	return [
+		...(hasUv ? [{ type: "uv", python: fit[0] ?? null } as const] : []),
+		...(whole === undefined ? [] : [{ type: "venv", python: whole } as const]),
+	];
 }
 
 /** One command of the making, and what a person reads meanwhile. */

@@ -54,8 +54,18 @@ function installing(platform: NodeJS.Platform): string {
 const OFFLINE =
 	/name resolution|getaddrinfo failed|nodename nor servname|Name or service not known|Network is unreachable|No route to host|Failed to establish a new connection|NewConnectionError|ConnectTimeout|Cannot connect to proxy|ProxyError|dns error|tcp connect error|error sending request|client error \(Connect\)/i;
 
+const UNTRUSTED = /CERTIFICATE_VERIFY_FAILED|invalid peer certificate|UnknownIssuer|self[- ]signed certificate/i;
+
 /** A command of the making failed with this output. */
 export function stepFailed(say: string, output: string): SetupError {
+	if (UNTRUSTED.test(output)) {
+		return new SetupError(
+			"pygent's packages could not be downloaded: the certificate of the package index is not trusted here. Behind a " +
+				"company's proxy, name its certificates in SSL_CERT_FILE and PIP_CERT, in the environment or in the setting " +
+				"pygent.server.env, and restart pygent.",
+			"log",
+		);
+	}
 	if (OFFLINE.test(output)) {
 		return new SetupError(
 			"pygent's packages could not be downloaded: the package index cannot be reached. Connect to the network, or set " +

@@ -2,7 +2,7 @@
 
 import { access, readdir } from "node:fs/promises";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import * as vscode from "vscode";
 import type { Middleware } from "vscode-languageclient/node";
 import { makeClient } from "./client.ts";
@@ -56,9 +56,9 @@ export class Starting implements vscode.Disposable {
 		const given = settings.get<Readonly<Record<string, unknown>>>("server.env", {});
 		const own = Object.entries(given).flatMap(([name, value]) => (value === null ? [] : [[name, String(value)]]));
 		const variables = { ...(await this.#parts.keys.all()), ...(Object.fromEntries(own) as Record<string, string>) };
-		const cwd = vscode.workspace.workspaceFolders?.find(({ uri }) => uri.scheme === "file")?.uri.fsPath ?? homedir();
+		const cwd = homedir(); // not the workspace: what lies there is not to be found in the place of a program
 		const trace = settings.get<boolean>("trace", false) ? ["--trace", await this.#traceFile()] : [];
-		if (path !== "") return { command: withHome(path), args: trace, variables, cwd };
+		if (path !== "") return { command: programAt(path), args: trace, variables, cwd };
 		const python = await this.#python(variables, say, signal);
 		return { command: python, args: ["-I", "-m", "pygent_ls", ...trace], variables, cwd };
 	}
@@ -108,6 +108,13 @@ async function bundledWheel(extension: string): Promise<string> {
 		);
 	}
 	return join(folder, name);
+}
+
+/** A name is looked for on the PATH. Raises for a relative path: relative to what? */
+function programAt(path: string): string {
+	const whole = withHome(path);
+	if (isAbsolute(whole) || !/[/\\]/.test(whole)) return whole;
+	throw new SetupError(`${path} is no whole path: correct the setting pygent.server.path, or empty it.`, "path");
 }
 
 function withHome(path: string): string {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import {
 	candidates,
-	makerOf,
+	makersOf,
 	OLDEST,
 	PROBE,
 	type Python,
@@ -63,17 +63,20 @@ test("an old Python is found, and not taken", () => {
 	const old = pythonOf('["/usr/bin/python3", [3, 9, 2], true]');
 
 	assert.deepEqual(old, python({ version: "3.9.2", isNewEnough: false }));
-	assert.equal(makerOf(old === null ? [] : [old], false), null);
+	assert.deepEqual(makersOf(old === null ? [] : [old], false), []);
 });
 
-test("a Python that makes environments itself goes before uv, and uv before none", () => {
+test("uv goes first, and a Python that makes environments itself is the other way", () => {
 	const bare = python({ makesEnvironments: false });
 	const whole = python({ executable: "/usr/bin/python3.11" });
 
-	assert.deepEqual(makerOf([bare, whole], true), { type: "venv", python: whole });
-	assert.deepEqual(makerOf([bare], true), { type: "uv", python: bare });
-	assert.deepEqual(makerOf([], true), { type: "uv", python: null });
-	assert.equal(makerOf([bare], false), null);
+	assert.deepEqual(makersOf([bare, whole], true), [
+		{ type: "uv", python: bare },
+		{ type: "venv", python: whole },
+	]);
+	assert.deepEqual(makersOf([whole], false), [{ type: "venv", python: whole }]);
+	assert.deepEqual(makersOf([], true), [{ type: "uv", python: null }]);
+	assert.deepEqual(makersOf([bare], false), []);
 });
 
 test("uv gets a Python itself where there is none", () => {

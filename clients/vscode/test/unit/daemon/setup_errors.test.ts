@@ -46,6 +46,13 @@ test("a package index that cannot be reached is called so", () => {
 	assert.match(stepFailed("installing packages", "error: dns error: failed to lookup").message, /cannot be reached/);
 });
 
+test("a company's certificate that is not trusted is called so", () => {
+	const output =
+		"error: Failed to fetch: https://pypi.org\n  client error (Connect)\n  invalid peer certificate: UnknownIssuer";
+
+	assert.match(stepFailed("installing packages", output).message, /certificate .* is not trusted here.*PIP_CERT/);
+});
+
 test("of any other failure the last line that is an error is shown", () => {
 	const output = "Collecting x\nERROR: No matching distribution found for x\n[notice] A new release of pip\n";
 
