@@ -138,11 +138,13 @@ export class Daemon implements vscode.Disposable {
 		current?.link.leave();
 	}
 
+	/** Waits for a daemon that starts, but not while its environment is made. */
 	async request<M extends keyof Requests>(
 		method: M,
 		params: Requests[M]["params"],
 		cancelled?: vscode.CancellationToken,
 	): Promise<Requests[M]["result"]> {
+		await this.#started();
 		const client = this.#ready();
 		// An argument that is undefined would be sent as a second parameter.
 		return cancelled === undefined
@@ -165,6 +167,18 @@ export class Daemon implements vscode.Disposable {
 	dispose(): void {
 		this.#changed.dispose();
 		this.#stopped.dispose();
+	}
+
+	/** Until it is no longer starting, which has its own bound. */
+	async #started(): Promise<void> {
+		if (this.#state.state !== "starting") return;
+		await new Promise<void>((resolve) => {
+			const waiting = this.#changed.event(({ state }) => {
+				if (state === "starting") return;
+				waiting.dispose();
+				resolve();
+			});
+		});
 	}
 
 	#ready(): LanguageClient {
