@@ -11,16 +11,25 @@ from typing import Protocol
 
 from pygent_ls.agent.events import (
     AgentEvent,
+    BudgetLimitReached,
+    IterationLimitReached,
+    LoopDetected,
     PermissionRequested,
     Stamped,
     Text,
     TextDelta,
     Thinking,
     ThinkingDelta,
+    TimeLimitReached,
+    TokenLimitReached,
+    ToolCall,
     ToolProgress,
     ToolResult,
 )
 from pygent_ls.agent.messages import now
+
+ASKING = "ask_user"
+"""The tool that asks the user as soon as it is called."""
 
 MAX_PENDING_CHARS = 1_000_000
 """Text that may wait for a subscriber who does not read; beyond that the turn waits for it."""
@@ -105,8 +114,8 @@ class EventStream:
                 self.flush()
                 return
             self._timer = loop.call_later(max(wait_s, 0.0), self._on_timer)
-        if isinstance(stamped.event, PermissionRequested):
-            self.flush()  # the prompt follows at once, and must not overtake the call that it is about
+        if _comes_before_a_question(stamped.event):
+            self.flush()  # the question follows at once, and must not overtake what it is about
         elif waits and self._pending_chars > MAX_PENDING_CHARS:
             await subscriber.drained()
 
@@ -173,6 +182,23 @@ class EventStream:
 def _is_of_one(last: _Pending, new: _Pending) -> bool:
     """Whether both come from one agent of one turn."""
     return last.turn_id == new.turn_id and last.stamped.parent_tool_id == new.stamped.parent_tool_id
+
+
+def _comes_before_a_question(event: AgentEvent) -> bool:
+    match event:
+        case ToolCall(tool_name=name):
+            return name == ASKING
+        case (
+            PermissionRequested()
+            | IterationLimitReached()
+            | TokenLimitReached()
+            | BudgetLimitReached()
+            | TimeLimitReached()
+            | LoopDetected()
+        ):
+            return True
+        case _:
+            return False
 
 
 def _continues(last: AgentEvent, new: AgentEvent) -> bool:

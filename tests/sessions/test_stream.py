@@ -13,15 +13,23 @@ from hypothesis import strategies as st
 
 from pygent_ls.agent.events import (
     AgentEvent,
+    BudgetLimitReached,
+    IterationLimitReached,
+    LoopDetected,
     Notice,
+    PermissionRequested,
     Stamped,
     Text,
     TextDelta,
     Thinking,
     ThinkingDelta,
+    TimeLimitReached,
+    TokenLimitReached,
+    ToolCall,
     ToolProgress,
     ToolResult,
 )
+from pygent_ls.agent.tool import ToolRisk
 from pygent_ls.sessions.stream import MAX_PENDING_CHARS, EventStream
 from tests.fakes import bounded
 from tests.sessions.subscribers import Reader
@@ -65,6 +73,36 @@ async def test_what_follows_within_the_interval_waits_and_goes_out_together() ->
         [Notice(content="1")],
         [Notice(content="2"), Notice(content="3")],
     ]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        PermissionRequested(permission_id="p", tool_id="t"),
+        IterationLimitReached(limit=1, value=1),
+        TokenLimitReached(limit=1, value=1),
+        BudgetLimitReached(limit=1.0, value=1.0),
+        TimeLimitReached(limit=1.0, value=1.0),
+        LoopDetected(limit=3, value=3),
+        ToolCall(
+            tool_id="t",
+            tool_name="ask_user",
+            input={},
+            title="Ask",
+            kind="other",
+            risk=ToolRisk.LOW,
+            read_only=False,
+            locations=(),
+        ),
+    ],
+    ids=lambda event: event.type,
+)
+async def test_what_the_user_is_asked_about_goes_out_before_the_question(event: AgentEvent) -> None:
+    stream, reader = EventStream(flush_interval_s=LONG_S), Reader()
+
+    await publish(stream, reader, Notice(content="1"), Notice(content="2"), event)
+
+    assert [each.event for each in reader.events] == [Notice(content="1"), Notice(content="2"), event]
 
 
 async def test_flush_sends_everything_now_and_nothing_twice() -> None:
