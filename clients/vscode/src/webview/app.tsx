@@ -3,6 +3,7 @@
 import "./app.css";
 import type { KeyboardEvent, ReactElement } from "react";
 import { Header } from "./chrome/header.tsx";
+import { ReviewBar } from "./chrome/review_bar.tsx";
 import { Composer } from "./composer/composer.tsx";
 import type { Drafts } from "./composer/drafts.ts";
 import { ConversationView } from "./conversation/conversation.tsx";
@@ -32,6 +33,7 @@ export function App(parts: AppParts): ReactElement {
 			<div className="stage">
 				<div className="chat" inert={page !== "chat"}>
 					<ConversationView {...parts} />
+					<ReviewBar {...parts} />
 					<Composer {...parts} />
 				</div>
 				{page === "sessions" && <SessionsPage {...parts} />}
