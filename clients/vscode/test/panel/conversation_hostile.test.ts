@@ -160,7 +160,7 @@ test("a link shows where it leads, and says so where its words name another plac
 	await panel.page.getByRole("link").first().waitFor();
 	const links = await panel.page
 		.getByRole("link")
-		.evaluateAll((all) => all.map((link) => [link.textContent, link.title]));
+		.evaluateAll((all) => all.map((link) => [link.textContent, link.getAttribute("title")]));
 
 	assert.deepEqual(links, [
 		["docs", "https://docs.test/a?b=c"],

@@ -1,0 +1,191 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Ask } from "../../src/conversation/state.ts";
+import type { QuestionRequest } from "../../src/protocol/protocol.ts";
+import { conversation, outcome, PATCH, permission, prompt, SESSION, tool, uri } from "./conversation_items.ts";
+import { Panel } from "./panel.ts";
+
+const RUN = tool({ key: "1", toolId: "run", title: "pytest -q", kind: "execute", readOnly: false, status: "asked" });
+
+function question(more: Partial<QuestionRequest> = {}): Ask {
+	const choices = [{ title: "SQLite", description: "a file, no server" }, { title: "PostgreSQL" }];
+	const request = {
+		questionId: "q",
+		sessionId: SESSION,
+		question: "Which **one**?",
+		choices,
+		allowText: true,
+		...more,
+	};
+	return { type: "question", id: "q", request };
+}
+
+function openWith(...asks: readonly Ask[]): Promise<Panel> {
+	return Panel.open({ conversation: conversation([prompt({ key: "0" }), RUN], { asks, runningTurnId: "t1" }) });
+}
+
+test("a permission card stands in its call's card, with the choices of the request in their order", async () => {
+	await using panel = await openWith(permission("p", "run"));
+	const card = panel.page.locator(".tool").getByRole("group", { name: /High risk.*Run a command/ });
+
+	await card.getByText("pytest -q").waitFor();
+	assert.deepEqual(
+		await card.locator("button.choice").evaluateAll((all) => all.map((each) => each.lastChild?.textContent)),
+		["Reject", "Allow once", "Allow for this session", "Always allow"],
+	);
+	await card.getByText("keeps the rule").getByText("shell(pytest:*)").waitFor();
+
+	await card.getByRole("button", { name: "Allow once" }).click();
+	assert.deepEqual((await panel.called("answerPermission")).params, { id: "p", optionId: "once" });
+});
+
+test("a permission is answered by the keyboard, and only once", async () => {
+	await using panel = await openWith(permission("p", "run"));
+	await panel.page.locator(".permission").waitFor();
+
+	await panel.send({ type: "focus", on: "ask" });
+	await panel.page.waitForFunction(() => document.activeElement?.getAttribute("data-ask") === "p");
+	await panel.page.keyboard.press("3");
+	await panel.page.keyboard.press("2");
+	await panel.page.keyboard.press("1");
+	await panel.called("answerPermission");
+
+	assert.equal(await panel.page.locator(".permission button.choice:enabled").count(), 0);
+	assert.deepEqual(
+		panel.calls.filter(({ method }) => method === "answerPermission").map(({ params }) => params),
+		[{ id: "p", optionId: "session" }],
+	);
+});
+
+test("Escape leads to the words that go with a rejection, and Enter sends them", async () => {
+	await using panel = await openWith(permission("p", "run"));
+	await panel.page.locator(".permission").focus();
+
+	await panel.page.keyboard.press("Escape");
+	await panel.page.keyboard.type("run 1 test only");
+	await panel.page.keyboard.press("Enter");
+
+	const { params } = await panel.called("answerPermission");
+	assert.deepEqual(params, { id: "p", optionId: "reject", feedback: "run 1 test only" });
+});
+
+test("Escape in the field rejects without words", async () => {
+	await using panel = await openWith(permission("p", "run"));
+	await panel.page.locator(".permission").focus();
+
+	await panel.page.keyboard.press("Escape");
+	await panel.page.keyboard.press("Escape");
+
+	assert.deepEqual((await panel.called("answerPermission")).params, { id: "p", optionId: "reject" });
+});
+
+test("an answer that came too late is told, and the buttons are there again", async () => {
+	await using panel = await Panel.open({
+		conversation: conversation([RUN], { asks: [permission("p", "run")] }),
+		answers: {
+			answerPermission: () => {
+				throw new Error("It no longer waits for an answer.");
+			},
+		},
+	});
+
+	await panel.page.getByRole("button", { name: "Allow once" }).click();
+
+	await panel.page.getByText("It no longer waits for an answer.").waitFor();
+	assert.equal(await panel.page.locator(".permission button.choice:enabled").count(), 4);
+});
+
+test("a question that is withdrawn leaves no dead buttons, says what happened, and gives the focus back", async () => {
+	await using panel = await openWith(permission("p", "run"));
+	await panel.page.getByRole("button", { name: "Allow once" }).focus();
+
+	await panel.send({ type: "change", sessionId: SESSION, change: { type: "ask_over", id: "p" } });
+
+	await panel.page.getByText("The question is closed.").first().waitFor();
+	assert.equal(await panel.page.locator(".permission").count(), 0);
+	await panel.page.waitForFunction(() => document.activeElement?.getAttribute("role") === "article");
+});
+
+test("how a permission was answered stays with the call", async () => {
+	const refused = { ...RUN, key: "2", status: "denied", decision: { outcome: "reject_once", by: "user" } } as const;
+	await using panel = await Panel.open({
+		conversation: conversation([
+			{ ...RUN, status: "done", result: outcome("1 passed"), decision: { outcome: "allow_session", by: "user" } },
+			{ ...refused, deniedReason: "not now" },
+		]),
+	});
+
+	await panel.page.getByText("Allowed for this session by you").waitFor();
+	await panel.page.getByText("Rejected by you: not now").waitFor();
+});
+
+test("a request shows the diff of what would be changed", async () => {
+	const diff = [{ uri: uri("src/cart.py"), oldText: "", newText: "", patch: PATCH }];
+	await using panel = await openWith(permission("p", "run", { diff, risk: "medium", title: "Edit src/cart.py" }));
+	const card = panel.page.locator(".permission");
+
+	await card.getByText("# Of each as many as were put in").waitFor();
+	await card.getByText("Medium risk").waitFor();
+	await card.getByRole("button", { name: /Open the diff/ }).click();
+
+	assert.deepEqual((await panel.called("openChange")).params, { toolId: "run", uri: uri("src/cart.py") });
+});
+
+test("a permission of a subagent unfolds what the subagent does", async () => {
+	const inner = { ...RUN, key: "7" };
+	const outer = tool({ key: "6", title: "Task: tests", kind: "think", readOnly: false, children: [inner] });
+	await using panel = await Panel.open({
+		conversation: conversation([outer], { asks: [permission("p", "run", { source: "subagent tests" })] }),
+	});
+
+	await panel.page.locator(".subagent .permission").getByText("subagent tests").waitFor();
+});
+
+test("a request without a card of its call stands at the end", async () => {
+	await using panel = await openWith(permission("p", "unknown"));
+
+	await panel.page.locator(".ask-row .permission").waitFor();
+});
+
+test("a question is answered with a choice, by its key, or in the user's own words", async () => {
+	await using panel = await openWith(question());
+	const card = panel.page.locator(".question");
+	await card.getByText("a file, no server").waitFor();
+	await card.focus();
+	await panel.page.keyboard.press("2");
+	assert.deepEqual((await panel.called("answerQuestion")).params, { id: "q", choice: "PostgreSQL" });
+
+	await using other = await openWith(question());
+	await other.page.getByRole("textbox", { name: "Your own words" }).fill("Neither: use a file");
+	await other.page.keyboard.press("Enter");
+	assert.deepEqual((await other.called("answerQuestion")).params, { id: "q", text: "Neither: use a file" });
+});
+
+test("where words of the user's own are not wanted, there is no field for them", async () => {
+	await using panel = await openWith(question({ allowText: false }));
+
+	await panel.page.locator(".question").waitFor();
+	assert.equal(await panel.page.locator(".question textarea").count(), 0);
+});
+
+test("a review is begun, or decided as a whole, from its line", async () => {
+	const hunk = {
+		hunkId: "h",
+		range: { start: { line: 0, character: 0 }, end: { line: 1, character: 0 } },
+		oldText: "a\n",
+		newText: "b\n",
+	};
+	const files = [{ uri: uri("a.py"), kind: "edit", hunks: [hunk, { ...hunk, hunkId: "i" }] }] as const;
+	const request = { reviewId: "r", sessionId: SESSION, turnId: "t1", toolId: "run", files };
+	await using panel = await openWith({ type: "review", id: "r", request });
+
+	const card = panel.page.getByRole("group", { name: "Review" });
+	await card.getByText("Waiting for your review of 2 hunks").waitFor();
+	await card.getByRole("button", { name: "Review", exact: true }).click();
+	await panel.called("reviewAll");
+	await card.getByRole("button", { name: "Reject all" }).click();
+	await card.getByRole("button", { name: "Accept all" }).click();
+
+	assert.deepEqual((await panel.called("decideAll")).params, { accept: false, uri: null });
+	assert.deepEqual((await panel.called("decideAll", 1)).params, { accept: true, uri: null });
+});
