@@ -1,0 +1,202 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ErrorType, StopReason } from "../../src/protocol/protocol.ts";
+import {
+	compacted,
+	conversation,
+	end,
+	failure,
+	hook,
+	limit,
+	notice,
+	prompt,
+	SESSION,
+	text,
+	thinking,
+	uri,
+} from "./conversation_items.ts";
+import { Panel } from "./panel.ts";
+
+test("thinking is folded, says how long it took, and unfolds", async () => {
+	await using panel = await Panel.open({
+		conversation: conversation([
+			thinking({ key: "1", text: "It adds **twice**." }),
+			thinking({ key: "2", text: "More", streaming: true, endedAt: null }),
+		]),
+	});
+
+	await panel.page.getByRole("button", { name: "Thinking…" }).waitFor();
+	assert.equal(await panel.page.getByText("twice").count(), 0);
+	await panel.page.getByRole("button", { name: "Thought for 12 s" }).click();
+	await panel.page.locator(".thinking strong").getByText("twice").waitFor();
+});
+
+test("a model call that waits to be tried again counts down, and can be hurried or given up", async () => {
+	const retryAt = new Date(Date.now() + 3_600_000).toISOString();
+	const waits = failure({ key: "1", state: "waiting", errorType: "overloaded", retryAt, attempt: 2 });
+	await using panel = await Panel.open({ conversation: conversation([waits], { runningTurnId: "t1" }) });
+
+	await panel.page.getByText(/Attempt 2 failed\. Asking again in (1 h 0 min|59 min \d+ s)/).waitFor();
+	await panel.page.getByRole("button", { name: "Retry now" }).click();
+	await panel.page.getByRole("button", { name: "Give up" }).click();
+
+	assert.deepEqual((await panel.called("retry")).params, { turnId: "t1", action: "now" });
+	assert.deepEqual((await panel.called("retry", 1)).params, { turnId: "t1", action: "give_up" });
+});
+
+test("a final failure says what to do about its kind", async () => {
+	const helps: Readonly<Record<ErrorType, RegExp>> = {
+		auth: /ANTHROPIC_API_KEY/,
+		context_window: /\/compact/,
+		rate_limit: /Wait a little/,
+		overloaded: /in a while/,
+		network: /Check the connection/,
+		timeout: /pygent\.firstByteTimeoutS/,
+		invalid_request: /model's name/,
+		content_filter: /other words/,
+		server: /The log holds/,
+		unknown: /The log holds/,
+	};
+	const items = Object.keys(helps).map((errorType) => failure({ key: errorType, errorType: errorType as ErrorType }));
+	await using panel = await Panel.open({ conversation: conversation(items), size: { width: 400, height: 3000 } });
+
+	await panel.page.locator(".failure").last().waitFor();
+	const shown = await panel.page.locator(".failure").allInnerTexts();
+	for (const [index, help] of Object.values(helps).entries()) assert.match(shown[index] ?? "", help);
+
+	await panel.page.getByRole("button", { name: "Open settings" }).first().click();
+	assert.deepEqual((await panel.called("openSettings")).params, { query: "pygent.apiKeyEnv" });
+	await panel.page.getByRole("button", { name: "Show log" }).first().click();
+	await panel.called("showLog");
+	await panel.page.getByRole("button", { name: "New session" }).last().click();
+	await panel.called("newSession");
+});
+
+test("what the turn went through is told in lines", async () => {
+	await using panel = await Panel.open({
+		conversation: conversation([
+			failure({ key: "1", state: "retried", fallbackModel: "openai/other" }),
+			limit({ key: "2", limitType: "budget_limit_reached", value: 1.5, limit: 1.5 }),
+			compacted({ key: "3" }),
+			hook({ key: "4" }),
+			notice({ key: "5", level: "error", text: "The disk is full." }),
+		]),
+	});
+
+	await panel.page.getByText("Asked openai/other instead.").waitFor();
+	await panel.page.getByText("It has spent $1.50 of the $1.50").waitFor();
+	await panel.page.getByText("Summed up 42 messages for the model: 180k → 9k tokens").waitFor();
+	await panel.page.getByText("Hook post_tool: ruff format src → pass").waitFor();
+	await panel.page.getByText("Error: The disk is full.").waitFor();
+});
+
+test("the end of a turn tells what it took and changed, and why it stopped", async () => {
+	const changed = { uri: uri("src/cart.py"), kind: "edit", added: 3, removed: 2 } as const;
+	const reasons: readonly StopReason[] = ["max_iterations", "cancelled", "interrupted"];
+	await using panel = await Panel.open({
+		conversation: conversation([
+			end({ key: "1", filesChanged: [changed, { ...changed, uri: uri("old.py"), kind: "delete" }] }),
+			...reasons.map((stopReason) => end({ key: stopReason, stopReason })),
+		]),
+	});
+
+	await panel.page.getByText("34 s · 12.3k tokens · $0.04").first().waitFor();
+	await panel.page.getByText("Stopped: it asked the model as often as one turn may").waitFor();
+	await panel.page.getByText("Interrupted: the agent's process ended").waitFor();
+	await panel.page.getByRole("button", { name: /src\/cart\.py 3 lines added, 2 removed/ }).click();
+
+	assert.deepEqual((await panel.called("openLocation")).params, { uri: uri("src/cart.py"), range: null });
+	await panel.page.getByRole("button", { name: "Go on from here in a copy of the session" }).first().click();
+	assert.deepEqual((await panel.called("forkSession")).params, { sessionId: SESSION, atTurnId: "t1" });
+});
+
+test("a prompt is edited in a copy of the session that ends before it", async () => {
+	await using panel = await Panel.open({
+		conversation: conversation([
+			prompt({ key: "1", turnId: "t1", text: "First" }),
+			end({ key: "2", turnId: "t1" }),
+			prompt({ key: "3", turnId: "t2", text: "Second thoughts" }),
+			prompt({ key: "4", turnId: "t2", text: "and quickly", steered: true }),
+		]),
+	});
+
+	await panel.page
+		.getByRole("button", { name: /Edit this prompt/ })
+		.nth(1)
+		.click();
+
+	assert.deepEqual((await panel.called("forkSession")).params, { sessionId: SESSION, atTurnId: "t1" });
+	await panel.page.waitForFunction(() => document.querySelector("textarea")?.value.includes("Second thoughts"));
+	assert.equal(await panel.page.getByRole("button", { name: /Edit this prompt/ }).count(), 2);
+	await panel.page.getByText("Said while it worked").waitFor();
+});
+
+test("the first prompt is edited in a new session", async () => {
+	await using panel = await Panel.open({ conversation: conversation([prompt({ key: "1", text: "First" })]) });
+
+	await panel.page.getByRole("button", { name: /Edit this prompt/ }).click();
+
+	await panel.called("newSession");
+	await panel.page.waitForFunction(() => document.querySelector("textarea")?.value === "First");
+});
+
+test("a long prompt is folded", async () => {
+	await using panel = await Panel.open({
+		conversation: conversation([prompt({ key: "1", text: "line\n".repeat(60) })]),
+	});
+	const height = () => panel.page.locator(".prompt-text").evaluate((element) => element.clientHeight);
+	const folded = await height();
+
+	await panel.page.getByRole("button", { name: "Show all" }).click();
+
+	assert.ok((await height()) > 2 * folded);
+});
+
+test("the plan is one line with what is done now, and unfolds with the state of each entry in words", async () => {
+	const plan = [
+		{ content: "Find the bug", status: "completed", priority: "medium" },
+		{ content: "Fix it", status: "in_progress", priority: "high" },
+		{ content: "Write it down", status: "pending", priority: "low" },
+	] as const;
+	await using panel = await Panel.open({ conversation: conversation([prompt({ key: "1" })], { plan }) });
+
+	await panel.page.getByRole("button", { name: "Plan: 1 of 3 done Fix it" }).click();
+
+	assert.deepEqual(await panel.page.locator(".plan li").evaluateAll((all) => all.map((each) => each.textContent)), [
+		"done: Find the bug",
+		"in progress: Fix itimportant",
+		"to do: Write it down",
+	]);
+});
+
+test("an empty conversation offers examples, which are written into the prompt", async () => {
+	await using panel = await Panel.open({ panel: { hasFolder: false, restricted: true } });
+
+	await panel.page.getByText("No folder is open").waitFor();
+	await panel.page.getByText("This folder is not trusted").waitFor();
+	await panel.page.getByRole("button", { name: /fix what is wrong/ }).click();
+
+	await panel.page.waitForFunction(
+		() => document.querySelector("textarea")?.value === "Look at @diagnostics and fix what is wrong.",
+	);
+});
+
+test("it is told how the agent's process is, and a process that ended can be started again", async () => {
+	await using panel = await Panel.open({
+		panel: { daemon: { state: "stopped", reason: "It ended with code 3." } },
+		conversation: conversation([text({ key: "1", text: "So far." })]),
+	});
+
+	await panel.page.getByText("It ended with code 3.").waitFor();
+	await panel.page.getByRole("button", { name: "Restart" }).click();
+	await panel.called("restartDaemon");
+	await panel.page.getByRole("button", { name: "Show log" }).click();
+	await panel.called("showLog");
+
+	await using installing = await Panel.open({
+		panel: { daemon: { state: "installing", step: "making an environment" } },
+	});
+	await installing.page.getByText("Installing the agent: making an environment").waitFor();
+	await using starting = await Panel.open({ panel: { daemon: { state: "starting" } } });
+	await starting.page.getByText("Starting the agent…").waitFor();
+});
