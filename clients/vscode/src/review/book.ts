@@ -19,6 +19,9 @@ const MEMORY = "pygent.review";
 /** Of a file that is remembered across a restart of the window, in characters; a longer one is not. */
 const MAX_REMEMBERED = 1_000_000;
 
+/** Without a change; typing goes on for so long at most between two keys. */
+const REMEMBER_AFTER_MS = 1000;
+
 type FileChange = NonNullable<Extract<Event, { type: "tool_result" }>["changes"]>[number];
 
 export class ReviewBook implements vscode.Disposable {
@@ -29,6 +32,7 @@ export class ReviewBook implements vscode.Disposable {
 	readonly #changed = new vscode.EventEmitter<void>();
 	readonly #rejecting = new vscode.EventEmitter<string>();
 	readonly #listening: vscode.Disposable[];
+	#remembering: NodeJS.Timeout | undefined;
 
 	readonly onDidChange = this.#changed.event;
 	/** Of the session whose edits they were. */
@@ -99,6 +103,8 @@ export class ReviewBook implements vscode.Disposable {
 	}
 
 	dispose(): void {
+		clearTimeout(this.#remembering);
+		this.#remember();
 		for (const each of this.#listening) each.dispose();
 		this.#changed.dispose();
 		this.#rejecting.dispose();
@@ -163,9 +169,15 @@ export class ReviewBook implements vscode.Disposable {
 	}
 
 	#tell(): void {
+		this.#changed.fire();
+		// Whole texts: not with each key
+		clearTimeout(this.#remembering);
+		this.#remembering = setTimeout(() => this.#remember(), REMEMBER_AFTER_MS);
+	}
+
+	#remember(): void {
 		const kept = [...this.#entries].filter(([, { file }]) => sizeOf(file) <= MAX_REMEMBERED);
 		void this.#memory.update(MEMORY, kept);
-		this.#changed.fire();
 	}
 }
 

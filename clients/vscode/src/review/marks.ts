@@ -7,6 +7,9 @@ import type { Reviews } from "./reviews.ts";
 /** Of deleted lines in a hover; a diff editor shows all. */
 const MAX_HOVER_LINES = 40;
 
+/** Of a line that was replaced, behind the one that replaces it. */
+const MAX_BEFORE_CHARS = 80;
+
 const ADDED = vscode.window.createTextEditorDecorationType({
 	isWholeLine: true,
 	backgroundColor: new vscode.ThemeColor("diffEditor.insertedLineBackground"),
@@ -91,13 +94,20 @@ function addedMark(hunk: PendingHunk): vscode.DecorationOptions {
 
 function removedMark(document: vscode.TextDocument, hunk: PendingHunk): vscode.DecorationOptions {
 	const line = lineOf(document, hunk);
-	const count = hunk.oldLines.length;
-	const contentText = hunk.newLines.length > 0 ? `− ${countOf(count)} before` : `− ${countOf(count)} removed here`;
+	const contentText = beforeOf(hunk);
 	return {
 		range: new vscode.Range(line, 0, line, 0),
 		hoverMessage: hoverOf(hunk),
 		renderOptions: { after: { contentText } },
 	};
+}
+
+/** What stood there, in a few words; the hover and the diff have all of it. */
+function beforeOf({ oldLines, newLines }: PendingHunk): string {
+	const [line = ""] = oldLines;
+	if (newLines.length === 0) return `− ${countOf(oldLines.length)} removed here`;
+	if (oldLines.length > 1 || line.trim() === "") return `− ${countOf(oldLines.length)} before`;
+	return `− ${line.trim().slice(0, MAX_BEFORE_CHARS)}${line.trim().length > MAX_BEFORE_CHARS ? "…" : ""}`;
 }
 
 /** Lines that are gone stand, for the editor, at the one that follows them, or at the end. */

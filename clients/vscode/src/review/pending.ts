@@ -34,8 +34,17 @@ export interface TextChange {
 	readonly text: string;
 }
 
+/** Marks, lenses, counts and diffs all ask about the same value. */
+const known = new WeakMap<PendingFile, readonly PendingHunk[]>();
+
 /** From the first line to the last. */
-export function hunksOf({ baseline, current }: PendingFile): readonly PendingHunk[] {
+export function hunksOf(file: PendingFile): readonly PendingHunk[] {
+	const hunks = known.get(file) ?? compared(file);
+	known.set(file, hunks);
+	return hunks;
+}
+
+function compared({ baseline, current }: PendingFile): readonly PendingHunk[] {
 	const hunks = differences(linesOf(baseline ?? ""), linesOf(current ?? ""));
 	// An empty file that was made or deleted: no line says so.
 	if (hunks.length === 0 && baseline !== current) return [hunkOf(0, 0, [], [])];
