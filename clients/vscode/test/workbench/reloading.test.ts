@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Workbench } from "./workbench.ts";
+
+test("a question that is open, and what is being written, are there again when the window is loaded anew", async () => {
+	await using workbench = await Workbench.open({ "cart.py": "total = 0\n" });
+	const { chat, conversation, model, folder, page } = workbench;
+	const command = "echo priced > cart.txt";
+	await model.script(
+		{ text: "I look.", calls: [{ name: "shell", arguments: { command } }] },
+		{ text: "It is priced." },
+	);
+	await workbench.openChat();
+	await workbench.prompt("Price the cart");
+	await chat.getByRole("button", { name: "Allow once" }).waitFor();
+	const field = chat.getByRole("textbox", { name: "Prompt" });
+	await field.fill("and then the tests");
+
+	await page.keyboard.press("F1");
+	await page.locator(".quick-input-widget input.input").fill(">Developer: Reload Window");
+	const loaded = page.waitForEvent("load");
+	await page.locator(".quick-input-list .monaco-list-row").first().click();
+	await loaded;
+
+	await conversation.getByText("I look.").waitFor();
+	await conversation.getByText("Price the cart", { exact: true }).waitFor();
+	await chat.getByRole("button", { name: "Allow once" }).waitFor();
+	assert.equal(await field.inputValue(), "and then the tests");
+	await chat.getByRole("button", { name: "Allow once" }).click();
+
+	await conversation.getByText("It is priced.").waitFor();
+	assert.equal(await readFile(join(folder, "cart.txt"), "utf8"), "priced\n");
+	assert.equal((await model.requests()).length, 2);
+});
