@@ -7,6 +7,9 @@ const KEPT_LINES = 30;
 const LOOK_MS = 300;
 const CHUNK_BYTES = 64 * 1024;
 
+/** What the daemon logs where nothing is wrong. */
+const AT_REST = /^[\d-]{10} [\d:,]+ (?:INFO|DEBUG) |^pygent-ls: listening at /;
+
 /** The last lines that were written. */
 export class LastWords {
 	readonly #log: (line: string) => void;
@@ -21,13 +24,10 @@ export class LastWords {
 		this.#log(line);
 	}
 
-	/** The line that says most; empty where nothing was written. A trace's last line names its error. */
+	/** The line that says most; empty where none says anything of an end. A trace's last line names its error. */
 	get telling(): string {
-		return (
-			this.#lines.findLast((line) => /\berror\b/i.test(line) || /^\w+Error:/.test(line)) ??
-			this.#lines.at(-1) ??
-			""
-		).trim();
+		const lines = this.#lines.filter((line) => !AT_REST.test(line));
+		return (lines.findLast((line) => /\berror\b|^\w+Error:/i.test(line)) ?? lines.at(-1) ?? "").trim();
 	}
 }
 

@@ -69,7 +69,8 @@ export class WorkbenchServer {
 				...folders,
 				...["--bind-addr", "127.0.0.1:0", "--auth", "none", "--disable-telemetry", "--disable-update-check"],
 				...["--disable-getting-started-override", "--ignore-last-opened"],
-				...["--vscode-option", "enable-smoke-test-driver"], // tests that run in the extension host bring results out
+				// Tests that run in the extension host bring results out by it; no notification is shown with it.
+				...(vsix === null ? ["--vscode-option", "enable-smoke-test-driver"] : []),
 				...["--reconnection-grace-time", "5"], // extension hosts of windows that are gone end soon
 			],
 			cwd: home,
