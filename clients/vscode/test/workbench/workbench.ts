@@ -8,6 +8,7 @@
  *     await workbench.command("pygent: Open Chat");
  */
 import { execFile } from "node:child_process";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after } from "node:test";
 import { promisify } from "node:util";
@@ -41,12 +42,21 @@ after(() => started.disposeAsync());
 async function startShared(): Promise<Shared> {
 	const scratch = started.use(await Scratch.create());
 	const model = started.adopt(await ModelServer.start(), (each) => each.stop());
+	started.defer(() => endLingering(scratch));
 	const env = { ...model.env, PYGENT_MODEL: "openai/mock", PYGENT_LOG: "info" };
 	const server = started.adopt(await WorkbenchServer.start(scratch, { vsix: await pack(scratch), env }), (each) =>
 		each.stop(),
 	);
 	const browser = started.adopt(await launchBrowser(), (each) => each.close());
 	return { scratch, model, server, browser };
+}
+
+/** A daemon outlives its window for a while, in case that the window comes back. */
+async function endLingering(scratch: Scratch): Promise<void> {
+	for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
+		const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => ""); // it may have ended by now
+		if (command.includes(scratch.path)) process.kill(Number(pid), "SIGKILL");
+	}
 }
 
 /** Packages the extension from the sources as they are. */
@@ -93,6 +103,7 @@ export class Workbench implements AsyncDisposable {
 		});
 		const workbench = new Workbench(all, context, await context.newPage(), folder);
 		await workbench.set(settings);
+		workbench.page.setDefaultTimeout(WAIT_MS);
 		await workbench.load();
 		return workbench;
 	}
@@ -104,11 +115,18 @@ export class Workbench implements AsyncDisposable {
 			await this.#shared.scratch.folder(`server/${whose}`, { "settings.json": text });
 	}
 
-	/** Loads the window, as "Developer: Reload Window" does. */
+	/** Opens the folder's address anew in this window, as after its page was closed. */
 	async load(): Promise<void> {
 		await this.page.goto(this.#shared.server.address(this.folder));
-		await this.page.locator(".monaco-workbench .statusbar").waitFor({ timeout: WAIT_MS });
-		this.page.setDefaultTimeout(WAIT_MS);
+		await this.#isThere();
+	}
+
+	/** Loads the window again, as its user does. */
+	async reload(): Promise<void> {
+		const loaded = this.page.waitForEvent("load", { timeout: WAIT_MS });
+		await this.command("Developer: Reload Window");
+		await loaded;
+		await this.#isThere();
 	}
 
 	/** Runs a command by its title in the palette. */
@@ -132,10 +150,10 @@ export class Workbench implements AsyncDisposable {
 		await this.tab(path).waitFor();
 	}
 
-	/** Opens the chat in the side bar; it can be written in when this resolves. */
+	/** Opens the chat in the side bar; the daemon is ready when this resolves. */
 	async openChat(): Promise<void> {
 		await this.page.getByRole("tab", { name: "pygent", exact: true }).click();
-		await this.chat.getByRole("textbox", { name: "Prompt" }).waitFor();
+		await this.chat.getByRole("button", { name: /mock/ }).waitFor();
 	}
 
 	/** Says it to the agent, as a user does. */
@@ -171,6 +189,10 @@ export class Workbench implements AsyncDisposable {
 
 	statusItem(text: string): Locator {
 		return this.page.locator(".statusbar-item").filter({ hasText: text });
+	}
+
+	async #isThere(): Promise<void> {
+		await this.page.locator(".monaco-workbench .statusbar").waitFor();
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
