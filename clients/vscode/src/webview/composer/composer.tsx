@@ -195,7 +195,9 @@ function useDropping(parts: AppParts): Dropping {
 
 /** The prompt has the focus at first, when the editor gives it to the view, and when somebody asks for it. */
 function useFocus({ store }: AppParts, field: RefObject<HTMLTextAreaElement | null>): void {
+	const isOnPage = useView(store, ({ page }) => page !== "chat");
 	useEffect(() => {
+		if (isOnPage) return; // while another page is over it, it can have no focus
 		const focus = (): void => field.current?.focus();
 		const focusIfNothingIs = (): void => {
 			if (document.activeElement === null || document.activeElement === document.body) focus();
@@ -209,7 +211,7 @@ function useFocus({ store }: AppParts, field: RefObject<HTMLTextAreaElement | nu
 			window.removeEventListener("focus", focusIfNothingIs);
 			stop();
 		};
-	}, [store, field]);
+	}, [store, field, isOnPage]);
 }
 
 function placeholderOf(panel: PanelState | null, isRunning: boolean): string {

@@ -10,6 +10,8 @@ import {
 	draftOf,
 	edited,
 	isBlank,
+	movedTo,
+	NEW,
 	refused,
 	reloaded,
 	sent,
@@ -26,6 +28,10 @@ export class Drafts {
 	readonly #listeners = new Set<() => void>();
 	#writing: Writing;
 	#lastId = 0;
+	/** It is known which session is shown; until then it is the one that was shown before the window was loaded anew. */
+	#isPlaced = false;
+	/** Something was written before that was known. */
+	#isMisplaced = false;
 
 	constructor(store: Store, host: Host, keeper: Keeper) {
 		this.#store = store;
@@ -49,6 +55,7 @@ export class Drafts {
 	};
 
 	write(text: string): void {
+		this.#isMisplaced ||= !this.#isPlaced;
 		this.#set(edited(this.#writing, { text }));
 	}
 
@@ -103,14 +110,20 @@ export class Drafts {
 
 	#take(note: Note): void {
 		if (note.type === "conversation") {
-			this.#keeper.keep({ sessionId: note.conversation.sessionId });
-			this.#set(shown(this.#writing, note.conversation.sessionId));
+			this.#show(note.conversation.sessionId);
 		} else if (note.type === "attach") {
 			this.attach(note.attachments);
 		} else if (note.type === "write") {
 			const { text } = this.draft;
 			this.write(text.trim() === "" ? note.text : `${text.trimEnd()}\n\n${note.text}`);
 		}
+	}
+
+	#show(sessionId: string | null): void {
+		this.#keeper.keep({ sessionId });
+		if (this.#isMisplaced && !this.#isPlaced) this.#set(movedTo(this.#writing, sessionId ?? NEW));
+		else this.#set(shown(this.#writing, sessionId));
+		this.#isPlaced = true;
 	}
 
 	#set(writing: Writing): void {

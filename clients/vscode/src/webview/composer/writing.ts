@@ -55,10 +55,15 @@ export function edited(writing: Writing, change: Partial<Draft>): Writing {
 export function shown(writing: Writing, sessionId: string | null): Writing {
 	const key = sessionId ?? NEW;
 	if (writing.key !== NEW || !writing.unsent.some((each) => each.key === NEW)) return { ...writing, key };
-	const written = writing.drafts[NEW] ?? BLANK;
 	const unsent = writing.unsent.map((each) => (each.key === NEW ? { ...each, key } : each));
-	const moved = withDraft({ ...writing, key, unsent }, NEW, BLANK);
-	return withDraft(moved, key, joined(moved.drafts[key] ?? BLANK, written));
+	return movedTo({ ...writing, unsent }, key);
+}
+
+/** It is another session that is shown: what stands in the prompt is meant for it. */
+export function movedTo(writing: Writing, key: string): Writing {
+	if (key === writing.key) return writing;
+	const without = withDraft({ ...writing, key }, writing.key, BLANK);
+	return withDraft(without, key, joined(without.drafts[key] ?? BLANK, draftOf(writing)));
 }
 
 /** The draft is on its way, and the next one begins. */

@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Checkpoint } from "../../src/protocol/protocol.ts";
+import { type Answers, Panel } from "./panel.ts";
+import { CONVERSATION, SESSION } from "./shown_session.ts";
+
+function checkpointOf(checkpointId: string, label: string, files: number): Checkpoint {
+	return {
+		checkpointId,
+		turnId: `t-${checkpointId}`,
+		label,
+		createdAt: new Date(Date.now() - 3_600_000).toISOString(),
+		files,
+	};
+}
+
+const CHECKPOINTS = [checkpointOf("c1", "Round the prices", 2), checkpointOf("c2", "Run the tests", 0)];
+
+const PATCH = [
+	"--- a/cart.py",
+	"+++ b/cart.py",
+	"@@ -1,2 +1,2 @@",
+	" import decimal",
+	"-total = 1",
+	"+total = 2",
+	"",
+].join("\n");
+
+const RESTORED = { restored: ["file:///work/shop/cart.py"], skipped: [], undoCheckpointId: "u1" };
+
+async function open(answers: Answers): Promise<Panel> {
+	const panel = await Panel.open({
+		panel: { session: SESSION },
+		conversation: CONVERSATION,
+		answers: { listCheckpoints: () => ({ checkpoints: CHECKPOINTS }), ...answers },
+	});
+	await panel.page.getByRole("button", { name: "Checkpoints" }).click();
+	return panel;
+}
+
+test("checkpoints are listed, the newest first, each with its time and files", async () => {
+	await using panel = await open({});
+
+	const rows = panel.page.getByRole("region", { name: "Checkpoints" }).getByRole("listitem").getByRole("button");
+	await rows.first().waitFor();
+
+	assert.deepEqual(
+		(await rows.allInnerTexts()).map((text) => text.split(/\n+/)),
+		[
+			["Run the tests", "1 h ago", "no files changed"],
+			["Round the prices", "1 h ago", "2 files changed"],
+		],
+	);
+});
+
+test("what has changed since a checkpoint is shown as a diff", async () => {
+	await using panel = await open({
+		checkpointDiff: () => ({ files: [{ uri: "file:///work/shop/cart.py", patch: PATCH }] }),
+	});
+
+	await panel.page.getByRole("button", { name: /^Round the prices/ }).click();
+
+	assert.deepEqual((await panel.called("checkpointDiff")).params, { checkpointId: "c1" });
+	const diff = panel.page.getByRole("group", { name: "Changes in cart.py" });
+	await diff.getByText("total = 2").waitFor();
+	await diff.getByText("total = 1").waitFor();
+});
+
+test("files, the conversation, or both are restored; what was left is told with the reason, and the undo is there", async () => {
+	const skipped = [{ uri: "file:///work/shop/tax.py", reason: "You changed it since." }];
+	await using panel = await open({
+		checkpointDiff: () => ({ files: [] }),
+		restoreCheckpoint: ({ force }) => ({ ...RESTORED, skipped: force ? [] : skipped }),
+	});
+	await panel.page.getByRole("button", { name: /^Round the prices/ }).click();
+	const ways = panel.page.getByRole("group", { name: "Restore" });
+
+	await ways.getByRole("button", { name: "Files" }).click();
+	const done = panel.page.getByRole("status").filter({ hasText: "Restored 1 file; 1 file left as it is:" });
+	await done.getByText("tax.py You changed it since.").waitFor();
+	const asked = { checkpointId: "c1", files: true, conversation: false, confirmed: false, force: false };
+	assert.deepEqual((await panel.called("restoreCheckpoint")).params, asked);
+
+	await done.getByRole("button", { name: "Restore those, too" }).click();
+	assert.deepEqual((await panel.called("restoreCheckpoint", 1)).params, { ...asked, force: true });
+	await panel.page.getByText("tax.py You changed it since.").waitFor({ state: "detached" });
+
+	await panel.page.getByRole("button", { name: "Undo the restore" }).click();
+	const undone = { ...asked, checkpointId: "u1", confirmed: true };
+	assert.deepEqual((await panel.called("restoreCheckpoint", 2)).params, undone);
+	await panel.page.getByText("Taken back: 1 file").waitFor();
+	assert.equal(await panel.page.getByRole("button", { name: "Undo the restore" }).count(), 0);
+
+	await ways.getByRole("button", { name: "Conversation" }).click();
+	assert.deepEqual((await panel.called("restoreCheckpoint", 3)).params, { ...asked, files: false, conversation: true });
+	await ways.getByRole("button", { name: "Restore both" }).click();
+	assert.deepEqual((await panel.called("restoreCheckpoint", 4)).params, { ...asked, conversation: true });
+});
+
+test("a user who says no has restored nothing", async () => {
+	await using panel = await open({ checkpointDiff: () => ({ files: [] }), restoreCheckpoint: () => null });
+
+	await panel.page.getByRole("button", { name: /^Round the prices/ }).click();
+	await panel.page.getByRole("button", { name: "Restore both" }).click();
+	await panel.called("restoreCheckpoint");
+
+	assert.equal(await panel.page.getByRole("button", { name: "Undo the restore" }).count(), 0);
+});
+
+test("a restore that is refused is told", async () => {
+	await using panel = await open({
+		checkpointDiff: () => ({ files: [] }),
+		restoreCheckpoint: () => {
+			throw new Error("A turn runs: stop it first.");
+		},
+	});
+
+	await panel.page.getByRole("button", { name: /^Round the prices/ }).click();
+	await panel.page.getByRole("button", { name: "Restore both" }).click();
+
+	await panel.page.getByRole("alert").getByText("A turn runs: stop it first.").waitFor();
+});
+
+test("where there are none yet it is said when there will be", async () => {
+	await using panel = await open({ listCheckpoints: () => ({ checkpoints: [] }) });
+
+	await panel.page.getByText("No checkpoints yet").waitFor();
+});
