@@ -31,7 +31,9 @@ const LAST = 20;
 
 /** What happened from one state to the next; nothing where another session is shown. */
 export function toldBetween(before: Conversation, after: Conversation): Told {
-	if (before === after || before.sessionId !== after.sessionId || before.items.length === 0) return NOTHING;
+	if (before === after || before.sessionId !== after.sessionId) return NOTHING;
+	// What was said long ago comes all at once where a session is shown again.
+	if (after.items.length - before.items.length > LAST) return NOTHING;
 	const known = new Map(before.items.slice(-LAST).map((item) => [item.key, item]));
 	const recent = after.items.slice(Math.max(0, before.items.length - LAST));
 	const polite = recent.flatMap((item) => changeOf(known.get(item.key), item));
@@ -84,7 +86,7 @@ function textSince(before: string, after: string, streaming: boolean): readonly 
 	const words = after
 		.slice(from, to)
 		.replace(/```[^\n]*/g, "")
-		.replace(/[*_`#>|]+/g, " ")
+		.replace(/[*`#>|]+/g, "")
 		.trim();
 	return to <= from || words === "" ? [] : [words];
 }

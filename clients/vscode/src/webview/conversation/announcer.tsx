@@ -21,7 +21,9 @@ export function Announcer(): ReactElement {
 			if (next.polite.length + next.assertive.length > 0) setTold(next);
 		};
 		const unsubscribe = store.subscribe(() => {
-			if (store.view.conversation !== said.current) timer ??= setTimeout(say, TOGETHER_MS);
+			const now = store.view.conversation;
+			if (now.sessionId !== said.current.sessionId) said.current = now;
+			else if (now !== said.current) timer ??= setTimeout(say, TOGETHER_MS);
 		});
 		return () => {
 			unsubscribe();
