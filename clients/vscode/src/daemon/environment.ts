@@ -2,11 +2,23 @@
 
 import { createHash, randomBytes } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { withLock } from "./lock.ts";
 import { run } from "./programs.ts";
-import { candidates, type Maker, makersOf, PROBE, type Python, pythonIn, pythonOf, stepIn, stepsOf } from "./python.ts";
-import { noPython, stepFailed } from "./setup_errors.ts";
+import {
+	candidates,
+	type Installed,
+	type Maker,
+	makersOf,
+	PROBE,
+	type Python,
+	pythonIn,
+	pythonOf,
+	type Step,
+	stepIn,
+	stepsOf,
+} from "./python.ts";
+import { lacksPinned, noPython, stepFailed } from "./setup_errors.ts";
 
 /** Is in a folder whose environment is whole; its time is when that was used last. */
 const READY = "ready.json";
@@ -30,7 +42,7 @@ const OF_INSTALLERS = {
 
 /** What an environment was made of. */
 interface Made {
-	/** Hash of the wheel. */
+	/** Hash of the wheel and of its pins. */
 	readonly wheel: string;
 	/** The setting that named its Python. */
 	readonly configured: string;
@@ -39,6 +51,7 @@ interface Made {
 export interface Making {
 	/** Where environments are kept. */
 	readonly storage: string;
+	/** The package; beside it may lie `pins.txt`, the versions that it was tested with. */
 	readonly wheel: string;
 	/** The Python that the user named; empty: look for one. */
 	readonly configured: string;
@@ -54,7 +67,7 @@ export interface Making {
  * `signal` where that was given up.
  */
 export async function environmentPython(making: Making): Promise<string> {
-	const made: Made = { wheel: await hashOf(making.wheel), configured: making.configured };
+	const made: Made = { wheel: await hashOf(await installedOf(making)), configured: making.configured };
 	const ready = await readyPython(making, made);
 	if (ready !== null) return ready;
 	await mkdir(making.storage, { recursive: true });
@@ -82,11 +95,18 @@ export function keepInUse(python: string): { readonly dispose: () => void } {
 	return { dispose: () => clearInterval(timer) };
 }
 
-async function hashOf(wheel: string): Promise<string> {
-	return createHash("sha256")
-		.update(await readFile(wheel))
-		.digest("hex")
-		.slice(0, 16);
+async function installedOf({ wheel }: Making): Promise<Installed> {
+	const pins = join(dirname(wheel), "pins.txt");
+	return await stat(pins).then(
+		() => ({ wheel, pins }),
+		() => ({ wheel, pins: null }),
+	);
+}
+
+async function hashOf({ wheel, pins }: Installed): Promise<string> {
+	const hash = createHash("sha256").update(await readFile(wheel));
+	if (pins !== null) hash.update(await readFile(pins));
+	return hash.digest("hex").slice(0, 16);
 }
 
 /** The one that is there and runs; the Python that it was made with may be gone since. */
@@ -153,7 +173,7 @@ async function makeWith(maker: Maker, making: Making, made: Made): Promise<strin
 	const folder = join(making.storage, `${name}-${randomBytes(4).toString("hex")}`);
 	const python = pythonIn(folder, process.platform);
 	try {
-		for (const step of stepsOf(maker, folder, python, making.wheel)) await doStep(making, step);
+		for (const step of stepsOf(maker, folder, python, await installedOf(making))) await doStep(making, step);
 		await doStep(making, { say: "trying the daemon", command: python, args: ["-I", "-m", "pygent_ls", "--version"] });
 		await writeFile(join(folder, "making.json"), JSON.stringify(made));
 		await rename(join(folder, "making.json"), join(folder, READY));
@@ -164,10 +184,8 @@ async function makeWith(maker: Maker, making: Making, made: Made): Promise<strin
 	}
 }
 
-async function doStep(
-	{ env, signal, say, log }: Making,
-	step: { readonly say: string; readonly command: string; readonly args: readonly string[] },
-): Promise<void> {
+async function doStep(making: Making, step: Step): Promise<void> {
+	const { env, signal, say, log } = making;
 	say(step.say);
 	log(`> ${[step.command, ...step.args].join(" ")}`);
 	const onLine = (line: string) => {
@@ -176,7 +194,10 @@ async function doStep(
 		if (told !== null) say(told);
 	};
 	const { code, output } = await run(step.command, step.args, { env: { ...env, ...OF_INSTALLERS }, signal, onLine });
-	if (code !== 0) throw stepFailed(step.say, output);
+	if (code === 0) return;
+	if (step.unpinned === undefined || !lacksPinned(output)) throw stepFailed(step.say, output);
+	log("Not all versions that pygent was tested with can be had here: the newest ones are tried.");
+	await doStep(making, step.unpinned);
 }
 
 async function findMakers(making: Making): Promise<Makers> {

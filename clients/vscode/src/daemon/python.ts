@@ -80,6 +80,14 @@ export function makersOf(found: readonly Python[], hasUv: boolean): readonly Mak
 /** One command of the making, and what a person reads meanwhile. */
 export interface Step extends Candidate {
 	readonly say: string;
+	/** What is done where a package has no pinned release for this machine. */
+	readonly unpinned?: Step;
+}
+
+/** What is installed: the wheel, with the versions that it was tested with where `pins` names a file of them. */
+export interface Installed {
+	readonly wheel: string;
+	readonly pins: string | null;
 }
 
 /**
@@ -89,21 +97,30 @@ export interface Step extends Candidate {
 const PIP = ["-I", "-m", "pip", "--disable-pip-version-check", "--no-input", "--retries", "1", "--timeout", "20"];
 
 /** What makes an environment in `folder`, whose Python is then `python`, with the wheel in it. */
-export function stepsOf(maker: Maker, folder: string, python: string, wheel: string): readonly Step[] {
+export function stepsOf(maker: Maker, folder: string, python: string, what: Installed): readonly Step[] {
 	const make = "making an environment";
-	const install = "installing packages";
 	if (maker.type === "venv") {
 		const { executable } = maker.python;
 		return [
 			{ say: `${make} with Python ${maker.python.version}`, command: executable, args: ["-I", "-m", "venv", folder] },
-			{ say: install, command: python, args: [...PIP, "install", wheel] },
+			installing({ command: python, args: [...PIP, "install"] }, what),
 		];
 	}
 	const named = maker.python?.executable ?? `>=${OLDEST.join(".")}`;
 	return [
 		{ say: `${make} with uv`, command: "uv", args: ["venv", "--no-project", "--python", named, folder] },
-		{ say: install, command: "uv", args: ["pip", "install", "--python", python, wheel] },
+		installing({ command: "uv", args: ["pip", "install", "--python", python] }, what),
 	];
+}
+
+/**
+ * Pinned, since an installer that may choose tries old releases of what needs much, and a release of today may not fit.
+ * Of a pinned release only a wheel is taken: to build one needs compilers.
+ */
+function installing({ command, args }: Candidate, { wheel, pins }: Installed): Step {
+	const unpinned = { say: "installing packages", command, args: [...args, wheel] };
+	if (pins === null) return unpinned;
+	return { ...unpinned, args: [...args, "--only-binary", ":all:", "--constraint", pins, wheel], unpinned };
 }
 
 /** The Python of an environment. */

@@ -56,6 +56,14 @@ const OFFLINE =
 
 const UNTRUSTED = /CERTIFICATE_VERIFY_FAILED|invalid peer certificate|UnknownIssuer|self[- ]signed certificate/i;
 
+/** No release that fits: what pip says, and what uv says. */
+const NONE_FITS = /No matching distribution found|ResolutionImpossible|No solution found/;
+
+/** Whether an installer failed with this output because a pinned release cannot be had for this machine. */
+export function lacksPinned(output: string): boolean {
+	return NONE_FITS.test(output) && !UNTRUSTED.test(output) && !OFFLINE.test(output);
+}
+
 /** A command of the making failed with this output. */
 export function stepFailed(say: string, output: string): SetupError {
 	if (UNTRUSTED.test(output)) {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { readdir, rm, stat, utimes, writeFile } from "node:fs/promises";
-import { delimiter, join } from "node:path";
+import { copyFile, readdir, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { basename, delimiter, join } from "node:path";
 import { after, before, test } from "node:test";
 import { environmentPython, keepInUse, type Making, UNUSED_MS } from "../../../src/daemon/environment.ts";
 import { PYTHON, Scratch } from "../../places.ts";
@@ -89,6 +89,24 @@ test("one whose Python is gone is made again", async () => {
 	assert.notEqual(again, python);
 	assert.match(version(again), /^pygent-ls/);
 	assert.ok(!existsSync(join(python, "../..")));
+});
+
+test("versions are those of the pins beside the wheel; other pins make another environment", async () => {
+	const folder = await scratch.folder("pinned-wheel", { "pins.txt": "linked-packages==1.0\n" });
+	const pinned = { wheel: join(folder, basename(wheel)) };
+	await copyFile(wheel, pinned.wheel);
+	const given = making("pinned", pinned);
+
+	const python = await environmentPython(given);
+
+	assert.match(version(python), /^pygent-ls/);
+	assert.ok(given.lines.some((line) => line.includes(`--constraint ${join(folder, "pins.txt")}`)));
+	assert.ok(!given.lines.some((line) => line.includes("the newest ones are tried")));
+
+	await writeFile(join(folder, "pins.txt"), "linked-packages==2.0 # which there is not\n");
+	const other = making("pinned", pinned);
+	assert.notEqual(await environmentPython(other), python);
+	assert.ok(other.lines.some((line) => line.includes("the newest ones are tried")));
 });
 
 test("whoever uses an environment says so", async () => {

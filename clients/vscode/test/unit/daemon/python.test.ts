@@ -80,13 +80,25 @@ test("uv goes first, and a Python that makes environments itself is the other wa
 });
 
 test("uv gets a Python itself where there is none", () => {
-	const [make, install] = stepsOf({ type: "uv", python: null }, "/env", pythonIn("/env", "linux"), "/w.whl");
+	const what = { wheel: "/w.whl", pins: null };
+	const [make, install] = stepsOf({ type: "uv", python: null }, "/env", pythonIn("/env", "linux"), what);
 
 	assert.deepEqual([make?.command, ...(make?.args ?? [])].join(" "), "uv venv --no-project --python >=3.11 /env");
 	assert.equal(
 		[install?.command, ...(install?.args ?? [])].join(" "),
 		"uv pip install --python /env/bin/python /w.whl",
 	);
+	assert.equal(install?.unpinned, undefined);
+});
+
+test("pinned releases are taken as wheels alone, and what is not pinned is the other way", () => {
+	const what = { wheel: "/w.whl", pins: "/pins.txt" };
+	for (const maker of [{ type: "uv", python: null } as const, { type: "venv", python: python({}) } as const]) {
+		const [, install] = stepsOf(maker, "/env", "/env/bin/python", what);
+
+		assert.deepEqual(install?.args.slice(-5), ["--only-binary", ":all:", "--constraint", "/pins.txt", "/w.whl"]);
+		assert.deepEqual(install?.unpinned?.args, [...(install?.args.slice(0, -5) ?? []), "/w.whl"]);
+	}
 });
 
 test("what pip prints becomes what a person reads", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Python } from "../../../src/daemon/python.ts";
-import { lastError, noPython, stepFailed } from "../../../src/daemon/setup_errors.ts";
+import { lacksPinned, lastError, noPython, stepFailed } from "../../../src/daemon/setup_errors.ts";
 
 const OLD: Python = {
 	executable: "/usr/bin/python3",
@@ -51,6 +51,17 @@ test("a company's certificate that is not trusted is called so", () => {
 		"error: Failed to fetch: https://pypi.org\n  client error (Connect)\n  invalid peer certificate: UnknownIssuer";
 
 	assert.match(stepFailed("installing packages", output).message, /certificate .* is not trusted here.*PIP_CERT/);
+});
+
+test("a pinned release that cannot be had is told from an index that cannot be reached", () => {
+	const none = "ERROR: No matching distribution found for numpy==2.0.0";
+	const uv = "  × No solution found when resolving dependencies:\n  ╰─▶ Because litellm==1.2.3 has no wheels";
+
+	assert.ok(lacksPinned(none));
+	assert.ok(lacksPinned(uv));
+	assert.ok(!lacksPinned(`Temporary failure in name resolution\n${none}`));
+	assert.ok(!lacksPinned(`certificate verify failed: CERTIFICATE_VERIFY_FAILED\n${none}`));
+	assert.ok(!lacksPinned("ERROR: Could not install packages due to an OSError: No space left on device"));
 });
 
 test("of any other failure the last line that is an error is shown", () => {
