@@ -1,5 +1,6 @@
 /**
- * Makes `pygent-ls-VERSION.vsix`: both bundles, the Python package's wheel, and what bundled packages ask to be said.
+ * Makes `pygent-ls-VERSION.vsix`: both bundles, the Python package's wheel with the versions that it was tested with, the
+ * README, and what bundled packages ask to be said.
  *
  * Everything is put together in a folder of its own, from which the archive is made: what is not named here is not in
  * it, and two that package at once do not meet. The same sources make the same bytes. Nothing asks the network.
@@ -14,6 +15,7 @@ import { parseArgs } from "node:util";
 import { build } from "esbuild";
 import { bundles } from "./bundles.ts";
 import { bundledPackage, noticeText, packageFolders } from "./notice.ts";
+import { shippedReadme } from "./shipped_readme.ts";
 
 const CLIENT = join(import.meta.dirname, "..");
 const REPOSITORY = join(CLIENT, "../..");
@@ -84,13 +86,23 @@ function shippedManifest(manifest: Manifest): Manifest {
 
 async function stage(folder: string, manifest: Manifest): Promise<void> {
 	buildWheel(join(folder, "wheel"), manifest.version);
+	cpSync(join(REPOSITORY, ".ci/pins.txt"), join(folder, "wheel/pins.txt"));
 	writeFileSync(join(folder, "NOTICE"), await buildBundles(join(folder, "dist")));
 	writeFileSync(join(folder, "package.json"), `${JSON.stringify(shippedManifest(manifest), null, 2)}\n`);
 	// vsce warns where nobody has said what is left out: here it is nothing.
 	writeFileSync(join(folder, ".vscodeignore"), "");
 	cpSync(join(REPOSITORY, "LICENSE"), join(folder, "LICENSE"));
-	for (const name of ["README.md", "media"].filter((each) => existsSync(join(CLIENT, each)))) {
-		cpSync(join(CLIENT, name), join(folder, name), { recursive: true });
+	cpSync(join(CLIENT, "media"), join(folder, "media"), { recursive: true });
+	stageReadme(folder);
+}
+
+function stageReadme(folder: string): void {
+	const { text, images } = shippedReadme(readFileSync(join(CLIENT, "README.md"), "utf8"));
+	writeFileSync(join(folder, "README.md"), text);
+	for (const [name, source] of images) {
+		const path = join(CLIENT, source);
+		if (!existsSync(path)) throw new PackagingError(`README.md shows ${source}, which is not there`);
+		cpSync(path, join(folder, "images", name));
 	}
 }
 

@@ -49,14 +49,24 @@ test("the archive holds the bundles, the wheel, the licences and the pages, and 
 		/^extension\/(LICENSE\.txt|NOTICE|package\.json|readme\.md)$/,
 		/^extension\/dist\/(codicon\.ttf|extension\.cjs|webview\.css|webview\.js)$/,
 		/^extension\/media\/[\w/-]+\.(svg|png|md)$/,
+		/^extension\/images\/[\w-]+\.png$/,
 		/^extension\/wheel\/pygent_ls-[\d.]+-py3-none-any\.whl$/,
+		/^extension\/wheel\/pins\.txt$/,
 	];
 
 	assert.deepEqual(
 		names().filter((name) => !expected.some((each) => each.test(name))),
 		[],
 	);
-	for (const each of ["NOTICE", "LICENSE.txt", "dist/extension.cjs", "dist/webview.js", "dist/webview.css"]) {
+	for (const each of [
+		"NOTICE",
+		"LICENSE.txt",
+		"readme.md",
+		"wheel/pins.txt",
+		"dist/extension.cjs",
+		"dist/webview.js",
+		"dist/webview.css",
+	]) {
 		assert.ok(names().includes(`extension/${each}`), `${each} is missing: ${names().join(", ")}`);
 	}
 });
@@ -66,6 +76,33 @@ test("the wheel inside is the package of the same version, whole", () => {
 	const inside = ofArchive('"\\n".join(zipfile.ZipFile(io.BytesIO(archive.read(sys.argv[2]))).namelist())', wheel);
 
 	assert.ok(inside.split("\n").includes("pygent_ls/cli.py"), inside);
+});
+
+test("beside the wheel are the versions that it was tested with, of all that it needs", () => {
+	const pinned = new Set([...textOf("extension/wheel/pins.txt").matchAll(/^([\w-]+)==/gm)].map((match) => match[1]));
+	const wheel = `extension/wheel/pygent_ls-${VERSION}-py3-none-any.whl`;
+	const metadata = `pygent_ls-${VERSION}.dist-info/METADATA`;
+	const inside = ofArchive(
+		"zipfile.ZipFile(io.BytesIO(archive.read(sys.argv[2]))).read(sys.argv[3]).decode()",
+		wheel,
+		metadata,
+	);
+	const needed = [...inside.matchAll(/^Requires-Dist: ([\w-]+)(?!.*; extra)/gm)].map((match) => match[1] ?? "");
+
+	assert.ok(needed.includes("litellm"));
+	assert.deepEqual(
+		needed.filter((name) => !pinned.has(name)),
+		[],
+	);
+});
+
+test("the README that is shipped leads to nothing outside of the archive", () => {
+	const links = [...textOf("extension/readme.md").matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1] ?? "");
+
+	assert.deepEqual(
+		links.filter((link) => !/^(?:https:\/\/|#)/.test(link) && !names().includes(`extension/${link}`)),
+		[],
+	);
 });
 
 test("every file that the manifest names is in the archive", () => {
