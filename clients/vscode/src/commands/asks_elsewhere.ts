@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 import type { Ask } from "../conversation/state.ts";
 import type { Views } from "../panel/views.ts";
 import type { Asks } from "../sessions/asks.ts";
+import { plain } from "./plain_text.ts";
 
 /** Of what is asked; the chat shows all of it. */
 const MOST_CHARS = 200;
@@ -83,7 +84,7 @@ function titleOf(ask: Ask): string {
 		link("Show", SHOW, ask.request.sessionId),
 		...choicesOf(ask).map(({ title }, index) => link(title, ANSWER, ask.id, index)),
 	];
-	return `${plain(textOf(ask))} ${links.join(" · ")}`;
+	return `${plain(textOf(ask), MOST_CHARS)} ${links.join(" · ")}`;
 }
 
 function link(title: string, command: string, ...args: readonly unknown[]): string {
@@ -123,11 +124,4 @@ function choicesOf(ask: Ask): readonly Choice[] {
 			return unknown;
 		}
 	}
-}
-
-/** One line in which nothing is a link: the words are the model's, and a link here runs a command. */
-function plain(text: string): string {
-	const line = text.replace(/\s+/g, " ").trim();
-	const cut = line.length > MOST_CHARS ? `${line.slice(0, MOST_CHARS)}…` : line;
-	return cut.replaceAll("](", "]\u200b(");
 }

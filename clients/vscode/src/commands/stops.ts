@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 import type { Daemon, Stop } from "../daemon/daemon.ts";
 import { WITHIN_MS } from "../daemon/restarts.ts";
 import { SetupError } from "../daemon/setup_errors.ts";
+import { plain } from "./plain_text.ts";
 
 interface Remedy {
 	readonly title: string;
@@ -67,7 +68,7 @@ function remediesOf(error: unknown): readonly Remedy[] {
 async function offer(how: "error" | "warning", message: string, remedies: readonly Remedy[]): Promise<void> {
 	const titles = remedies.map(({ title }) => title);
 	const show = how === "error" ? vscode.window.showErrorMessage : vscode.window.showWarningMessage;
-	const chosen = await show(message, ...titles);
+	const chosen = await show(plain(message), ...titles);
 	const remedy = remedies.find(({ title }) => title === chosen);
 	if (remedy !== undefined) await vscode.commands.executeCommand(remedy.command, remedy.argument);
 }
