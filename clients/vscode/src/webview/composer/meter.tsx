@@ -5,7 +5,8 @@ import type { Calls } from "../../bridge.ts";
 import type { Usage } from "../../protocol/protocol.ts";
 import type { AppParts } from "../app.tsx";
 import { ask } from "../chrome/asking.ts";
-import { useLeaving } from "../chrome/popup.tsx";
+import { Icon } from "../chrome/icon.tsx";
+import { Spoken, useLeaving } from "../chrome/popup.tsx";
 import { useView } from "../store.ts";
 import { costOf, fullCount, isUnused, NEARLY_FULL, percentOf, shareOf, shortCount, UNKNOWN } from "./usage.ts";
 
@@ -28,7 +29,6 @@ export function Meter({ store, host }: AppParts): ReactElement | null {
 				type="button"
 				className="meter-button"
 				aria-expanded={isOpen}
-				aria-label={words}
 				title={words}
 				onClick={() => setOpen(!isOpen)}
 				onKeyDown={(event) => {
@@ -37,11 +37,15 @@ export function Meter({ store, host }: AppParts): ReactElement | null {
 					setOpen(false);
 				}}
 			>
-				<span className="meter-bar" aria-hidden="true">
-					<span className="meter-fill" style={{ inlineSize: percentOf(share ?? 0) }} />
+				<Spoken>{words}</Spoken>
+				<span className="meter-shown" aria-hidden="true">
+					{isFull && <Icon name="warning" />}
+					<span className="meter-bar">
+						<span className="meter-fill" style={{ inlineSize: percentOf(share ?? 0) }} />
+					</span>
+					<span>{share === null ? shortCount(usage.contextTokens) : percentOf(share)}</span>
+					{turn !== null && <span className="meter-cost">{costOf(turn)}</span>}
 				</span>
-				<span>{share === null ? shortCount(usage.contextTokens) : percentOf(share)}</span>
-				{turn !== null && <span className="meter-cost">{costOf(turn)}</span>}
 			</button>
 			{isOpen && <Details usage={usage} turn={turn} session={session} />}
 		</div>
