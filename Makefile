@@ -31,9 +31,14 @@ check: .venv/.installed-dev
 	.venv/bin/pyright
 	.venv/bin/lint-imports
 
-# Pages that are made from the code; a test fails when a committed one differs.
+# Pages that are made from the code, and what the VS Code client has of them; a test fails when a committed one differs.
 docs: .venv/.installed
 	$(PYTHON) docs/generate.py
+	@if [ -x .venv/node/bin/node ]; then \
+		echo "npm run generate"; PATH="$$PWD/.venv/node/bin:$$PATH" npm --silent --prefix clients/vscode run generate; \
+	else \
+		echo "make: clients/vscode is left as it is: .ci/vscode client brings the Node that makes its part"; \
+	fi
 
 bench: .venv/.installed
 	@for each in benchmarks/*.py; do echo "# $$each"; $(PYTHON) "$$each" || exit 1; done
