@@ -35,6 +35,7 @@ PAGES = (
     "docs/structured-results.md",
     "docs/templates.md",
     "clients/vscode/CONTRIBUTING.md",
+    "clients/vscode/README.md",
 )
 
 
@@ -89,6 +90,13 @@ def test_the_architecture_names_the_modules_that_there_are() -> None:
 
     assert len(named) > 20
     assert [name for name in named if not (ROOT / "pygent_ls" / name).exists()] == []
+
+
+def test_the_architecture_names_the_files_of_the_client_that_there_are() -> None:
+    named = re.findall(r"`(src/[\w/]+(?:\.\w+|/))`", text_of("docs/architecture.md"))
+
+    assert len(named) > 10
+    assert [name for name in named if not (ROOT / "clients/vscode" / name).exists()] == []
 
 
 def test_each_dependency_has_a_line_that_says_why() -> None:
