@@ -6,7 +6,7 @@ import { Workbench } from "./workbench.ts";
 
 test("a question that is open, and what is being written, are there again when the window is loaded anew", async () => {
 	await using workbench = await Workbench.open({ "cart.py": "total = 0\n" });
-	const { chat, conversation, model, folder, page } = workbench;
+	const { chat, conversation, model, folder } = workbench;
 	const command = "echo priced > cart.txt";
 	await model.script(
 		{ text: "I look.", calls: [{ name: "shell", arguments: { command } }] },
@@ -18,11 +18,7 @@ test("a question that is open, and what is being written, are there again when t
 	const field = chat.getByRole("textbox", { name: "Prompt" });
 	await field.fill("and then the tests");
 
-	await page.keyboard.press("F1");
-	await page.locator(".quick-input-widget input.input").fill(">Developer: Reload Window");
-	const loaded = page.waitForEvent("load");
-	await page.locator(".quick-input-list .monaco-list-row").first().click();
-	await loaded;
+	await workbench.reload();
 
 	await conversation.getByText("I look.").waitFor();
 	await conversation.getByText("Price the cart", { exact: true }).waitFor();
