@@ -10,7 +10,7 @@ from typing import Any, cast
 VOLATILE = frozenset(
     {
         *("seq", "lastSeq", "timestamp", "createdAt", "updatedAt", "durationMs", "retryInSeconds"),
-        *("uptimeSeconds", "rssBytes", "serverInfo", "contextTokens"),
+        *("uptimeSeconds", "rssBytes", "serverInfo", "processId", "contextTokens"),
     }
 )
 """Members that are another each time, or with each length of a path."""
