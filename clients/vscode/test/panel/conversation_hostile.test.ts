@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { test } from "node:test";
+import { build } from "esbuild";
+import { CLIENT } from "../places.ts";
 import { conversation, outcome, permission, prompt, text, thinking, tool } from "./conversation_items.ts";
 import { Panel } from "./panel.ts";
 
@@ -97,6 +100,45 @@ test("hostile markdown runs nothing, loads nothing, and leads nowhere", async ()
 		panel.calls.map(({ method }) => method).filter((method) => method !== "ready"),
 		[],
 	);
+});
+
+test("the sanitiser alone stops as much, whatever the markdown made of it", async () => {
+	const { outputFiles } = await build({
+		entryPoints: [join(CLIENT, "src/webview/conversation/markdown/sanitise.ts")],
+		bundle: true,
+		write: false,
+		format: "iife",
+		globalName: "sanitise",
+	});
+	await using panel = await Panel.open();
+	const requests: string[] = [];
+	panel.page.on("request", (request) => requests.push(request.url()));
+	await panel.page.evaluate(`${outputFiles[0]?.text}; window.proseOf = sanitise.proseOf`);
+
+	const found = await panel.page.evaluate(
+		async (sources) => {
+			const { proseOf } = window as unknown as { proseOf(html: string): DocumentFragment };
+			const place = document.body.appendChild(document.createElement("div"));
+			for (const source of sources) place.append(proseOf(source));
+			await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+			const all = [...place.querySelectorAll("*")];
+			return {
+				tags: [...new Set(all.map(({ localName }) => localName))].sort(),
+				attributes: [...new Set(all.flatMap((element) => element.getAttributeNames()))].sort(),
+				links: all.map((element) => element.getAttribute("data-link")).filter((link) => link !== null),
+				ran: "pwned" in window,
+			};
+		},
+		Object.values(MARKDOWN).filter(({ length }) => length < 10_000),
+	);
+
+	assert.deepEqual(found, {
+		tags: found.tags.filter((tag) => TAGS.split(" ").includes(tag) && tag !== "div" && tag !== "button"),
+		attributes: ["data-link", "role", "tabindex", "title"],
+		links: ["b", "https://ok.test/"].filter((link) => found.links.includes(link)),
+		ran: false,
+	});
+	assert.deepEqual(requests, []);
 });
 
 test("hostile words are as harmless wherever else they are shown", async () => {

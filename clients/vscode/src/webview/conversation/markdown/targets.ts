@@ -30,7 +30,7 @@ export function targetOf(address: string): Target | null {
 	if (href === "" || UNSEEN.test(href)) return null;
 	if (/^https?:\/\//i.test(href)) return webTarget(href);
 	const path = decoded(href);
-	if (UNSEEN.test(path) || path.startsWith("#") || path.startsWith("//") || path.includes("\\")) return null;
+	if (UNSEEN.test(path) || /^(?:#|\/\/)|[\\<>"|]/.test(path)) return null;
 	if (SCHEME.test(path) && !PLACE.test(path)) return null;
 	return { kind: "path", href: path, host: "" };
 }
