@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Workbench } from "./workbench.ts";
+
+const CART = [
+	"def total(items):",
+	"    return sum(items)",
+	"",
+	...Array.from({ length: 8 }, (_, index) => `LIMIT_${index} = ${index}`),
+	"",
+	"def count(items):",
+	"    return len(items)",
+	"",
+].join("\n");
+
+const NEW_TOTAL = { path: "cart.py", old: "sum(items)", new: "sum(item.price for item in items)" };
+const NEW_COUNT = { path: "cart.py", old: "len(items)", new: "len(set(items))" };
+const NEW_PRICE = { path: "prices.py", old: "PLUM = 3", new: "PLUM = 4" };
+
+test("changed lines are judged one by one where they stand, and the model hears what was taken back", async () => {
+	await using workbench = await Workbench.open(
+		{ "cart.py": CART, "prices.py": "PLUM = 3\n" },
+		{ "pygent.mode": "accept_edits" },
+	);
+	const { chat, conversation, model, page } = workbench;
+	const calls = [NEW_TOTAL, NEW_COUNT, NEW_PRICE].map((each) => ({ name: "edit_file", arguments: each }));
+	await model.script({ calls }, { text: "All three are changed." }, { text: "I leave that." });
+	await workbench.openFile("cart.py");
+	await workbench.openChat();
+	await workbench.prompt("Change them");
+	await conversation.getByText("All three are changed.").waitFor();
+
+	const bar = chat.getByRole("region", { name: "Changes to review" });
+	const lens = (title: string) => page.locator(".codelens-decoration a").filter({ hasText: title });
+	await bar.getByText("3 changes in 2 files").waitFor();
+	await lens("Change 1 of 2").waitFor();
+	await lens("Accept").nth(1).click(); // the first is of the whole file
+	await lens("Change 1 of 1").waitFor();
+	await bar.getByText("2 changes in 2 files").waitFor();
+	await lens("Reject").click();
+	await workbench.lines.filter({ hasText: "return len(items)" }).waitFor();
+	await lens("Change").waitFor({ state: "detached" });
+	await workbench.lines.filter({ hasText: "item.price for item in items" }).waitFor();
+
+	await bar.getByText("1 change in 1 file").waitFor();
+	await bar.getByRole("button", { name: "Review" }).click();
+	const all = page.locator(".multiDiffEditor");
+	await all.getByText("prices.py").first().waitFor();
+	await all.locator(".view-line").filter({ hasText: "PLUM = 4" }).waitFor();
+	await all.locator(".view-line").filter({ hasText: "PLUM = 3" }).waitFor();
+	await bar.getByRole("button", { name: "Accept all changes" }).click();
+	await bar.waitFor({ state: "detached" });
+
+	await workbench.prompt("Go on");
+	await conversation.getByText("I leave that.").waitFor();
+	const said = JSON.stringify((await model.requests()).at(-1)?.messages);
+	assert.match(said, /I reviewed your edits and took some back/);
+	assert.match(said, /\+ {4}return len\(set\(items\)\)/);
+	assert.doesNotMatch(said, /\+PLUM = 4/);
+});
+
+test("where each edit is reviewed, the turn waits for it, and the model reads which hunks were rejected", async () => {
+	await using workbench = await Workbench.open(
+		{ "cart.py": CART },
+		{ "pygent.mode": "accept_edits", "pygent.review": "each" },
+	);
+	const { chat, conversation, model, page, folder } = workbench;
+	const typed = { path: "cart.py", old: "(items):", new: "(items: list):", all: true };
+	await model.script(
+		{ calls: [{ name: "read_file", arguments: { path: "cart.py" } }] },
+		{ calls: [{ name: "edit_file", arguments: typed }] },
+		{ text: "One of them, then." },
+	);
+	await workbench.openFile("cart.py");
+	await workbench.openChat();
+	await workbench.prompt("Add types");
+
+	const ask = chat.getByRole("group", { name: "Review" });
+	const lens = (title: string) => page.locator(".codelens-decoration a").filter({ hasText: title });
+	await ask.getByText("Waiting for your review of 2 hunks").waitFor();
+	await lens("Change 2 of 2").waitFor();
+	assert.equal((await model.requests()).length, 2);
+	await lens("Accept").nth(1).click();
+	await lens("Change 1 of 1").waitFor();
+	await lens("Reject").click();
+
+	await conversation.getByText("One of them, then.").waitFor();
+	await ask.waitFor({ state: "detached" });
+	await workbench.lines.filter({ hasText: "def total(items: list):" }).waitFor();
+	await workbench.lines.filter({ hasText: "def count(items):" }).waitFor();
+	const result = JSON.stringify((await model.requests()).at(-1)?.messages.findLast(({ role }) => role === "tool"));
+	assert.match(result, /reject/i);
+	assert.match(result, /count/);
+	assert.equal(await readFile(join(folder, "cart.py"), "utf8"), CART);
+});
