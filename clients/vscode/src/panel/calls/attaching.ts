@@ -13,8 +13,14 @@ const MAX_LISTED = 10_000;
 export function attachingCalls(panel: Panel): Pick<Handlers, Attaching> {
 	return {
 		pickAttachment: async ({ what }) => ({ attachments: await picked(panel, what) }),
-		attachUris: async ({ uris }) => ({ attachments: await attached(uris.map((each) => vscode.Uri.parse(each))) }),
+		attachUris: async ({ uris }) => ({ attachments: await attached(uris.map(placeOf)) }),
 	};
+}
+
+/** In a remote window a view is not where the files are: it names them by their machine, on which this runs. */
+export function placeOf(address: string): vscode.Uri {
+	const uri = vscode.Uri.parse(address);
+	return uri.scheme === "vscode-remote" ? vscode.Uri.file(uri.path) : uri;
 }
 
 /** Those that can be; why the others cannot is said. Raises where none can. */

@@ -34,6 +34,7 @@ function OfPage({ store, page }: AppParts & { readonly page: keyof typeof TITLES
 function OfChat(parts: AppParts): ReactElement {
 	const { store } = parts;
 	const session = useView(store, ({ panel }) => panel?.session ?? null);
+	const sessionId = useView(store, ({ conversation }) => conversation.sessionId);
 	const [isRenaming, setRenaming] = useState(false);
 	const begin = async (): Promise<void> => {
 		await ask(parts, "newSession", null);
@@ -54,7 +55,7 @@ function OfChat(parts: AppParts): ReactElement {
 					}}
 				/>
 			) : (
-				<Title name={session?.name ?? null} onRename={() => setRenaming(true)} />
+				<Title name={sessionId === null ? null : (session?.name ?? "…")} onRename={() => setRenaming(true)} />
 			)}
 			<IconButton icon="add" label="New session" onClick={() => void begin()} />
 			<IconButton icon="history" label="Sessions" onClick={() => store.update({ page: "sessions" })} />
@@ -62,7 +63,7 @@ function OfChat(parts: AppParts): ReactElement {
 				className="header-roomy"
 				icon="discard"
 				label="Checkpoints"
-				disabled={session === null}
+				disabled={sessionId === null}
 				onClick={() => store.update({ page: "checkpoints" })}
 			/>
 			<IconButton
@@ -75,7 +76,7 @@ function OfChat(parts: AppParts): ReactElement {
 				className="header-menu"
 				icon="ellipsis"
 				label="More"
-				actions={actionsOf(parts, session?.sessionId ?? null, () => setRenaming(true))}
+				actions={actionsOf(parts, sessionId, () => setRenaming(true))}
 			/>
 		</>
 	);

@@ -83,7 +83,7 @@ function Toolbar({ panel, isRunning, isEmpty, onSend, ...parts }: ToolbarParts):
 			{panel !== null && <AgentPicker {...parts} panel={panel} />}
 			{panel !== null && <ModelPicker {...parts} panel={panel} />}
 			{isRunning ? (
-				<IconButton className="send" icon="debug-stop" label="Stop" onClick={() => void ask(parts, "stop", null)} />
+				<IconButton className="send" icon="stop-circle" label="Stop" onClick={() => void ask(parts, "stop", null)} />
 			) : (
 				<IconButton
 					className="send"
@@ -216,6 +216,6 @@ function useFocus({ store }: AppParts, field: RefObject<HTMLTextAreaElement | nu
 
 function placeholderOf(panel: PanelState | null, isRunning: boolean): string {
 	if (isRunning) return "Say more while it works";
-	if (panel !== null && !panel.hasFolder) return "Ask anything (no folder is open: no file tools)";
-	return "Ask, or say what to do. @ for context, / for commands";
+	if (panel !== null && !panel.hasFolder) return "Ask anything: no folder is open";
+	return "Ask, or say what to do";
 }

@@ -2,13 +2,14 @@
 
 import { type ReactElement, useRef, useState } from "react";
 import type { Calls } from "../../bridge.ts";
+import { costOf, countOf, shareOf, UNKNOWN } from "../../conversation/amounts.ts";
 import type { Usage } from "../../protocol/protocol.ts";
 import type { AppParts } from "../app.tsx";
 import { ask } from "../chrome/asking.ts";
 import { Icon } from "../chrome/icon.tsx";
 import { Spoken, useLeaving } from "../chrome/popup.tsx";
 import { useView } from "../store.ts";
-import { costOf, fullCount, isUnused, NEARLY_FULL, percentOf, shareOf, shortCount, UNKNOWN } from "./usage.ts";
+import { fullCount, isUnused, NEARLY_FULL, percentOf } from "./usage.ts";
 
 export function Meter({ store, host }: AppParts): ReactElement | null {
 	const turn = useView(store, ({ conversation }) => conversation.usage);
@@ -43,7 +44,7 @@ export function Meter({ store, host }: AppParts): ReactElement | null {
 					<span className="meter-bar">
 						<span className="meter-fill" style={{ inlineSize: percentOf(share ?? 0) }} />
 					</span>
-					<span>{share === null ? shortCount(usage.contextTokens) : percentOf(share)}</span>
+					<span>{share === null ? countOf(usage.contextTokens) : percentOf(share)}</span>
 					{turn !== null && <span className="meter-cost">{costOf(turn)}</span>}
 				</span>
 			</button>

@@ -1,5 +1,6 @@
 /** All tests that run in the extension host; `run` is what the workbench calls. */
 import "./activation.ts";
+import "./attaching.ts";
 import "./commands.ts";
 import "./reviewing.ts";
 
