@@ -10,12 +10,24 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 HEAD = """\
 # Made by `make pins`: the versions that the tests ran with. `make test` and `make demo` install these, so that a new
 # release of a dependency breaks nobody's work; the package itself allows the ranges in pyproject.toml.
 # `make upgrade test pins` goes on to the newest."""
+
+OLDEST = "3.11.0"
+"""`requires-python` of pyproject.toml; Debian 12 has 3.11.2."""
+
+
+def condition(pythons: str | None) -> str:
+    """For which Pythons a release is, as a marker, where that is not all of ours: the others take what fits them."""
+    wanted = SpecifierSet(pythons or "")
+    if wanted.contains(OLDEST):
+        return ""
+    return "; " + " and ".join(sorted(f"python_full_version {each.operator} '{each.version}'" for each in wanted))
 
 
 def add(requirements: Iterable[str], extras: frozenset[str], pins: dict[str, str]) -> None:
@@ -32,7 +44,7 @@ def add(requirements: Iterable[str], extras: frozenset[str], pins: dict[str, str
             found = distribution(name)
         except PackageNotFoundError:
             sys.exit(f"{name} is not in .venv: run `make check` first")
-        pins[key] = f"{name}=={found.version}"
+        pins[key] = f"{name}=={found.version}{condition(found.metadata['Requires-Python'])}"
         add(found.requires or (), its_extras, pins)
 
 
