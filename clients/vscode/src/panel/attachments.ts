@@ -43,12 +43,14 @@ function ofFolder(uri: vscode.Uri): Attachment {
 	}
 	const [, ...others] = vscode.workspace.workspaceFolders ?? [];
 	const relative = vscode.workspace.asRelativePath(uri, false);
-	const path = others.length > 0 || relative === uri.fsPath ? uri.fsPath : relative;
+	const path = `${others.length > 0 || relative === uri.fsPath ? uri.fsPath : relative}/`;
+	const mention = /[\s"'`<>()[\]{},;]/.test(path) ? `@"${path}"` : `@${path}`;
+	// On a line of its own: behind a word it would be a part of that.
 	return {
 		id: uri.toString(),
 		label: `${baseName(uri)}/`,
 		kind: "folder",
-		block: { type: "text", text: `@"${path}"` },
+		block: { type: "text", text: `\n${mention}\n` },
 	};
 }
 

@@ -21,7 +21,7 @@ test("a file is attached by its address, a folder by its mention, a picture as i
 		made.map(({ label, kind, block }) => ({ label, kind, block })),
 		[
 			{ label: "tax.py", kind: "file", block: { type: "file", uri: file } },
-			{ label: "attached/", kind: "folder", block: { type: "text", text: '@"attached"' } },
+			{ label: "attached/", kind: "folder", block: { type: "text", text: "\n@attached/\n" } },
 			{ label: "dot.png", kind: "image", block: { type: "image", mimeType: "image/png", data: PNG } },
 		],
 	);
