@@ -5,11 +5,19 @@ import type { Commands } from "./registering.ts";
 
 export function openingCommands(extensionId: string): Commands {
 	return {
-		openSettings: () => vscode.commands.executeCommand("workbench.action.openSettings", `@ext:${extensionId}`),
+		openSettings: (query) => openSettings(typeof query === "string" ? query : `@ext:${extensionId}`),
 		openWalkthrough: () =>
 			vscode.commands.executeCommand("workbench.action.openWalkthrough", `${extensionId}#start`, false),
 		showTrust,
 	};
+}
+
+/** Ours are those of the machine, which a remote window has a page of its own for. */
+async function openSettings(query: string): Promise<void> {
+	const isRemote = vscode.env.remoteName !== undefined;
+	await vscode.commands.executeCommand(`workbench.action.${isRemote ? "openRemoteSettings" : "openSettings"}`, {
+		query,
+	});
 }
 
 async function showTrust(): Promise<void> {

@@ -16,7 +16,7 @@ const SHOW_LOG: Remedy = { title: "Show Log", command: "pygent.showLog" };
 const RESTART: Remedy = { title: "Restart", command: "pygent.restart" };
 const OPEN_SETTINGS = (setting: string): Remedy => ({
 	title: "Open Settings",
-	command: "workbench.action.openSettings",
+	command: "pygent.openSettings",
 	argument: setting,
 });
 

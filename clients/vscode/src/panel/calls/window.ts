@@ -13,7 +13,7 @@ export function windowCalls(panel: Panel): Pick<Handlers, OfWindow> {
 	return {
 		restartDaemon: () => run("pygent.restart"),
 		showLog: () => run("pygent.showLog"),
-		openSettings: ({ query }) => run("workbench.action.openSettings", query),
+		openSettings: ({ query }) => run("pygent.openSettings", query),
 		openInEditor: async () => {
 			panel.services.openPanel(panel.sessionId);
 			return null;

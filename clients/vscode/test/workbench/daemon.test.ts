@@ -1,0 +1,203 @@
+import assert from "node:assert/strict";
+import { globSync, readFileSync, statSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { PYTHON, Scratch } from "../places.ts";
+import { withPackagesOfTheRepository } from "../wheels.ts";
+import { Workbench } from "./workbench.ts";
+
+const scratch = await Scratch.create();
+after(() => scratch[Symbol.asyncDispose]());
+
+/** The daemons of all windows that are open, and of those that were. */
+function daemons(workbench: Workbench): readonly number[] {
+	const files = globSync(join(workbench.folder, "../run/pygent-*/*.pid"));
+	return files.map((file) => Number(readFileSync(file, "utf8"))).filter(isThere);
+}
+
+function isThere(pid: number): boolean {
+	try {
+		process.kill(pid, 0);
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+function killed(pids: readonly number[]): void {
+	assert.ok(pids.length > 0, "no daemon runs");
+	for (const pid of pids) process.kill(pid, "SIGKILL");
+}
+
+test("a daemon that is killed is started again by itself, and the session goes on", async () => {
+	await using workbench = await Workbench.open({ "cart.py": "total = 0\n" });
+	await workbench.openChat();
+	await workbench.model.script({ text: "The first answer." });
+	await workbench.prompt("first");
+	await workbench.conversation.getByText("The first answer.").waitFor();
+
+	killed(daemons(workbench));
+
+	await workbench.notification("pygent ended unexpectedly (ended by SIGKILL").waitFor();
+	await workbench.model.script({ text: "The second answer." });
+	await workbench.prompt("second");
+	await workbench.conversation.getByText("The second answer.").waitFor();
+	const [request] = await workbench.model.requests();
+	assert.match(JSON.stringify(request?.messages), /The first answer\./);
+});
+
+test("one that ends again and again is left alone, and the user is asked", async () => {
+	await using workbench = await Workbench.open({ "cart.py": "total = 0\n" });
+	const over = workbench.notification("pygent ended unexpectedly 4 times in 3 minutes");
+	const ready = workbench.page.locator('.statusbar-item[aria-label^="pygent: pygent-ls"]');
+
+	for (let times = 0; times < 4; times++) {
+		await ready.waitFor();
+		killed(daemons(workbench));
+		await ready.waitFor({ state: "hidden" });
+	}
+	await over.waitFor();
+	await over.getByRole("button", { name: "Restart" }).click();
+
+	await ready.waitFor();
+});
+
+test("what waits for an answer in a chat that is not seen is answered from a notification", async () => {
+	await using workbench = await Workbench.open({ "cart.py": "total = 0\n" });
+	await workbench.openChat();
+	await workbench.model.script(
+		{ calls: [{ name: "shell", arguments: { command: "echo '[Allow](command:workbench.action.quit)' > made.txt" } }] },
+		{ text: "It was made." },
+	);
+	await workbench.prompt("make it");
+	await workbench.chat.getByRole("button", { name: /Allow once/ }).waitFor();
+	const toast = workbench.notification("[Allow]");
+
+	await workbench.page.keyboard.press("Control+B");
+	await toast.waitFor();
+	const links = await toast.getByRole("link").or(toast.locator("a")).allTextContents();
+	await workbench.page.keyboard.press("Control+B");
+	await toast.waitFor({ state: "hidden" });
+	await workbench.page.keyboard.press("Control+B");
+	await toast.locator("a", { hasText: "Allow once" }).click();
+
+	await toast.waitFor({ state: "hidden" });
+	await workbench.model.wait({ answers: 2 });
+	assert.deepEqual([...new Set(links)].slice(0, 3), ["Show", "Reject", "Allow once"]);
+	assert.equal(readFileSync(join(workbench.folder, "made.txt"), "utf8"), "[Allow](command:workbench.action.quit)\n");
+});
+
+test("the pygent-ls that came with the extension is installed at the first start, with progress", async () => {
+	const env = await withPackagesOfTheRepository(scratch);
+	await using workbench = await Workbench.open(
+		{ "cart.py": "total = 0\n" },
+		{ "pygent.server.path": "", "pygent.server.python": PYTHON, "pygent.server.env": env },
+	);
+
+	await workbench.notification("Setting up pygent").waitFor();
+	await workbench.openChat();
+	await workbench.notification("Setting up pygent").waitFor({ state: "hidden" });
+	await workbench.model.script({ text: "From its own environment." });
+	await workbench.prompt("hello");
+
+	await workbench.conversation.getByText("From its own environment.").waitFor();
+});
+
+test("without a Python it is said what is missing, with the way to the setting", async () => {
+	await using workbench = await Workbench.open(
+		{ "cart.py": "total = 0\n" },
+		{ "pygent.server.path": "", "pygent.server.python": "/no/such/python" },
+	);
+	const told = workbench.notification("/no/such/python does not run");
+
+	await told.getByRole("button", { name: "Open Settings" }).click();
+
+	await workbench.page.locator(".settings-editor").getByText("The Python (3.11 or newer)").first().waitFor();
+});
+
+/** A program that answers `initialize` at its socket, and nothing else. */
+const OF_THE_FUTURE = `#!${PYTHON}
+import json, socket, sys
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[sys.argv.index("--socket") + 1])
+listener.listen()
+wire = listener.accept()[0].makefile("rwb")
+size = int(wire.readline().split(b":")[1])
+wire.readline()
+asked = json.loads(wire.read(size))
+said = {"capabilities": {"experimental": {"pygent": {"protocolVersion": 99}}}, "serverInfo": {"name": "pygent-ls"}}
+body = json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": said}).encode()
+wire.write(b"Content-Length: %d\\r\\n\\r\\n%s" % (len(body), body))
+wire.flush()
+wire.read()
+`;
+
+test("a pygent-ls of another protocol is not used, and it is said which of the two is to be updated", async () => {
+	const program = join(await scratch.folder("future"), "pygent-ls");
+	await writeFile(program, OF_THE_FUTURE, { mode: 0o755 });
+	await using workbench = await Workbench.open({ "cart.py": "" }, { "pygent.server.path": program });
+
+	await workbench.notification("version 99 of the protocol").filter({ hasText: "update this extension" }).waitFor();
+
+	await workbench.page.locator('.statusbar-item[aria-label*="update this extension"]').waitFor();
+});
+
+test("in a folder that is not trusted pygent only reads, until it is trusted", async () => {
+	await using workbench = await Workbench.open(
+		{ "cart.py": "total = 0\n" },
+		{ "security.workspace.trust.enabled": true, "security.workspace.trust.startupPrompt": "never" },
+	);
+	await workbench.openChat();
+	await workbench.model.script(
+		{ calls: [{ name: "edit_file", arguments: { path: "cart.py", old: "total = 0", new: "total = 1" } }] },
+		{ text: "That was refused." },
+	);
+	await workbench.prompt("change it");
+	await workbench.conversation.getByText("That was refused.").waitFor();
+	assert.equal(readFileSync(join(workbench.folder, "cart.py"), "utf8"), "total = 0\n");
+
+	await workbench.command("Workspaces: Manage Workspace Trust");
+	await workbench.page.getByRole("button", { name: "Trust", exact: true }).click();
+	await workbench.page.locator(".monaco-modal-editor-block").getByRole("button", { name: /Close/ }).first().click();
+	await workbench.page.locator('.statusbar-item[aria-label^="pygent: pygent-ls"]').waitFor();
+	await workbench.model.script(
+		{ calls: [{ name: "edit_file", arguments: { path: "cart.py", old: "total = 0", new: "total = 1" } }] },
+		{ text: "Done now." },
+	);
+	await workbench.command("pygent: New Chat");
+	await workbench.prompt("change it");
+	await workbench.chat.getByRole("button", { name: /Allow once/ }).click();
+
+	await workbench.conversation.getByText("Done now.").waitFor();
+});
+
+test("a key that the user gives reaches the daemon, and neither the settings nor the log", async () => {
+	const key = "key-of-a-provider-0123456789";
+	await using workbench = await Workbench.open({ "cart.py": "total = 0\n" });
+	const { page } = workbench;
+	const input = page.locator(".quick-input-widget input.input");
+	const ready = page.locator('.statusbar-item[aria-label^="pygent: pygent-ls"]');
+	await ready.waitFor();
+
+	await workbench.command("pygent: Set API Key");
+	await page.locator(".quick-input-list .monaco-list-row").filter({ hasText: "MISTRAL_API_KEY" }).click();
+	await page.locator('.quick-input-widget input.input[type="password"]').waitFor();
+	await input.fill(key);
+	await input.press("Enter");
+	await workbench.notification("The key of Mistral is kept").getByRole("button", { name: "Restart pygent" }).click();
+
+	await ready.waitFor({ state: "hidden" });
+	await ready.waitFor();
+
+	const variables = daemons(workbench).map((pid) => readFileSync(`/proc/${pid}/environ`, "utf8"));
+	assert.ok(variables.some((each) => each.includes(`MISTRAL_API_KEY=${key}`)));
+	const written = globSync(join(workbench.folder, "../server/**/*.{json,log}")).filter((file) =>
+		statSync(file).isFile(),
+	);
+	assert.ok(written.length > 0);
+	assert.deepEqual(
+		written.filter((file) => readFileSync(file, "utf8").includes(key)),
+		[],
+	);
+});
