@@ -7,16 +7,17 @@ import { withLock } from "./lock.ts";
 import { run } from "./programs.ts";
 import {
 	candidates,
-	type Installed,
+	installingOf,
 	type Maker,
 	makersOf,
+	makingOf,
 	PROBE,
 	type Python,
 	pythonIn,
 	pythonOf,
 	type Step,
 	stepIn,
-	stepsOf,
+	withoutMissing,
 } from "./python.ts";
 import { lacksPinned, noPython, stepFailed } from "./setup_errors.ts";
 
@@ -67,7 +68,7 @@ export interface Making {
  * `signal` where that was given up.
  */
 export async function environmentPython(making: Making): Promise<string> {
-	const made: Made = { wheel: await hashOf(await installedOf(making)), configured: making.configured };
+	const made: Made = { wheel: await hashOf(making), configured: making.configured };
 	const ready = await readyPython(making, made);
 	if (ready !== null) return ready;
 	await mkdir(making.storage, { recursive: true });
@@ -95,18 +96,18 @@ export function keepInUse(python: string): { readonly dispose: () => void } {
 	return { dispose: () => clearInterval(timer) };
 }
 
-async function installedOf({ wheel }: Making): Promise<Installed> {
-	const pins = join(dirname(wheel), "pins.txt");
-	return await stat(pins).then(
-		() => ({ wheel, pins }),
-		() => ({ wheel, pins: null }),
-	);
+async function hashOf({ wheel }: Making): Promise<string> {
+	const hash = createHash("sha256").update(await readFile(wheel));
+	return hash
+		.update((await pinsOf(wheel)).join("\n"))
+		.digest("hex")
+		.slice(0, 16);
 }
 
-async function hashOf({ wheel, pins }: Installed): Promise<string> {
-	const hash = createHash("sha256").update(await readFile(wheel));
-	if (pins !== null) hash.update(await readFile(pins));
-	return hash.digest("hex").slice(0, 16);
+/** None where none lie beside the wheel. */
+async function pinsOf(wheel: string): Promise<readonly string[]> {
+	const text = await readFile(join(dirname(wheel), "pins.txt"), "utf8").catch(() => "");
+	return text.split(/\r?\n/).filter((line) => /^\w/.test(line));
 }
 
 /** The one that is there and runs; the Python that it was made with may be gone since. */
@@ -173,7 +174,8 @@ async function makeWith(maker: Maker, making: Making, made: Made): Promise<strin
 	const folder = join(making.storage, `${name}-${randomBytes(4).toString("hex")}`);
 	const python = pythonIn(folder, process.platform);
 	try {
-		for (const step of stepsOf(maker, folder, python, await installedOf(making))) await doStep(making, step);
+		await doStep(making, makingOf(maker, folder));
+		await install(making, maker, python, await pinsOf(making.wheel));
 		await doStep(making, { say: "trying the daemon", command: python, args: ["-I", "-m", "pygent_ls", "--version"] });
 		await writeFile(join(folder, "making.json"), JSON.stringify(made));
 		await rename(join(folder, "making.json"), join(folder, READY));
@@ -184,8 +186,31 @@ async function makeWith(maker: Maker, making: Making, made: Made): Promise<strin
 	}
 }
 
+/** Versions that cannot be had here are left to the installer, and those alone. */
+async function install(making: Making, maker: Maker, python: string, pins: readonly string[]): Promise<void> {
+	const file = join(python, "../../pins.txt");
+	await writeFile(file, `${pins.join("\n")}\n`);
+	const step = installingOf(maker, python, making.wheel, pins.length === 0 ? null : file);
+	const { code, output } = await runStep(making, step);
+	if (code === 0) return;
+	if (pins.length === 0 || !lacksPinned(output)) throw stepFailed(step.say, output);
+	const others = withoutMissing(pins, output);
+	const left = others.length < pins.length ? others : [];
+	making.log(
+		`Not all versions that pygent was tested with can be had here: ${pins.length - left.length} are left out.`,
+	);
+	await install(making, maker, python, left);
+}
+
 async function doStep(making: Making, step: Step): Promise<void> {
-	const { env, signal, say, log } = making;
+	const { code, output } = await runStep(making, step);
+	if (code !== 0) throw stepFailed(step.say, output);
+}
+
+async function runStep(
+	{ env, signal, say, log }: Making,
+	step: Step,
+): Promise<{ readonly code: number | null; readonly output: string }> {
 	say(step.say);
 	log(`> ${[step.command, ...step.args].join(" ")}`);
 	const onLine = (line: string) => {
@@ -193,11 +218,7 @@ async function doStep(making: Making, step: Step): Promise<void> {
 		const told = stepIn(line);
 		if (told !== null) say(told);
 	};
-	const { code, output } = await run(step.command, step.args, { env: { ...env, ...OF_INSTALLERS }, signal, onLine });
-	if (code === 0) return;
-	if (step.unpinned === undefined || !lacksPinned(output)) throw stepFailed(step.say, output);
-	log("Not all versions that pygent was tested with can be had here: the newest ones are tried.");
-	await doStep(making, step.unpinned);
+	return await run(step.command, step.args, { env: { ...env, ...OF_INSTALLERS }, signal, onLine });
 }
 
 async function findMakers(making: Making): Promise<Makers> {

@@ -80,14 +80,6 @@ export function makersOf(found: readonly Python[], hasUv: boolean): readonly Mak
 /** One command of the making, and what a person reads meanwhile. */
 export interface Step extends Candidate {
 	readonly say: string;
-	/** What is done where a package has no pinned release for this machine. */
-	readonly unpinned?: Step;
-}
-
-/** What is installed: the wheel, with the versions that it was tested with where `pins` names a file of them. */
-export interface Installed {
-	readonly wheel: string;
-	readonly pins: string | null;
 }
 
 /**
@@ -96,31 +88,41 @@ export interface Installed {
  */
 const PIP = ["-I", "-m", "pip", "--disable-pip-version-check", "--no-input", "--retries", "1", "--timeout", "20"];
 
-/** What makes an environment in `folder`, whose Python is then `python`, with the wheel in it. */
-export function stepsOf(maker: Maker, folder: string, python: string, what: Installed): readonly Step[] {
-	const make = "making an environment";
+/** What makes an environment in `folder`. */
+export function makingOf(maker: Maker, folder: string): Step {
+	const say = "making an environment with";
 	if (maker.type === "venv") {
-		const { executable } = maker.python;
-		return [
-			{ say: `${make} with Python ${maker.python.version}`, command: executable, args: ["-I", "-m", "venv", folder] },
-			installing({ command: python, args: [...PIP, "install"] }, what),
-		];
+		const { executable, version } = maker.python;
+		return { say: `${say} Python ${version}`, command: executable, args: ["-I", "-m", "venv", folder] };
 	}
 	const named = maker.python?.executable ?? `>=${OLDEST.join(".")}`;
-	return [
-		{ say: `${make} with uv`, command: "uv", args: ["venv", "--no-project", "--python", named, folder] },
-		installing({ command: "uv", args: ["pip", "install", "--python", python] }, what),
-	];
+	return { say: `${say} uv`, command: "uv", args: ["venv", "--no-project", "--python", named, folder] };
 }
 
 /**
- * Pinned, since an installer that may choose tries old releases of what needs much, and a release of today may not fit.
- * Of a pinned release only a wheel is taken: to build one needs compilers.
+ * What installs a wheel into the environment of `python`, with all that it needs. `pins` is a file with versions that it was
+ * tested with: an installer that may choose tries one old release after another, and a release of today may not fit. Of a
+ * pinned release only a wheel is taken, since to build one needs compilers.
  */
-function installing({ command, args }: Candidate, { wheel, pins }: Installed): Step {
-	const unpinned = { say: "installing packages", command, args: [...args, wheel] };
-	if (pins === null) return unpinned;
-	return { ...unpinned, args: [...args, "--only-binary", ":all:", "--constraint", pins, wheel], unpinned };
+export function installingOf(maker: Maker, python: string, wheel: string, pins: string | null): Step {
+	const [command, ...args] = maker.type === "venv" ? [python, ...PIP, "install"] : UV(python);
+	const pinned = pins === null ? [] : ["--only-binary", ":all:", "--constraint", pins];
+	return { say: "installing packages", command, args: [...args, ...pinned, wheel] };
+}
+
+const UV = (python: string) => ["uv", "pip", "install", "--python", python] as const;
+
+/** The pins, line by line, without those that this output of a failed installation complains of. */
+export function withoutMissing(pins: readonly string[], output: string): readonly string[] {
+	const lines = output.split(/\r?\n/).filter((line) => !/^\s*(?:Collecting|Downloading|Processing|Using)\b/.test(line));
+	const named = new Set(lines.flatMap((line) => line.split(/[\s();]+/)).map((word) => nameIn(word)));
+	return pins.filter((pin) => !named.has(nameIn(pin.split(";")[0]?.trim() ?? "")));
+}
+
+/** `soup==4.1` of `Soup!=4.0,==4.1`; empty for a word that pins nothing. */
+function nameIn(word: string): string {
+	const [, name = "", version = ""] = /^([\w.-]+)\S*==([\w.+!-]+)/.exec(word) ?? [];
+	return name === "" ? "" : `${name.toLowerCase()}==${version}`;
 }
 
 /** The Python of an environment. */

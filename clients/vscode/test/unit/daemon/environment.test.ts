@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { copyFile, readdir, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { copyFile, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { basename, delimiter, join } from "node:path";
 import { after, before, test } from "node:test";
 import { environmentPython, keepInUse, type Making, UNUSED_MS } from "../../../src/daemon/environment.ts";
@@ -91,8 +91,8 @@ test("one whose Python is gone is made again", async () => {
 	assert.ok(!existsSync(join(python, "../..")));
 });
 
-test("versions are those of the pins beside the wheel; other pins make another environment", async () => {
-	const folder = await scratch.folder("pinned-wheel", { "pins.txt": "linked-packages==1.0\n" });
+test("versions are those of the pins beside the wheel, but for those that cannot be had here", async () => {
+	const folder = await scratch.folder("pinned-wheel", { "pins.txt": "# tested\nlinked-packages==1.0\nother==3.0\n" });
 	const pinned = { wheel: join(folder, basename(wheel)) };
 	await copyFile(wheel, pinned.wheel);
 	const given = making("pinned", pinned);
@@ -100,13 +100,18 @@ test("versions are those of the pins beside the wheel; other pins make another e
 	const python = await environmentPython(given);
 
 	assert.match(version(python), /^pygent-ls/);
-	assert.ok(given.lines.some((line) => line.includes(`--constraint ${join(folder, "pins.txt")}`)));
-	assert.ok(!given.lines.some((line) => line.includes("the newest ones are tried")));
+	const pins = (python: string) => readFile(join(python, "../../pins.txt"), "utf8");
+	assert.equal(await pins(python), "linked-packages==1.0\nother==3.0\n");
+	assert.ok(given.lines.some((line) => line.includes("--constraint")));
+	assert.ok(!given.lines.some((line) => line.includes("left out")));
 
-	await writeFile(join(folder, "pins.txt"), "linked-packages==2.0 # which there is not\n");
-	const other = making("pinned", pinned);
-	assert.notEqual(await environmentPython(other), python);
-	assert.ok(other.lines.some((line) => line.includes("the newest ones are tried")));
+	await writeFile(join(folder, "pins.txt"), "linked-packages==2.0\nother==3.0\n");
+	const changed = making("pinned", pinned);
+	const other = await environmentPython(changed);
+
+	assert.notEqual(other, python, "other pins make another environment");
+	assert.ok(changed.lines.some((line) => line.endsWith("can be had here: 1 are left out.")));
+	assert.equal(await pins(other), "other==3.0\n");
 });
 
 test("whoever uses an environment says so", async () => {

@@ -5,14 +5,17 @@ import { join } from "node:path";
 import { test } from "node:test";
 import {
 	candidates,
+	installingOf,
 	makersOf,
+	makingOf,
 	OLDEST,
 	PROBE,
 	type Python,
 	pythonIn,
 	pythonOf,
+	type Step,
 	stepIn,
-	stepsOf,
+	withoutMissing,
 } from "../../../src/daemon/python.ts";
 import { PYTHON, REPOSITORY } from "../../places.ts";
 
@@ -79,26 +82,37 @@ test("uv goes first, and a Python that makes environments itself is the other wa
 	assert.deepEqual(makersOf([bare], false), []);
 });
 
-test("uv gets a Python itself where there is none", () => {
-	const what = { wheel: "/w.whl", pins: null };
-	const [make, install] = stepsOf({ type: "uv", python: null }, "/env", pythonIn("/env", "linux"), what);
+const spelled = ({ command, args }: Step): string => [command, ...args].join(" ");
 
-	assert.deepEqual([make?.command, ...(make?.args ?? [])].join(" "), "uv venv --no-project --python >=3.11 /env");
+test("uv gets a Python itself where there is none", () => {
+	const uv = { type: "uv", python: null } as const;
+
+	assert.equal(spelled(makingOf(uv, "/env")), "uv venv --no-project --python >=3.11 /env");
 	assert.equal(
-		[install?.command, ...(install?.args ?? [])].join(" "),
+		spelled(installingOf(uv, pythonIn("/env", "linux"), "/w.whl", null)),
 		"uv pip install --python /env/bin/python /w.whl",
 	);
-	assert.equal(install?.unpinned, undefined);
 });
 
-test("pinned releases are taken as wheels alone, and what is not pinned is the other way", () => {
-	const what = { wheel: "/w.whl", pins: "/pins.txt" };
+test("of pinned releases wheels alone are taken", () => {
 	for (const maker of [{ type: "uv", python: null } as const, { type: "venv", python: python({}) } as const]) {
-		const [, install] = stepsOf(maker, "/env", "/env/bin/python", what);
+		const { args } = installingOf(maker, "/env/bin/python", "/w.whl", "/pins.txt");
 
-		assert.deepEqual(install?.args.slice(-5), ["--only-binary", ":all:", "--constraint", "/pins.txt", "/w.whl"]);
-		assert.deepEqual(install?.unpinned?.args, [...(install?.args.slice(0, -5) ?? []), "/w.whl"]);
+		assert.deepEqual(args.slice(-5), ["--only-binary", ":all:", "--constraint", "/pins.txt", "/w.whl"]);
 	}
+});
+
+test("only the pins that an installer complains of are left out", () => {
+	const pins = ["soup==4.1.2; python_full_version >= '3.11.5'", "soup-sieve==4.1.2", "yarl==1.0", "Jinja==4.1.2"];
+	const downloads = "Collecting yarl==1.0\n  Downloading yarl-1.0.whl";
+	const impossible = "    beautiful 4.15.0 depends on soup>=1.6\n    The user requested (constraint) soup==4.1.2";
+	const none = "ERROR: No matching distribution found for soup-sieve!=3,==4.1.2";
+	const uv = "  ╰─▶ Because jinja==4.1.2 has no wheels with a matching tag and (you require) soup==4.1.2,";
+
+	assert.deepEqual(withoutMissing(pins, `${downloads}\n${impossible}`), pins.slice(1));
+	assert.deepEqual(withoutMissing(pins, none), [pins[0], pins[2], pins[3]]);
+	assert.deepEqual(withoutMissing(pins, uv), [pins[1], pins[2]]);
+	assert.deepEqual(withoutMissing(pins, downloads), pins);
 });
 
 test("what pip prints becomes what a person reads", () => {
