@@ -38,6 +38,9 @@ PAGES = (
     "clients/vscode/README.md",
 )
 
+CLIENT_TEST = re.compile(r"`(clients/[\w/]+/test/[\w/.]+\.ts)` \"([^\"]+)\"")
+"""A client's tests are named by their sentence."""
+
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_link_leads_somewhere(page: str) -> None:
@@ -56,6 +59,14 @@ def test_every_test_that_is_named_exists(page: str) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
+def test_every_test_of_a_client_that_is_named_exists(page: str) -> None:
+    named = CLIENT_TEST.findall(text_of(page))
+
+    missing = [f"{file}: {title}" for file, title in named if f'test("{title}", ' not in text_of(file)]
+    assert missing == []
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_every_file_that_is_named_exists(page: str) -> None:
     paths = re.findall(r"`((?:pygent_ls|tests|docs)/[\w/.]*)`", text_of(page))
 
@@ -67,7 +78,8 @@ def test_each_promise_about_security_names_the_tests_that_show_it() -> None:
     promises = re.findall(r"^- (.*?)(?=^- |^## |\Z)", promised, re.M | re.S)
 
     assert len(promises) > 40
-    assert [promise for promise in promises if not re.search(r"`tests/[\w/]+\.py::test_\w+`", promise)] == []
+    shown = [re.search(r"`tests/[\w/]+\.py::test_\w+`", each) or CLIENT_TEST.search(each) for each in promises]
+    assert [promise for promise, test in zip(promises, shown, strict=True) if test is None] == []
 
 
 async def test_the_example_of_a_tool_is_one() -> None:
