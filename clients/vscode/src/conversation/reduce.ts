@@ -4,6 +4,7 @@ import type { Event } from "../protocol/protocol.ts";
 import { failed, gotThrough, said } from "./answers.ts";
 import { asked, askOver, permissionOver } from "./asks.ts";
 import { called, permissionDenied, permissionRequested, permissionResolved, progressed, resulted } from "./calls.ts";
+import { withEarlier } from "./earlier.ts";
 import { type Change, type Conversation, EMPTY } from "./state.ts";
 import { told } from "./told.ts";
 import { appended, type Edit, editAround } from "./tree.ts";
@@ -19,6 +20,8 @@ export function reduce(conversation: Conversation, change: Change): Conversation
 			return askOver(conversation, change.id);
 		case "standing":
 			return { ...conversation, standing: change.standing };
+		case "earlier":
+			return withEarlier(conversation, change.messages);
 		case "began_anew":
 			return { ...EMPTY, sessionId: conversation.sessionId, asks: conversation.asks };
 	}

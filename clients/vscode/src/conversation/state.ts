@@ -8,6 +8,7 @@ import type {
 	Change as FileChange,
 	FileChanged,
 	Location,
+	Message,
 	PermissionRequest,
 	PlanEntry,
 	QuestionRequest,
@@ -233,6 +234,8 @@ export type Change =
 	| { readonly type: "ask_over"; readonly id: string }
 	/** What the daemon's conversation holds. */
 	| { readonly type: "standing"; readonly standing: Standing }
+	/** All messages of the session, once all of its events are known. */
+	| { readonly type: "earlier"; readonly messages: readonly Message[] }
 	/** Its events are numbered anew: all that was known of them is void. */
 	| { readonly type: "began_anew" };
 

@@ -118,6 +118,7 @@ export class Panel implements vscode.Disposable {
 			this.#notices = notices;
 			const turnIds = [...new Set(messages.map(({ turnId }) => turnId))];
 			this.#feed?.apply({ type: "standing", standing: { turnIds, lastSeq: session.lastSeq } });
+			this.#feed?.tellEarlier(messages, session.lastSeq);
 		} catch {
 			return; // gone, or with the daemon: what is shown stays, and the next prompt says so
 		}

@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 import { reduce } from "../conversation/reduce.ts";
 import { type Change, type Conversation, EMPTY } from "../conversation/state.ts";
 import type { Daemon } from "../daemon/daemon.ts";
+import type { Message } from "../protocol/protocol.ts";
 
 /** Follows a session for as long as somebody shows it. */
 export class Feed implements vscode.Disposable {
@@ -15,6 +16,8 @@ export class Feed implements vscode.Disposable {
 	readonly #stateOfDaemon: vscode.Disposable;
 	#conversation: Conversation;
 	#attached: vscode.CancellationTokenSource | null = null;
+	/** Messages, until the events up to that number are known. */
+	#earlier: { readonly messages: readonly Message[]; readonly lastSeq: number } | null = null;
 
 	/** After the change is in `conversation`. */
 	readonly onDidChange = this.#happened.event;
@@ -40,6 +43,12 @@ export class Feed implements vscode.Disposable {
 		this.#happened.fire(change);
 	}
 
+	/** The messages of the session when `lastSeq` was its last event: what no event tells of is shown from them. */
+	tellEarlier(messages: readonly Message[], lastSeq: number): void {
+		this.#earlier = { messages, lastSeq };
+		this.#showEarlier();
+	}
+
 	attach(): void {
 		this.#detach();
 		const attached = new vscode.CancellationTokenSource();
@@ -48,7 +57,10 @@ export class Feed implements vscode.Disposable {
 		const sinceSeq = this.#conversation.lastSeq;
 		const following = this.#daemon.follow(partialResultToken, (events) => {
 			if (events.some(({ seq }) => seq <= sinceSeq)) this.#beginAnew();
-			else this.apply({ type: "events", events });
+			else {
+				this.apply({ type: "events", events });
+				this.#showEarlier();
+			}
 		});
 		const params = { sessionId: this.sessionId, sinceSeq, partialResultToken };
 		this.#daemon
@@ -63,8 +75,17 @@ export class Feed implements vscode.Disposable {
 		this.#happened.dispose();
 	}
 
+	#showEarlier(): void {
+		if (this.#earlier === null || this.#conversation.lastSeq < this.#earlier.lastSeq) return;
+		const { messages } = this.#earlier;
+		this.#earlier = null;
+		const before = this.#conversation;
+		if (reduce(before, { type: "earlier", messages }) !== before) this.apply({ type: "earlier", messages });
+	}
+
 	/** The daemon knows less of the session than we: what it wrote last was lost, and its numbers come again. */
 	#beginAnew(): void {
+		this.#earlier = null;
 		this.apply({ type: "began_anew" });
 		this.attach();
 	}
