@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { PYTHON, Scratch } from "../places.ts";
 import { withPackagesOfTheRepository } from "../wheels.ts";
-import { Workbench } from "./workbench.ts";
+import { WAIT_MS, Workbench } from "./workbench.ts";
 
 const scratch = await Scratch.create();
 after(() => scratch[Symbol.asyncDispose]());
@@ -97,7 +97,7 @@ test("the pygent-ls that came with the extension is installed at the first start
 
 	await workbench.notification("Setting up pygent").waitFor();
 	await workbench.openChat();
-	await workbench.notification("Setting up pygent").waitFor({ state: "hidden" });
+	await workbench.notification("Setting up pygent").waitFor({ state: "hidden", timeout: 3 * WAIT_MS }); // as long as pip
 	await workbench.model.script({ text: "From its own environment." });
 	await workbench.prompt("hello");
 
