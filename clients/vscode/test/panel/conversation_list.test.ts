@@ -84,7 +84,11 @@ test("the list follows what streams in while the reader is at its end", async ()
 
 	for (let index = 0; index < 30; index++) {
 		await panel.send(delta(`Line ${index} of the answer.\n\n`));
-		assert.ok((await belowSight(panel.page)) <= 1);
+		await panel.page.waitForFunction((line) => {
+			const list = document.querySelector(".scroller");
+			const isAtEnd = list !== null && list.scrollHeight - list.clientHeight - list.scrollTop <= 1;
+			return isAtEnd && list.textContent?.includes(line);
+		}, `Line ${index} of the answer.`);
 	}
 	await panel.page.getByText("Line 29 of the answer.", { exact: true }).waitFor();
 	assert.equal(await panel.page.getByRole("button", { name: "Newest" }).count(), 0);

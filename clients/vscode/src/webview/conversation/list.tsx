@@ -23,6 +23,9 @@ import type { Row } from "./rows.ts";
 /** Within so many pixels of the end the reader is at the end. */
 const NEAR = 30;
 
+/** After the reader began to go up, what was scrolled before is still told for so many milliseconds. */
+const LEAVING_MS = 300;
+
 /** Drawn above and below what is in sight, in pixels: about a screen. */
 const BUFFER = 600;
 
@@ -120,6 +123,8 @@ function useFollowing(
 	const [follows, setFollows] = useState(true);
 	const following = useRef(true);
 	const lastOffset = useRef(0);
+	const lastHeight = useRef(0);
+	const leftAt = useRef(Number.NEGATIVE_INFINITY);
 	const set = useCallback((value: boolean): void => {
 		following.current = value;
 		setFollows(value);
@@ -137,13 +142,19 @@ function useFollowing(
 		const element = scroller.current;
 		if (element === null) return;
 		const isAtEnd = element.scrollHeight - element.clientHeight - offset <= NEAR;
-		if (isAtEnd && !following.current && offset > lastOffset.current) set(true);
-		else if (!isAtEnd && following.current && offset < lastOffset.current - 1) set(false);
+		const isBack = isAtEnd && offset > lastOffset.current && performance.now() - leftAt.current > LEAVING_MS;
+		if (isBack && !following.current) set(true);
+		// Where the height has changed with it, it is the list that found its items to be smaller.
+		const isReader = offset < lastOffset.current - 1 && element.scrollHeight === lastHeight.current;
+		if (!isAtEnd && following.current && isReader) set(false);
 		lastOffset.current = offset;
+		lastHeight.current = element.scrollHeight;
 	};
 	const stay = (): void => {
 		const element = scroller.current;
-		if (following.current && element !== null && element.scrollTop > 0) set(false);
+		if (element === null || element.scrollTop === 0) return;
+		leftAt.current = performance.now();
+		if (following.current) set(false);
 	};
 	const toStart = (): void => {
 		set(false);

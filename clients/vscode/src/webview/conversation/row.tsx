@@ -6,6 +6,7 @@ import { Icon } from "../chrome/icon.tsx";
 import { PermissionCard } from "./asks/permission.tsx";
 import { QuestionCard } from "./asks/question.tsx";
 import { ReviewLine } from "./asks/review.tsx";
+import { CopyButton } from "./markdown/code_block.tsx";
 import { Markdown } from "./markdown/markdown.tsx";
 import type { Row } from "./rows.ts";
 import { Subagent } from "./tools/subagent.tsx";
@@ -105,6 +106,11 @@ function Answer({ item }: { readonly item: TextItem }): ReactElement {
 		<div className={`answer${item.withdrawn ? " withdrawn" : ""}${item.streaming ? " streaming" : ""}`}>
 			{item.withdrawn && <p className="faint">From an attempt that failed; it no longer counts.</p>}
 			<Markdown text={item.text} growing={item.streaming} />
+			{!item.streaming && !item.withdrawn && (
+				<div className="floating-actions">
+					<CopyButton text={item.text} what="answer" />
+				</div>
+			)}
 		</div>
 	);
 }

@@ -85,12 +85,11 @@ function Head({ item, open, onFold }: HeadParts): ReactElement {
 	);
 }
 
-function Marks({ item: { result, status, children } }: { readonly item: ToolItem }): ReactNode {
+function Marks({ item: { result, status } }: { readonly item: ToolItem }): ReactNode {
 	const marks = [
 		...(status === "denied" || status === "cancelled" || status === "failed" ? [STATUS[status].words] : []),
 		...(result?.cached === true ? ["cached"] : []),
 		...(result?.truncated === true ? ["shortened"] : []),
-		...(children.length > 0 ? ["subagent"] : []),
 	];
 	return marks.map((mark) => (
 		<span key={mark} className="badge">
@@ -190,10 +189,13 @@ function Result({ item, content, folded }: ResultParts): ReactElement {
 	);
 }
 
-/** What the title had no room for. */
-function Asked({ item: { input, kind, title } }: { readonly item: ToolItem }): ReactNode {
+/** So much of a command is seen in the title at any width. */
+const SHORT = 24;
+
+/** What the title has no room for. */
+function Asked({ item: { input, kind } }: { readonly item: ToolItem }): ReactNode {
 	const command = input["command"];
-	if (kind !== "execute" || typeof command !== "string" || title.includes(command)) return null;
+	if (kind !== "execute" || typeof command !== "string" || command.length <= SHORT) return null;
 	return <pre className="command">{visible(command)}</pre>;
 }
 

@@ -30,7 +30,7 @@ export const Prompt = memo(function Prompt({ item }: { readonly item: PromptItem
 
 function Actions({ item }: { readonly item: PromptItem }): ReactElement {
 	return (
-		<div className="prompt-actions">
+		<div className="floating-actions">
 			<CopyButton text={item.text} what="prompt" />
 			{!item.steered && <EditButton item={item} />}
 		</div>
