@@ -26,7 +26,10 @@ test("links say where they lead, the web is asked about first, and commands are 
 			["cart.py:2", "cart.py:2"],
 		],
 	);
-	await conversation.getByText("this", { exact: true }).click();
+	const dead = conversation.getByText("this", { exact: true });
+	const colour = (element: Element) => getComputedStyle(element).color;
+	assert.equal(await dead.evaluate(colour), await conversation.locator(".prose").evaluate(colour));
+	await dead.click();
 	await links.filter({ hasText: "the manual" }).click();
 	const dialog = page.locator(".monaco-dialog-box");
 	await dialog.getByText("https://manual.example/cart").first().waitFor();
