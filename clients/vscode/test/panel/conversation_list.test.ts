@@ -155,7 +155,9 @@ test("the keyboard scrolls: from the end to the beginning and back, and from row
 	await panel.page.keyboard.press("PageUp");
 	await panel.page.getByRole("button", { name: "Newest" }).waitFor();
 	await panel.page.keyboard.press("Home");
+	await panel.page.waitForFunction(() => document.querySelector(".scroller")?.scrollTop === 0);
 	await panel.page.getByText("Prompt 1", { exact: true }).waitFor();
+	await belowSight(panel.page);
 	await panel.page.keyboard.press("Alt+ArrowDown");
 	await panel.page.keyboard.press("Alt+ArrowDown");
 	assert.equal(await panel.page.evaluate(() => document.activeElement?.getAttribute("data-row")), "item 2");

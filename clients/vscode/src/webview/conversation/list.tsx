@@ -136,8 +136,9 @@ function useFollowing(
 	}, [scroller]);
 	const followNow = useCallback((): void => {
 		set(true);
+		list.current?.scrollTo(scroller.current?.scrollHeight ?? 0); // in place of a way to elsewhere that goes on
 		toEnd();
-	}, [set, toEnd]);
+	}, [set, toEnd, list, scroller]);
 	const scrolled = (offset: number): void => {
 		const element = scroller.current;
 		if (element === null) return;
