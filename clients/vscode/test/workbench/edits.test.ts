@@ -64,7 +64,7 @@ test("what is always allowed is not asked again, and a question is gone when its
 		{ calls: [{ name: "shell", arguments: { command: "touch made.txt" } }] },
 		{ text: "Not reached." },
 	);
-	await chat.getByRole("button", { name: "New session" }).click();
+	await chat.getByTitle("New session", { exact: true }).click();
 	await chat.getByRole("heading", { name: "What shall we do?" }).waitFor();
 	await workbench.prompt("Second");
 	const allow = chat.getByRole("button", { name: "Allow once" });

@@ -9,7 +9,7 @@ test("sessions are found by what was said in them, gone on with, copied, renamed
 	await workbench.openChat();
 	await workbench.prompt("What is a plum?");
 	await conversation.getByText("Plum is a fruit.").waitFor();
-	await chat.getByRole("button", { name: "New session" }).click();
+	await chat.getByTitle("New session", { exact: true }).click();
 	await chat.getByRole("heading", { name: "What shall we do?" }).waitFor();
 	await workbench.prompt("What is an oak?");
 	await conversation.getByText("Oak is a tree.").waitFor();
