@@ -13,6 +13,10 @@ const MAX_BEFORE_CHARS = 80;
 const ADDED = vscode.window.createTextEditorDecorationType({
 	isWholeLine: true,
 	backgroundColor: new vscode.ThemeColor("diffEditor.insertedLineBackground"),
+	// Themes of high contrast have no such background.
+	borderColor: new vscode.ThemeColor("editorGutter.addedBackground"),
+	borderStyle: "solid",
+	borderWidth: "0 0 0 2px",
 	overviewRulerColor: new vscode.ThemeColor("editorOverviewRuler.addedForeground"),
 	overviewRulerLane: vscode.OverviewRulerLane.Left,
 });

@@ -19,7 +19,7 @@ export function ReviewBar(parts: AppParts): ReactElement | null {
 		<section className="review-bar" aria-label="Changes to review">
 			<Icon name="diff-multiple" />
 			<span className="review-count" role="status" title={review.files.map(({ path }) => path).join("\n")}>
-				{many(review.hunks, "change")} in {many(review.files.length, "file")}
+				{many(review.hunks, "change")} <span className="review-files">in {many(review.files.length, "file")}</span>
 			</span>
 			<button type="button" className="text-button" onClick={() => void ask(parts, "reviewAll", null)}>
 				Review
