@@ -1,6 +1,7 @@
 /** What the status bar says. Pure. */
 
 import type { DaemonState } from "../bridge.ts";
+import { dollarsOf } from "../conversation/amounts.ts";
 
 export interface Status {
 	readonly daemon: DaemonState;
@@ -40,7 +41,7 @@ export function shownOf({ daemon, running, waiting, costUsd }: Status): Shown {
 }
 
 function whileReady(name: string, running: number, waiting: number, costUsd: number | null): Shown {
-	const cost = costUsd === null ? "" : dollars(costUsd);
+	const cost = costUsd === null ? "" : dollarsOf(costUsd);
 	const details = [
 		name,
 		counted(waiting, "question waits for you", "questions wait for you"),
@@ -63,10 +64,4 @@ function joined(parts: readonly string[], by: string): string {
 
 function counted(n: number, one: string, more: string): string {
 	return n === 0 ? "" : `${n} ${n === 1 ? one : more}`;
-}
-
-/** To the cent; what is less than a cent is no nothing. */
-function dollars(costUsd: number): string {
-	if (costUsd > 0 && costUsd < 0.01) return "<$0.01";
-	return `$${costUsd.toFixed(2)}`;
 }

@@ -21,9 +21,22 @@ export function countOf(count: number): string {
 	return count < 999_500 ? `${threeDigits(count / 1000)}k` : `${threeDigits(count / 1_000_000)}M`;
 }
 
-/** Dollars; what costs little is not shown as nothing. */
+/** `12,345`. */
+export function fullCount(count: number): string {
+	return count.toLocaleString("en-US");
+}
+
+/** Of text: `950 characters`, `12.3k characters`. */
+export function sizeOf(chars: number): string {
+	return `${countOf(chars)} characters`;
+}
+
 export function costOf({ costUsd }: Usage): string {
-	if (costUsd === null) return UNKNOWN;
+	return costUsd === null ? UNKNOWN : dollarsOf(costUsd);
+}
+
+/** To the cent; what costs little is not shown as nothing. */
+export function dollarsOf(costUsd: number): string {
 	return costUsd > 0 && costUsd < 0.005 ? "<$0.01" : `$${costUsd.toFixed(2)}`;
 }
 
@@ -32,23 +45,13 @@ export function shareOf({ contextTokens, contextLimit }: Usage): number | null {
 	return contextLimit === null || contextLimit <= 0 ? null : Math.min(1, Math.max(0, contextTokens / contextLimit));
 }
 
-/** What is in the model's context, and what the turn took: for one line beside the conversation. */
-export interface Meter {
-	readonly share: number | null;
-	/** `12.3k of 200k (6%)`, or `12.3k` alone where the limit is not known. */
-	readonly context: string;
-	readonly tokens: string;
-	readonly cost: string;
+export function percentOf(share: number): string {
+	return `${Math.round(share * 100)}%`;
 }
 
-/** Before the first model call nothing is known. */
-export function meterOf(usage: Usage | null): Meter {
-	if (usage === null) return { share: null, context: UNKNOWN, tokens: UNKNOWN, cost: UNKNOWN };
-	const share = shareOf(usage);
-	const used = countOf(usage.contextTokens);
-	const context =
-		share === null ? used : `${used} of ${countOf(usage.contextLimit ?? 0)} (${Math.round(share * 100)}%)`;
-	return { share, context, tokens: countOf(usage.totalTokens), cost: costOf(usage) };
+/** Before the first model call there is nothing to tell. */
+export function isUnused({ totalTokens, contextTokens }: Usage): boolean {
+	return totalTokens === 0 && contextTokens === 0;
 }
 
 function threeDigits(value: number): string {

@@ -1,6 +1,5 @@
 /** A conversation as markdown, to be copied: what was said in full, what was done in a line. */
 
-import { oneLine } from "./reading.ts";
 import type { Item, ToolItem } from "./state.ts";
 
 /** All of it, or some of its items. What was withdrawn and what was only thought is left out. */
@@ -48,6 +47,11 @@ const OUTCOMES: Readonly<Record<ToolItem["status"], string>> = {
 	denied: " (denied)",
 	cancelled: " (cancelled)",
 };
+
+/** What a title says may come from a file, or from the model. */
+function oneLine(text: string): string {
+	return text.replaceAll(/\s+/g, " ").trim();
+}
 
 function quoted(line: string): string {
 	return `> ${line}`;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { conversation, prompt, text } from "./conversation_items.ts";
 import { Panel } from "./panel.ts";
 import { holds, promptOf } from "./prompt.ts";
 import { CONVERSATION, SESSION } from "./shown_session.ts";
@@ -43,6 +44,18 @@ test("a new session is one click away, and the cursor is in its prompt", async (
 
 	await panel.page.keyboard.type("Go");
 	await holds(promptOf(panel), "Go");
+});
+
+test("the conversation is copied as markdown", async () => {
+	const said = conversation([prompt({ key: "p", text: "Round it." }), text({ key: "a", text: "**Done.**" })]);
+	await using panel = await Panel.open({ ...SHOWN, conversation: { ...said, sessionId: "s1" } });
+
+	await panel.page.getByRole("button", { name: "More", exact: true }).click();
+	await panel.page.getByRole("menuitem", { name: "Copy as Markdown" }).click();
+
+	assert.deepEqual((await panel.called("copy")).params, {
+		text: "## You\n\nRound it.\n\n## pygent\n\n**Done.**\n",
+	});
 });
 
 test("what else can be done stands in a menu", async () => {

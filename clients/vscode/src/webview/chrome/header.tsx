@@ -2,6 +2,7 @@
 
 import "./header.css";
 import { type ReactElement, useState } from "react";
+import { markdownOf } from "../../conversation/markdown.ts";
 import type { AppParts } from "../app.tsx";
 import { useView } from "../store.ts";
 import { ask } from "./asking.ts";
@@ -106,6 +107,12 @@ function actionsOf(parts: AppParts, sessionId: string | null, rename: () => void
 			title: "Fork",
 			icon: "repo-forked",
 			run: () => void ask(parts, "forkSession", { ...whole, atTurnId: null }),
+			disabled,
+		},
+		{
+			title: "Copy as Markdown",
+			icon: "copy",
+			run: () => void ask(parts, "copy", { text: markdownOf(store.view.conversation.items) }),
 			disabled,
 		},
 		{ title: "Export…", icon: "export", run: () => void ask(parts, "exportSession", whole), disabled },

@@ -2,14 +2,16 @@
 
 import { type ReactElement, useRef, useState } from "react";
 import type { Calls } from "../../bridge.ts";
-import { costOf, countOf, shareOf, UNKNOWN } from "../../conversation/amounts.ts";
+import { costOf, countOf, fullCount, isUnused, percentOf, shareOf, UNKNOWN } from "../../conversation/amounts.ts";
 import type { Usage } from "../../protocol/protocol.ts";
 import type { AppParts } from "../app.tsx";
 import { ask } from "../chrome/asking.ts";
 import { Icon } from "../chrome/icon.tsx";
 import { Spoken, useLeaving } from "../chrome/popup.tsx";
 import { useView } from "../store.ts";
-import { fullCount, isUnused, NEARLY_FULL, percentOf } from "./usage.ts";
+
+/** From this share on, the user is told that the context is nearly full. */
+const NEARLY_FULL = 0.8;
 
 export function Meter({ store, host }: AppParts): ReactElement | null {
 	const turn = useView(store, ({ conversation }) => conversation.usage);

@@ -1,7 +1,8 @@
 /** Time that goes on. */
 
 import { type ReactNode, useEffect, useState } from "react";
-import { between, durationOf } from "./words.ts";
+import { durationOf } from "../../conversation/amounts.ts";
+import { between } from "./words.ts";
 
 /** The moment, anew each second while `ticks`. */
 export function useNow(ticks: boolean): number {

@@ -1,42 +1,11 @@
 /** Values as a person reads them. */
 
-import type { PermissionAnswer, StopReason, Usage } from "../../protocol/protocol.ts";
-
-export function durationOf(ms: number): string {
-	const seconds = Math.max(0, ms) / 1000;
-	if (seconds < 1) return `${Math.round(ms)} ms`;
-	if (seconds < 10) return `${seconds.toFixed(1)} s`;
-	if (seconds < 60) return `${Math.floor(seconds)} s`;
-	const minutes = Math.floor(seconds / 60);
-	if (minutes < 60) return `${minutes} min ${Math.floor(seconds % 60)} s`;
-	return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-}
+import type { PermissionAnswer, StopReason } from "../../protocol/protocol.ts";
 
 /** From one moment (RFC 3339) to another, in milliseconds; clocks of two machines may differ. */
 export function between(from: string, to: number): number {
 	const start = Date.parse(from);
 	return Number.isNaN(start) ? 0 : Math.max(0, to - start);
-}
-
-/** 950, 12.3k, 1.2M. */
-export function countOf(value: number): string {
-	if (value < 1000) return String(value);
-	if (value < 1_000_000) return `${short(value / 1000)}k`;
-	return `${short(value / 1_000_000)}M`;
-}
-
-function short(value: number): string {
-	return value < 100 ? value.toFixed(1).replace(/\.0$/, "") : String(Math.round(value));
-}
-
-export function costOf(usage: Usage): string | null {
-	if (usage.costUsd === null) return null;
-	return usage.costUsd > 0 && usage.costUsd < 0.01 ? `$${usage.costUsd.toFixed(4)}` : `$${usage.costUsd.toFixed(2)}`;
-}
-
-/** Of text, in characters. */
-export function sizeOf(chars: number): string {
-	return chars < 1000 ? `${chars} characters` : `${countOf(chars)} characters`;
 }
 
 export function many(count: number, one: string, more = `${one}s`): string {

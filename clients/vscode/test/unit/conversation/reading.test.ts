@@ -1,10 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { costOf, countOf, durationOf, meterOf } from "../../../src/conversation/amounts.ts";
+import {
+	costOf,
+	countOf,
+	durationOf,
+	isUnused,
+	percentOf,
+	shareOf,
+	sizeOf,
+	UNKNOWN,
+} from "../../../src/conversation/amounts.ts";
 import { markdownOf } from "../../../src/conversation/markdown.ts";
-import { activityOf, filesChanged, labelOf } from "../../../src/conversation/reading.ts";
-import { reduce } from "../../../src/conversation/reduce.ts";
-import type { FileChanged } from "../../../src/protocol/protocol.ts";
 import {
 	called,
 	failed,
@@ -13,98 +19,21 @@ import {
 	resulted,
 	shown,
 	started,
-	type Told,
 	text,
 	textDelta,
 	thinking,
-	thinkingDelta,
 	within,
 } from "./story.ts";
-
-function label(...told: readonly Told[]): string {
-	return labelOf(activityOf(shown(...told)));
-}
-
-test("the label says what the session does now", () => {
-	assert.equal(label(), "Ready");
-	assert.equal(label(started()), "Waiting for the model");
-	assert.equal(label(started(), thinkingDelta("Hm")), "Thinking");
-	assert.equal(label(started(), thinkingDelta("Hm"), textDelta("So")), "Answering");
-	assert.equal(label(started(), text("So.")), "Waiting for the model");
-	assert.equal(label(started(), failed(2)), "Tries again after attempt 2 failed");
-	assert.equal(label(started(), text("So."), finished()), "Ready");
-});
-
-test("of the calls of one answer the first that is not over is told, and within it what its subagent calls", () => {
-	const calls = [started(), called("a", "Look\n  around"), called("b", "Run it")];
-
-	assert.equal(label(...calls), "Look around");
-	assert.equal(label(...calls, ...within("a", textDelta("I", "x"))), "Look around");
-	assert.equal(label(...calls, ...within("a", called("c", "Read app.py"))), "Read app.py");
-	assert.equal(label(...calls, resulted("a")), "Run it");
-	assert.equal(label(...calls, resulted("a"), resulted("b")), "Waiting for the model");
-});
-
-test("a question comes before all else", () => {
-	const request = { sessionId: "s1", question: "Which?", choices: [], allowText: true };
-	const once = reduce(shown(started(), textDelta("So")), {
-		type: "asked",
-		ask: { type: "question", id: "q1", request: { ...request, questionId: "q1" } },
-	});
-	const twice = reduce(once, {
-		type: "asked",
-		ask: { type: "question", id: "q2", request: { ...request, questionId: "q2" } },
-	});
-
-	assert.equal(labelOf(activityOf(once)), "Waits for your answer");
-	assert.equal(labelOf(activityOf(twice)), "Waits for 2 answers of yours");
-});
-
-test("the files of a session are those of its turns, and of the one that runs, each once", () => {
-	const edit = (uri: string, added: number, removed: number): FileChanged => ({ uri, kind: "edit", added, removed });
-	const patch = "@@ -1 +1 @@";
-
-	const conversation = shown(
-		started("One"),
-		{
-			...finished(),
-			filesChanged: [{ uri: "file:///b", kind: "create", added: 5, removed: 0 }, edit("file:///a", 1, 1)],
-		},
-		started("Two", "t2"),
-		{ ...called("task"), turnId: "t2" },
-		...within(
-			"task",
-			{ ...called("c2"), turnId: "t2" },
-			{
-				...resulted("c2"),
-				turnId: "t2",
-				changes: [{ ...edit("file:///b", 2, 3), patch }],
-			},
-		),
-		{ ...called("c3"), turnId: "t2" },
-		{ ...resulted("c3"), turnId: "t2", changes: [{ uri: "file:///c", kind: "delete", added: 0, removed: 9, patch }] },
-	);
-
-	assert.deepEqual(filesChanged(conversation), [
-		edit("file:///a", 1, 1),
-		{ uri: "file:///b", kind: "create", added: 7, removed: 3 },
-		{ uri: "file:///c", kind: "delete", added: 0, removed: 9 },
-	]);
-	assert.deepEqual(filesChanged(shown(started())), []);
-});
 
 test("what is not known is not shown as nothing", () => {
 	const usage = { ...NOTHING_USED, totalTokens: 45_600, contextTokens: 12_345 };
 
-	assert.deepEqual(meterOf(null), { share: null, context: "–", tokens: "–", cost: "–" });
-	assert.deepEqual(meterOf(usage), { share: null, context: "12.3k", tokens: "45.6k", cost: "–" });
-	assert.deepEqual(meterOf({ ...usage, contextLimit: 200_000, costUsd: 0.018 }), {
-		share: 0.061725,
-		context: "12.3k of 200k (6%)",
-		tokens: "45.6k",
-		cost: "$0.02",
-	});
-	assert.equal(meterOf({ ...usage, contextLimit: 1000 }).share, 1);
+	assert.equal(shareOf(usage), null);
+	assert.equal(shareOf({ ...usage, contextLimit: 200_000 }), 0.061725);
+	assert.equal(shareOf({ ...usage, contextLimit: 1000 }), 1);
+	assert.equal(costOf(usage), UNKNOWN);
+	assert.ok(!isUnused(usage));
+	assert.ok(isUnused(NOTHING_USED));
 	assert.deepEqual(
 		[0, 0.001, 0.006, 1.5].map((costUsd) => costOf({ ...usage, costUsd })),
 		["$0.00", "<$0.01", "$0.01", "$1.50"],
@@ -123,6 +52,8 @@ test("counts and durations have as many digits as a person reads", () => {
 		"1M",
 		"1.2M",
 	]);
+	assert.equal(sizeOf(12_345), "12.3k characters");
+	assert.equal(percentOf(0.061725), "6%");
 	assert.deepEqual([-5, 0, 999.4, 999.6, 4_250, 9_999, 42_900, 185_000, 7_261_000].map(durationOf), [
 		"0 ms",
 		"0 ms",

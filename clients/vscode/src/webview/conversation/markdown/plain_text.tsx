@@ -1,7 +1,7 @@
 /** Text as it is, its beginning first where there is much of it. */
 
 import { type ReactElement, useState } from "react";
-import { sizeOf } from "../words.ts";
+import { sizeOf } from "../../../conversation/amounts.ts";
 import { MAX_PLAIN_CHARS } from "./limits.ts";
 import { visible } from "./visible.ts";
 

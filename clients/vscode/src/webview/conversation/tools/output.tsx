@@ -1,9 +1,9 @@
 /** What a tool wrote, in the letters and colours of a terminal. */
 
 import { memo, type ReactElement, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { sizeOf } from "../../../conversation/amounts.ts";
 import { CopyButton } from "../markdown/code_block.tsx";
 import { visible } from "../markdown/visible.ts";
-import { sizeOf } from "../words.ts";
 import { piecesOf, plainOf } from "./ansi.ts";
 
 /** Shown before the reader asks for all of it. */

@@ -1,13 +1,14 @@
 /** A tool call: what it is, how it goes, what it wrote and what it changed. */
 
 import { memo, type ReactElement, type ReactNode, useState } from "react";
+import { durationOf } from "../../../conversation/amounts.ts";
 import type { ToolItem, ToolStatus } from "../../../conversation/state.ts";
 import { Icon, IconButton } from "../../chrome/icon.tsx";
 import { PermissionCard } from "../asks/permission.tsx";
 import { Clock } from "../clock.tsx";
 import { visible } from "../markdown/visible.ts";
 import { useAskOf, useFold, useFolder, useScene } from "../scene.tsx";
-import { ANSWERED, BY, durationOf, many, pathOf } from "../words.ts";
+import { ANSWERED, BY, many, pathOf } from "../words.ts";
 import { FileDiff } from "./diff.tsx";
 import { Output } from "./output.tsx";
 

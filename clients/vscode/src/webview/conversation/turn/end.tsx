@@ -1,13 +1,14 @@
 /** The turn is over: how it ended, what it took, what it changed. */
 
 import { memo, type ReactElement, type ReactNode } from "react";
+import { countOf, dollarsOf, durationOf } from "../../../conversation/amounts.ts";
 import type { EndItem } from "../../../conversation/state.ts";
 import type { FileChanged } from "../../../protocol/protocol.ts";
 import { Icon, IconButton } from "../../chrome/icon.tsx";
 import { visible } from "../markdown/visible.ts";
 import { useFold, useFolder, useScene } from "../scene.tsx";
 import { LineCounts } from "../tools/diff.tsx";
-import { costOf, countOf, durationOf, many, pathOf, STOPPED } from "../words.ts";
+import { many, pathOf, STOPPED } from "../words.ts";
 
 export const End = memo(function End({ item }: { readonly item: EndItem }): ReactElement {
 	const { store, act } = useScene();
@@ -19,7 +20,7 @@ export const End = memo(function End({ item }: { readonly item: EndItem }): Reac
 	const facts = [
 		durationOf(durationMs),
 		...(usage.totalTokens > 0 ? [`${countOf(usage.totalTokens)} tokens`] : []),
-		...[costOf(usage) ?? []].flat(),
+		...(usage.costUsd === null ? [] : [dollarsOf(usage.costUsd)]),
 	];
 	return (
 		<div className={`end ${stopReason}`}>

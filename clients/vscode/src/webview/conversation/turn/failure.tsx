@@ -1,13 +1,13 @@
 /** A call to the model failed: what that means, what happens now, and what the user can do. */
 
 import { memo, type ReactElement } from "react";
+import { durationOf } from "../../../conversation/amounts.ts";
 import type { FailureItem } from "../../../conversation/state.ts";
 import type { ErrorType } from "../../../protocol/protocol.ts";
 import { Icon } from "../../chrome/icon.tsx";
 import { useNow } from "../clock.tsx";
 import { visible } from "../markdown/visible.ts";
 import { useScene } from "../scene.tsx";
-import { durationOf } from "../words.ts";
 
 interface Advice {
 	readonly title: string;

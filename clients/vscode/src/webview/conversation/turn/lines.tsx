@@ -1,10 +1,11 @@
 /** What is told in one line. */
 
 import { memo, type ReactElement } from "react";
+import { countOf, dollarsOf, durationOf } from "../../../conversation/amounts.ts";
 import type { CompactedItem, HookItem, LimitItem, NoticeItem } from "../../../conversation/state.ts";
 import { Icon } from "../../chrome/icon.tsx";
 import { visible } from "../markdown/visible.ts";
-import { countOf, durationOf, many } from "../words.ts";
+import { many } from "../words.ts";
 
 export const Limit = memo(function Limit({ item }: { readonly item: LimitItem }): ReactElement {
 	return (
@@ -21,7 +22,7 @@ function limitWords({ limitType, limit, value }: LimitItem): string {
 		case "token_limit_reached":
 			return `It has used ${countOf(value)} of the ${countOf(limit)} tokens that one turn may.`;
 		case "budget_limit_reached":
-			return `It has spent $${value.toFixed(2)} of the $${limit.toFixed(2)} that one turn may.`;
+			return `It has spent ${dollarsOf(value)} of the ${dollarsOf(limit)} that one turn may.`;
 		case "time_limit_reached":
 			return `It has worked for ${durationOf(value * 1000)} of the ${durationOf(limit * 1000)} that one turn may.`;
 		case "loop_detected":

@@ -1,12 +1,13 @@
 /** What the model thought, folded. */
 
 import { memo, type ReactElement } from "react";
+import { durationOf } from "../../../conversation/amounts.ts";
 import type { ThinkingItem } from "../../../conversation/state.ts";
 import { Icon } from "../../chrome/icon.tsx";
 import { Clock } from "../clock.tsx";
 import { Markdown } from "../markdown/markdown.tsx";
 import { useFold } from "../scene.tsx";
-import { between, durationOf } from "../words.ts";
+import { between } from "../words.ts";
 
 export const Thinking = memo(function Thinking({ item }: { readonly item: ThinkingItem }): ReactElement {
 	const [open, setOpen] = useFold(`thinking ${item.key}`, false);
