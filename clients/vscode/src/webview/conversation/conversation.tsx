@@ -1,16 +1,20 @@
 /** The conversation, from top to bottom, and how the daemon is where there is none. */
 
-import { type ReactElement, useEffect, useMemo, useRef } from "react";
-import type { Item } from "../../conversation/state.ts";
+import { type ReactElement, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { takenBack } from "../../conversation/reading.ts";
+import type { Conversation } from "../../conversation/state.ts";
 import type { AppParts } from "../app.tsx";
 import { useView } from "../store.ts";
 import { Announcer } from "./announcer.tsx";
 import { DaemonLine } from "./daemon_line.tsx";
 import { useLinks } from "./links.ts";
 import { RowList, type RowListHandle } from "./list.tsx";
-import { type Row, rowsBelow, rowsOf } from "./rows.ts";
+import { Notices } from "./notices.tsx";
+import { type Row, rowsBelow } from "./rows.ts";
 import { SceneAround, useScene } from "./scene.tsx";
+import { rowsWithFolds } from "./taken_back.ts";
 import { Plan } from "./turn/plan.tsx";
+import { ToggleTakenBack } from "./turn/taken_back.tsx";
 import { Welcome } from "./welcome.tsx";
 import "../theme.css";
 import "./conversation.css";
@@ -28,6 +32,7 @@ export function ConversationView({ store, host }: AppParts): ReactElement {
 	return (
 		<SceneAround store={store} host={host} asks={asks} folder={folder}>
 			<section className="conversation" aria-label="Conversation">
+				<Notices key={`notices ${sessionId ?? "new"}`} />
 				<Sheet key={sessionId ?? "new"} />
 				<DaemonLine />
 				<Announcer />
@@ -39,12 +44,10 @@ export function ConversationView({ store, host }: AppParts): ReactElement {
 /** What is shown of one session; with another, all begins anew. */
 function Sheet(): ReactElement {
 	const { store, act } = useScene();
-	const { items, asks, plan, runningTurnId } = useView(store, ({ conversation }) => conversation);
+	const conversation = useView(store, (view) => view.conversation);
+	const { plan, runningTurnId } = conversation;
 	const list = useRef<RowListHandle>(null);
-	const rows = useRows(
-		items,
-		useMemo(() => rowsBelow(items, asks, runningTurnId !== null), [items, asks, runningTurnId]),
-	);
+	const { rows, toggle } = useRows(conversation);
 	const links = useLinks(act);
 	useEffect(
 		() =>
@@ -54,19 +57,35 @@ function Sheet(): ReactElement {
 		[store],
 	);
 	return (
-		<div className="sheet" {...links}>
-			{plan.length > 0 && <Plan entries={plan} />}
-			{rows.length === 0 ? <Welcome /> : <RowList rows={rows} busy={runningTurnId !== null} ref={list} />}
-		</div>
+		<ToggleTakenBack value={toggle}>
+			<div className="sheet" {...links}>
+				{plan.length > 0 && <Plan entries={plan} />}
+				{rows.length === 0 ? <Welcome /> : <RowList rows={rows} busy={runningTurnId !== null} ref={list} />}
+			</div>
+		</ToggleTakenBack>
 	);
 }
 
+interface Rows {
+	readonly rows: readonly Row[];
+	/** Folds or unfolds turns that were taken back. */
+	readonly toggle: (key: string) => void;
+}
+
 /** Rows that have not changed are the same values as before. */
-function useRows(items: readonly Item[], below: readonly Row[]): readonly Row[] {
+function useRows(conversation: Conversation): Rows {
+	const { items, asks, runningTurnId, turns, standing } = conversation;
 	const before = useRef<readonly Row[]>([]);
-	return useMemo(() => {
-		const above = rowsOf(items, before.current);
+	const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+	const toggle = useCallback((key: string): void => {
+		setOpen((known) => new Set(known.has(key) ? [...known].filter((each) => each !== key) : [...known, key]));
+	}, []);
+	const gone = useMemo(() => takenBack({ turns, standing }), [turns, standing]);
+	const below = useMemo(() => rowsBelow(items, asks, runningTurnId !== null), [items, asks, runningTurnId]);
+	const rows = useMemo(() => {
+		const above = rowsWithFolds(items, gone, open, before.current);
 		before.current = above;
 		return [...above, ...below];
-	}, [items, below]);
+	}, [items, gone, open, below]);
+	return { rows, toggle };
 }

@@ -15,6 +15,7 @@ import { End } from "./turn/end.tsx";
 import { Failure } from "./turn/failure.tsx";
 import { Compacted, Hook, Limit, Notice } from "./turn/lines.tsx";
 import { Prompt } from "./turn/prompt.tsx";
+import { TakenBack } from "./turn/taken_back.tsx";
 import { Thinking } from "./turn/thinking.tsx";
 
 export const RowContent = memo(function RowContent({ row }: { readonly row: Row }): ReactNode {
@@ -25,6 +26,14 @@ export const RowContent = memo(function RowContent({ row }: { readonly row: Row 
 			return <ToolGroup calls={row.calls} />;
 		case "ask":
 			return <AskCard ask={row.ask} />;
+		case "taken_back":
+			return <TakenBack fold={row.key} turns={row.turns} open={row.open} />;
+		case "gone":
+			return (
+				<div className="gone">
+					<RowContent row={row.row} />
+				</div>
+			);
 		case "working":
 			return (
 				<p className="line working">
@@ -43,6 +52,10 @@ export function nameOf(row: Row): string {
 			return "Tool calls";
 		case "ask":
 			return "Question";
+		case "taken_back":
+			return "Turns that were taken back";
+		case "gone":
+			return `Taken back: ${nameOf(row.row)}`;
 		case "working":
 			return "Working";
 	}

@@ -8,6 +8,10 @@ export type Row =
 	| { readonly type: "group"; readonly key: string; readonly calls: readonly ToolItem[] }
 	/** A question that belongs to no call that is shown. */
 	| { readonly type: "ask"; readonly key: string; readonly ask: Ask }
+	/** So many turns no longer count; their rows follow where it is open. */
+	| { readonly type: "taken_back"; readonly key: string; readonly turns: number; readonly open: boolean }
+	/** Of a turn that no longer counts. */
+	| { readonly type: "gone"; readonly key: string; readonly row: Row }
 	/** The turn runs, and nothing that is shown says so. */
 	| { readonly type: "working"; readonly key: string };
 

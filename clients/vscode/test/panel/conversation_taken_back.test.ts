@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Conversation, Item, Turn } from "../../src/conversation/state.ts";
+import { conversation, end, prompt, text, USAGE } from "./conversation_items.ts";
+import { Panel } from "./panel.ts";
+
+function said(turnId: string): readonly Item[] {
+	return [
+		prompt({ key: `p ${turnId}`, turnId, text: `Prompt ${turnId}` }),
+		text({ key: `a ${turnId}`, turnId, text: `Answer ${turnId}` }),
+		end({ key: `e ${turnId}`, turnId }),
+	];
+}
+
+function over(turnId: string, seq: number): Turn {
+	return {
+		turnId,
+		seq,
+		agent: "default",
+		mode: "default",
+		model: "openai/mock",
+		state: "finished",
+		startedAt: "2026-01-02T03:04:05.000Z",
+		finishedAt: "2026-01-02T03:04:39.000Z",
+		stopReason: "end_turn",
+		usage: USAGE,
+		filesChanged: [],
+	};
+}
+
+/** Three turns, of which the first alone still counts. */
+const TAKEN_BACK: Conversation = {
+	...conversation(["t1", "t2", "t3"].flatMap(said)),
+	turns: { t1: over("t1", 10), t2: over("t2", 20), t3: over("t3", 30) },
+	standing: { turnIds: ["t1"], lastSeq: 30 },
+};
+
+test("turns that were taken back are one line, which unfolds them", async () => {
+	await using panel = await Panel.open({ conversation: TAKEN_BACK });
+	const feed = panel.page.getByRole("feed", { name: "Conversation" });
+	const line = feed.getByRole("button", { name: "2 turns were taken back" });
+	await line.waitFor();
+
+	assert.deepEqual(await feed.getByText(/^Answer/).allInnerTexts(), ["Answer t1"]);
+
+	await line.click();
+	await feed.getByText("Answer t3").waitFor();
+	assert.equal(await line.getAttribute("aria-expanded"), "true");
+	assert.equal(await feed.getByRole("article", { name: "Taken back: You" }).count(), 2);
+
+	await line.press("Enter");
+	await feed.getByText("Answer t3").waitFor({ state: "detached" });
+	assert.deepEqual(panel.faults, []);
+});
+
+test("what is taken back while it is shown folds, and what is brought back unfolds", async () => {
+	await using panel = await Panel.open({ conversation: { ...TAKEN_BACK, standing: null } });
+	const feed = panel.page.getByRole("feed", { name: "Conversation" });
+	await feed.getByText("Answer t3").waitFor();
+	const stand = (turnIds: readonly string[]) =>
+		panel.send({
+			type: "change",
+			sessionId: TAKEN_BACK.sessionId ?? "",
+			change: { type: "standing", standing: { turnIds, lastSeq: 30 } },
+		});
+
+	await stand(["t1", "t2"]);
+	await feed.getByRole("button", { name: "1 turn was taken back" }).waitFor();
+	assert.equal(await feed.getByText("Answer t3").count(), 0);
+
+	await stand(["t1", "t2", "t3"]);
+	await feed.getByText("Answer t3").waitFor();
+	assert.equal(await feed.getByRole("button", { name: /taken back/ }).count(), 0);
+});
+
+test("what is damaged of a session is said above it, until it is dismissed", async () => {
+	const notices = ["3 records of the session could not be read.", "<b>and</b> its end is cut off"];
+	await using panel = await Panel.open({ conversation: TAKEN_BACK, panel: { notices } });
+	const [first = "", second = ""] = notices;
+	await panel.page.getByText(first).waitFor();
+	await panel.page.getByText(second).waitFor();
+
+	await panel.page.getByRole("button", { name: "Dismiss" }).click();
+
+	await panel.page.getByText(first).waitFor({ state: "detached" });
+	await panel.page.getByText("Answer t1").waitFor();
+});
