@@ -2,67 +2,73 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Workbench } from "./workbench.ts";
 
-test("what is said while a turn runs joins it or waits for its end, and can be taken back", async () => {
-	await using workbench = await Workbench.open();
+const FILES = {
+	"shop/cart.py": "def total(items):\n    return sum(items)\n",
+	"shop/prices.py": "PLUM = 3\n",
+};
+
+test("the ways to say something", async (t) => {
+	await using workbench = await Workbench.open(FILES);
 	const { chat, conversation, model, page } = workbench;
-	await model.script(
-		{ text: "I look around.", pause_after: 3, calls: [{ name: "list_files", arguments: { path: "." } }] },
-		{ text: "In French, then." },
-		{ text: "Tests are written." },
-	);
 	await workbench.openChat();
-	await workbench.prompt("Say hello");
-	await conversation.getByText("I look").waitFor();
 
-	const field = chat.getByRole("textbox", { name: "Prompt" });
-	await field.fill("in French");
-	await field.press("Control+Enter");
-	await workbench.prompt("Write tests");
-	await workbench.prompt("Delete everything");
-	const waiting = chat.getByRole("region", { name: "Waiting prompts" }).getByRole("listitem");
-	await waiting.nth(1).waitFor();
-	await waiting.filter({ hasText: "Delete everything" }).getByRole("button", { name: "Remove from the queue" }).click();
-	await waiting.filter({ hasText: "Delete everything" }).waitFor({ state: "detached" });
-	await waiting.filter({ hasText: "Write tests" }).getByRole("button", { name: /^Edit/ }).click();
-	await waiting.first().waitFor({ state: "detached" });
-	await page.keyboard.press("End");
-	await page.keyboard.type(" for it");
-	await page.keyboard.press("Enter");
-	await waiting.filter({ hasText: "Write tests for it" }).waitFor();
-	await model.resume();
+	await t.test("what is said while a turn runs joins it or waits for its end, and can be taken back", async () => {
+		await model.script(
+			{ text: "I look around.", pause_after: 3, calls: [{ name: "list_files", arguments: { path: "." } }] },
+			{ text: "In French, then." },
+			{ text: "Tests are written." },
+		);
+		await workbench.prompt("Say hello");
+		await conversation.getByText("I look").waitFor();
 
-	await conversation.getByText("In French, then.").waitFor();
-	await conversation.getByText("Tests are written.").waitFor();
-	const [, second, third] = await model.requests();
-	assert.match(JSON.stringify(second?.messages), /in French/);
-	assert.doesNotMatch(JSON.stringify(second?.messages), /Write tests/);
-	assert.match(JSON.stringify(third?.messages.at(-1)), /Write tests for it/);
-	assert.doesNotMatch(JSON.stringify(third?.messages), /Delete everything/);
-});
+		const field = chat.getByRole("textbox", { name: "Prompt" });
+		await field.fill("in French");
+		await field.press("Control+Enter");
+		await workbench.prompt("Write tests");
+		await workbench.prompt("Delete everything");
+		const waiting = chat.getByRole("region", { name: "Waiting prompts" }).getByRole("listitem");
+		await waiting.nth(1).waitFor();
+		await waiting
+			.filter({ hasText: "Delete everything" })
+			.getByRole("button", { name: "Remove from the queue" })
+			.click();
+		await waiting.filter({ hasText: "Delete everything" }).waitFor({ state: "detached" });
+		await waiting.filter({ hasText: "Write tests" }).getByRole("button", { name: /^Edit/ }).click();
+		await waiting.first().waitFor({ state: "detached" });
+		await page.keyboard.press("End");
+		await page.keyboard.type(" for it");
+		await page.keyboard.press("Enter");
+		await waiting.filter({ hasText: "Write tests for it" }).waitFor();
+		await model.resume();
 
-test("files are named by completion, what is selected is attached, and the model reads both", async () => {
-	await using workbench = await Workbench.open({
-		"shop/cart.py": "def total(items):\n    return sum(items)\n",
-		"shop/prices.py": "PLUM = 3\n",
+		await conversation.getByText("In French, then.").waitFor();
+		await conversation.getByText("Tests are written.").waitFor();
+		const [, second, third] = await model.requests();
+		assert.match(JSON.stringify(second?.messages), /in French/);
+		assert.doesNotMatch(JSON.stringify(second?.messages), /Write tests/);
+		assert.match(JSON.stringify(third?.messages.at(-1)), /Write tests for it/);
+		assert.doesNotMatch(JSON.stringify(third?.messages), /Delete everything/);
 	});
-	const { chat, conversation, model, page } = workbench;
-	await model.script({ text: "I have read both." });
-	await workbench.openFile("cart.py");
-	await workbench.lines.filter({ hasText: "return" }).click();
-	await page.keyboard.press("Home");
-	await page.keyboard.press("Shift+End");
-	await workbench.command("pygent: Add Selection to Chat");
-	await chat.getByText("cart.py:2").first().waitFor();
 
-	await page.keyboard.type("Use @pri"); // the prompt has the focus
-	await chat.getByRole("option", { name: /prices\.py/ }).waitFor();
-	await page.keyboard.press("Tab");
-	await page.keyboard.type("here");
-	await page.keyboard.press("Enter");
+	await t.test("files are named by completion, what is selected is attached, and the model reads both", async () => {
+		await model.script({ text: "I have read both." });
+		await workbench.openFile("cart.py");
+		await workbench.lines.filter({ hasText: "return" }).click();
+		await page.keyboard.press("Home");
+		await page.keyboard.press("Shift+End");
+		await workbench.command("pygent: Add Selection to Chat");
+		await chat.getByText("cart.py:2").first().waitFor();
 
-	await conversation.getByText("I have read both.").waitFor();
-	const [request] = await model.requests();
-	const said = JSON.stringify(request?.messages.filter(({ role }) => role === "user"));
-	assert.match(said, /PLUM = 3/);
-	assert.match(said, /return sum\(items\)/);
+		await page.keyboard.type("Use @pri"); // the prompt has the focus
+		await chat.getByRole("option", { name: /prices\.py/ }).waitFor();
+		await page.keyboard.press("Tab");
+		await page.keyboard.type("here");
+		await page.keyboard.press("Enter");
+
+		await conversation.getByText("I have read both.").waitFor();
+		const [request] = await model.requests();
+		const said = JSON.stringify(request?.messages.filter(({ role }) => role === "user"));
+		assert.match(said, /PLUM = 3/);
+		assert.match(said, /return sum\(items\)/);
+	});
 });
