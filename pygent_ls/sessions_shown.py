@@ -121,7 +121,9 @@ def session_json(session: Entry) -> dict[str, Any]:
 
 def conversation_json(session: Entry, messages: Sequence[Message], notices: Sequence[str]) -> dict[str, Any]:
     """As `pygent/session/load` answers."""
-    return {**session_json(session), "messages": [message_out(each) for each in messages], "notices": [*notices]}
+    turn_ids = list(dict.fromkeys(each.turn_id for each in messages))
+    shown = [message_out(each) for each in messages]
+    return {**session_json(session), "messages": shown, "turnIds": turn_ids, "notices": [*notices]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

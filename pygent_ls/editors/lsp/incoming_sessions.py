@@ -35,6 +35,13 @@ class SessionSearchParams(Params):
     limit: Limit = 50
 
 
+class SessionLoadParams(Params):
+    """`pygent/session/load`; without `messages`, a long session costs hardly more than a short one."""
+
+    session_id: str
+    messages: bool = True
+
+
 class SessionAttachParams(Params):
     """`pygent/session/attach`: the events behind `sinceSeq` (0: all), and those to come, on the token, until the
     request is cancelled or the session ends; whoever has it, and whether anybody does. Where the numbers of a session

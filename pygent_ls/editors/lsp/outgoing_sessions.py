@@ -12,10 +12,13 @@ from pygent_ls.sessions.completing import ItemKind
 
 
 class LoadedSessionOut(SessionOut):
-    """The result of `pygent/session/load`. `notices` are what a person must know of a session that was kept: what of it
-    is damaged and was left out, and that a turn was cut off. One that is in use here tells them in its next turn."""
+    """The result of `pygent/session/load`. `messages` are empty where they were not asked for; `turnIds` are the turns
+    that they belong to, the oldest first, in either case. `notices` are what a person must know of a session that was
+    kept: what of it is damaged and was left out, and that a turn was cut off. One that is in use here tells them in its
+    next turn."""
 
     messages: list[MessageOut]
+    turnIds: list[str]  # noqa: N815
     notices: list[str]
 
 

@@ -41,7 +41,7 @@ REQUESTS: dict[str, tuple[type[incoming.Params], Any]] = {
     "pygent/session/new": (incoming.SessionNewParams, outgoing.SessionOut),
     "pygent/session/list": (incoming_sessions.SessionListParams, outgoing_sessions.SessionsOut),
     "pygent/session/search": (incoming_sessions.SessionSearchParams, outgoing_sessions.MatchesOut),
-    "pygent/session/load": (incoming.SessionParams, outgoing_sessions.LoadedSessionOut),
+    "pygent/session/load": (incoming_sessions.SessionLoadParams, outgoing_sessions.LoadedSessionOut),
     "pygent/session/attach": (incoming_sessions.SessionAttachParams, outgoing_sessions.AttachedOut),
     "pygent/session/rename": (incoming_sessions.SessionRenameParams, outgoing.SessionOut),
     "pygent/session/delete": (incoming.SessionParams, outgoing_sessions.DeletedOut),

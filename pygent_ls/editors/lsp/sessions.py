@@ -52,12 +52,14 @@ class SessionRequests:
             ]
         }
 
-    async def load(self, params: incoming.SessionParams) -> outgoing_sessions.LoadedSessionOut:
+    async def load(self, params: incoming_sessions.SessionLoadParams) -> outgoing_sessions.LoadedSessionOut:
         """`pygent/session/load`."""
         session = await self._sessions.look_at(params.session_id)
-        messages = [cast("outgoing_messages.MessageOut", message_out(each)) for each in session.messages]
+        wanted = session.messages if params.messages else ()
+        messages = [cast("outgoing_messages.MessageOut", message_out(each)) for each in wanted]
+        turn_ids = list(dict.fromkeys(each.turn_id for each in session.messages))
         notices = [] if isinstance(session, Session) else [*session.notices]
-        return {**session_out(session), "messages": messages, "notices": notices}
+        return {**session_out(session), "messages": messages, "turnIds": turn_ids, "notices": notices}
 
     async def rename(self, params: incoming_sessions.SessionRenameParams) -> outgoing.SessionOut:
         """`pygent/session/rename`."""

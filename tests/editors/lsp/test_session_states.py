@@ -56,7 +56,7 @@ def is_session(result: Any) -> bool:
 ANSWERS: Mapping[str, Callable[[Any], bool]] = {
     "pygent/session/list": lambda result: is_session(result["sessions"][0]) and len(result["sessions"]) == 1,
     "pygent/session/search": lambda result: [each["snippet"] for each in result["matches"]] == ["the zygote It is so."],
-    "pygent/session/load": lambda result: result.keys() == {*FIELDS, "messages", "notices"},
+    "pygent/session/load": lambda result: result.keys() == {*FIELDS, "messages", "turnIds", "notices"},
     "pygent/session/fork": lambda result: is_session(result) and result["messageCount"] == 2,
     "pygent/session/export": lambda result: "It is so." in result["content"],
     "pygent/session/rename": lambda result: is_session(result) and result["name"] == "Another",

@@ -50,6 +50,20 @@ async def test_a_session_is_loaded_with_its_messages_and_exported_in_each_form(f
         assert ElementTree.fromstring(texts["xml"]).findall("message")[-1].text == "It says <plum> & more."
 
 
+async def test_a_session_is_looked_at_without_its_messages(folder: Path) -> None:
+    async with connected(folder, Setup(script=[say("One."), say("Two.")])) as editor:
+        first = await editor.turn("first")
+        second = await editor.turn("second", sessionId=first["sessionId"])
+        session = {"sessionId": first["sessionId"]}
+
+        whole = await editor.request("pygent/session/load", session)
+        facts = await editor.request("pygent/session/load", {**session, "messages": False})
+
+        assert facts == {**whole, "messages": []}
+        assert facts["turnIds"] == [first["turnId"], second["turnId"]]
+        assert facts["messageCount"] == 4
+
+
 async def test_sessions_are_listed_the_last_one_used_first_a_page_at_a_time(folder: Path) -> None:
     async with connected(folder, Setup(script=[say("The zygote is settled."), say("Other.")])) as editor:
         first = (await editor.turn("tell me"))["sessionId"]

@@ -506,8 +506,10 @@ export interface LlmErrorEvent {
 }
 
 /**
- * The result of `pygent/session/load`. `notices` are what a person must know of a session that was kept: what of it
- * is damaged and was left out, and that a turn was cut off. One that is in use here tells them in its next turn.
+ * The result of `pygent/session/load`. `messages` are empty where they were not asked for; `turnIds` are the turns
+ * that they belong to, the oldest first, in either case. `notices` are what a person must know of a session that was
+ * kept: what of it is damaged and was left out, and that a turn was cut off. One that is in use here tells them in its
+ * next turn.
  */
 export interface LoadedSession {
 	readonly sessionId: string;
@@ -523,6 +525,7 @@ export interface LoadedSession {
 	readonly lastSeq: number;
 	readonly interrupted: boolean;
 	readonly messages: readonly Message[];
+	readonly turnIds: readonly string[];
 	readonly notices: readonly string[];
 }
 
@@ -898,6 +901,12 @@ export interface SessionListParams {
 	readonly limit?: number;
 }
 
+/** `pygent/session/load`; without `messages`, a long session costs hardly more than a short one. */
+export interface SessionLoadParams {
+	readonly sessionId: string;
+	readonly messages?: boolean;
+}
+
 /** `pygent/session/new`. */
 export interface SessionNewParams {
 	readonly cwd?: string | null;
@@ -1197,7 +1206,7 @@ export interface Requests {
 	readonly "pygent/session/new": { readonly params: SessionNewParams; readonly result: Session };
 	readonly "pygent/session/list": { readonly params: SessionListParams; readonly result: Sessions };
 	readonly "pygent/session/search": { readonly params: SessionSearchParams; readonly result: Matches };
-	readonly "pygent/session/load": { readonly params: SessionParams; readonly result: LoadedSession };
+	readonly "pygent/session/load": { readonly params: SessionLoadParams; readonly result: LoadedSession };
 	readonly "pygent/session/attach": { readonly params: SessionAttachParams; readonly result: Attached };
 	readonly "pygent/session/rename": { readonly params: SessionRenameParams; readonly result: Session };
 	readonly "pygent/session/delete": { readonly params: SessionParams; readonly result: Deleted };
