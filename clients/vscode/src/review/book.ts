@@ -1,10 +1,19 @@
 /** All files that wait for the user's review: from the agent's edit until each of its hunks is accepted or rejected. */
 
-import { applyPatch, parsePatch, reversePatch } from "diff";
 import * as vscode from "vscode";
 import type { Event } from "../protocol/protocol.ts";
 import { type DaemonEdits, textOf } from "./edits.ts";
-import { accepted, hunksOf, isSettled, type PendingFile, type PendingHunk, rejected, typed } from "./pending.ts";
+import { madeBy, textBefore } from "./patches.ts";
+import {
+	accepted,
+	changedElsewhere,
+	hunksOf,
+	isSettled,
+	type PendingFile,
+	type PendingHunk,
+	rejected,
+	typed,
+} from "./pending.ts";
 import { type Decided, reportOf } from "./report.ts";
 
 /** A file with what it waits for. */
@@ -33,6 +42,8 @@ export class ReviewBook implements vscode.Disposable {
 	readonly #rejecting = new vscode.EventEmitter<string>();
 	readonly #listening: vscode.Disposable[];
 	#remembering: NodeJS.Timeout | undefined;
+	/** What changes texts goes one after the other: each begins with what the one before left. */
+	#queue: Promise<unknown> = Promise.resolve();
 
 	readonly onDidChange = this.#changed.event;
 	/** Of the session whose edits they were. */
@@ -42,11 +53,16 @@ export class ReviewBook implements vscode.Disposable {
 		this.edits = edits;
 		this.#memory = memory;
 		for (const [uri, entry] of memory.get<[string, Entry][]>(MEMORY, [])) this.#entries.set(uri, entry);
+		for (const { uri } of this.files) void this.#lookAt(vscode.Uri.parse(uri));
 		this.#listening = [
 			vscode.workspace.onDidChangeTextDocument((event) => this.#typed(event)),
-			vscode.workspace.onDidOpenTextDocument((document) => this.#look(document.uri, document.getText())),
+			vscode.workspace.onDidOpenTextDocument(({ uri }) => void this.#lookAt(uri)),
+			vscode.workspace.onDidCloseTextDocument(({ uri }) => void this.#closed(uri)),
 			vscode.workspace.onDidDeleteFiles(({ files }) => {
 				for (const uri of files) this.#forget(uri.toString());
+			}),
+			vscode.workspace.onDidRenameFiles(({ files }) => {
+				for (const { oldUri, newUri } of files) this.#renamed(oldUri.toString(), newUri.toString());
 			}),
 		];
 	}
@@ -66,28 +82,37 @@ export class ReviewBook implements vscode.Disposable {
 	}
 
 	/** The agent changed files: what a tool call says when it is over. */
-	async changed(sessionId: string, changes: readonly FileChange[]): Promise<void> {
-		for (const change of changes) await this.#changedOne(sessionId, change);
-		this.#tell();
+	changed(sessionId: string, changes: readonly FileChange[]): Promise<void> {
+		return this.#next(async () => {
+			// One that was only moved has no lines to judge, and what waited for judgement has moved with it.
+			for (const change of changes) if (change.kind !== "move") await this.#changedOne(sessionId, change);
+			this.#tell();
+		});
 	}
 
 	/** The user let a piece of the conversation's code be put into a file: it is judged as the agent's own edit is. */
-	async changedBy(sessionId: string, uri: vscode.Uri, before: string | null): Promise<void> {
-		const known = this.#entries.get(uri.toString());
-		const baseline = known === undefined ? before : known.file.baseline;
-		this.#put({ sessionId, file: { uri: uri.toString(), baseline, current: await textOf(uri) } });
-		this.#tell();
+	changedBy(sessionId: string, uri: vscode.Uri, before: string | null): Promise<void> {
+		return this.#next(async () => {
+			const current = await textOf(uri);
+			const known = this.#entries.get(uri.toString());
+			const baseline = known === undefined ? before : known.file.baseline;
+			this.#put({ sessionId, file: { uri: uri.toString(), baseline, current } });
+			this.#tell();
+		});
 	}
 
 	/** With no hunk: all of the file. */
-	async decide(uri: vscode.Uri, accept: boolean, hunkId: string | null = null): Promise<void> {
-		const entry = this.#entries.get(uri.toString());
-		if (entry === undefined) return;
-		const hunks = hunksOf(entry.file).filter(({ id }) => hunkId === null || id === hunkId);
-		if (hunkId !== null && hunks.length === 0) throw new Error("These lines have changed since; look at them again.");
-		if (accept) this.#accept(entry, hunks, hunkId === null);
-		else await this.#reject(entry, hunks, hunkId === null);
-		this.#tell();
+	decide(uri: vscode.Uri, accept: boolean, hunkId: string | null = null): Promise<void> {
+		return this.#next(async () => {
+			this.#look(uri.toString(), await textOf(uri));
+			const entry = this.#entries.get(uri.toString());
+			const hunks = entry === undefined ? [] : hunksOf(entry.file).filter(({ id }) => (hunkId ?? id) === id);
+			if (hunkId !== null && hunks.length === 0) throw new Error("These lines have changed since; look at them again.");
+			if (entry === undefined) return;
+			if (accept) this.#accept(entry, hunks, hunkId === null);
+			else await this.#reject(entry, hunks, hunkId === null);
+			this.#tell();
+		});
 	}
 
 	/** What was rejected since the model was last told, in words for it; null where nothing was. */
@@ -110,12 +135,23 @@ export class ReviewBook implements vscode.Disposable {
 		this.#rejecting.dispose();
 	}
 
+	#next(work: () => Promise<void>): Promise<void> {
+		const done = this.#queue.then(work);
+		this.#queue = done.catch(() => undefined);
+		return done;
+	}
+
 	async #changedOne(sessionId: string, { uri: named, patch }: FileChange): Promise<void> {
 		const uri = vscode.Uri.parse(named).toString();
-		const before = this.edits.takeBefore(uri);
 		const current = await textOf(vscode.Uri.parse(uri));
+		const applied = this.edits.applied(uri);
+		const exact = applied.find((each) => madeBy(patch, each));
+		const reversed = exact === undefined ? textBefore(current, patch) : undefined;
+		// What is secret is masked in a patch, which then fits no text: it is the oldest edit that nobody told of.
+		const edit = exact ?? (reversed === undefined ? applied[0] : undefined);
+		if (edit !== undefined) this.edits.told(uri, edit);
 		const known = this.#entries.get(uri);
-		const baseline = known ? known.file.baseline : before !== undefined ? before : textBefore(current, patch);
+		const baseline = known ? known.file.baseline : edit !== undefined ? edit.before : reversed;
 		if (baseline === undefined) return; // it is not text, or another program has changed it since
 		this.#put({ sessionId, file: { uri, baseline, current } });
 	}
@@ -137,7 +173,10 @@ export class ReviewBook implements vscode.Disposable {
 		const decided = hunks.map((hunk) => ({ path, hunk }));
 		this.#rejected.set(sessionId, [...(this.#rejected.get(sessionId) ?? []), ...decided]);
 		this.#rejecting.fire(sessionId);
-		this.#put({ ...entry, file: after });
+		// The document has told of the edit, and of what was typed meanwhile; what was no document has not.
+		const current = after.current === null ? null : await textOf(uri);
+		const now = this.#entries.get(file.uri);
+		if (now !== undefined) this.#put({ ...now, file: { ...now.file, current } });
 	}
 
 	#typed({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
@@ -151,12 +190,30 @@ export class ReviewBook implements vscode.Disposable {
 		this.#tell();
 	}
 
-	/** A file that was changed elsewhere while it was closed. */
-	#look(uri: vscode.Uri, current: string): void {
-		const entry = this.#entries.get(uri.toString());
+	#lookAt(uri: vscode.Uri): Promise<void> {
+		if (!this.#entries.has(uri.toString())) return Promise.resolve();
+		return this.#next(async () => this.#look(uri.toString(), await textOf(uri)));
+	}
+
+	/** What was not saved is gone with its document. A file that is gone was perhaps renamed: that is told after this. */
+	async #closed(uri: vscode.Uri): Promise<void> {
+		if (uri.scheme !== "file") this.#forget(uri.toString());
+		else if ((await textOf(uri)) !== null) await this.#lookAt(uri);
+	}
+
+	/** Another program may have changed it, or an editor closed without saving it; one that is gone is not judged. */
+	#look(uri: string, current: string | null): void {
+		const entry = this.#entries.get(uri);
 		if (entry === undefined || entry.file.current === current) return;
-		this.#put({ ...entry, file: { ...entry.file, current } });
+		if (this.#isAgents(uri, current)) this.#put({ ...entry, file: { ...entry.file, current } });
+		else if (current === null) this.#entries.delete(uri);
+		else this.#put({ ...entry, file: changedElsewhere(entry.file, current) });
 		this.#tell();
+	}
+
+	/** Whether an edit leaves it so of which the tool call has yet to tell. */
+	#isAgents(uri: string, text: string | null): boolean {
+		return this.edits.isEditing(vscode.Uri.parse(uri)) || this.edits.applied(uri).some(({ after }) => after === text);
 	}
 
 	#put(entry: Entry): void {
@@ -164,8 +221,20 @@ export class ReviewBook implements vscode.Disposable {
 		else this.#entries.set(entry.file.uri, entry);
 	}
 
+	/** The user deleted it, with all that is in it; what the agent deleted waits for review. */
 	#forget(uri: string): void {
-		if (this.#entries.delete(uri)) this.#tell();
+		const gone = this.#isAgents(uri, null) ? [] : [...this.#entries.keys()].filter((each) => isAtOrIn(each, uri));
+		for (const each of gone) this.#entries.delete(each);
+		if (gone.length > 0) this.#tell();
+	}
+
+	#renamed(from: string, to: string): void {
+		const moved = [...this.#entries].filter(([each]) => isAtOrIn(each, from));
+		for (const [each, entry] of moved) {
+			this.#entries.delete(each);
+			this.#put({ ...entry, file: { ...entry.file, uri: to + each.slice(from.length) } });
+		}
+		if (moved.length > 0) this.#tell();
 	}
 
 	#tell(): void {
@@ -181,13 +250,8 @@ export class ReviewBook implements vscode.Disposable {
 	}
 }
 
-/** Undefined where the patch is not of this text. */
-function textBefore(current: string | null, patch: string): string | null | undefined {
-	const [parsed] = parsePatch(patch);
-	if (parsed === undefined || parsed.hunks.length === 0) return undefined;
-	if (parsed.oldFileName === "/dev/null") return null;
-	const before = applyPatch(current ?? "", reversePatch(parsed));
-	return before === false ? undefined : before;
+function isAtOrIn(uri: string, place: string): boolean {
+	return uri === place || uri.startsWith(`${place}/`);
 }
 
 /** Only the lines that differ, so that the cursor and the folds stay; one step of undo. */

@@ -12,16 +12,32 @@ import type {
 /** How the language client hands a workspace edit on. */
 type Apply = ApplyWorkspaceEditRequest.HandlerSignature;
 
+/** What an edit found, and what it left. Null: no such file. */
+export interface Applied {
+	readonly before: string | null;
+	readonly after: string | null;
+}
+
+/** Of one file: those whose tool call has not told of its result yet, and those of no call, such as a restore. */
+const MOST_APPLIED = 8;
+
 /** Knows, for as long as an edit of the daemon is applied, which documents it is about, and what they were before it. */
 export class DaemonEdits {
 	readonly #running = new Map<string, number>();
-	readonly #before = new Map<string, string | null>();
+	readonly #applied = new Map<string, readonly Applied[]>();
 
 	/** Middleware of the language client. */
 	async apply(params: ApplyWorkspaceEditParams, next: Apply): Promise<ApplyWorkspaceEditResult | ResponseError> {
 		const uris = urisOf(params.edit);
-		for (const uri of uris) this.#before.set(uri, await textOf(vscode.Uri.parse(uri)));
-		return await this.during(uris, async () => await next(params, new vscode.CancellationTokenSource().token));
+		const before = await textsOf(uris);
+		return await this.during(uris, async () => {
+			const result = await next(params, new vscode.CancellationTokenSource().token);
+			const after = await textsOf(uris);
+			for (const [index, uri] of uris.entries()) {
+				this.#remember(uri, { before: before[index] ?? null, after: after[index] ?? null });
+			}
+			return result;
+		});
 	}
 
 	/** Changes of these documents until it is done are not the user's. */
@@ -42,20 +58,37 @@ export class DaemonEdits {
 		return this.#running.has(uri.toString());
 	}
 
-	/** The text before the last edit, once: null where there was no file, undefined where nothing is known. */
-	takeBefore(uri: string): string | null | undefined {
-		const before = this.#before.get(uri);
-		this.#before.delete(uri);
-		return before;
+	/** The edits of a file that no tool call has told of, the oldest first. */
+	applied(uri: string): readonly Applied[] {
+		return this.#applied.get(uri) ?? [];
+	}
+
+	/** A tool call has told of this one: it, and those before it, are of no more use. */
+	told(uri: string, edit: Applied): void {
+		const left = this.applied(uri).slice(this.applied(uri).indexOf(edit) + 1);
+		if (left.length === 0) this.#applied.delete(uri);
+		else this.#applied.set(uri, left);
+	}
+
+	#remember(uri: string, edit: Applied): void {
+		if (edit.before === edit.after) return;
+		this.#applied.set(uri, [...this.applied(uri), edit].slice(-MOST_APPLIED));
 	}
 }
 
-/** Open documents first, then the disk; null where there is no such file. */
+async function textsOf(uris: readonly string[]): Promise<readonly (string | null)[]> {
+	return await Promise.all(uris.map((uri) => textOf(vscode.Uri.parse(uri))));
+}
+
+/** Open documents first, then the disk; null where there is no such file. A document may outlive its file. */
 export async function textOf(uri: vscode.Uri): Promise<string | null> {
-	const open = vscode.workspace.textDocuments.find((each) => each.uri.toString() === uri.toString());
-	if (open !== undefined) return open.getText();
+	const find = () => vscode.workspace.textDocuments.find((each) => each.uri.toString() === uri.toString());
+	const open = find();
+	if (open !== undefined && (open.isDirty || uri.scheme !== "file")) return open.getText();
 	try {
-		return new TextDecoder().decode(await vscode.workspace.fs.readFile(uri));
+		if (open === undefined) return new TextDecoder().decode(await vscode.workspace.fs.readFile(uri));
+		await vscode.workspace.fs.stat(uri);
+		return (find() ?? open).getText();
 	} catch {
 		return null;
 	}

@@ -32,6 +32,7 @@ export class Originals implements vscode.Disposable, vscode.TextDocumentContentP
 			}),
 			vscode.workspace.onDidCloseTextDocument(({ uri }) => {
 				if (uri.scheme === PROPOSAL) this.#proposed.delete(uri.fragment);
+				else if (uri.scheme === SCHEME) this.#shown.delete(uri.toString());
 			}),
 			reviews.onDidChange(() => {
 				for (const each of this.#shown) this.#changed.fire(vscode.Uri.parse(each));

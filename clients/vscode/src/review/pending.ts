@@ -8,6 +8,12 @@
 
 import { diffArrays } from "diff";
 
+/**
+ * Lines that may differ in a file for each place to be a hunk of its own: beyond it the search for the shortest
+ * difference takes seconds, and what lies between the first and the last line that differ is one hunk.
+ */
+const MOST_DIFFERENCES = 1000;
+
 export interface PendingFile {
 	readonly uri: string;
 	/** Null: there was no such file. */
@@ -52,9 +58,15 @@ function compared({ baseline, current }: PendingFile): readonly PendingHunk[] {
 }
 
 function differences(before: readonly string[], after: readonly string[]): PendingHunk[] {
+	const head = commonLines(before, after);
+	const tail = commonLines(before.slice(head).reverse(), after.slice(head).reverse());
+	const old = before.slice(head, before.length - tail);
+	const now = after.slice(head, after.length - tail);
+	const parts = diffArrays(old, now, { maxEditLength: MOST_DIFFERENCES });
+	if (parts === undefined) return [hunkOf(head, head, old, now)];
 	const hunks: PendingHunk[] = [];
-	let oldLine = 0;
-	let newLine = 0;
+	let oldLine = head;
+	let newLine = head;
 	let oldLines: readonly string[] = [];
 	let newLines: readonly string[] = [];
 	const close = (): void => {
@@ -64,7 +76,7 @@ function differences(before: readonly string[], after: readonly string[]): Pendi
 		oldLines = [];
 		newLines = [];
 	};
-	for (const { added, removed, value } of diffArrays([...before], [...after])) {
+	for (const { added, removed, value } of parts) {
 		if (removed) oldLines = [...oldLines, ...value];
 		else if (added) newLines = [...newLines, ...value];
 		else {
@@ -75,6 +87,12 @@ function differences(before: readonly string[], after: readonly string[]): Pendi
 	}
 	close();
 	return hunks;
+}
+
+/** How many lines both begin with. */
+function commonLines(one: readonly string[], other: readonly string[]): number {
+	const differing = one.findIndex((line, index) => line !== other[index]);
+	return differing === -1 ? one.length : differing;
 }
 
 /** Judged whole: as it is now is how it was. */
@@ -111,6 +129,21 @@ export function typed(file: PendingFile, changes: readonly TextChange[], current
 		if (offset !== null) baseline = baseline.slice(0, offset) + change.text + baseline.slice(offset + change.length);
 	}
 	return { ...file, baseline, current };
+}
+
+/** After another program, or an editor that closed without saving, left `current`: as if the user had typed it. */
+export function changedElsewhere(file: PendingFile, current: string | null): PendingFile {
+	if (file.current === null || current === null) return { ...file, current };
+	const starts = startsOf(linesOf(file.current));
+	const end = file.current.length;
+	const changes = hunksOf({ uri: "", baseline: file.current, current }).map(
+		({ oldLine, oldLines, newLines }): TextChange => ({
+			offset: starts[oldLine] ?? end,
+			length: lengthOf(oldLines),
+			text: newLines.join(""),
+		}),
+	);
+	return typed(file, changes, current);
 }
 
 /** Nothing is left of a file whose other side does not exist: then it does not, either. */

@@ -15,9 +15,9 @@ import { CLIENT, DAEMON, Scratch } from "../places.ts";
 import { STEADY_SETTINGS, WorkbenchServer } from "../workbench/server.ts";
 import type { Outcome } from "./inside/tests.ts";
 
-const RUN_MS = 100_000;
+const RUN_MS = 200_000;
 
-const ALLOWED = 'mode = "accept_edits"\n[permissions]\nallow = ["delete_file"]\n';
+const ALLOWED = 'mode = "accept_edits"\n[permissions]\nallow = ["delete_file", "move_file"]\n';
 
 test("in the extension host", async (context) => {
 	await using started = new AsyncDisposableStack();

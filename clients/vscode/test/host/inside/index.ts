@@ -3,5 +3,6 @@ import "./activation.ts";
 import "./attaching.ts";
 import "./commands.ts";
 import "./reviewing.ts";
+import "./judging.ts";
 
 export { runAll as run } from "./tests.ts";

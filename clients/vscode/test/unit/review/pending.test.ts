@@ -3,6 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import {
 	accepted,
+	changedElsewhere,
 	hunksOf,
 	isSettled,
 	type PendingFile,
@@ -129,3 +130,37 @@ test("a file that was made is one hunk, and one that was deleted, too", () => {
 function apply(whole: string, { offset, length, text: put }: TextChange): string {
 	return whole.slice(0, offset) + put + whole.slice(offset + length);
 }
+
+test("what another program left is a hunk only where it is at one", () => {
+	const waiting: PendingFile = { uri: "file:///a", baseline: "a\nb\nc\n", current: "a\nB\nc\n" };
+
+	const around = changedElsewhere(waiting, "new\na\nB\nc\nend\n");
+	assert.equal(around.baseline, "new\na\nb\nc\nend\n");
+	assert.deepEqual(
+		hunksOf(around).map(({ oldLines, newLines }) => [oldLines, newLines]),
+		[[["b\n"], ["B\n"]]],
+	);
+
+	assert.ok(isSettled(changedElsewhere(waiting, "a\nb\nc\n")), "an editor that was closed without saving");
+	assert.equal(changedElsewhere(waiting, "a\nX\nc\n").baseline, waiting.baseline);
+});
+
+test("whatever another program left, it is the document, and no hunk is lost that it did not touch", () => {
+	fc.assert(
+		fc.property(file, text, (start, now) => {
+			assert.equal(changedElsewhere(start, now).current, now);
+			assert.equal(changedElsewhere(start, start.current).baseline, start.baseline);
+		}),
+	);
+});
+
+test("a long file that was written anew is compared in a bounded time, and is one hunk", () => {
+	const before = Array.from({ length: 50_000 }, (_, index) => `line ${index}\n`);
+	const after = before.map((line, index) => (index % 2 === 0 ? `${index} is new\n` : line));
+	const now: PendingFile = { uri: "file:///a", baseline: before.join(""), current: ["head\n", ...after].join("") };
+
+	const hunks = hunksOf(now);
+
+	assert.equal(hunks.length, 1);
+	assert.deepEqual(settle(now, (each) => rejected(each, first(each))).current, now.baseline);
+});

@@ -1,0 +1,32 @@
+/** What a patch of a tool call says of the texts before and after it. Pure. */
+
+import { applyPatch, parsePatch, reversePatch, type StructuredPatch } from "diff";
+
+/** Whether the patch makes the one text of the other. */
+export function madeBy(
+	patch: string,
+	{ before, after }: { readonly before: string | null; readonly after: string | null },
+): boolean {
+	const parsed = parsedOf(patch);
+	if (parsed === null || (parsed.oldFileName === "/dev/null") !== (before === null)) return false;
+	return applyPatch(before ?? "", parsed) === (after ?? "");
+}
+
+/** Null: there was no such file. Undefined where the patch is not of this text. */
+export function textBefore(current: string | null, patch: string): string | null | undefined {
+	const parsed = parsedOf(patch);
+	if (parsed === null) return undefined;
+	if (parsed.oldFileName === "/dev/null") return null;
+	const before = applyPatch(current ?? "", reversePatch(parsed));
+	return before === false ? undefined : before;
+}
+
+/** Null where it says nothing of lines, or is none. */
+function parsedOf(patch: string): StructuredPatch | null {
+	try {
+		const [parsed] = parsePatch(patch);
+		return parsed === undefined || parsed.hunks.length === 0 ? null : parsed;
+	} catch {
+		return null;
+	}
+}
