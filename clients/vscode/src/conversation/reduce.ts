@@ -24,6 +24,9 @@ export function reduce(conversation: Conversation, change: Change): Conversation
 			return withEarlier(conversation, change.messages);
 		case "began_anew":
 			return { ...EMPTY, sessionId: conversation.sessionId, asks: conversation.asks };
+		default:
+			change satisfies never; // the other side is of another version
+			return conversation;
 	}
 }
 

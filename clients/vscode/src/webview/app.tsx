@@ -7,6 +7,7 @@ import { ReviewBar } from "./chrome/review_bar.tsx";
 import { Composer } from "./composer/composer.tsx";
 import type { Drafts } from "./composer/drafts.ts";
 import { ConversationView } from "./conversation/conversation.tsx";
+import { Failure } from "./failure.tsx";
 import type { Host } from "./host.ts";
 import { CheckpointsPage } from "./pages/checkpoints_page.tsx";
 import { SessionsPage } from "./pages/sessions_page.tsx";
@@ -32,7 +33,9 @@ export function App(parts: AppParts): ReactElement {
 			<Header {...parts} />
 			<div className="stage">
 				<div className="chat" inert={page !== "chat"}>
-					<ConversationView {...parts} />
+					<Failure host={parts.host} what="The conversation">
+						<ConversationView {...parts} />
+					</Failure>
 					<ReviewBar {...parts} />
 					<Composer {...parts} />
 				</div>

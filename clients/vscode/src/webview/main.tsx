@@ -5,6 +5,7 @@ import { createRoot } from "react-dom/client";
 import "@vscode/codicons/dist/codicon.css";
 import { App } from "./app.tsx";
 import { Drafts } from "./composer/drafts.ts";
+import { Failure } from "./failure.tsx";
 import { Host } from "./host.ts";
 import { Keeper } from "./kept.ts";
 import { Store } from "./store.ts";
@@ -22,7 +23,9 @@ const root = document.getElementById("root");
 if (root === null) throw new Error("the page has no element #root");
 createRoot(root).render(
 	<StrictMode>
-		<App store={store} host={host} drafts={drafts} />
+		<Failure host={host} what="The chat">
+			<App store={store} host={host} drafts={drafts} />
+		</Failure>
 	</StrictMode>,
 );
 void host.call("ready", null);
