@@ -1,0 +1,164 @@
+/**
+ * Measures the panel's page in Chromium, bundled as it is shipped: `node test/panel/measure.ts FILE` writes the figures.
+ * `benchmarks/panel.py` runs it.
+ *
+ * What is compared is measured in turn, A B A B …, so that a machine that grows slower does so for both.
+ */
+import { writeFile } from "node:fs/promises";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+import { bundles } from "../../scripts/bundles.ts";
+import type { Item } from "../../src/conversation/state.ts";
+import { conversation, end, outcome, prompt, SESSION, text, tool } from "./conversation_items.ts";
+import { Panel } from "./panel.ts";
+
+const SHORT = 10;
+const LONG = 2000;
+const STARTS = 5;
+const DELTAS = 60;
+
+/** What takes longer is broken. */
+const LIMIT_MS = 20_000;
+
+const WORDS = "The total is **rounded** once, in `with_tax`, and *nowhere* else.\n\n- one\n- two\n\n";
+
+/** Turns of a prompt, an answer, a call and an end, and at last an answer that has just begun. */
+function items(count: number): readonly Item[] {
+	const all = Array.from({ length: Math.ceil(count / 4) }, (_, turn) => [
+		prompt({ key: `p${turn}`, turnId: `turn ${turn}` }),
+		text({ key: `a${turn}`, turnId: `turn ${turn}`, text: WORDS }),
+		tool({ key: `c${turn}`, turnId: `turn ${turn}`, kind: "execute", result: outcome("3 passed\n") }),
+		end({ key: `e${turn}`, turnId: `turn ${turn}` }),
+	]);
+	return [...all.flat().slice(0, count - 1), text({ key: "last", itemId: "last", streaming: true, text: "So " })];
+}
+
+function opened(count: number) {
+	return conversation(items(count), { runningTurnId: "t1" });
+}
+
+interface Start {
+	/** From the request for the page to its first words. */
+	readonly page: number;
+	/** From the message with a conversation to the end of the frame that paints its end. */
+	readonly session: number;
+}
+
+async function start(count: number): Promise<Start> {
+	await using panel = await Panel.open();
+	await panel.page.getByText("What shall we do?").waitFor();
+	return await panel.page.evaluate(
+		async ({ opened, limitMs }) => {
+			const [first] = performance.getEntriesByName("first-contentful-paint");
+			const begin = performance.now();
+			window.postMessage({ type: "conversation", conversation: opened }, "*");
+			const isShown = () => [...document.querySelectorAll(".answer")].at(-1)?.textContent?.trim() === "So";
+			while (!isShown()) {
+				if (performance.now() - begin > limitMs) throw new Error("the session is not shown");
+				await new Promise((resolve) => requestAnimationFrame(resolve));
+			}
+			const { port1, port2 } = new MessageChannel();
+			const painted = new Promise((resolve) => {
+				port1.onmessage = resolve;
+			});
+			port2.postMessage(null);
+			await painted;
+			return { page: first?.startTime ?? Number.NaN, session: performance.now() - begin };
+		},
+		{ opened: opened(count), limitMs: LIMIT_MS },
+	);
+}
+
+/** From the message with a delta to the end of the frame that paints it. */
+async function deltas(panel: Panel, from: number): Promise<readonly number[]> {
+	return await panel.page.evaluate(
+		async ({ sessionId, from, count, limitMs }) => {
+			const found: number[] = [];
+			const frameIsOver = () =>
+				new Promise<void>((resolve) => {
+					requestAnimationFrame(() => {
+						const { port1, port2 } = new MessageChannel();
+						port1.onmessage = () => resolve();
+						port2.postMessage(null);
+					});
+				});
+			for (let index = from; index < from + count; index++) {
+				const event = {
+					type: "text_delta",
+					sessionId,
+					turnId: "t1",
+					seq: 1001 + index,
+					timestamp: new Date().toISOString(),
+					itemId: "last",
+					content: `word${index} `,
+				};
+				await frameIsOver();
+				const begin = performance.now();
+				window.postMessage({ type: "change", sessionId, change: { type: "events", events: [event] } }, "*");
+				while (![...document.querySelectorAll(".answer")].at(-1)?.textContent?.includes(`word${index} `)) {
+					if (performance.now() - begin > limitMs) throw new Error("the delta is not painted");
+					await frameIsOver();
+				}
+				found.push(performance.now() - begin);
+			}
+			return found;
+		},
+		{ sessionId: SESSION, from, count: DELTAS / 3, limitMs: LIMIT_MS },
+	);
+}
+
+function summary(values: readonly number[]) {
+	const sorted = [...values].sort((a, b) => a - b);
+	const at = (share: number) => Math.round((sorted[Math.floor(share * (sorted.length - 1))] ?? 0) * 10) / 10;
+	return { median: at(0.5), p95: at(0.95), max: at(1) };
+}
+
+async function sizes(): Promise<Readonly<Record<string, { readonly kB: number; readonly gzip_kB: number }>>> {
+	const both = Object.values(bundles({ production: true, outdir: "dist" }));
+	const built = await Promise.all(both.map((options) => build({ ...options, write: false, logLevel: "error" })));
+	const files = built.flatMap(({ outputFiles }) => outputFiles);
+	const kB = (bytes: number) => Math.round(bytes / 100) / 10;
+	return Object.fromEntries(
+		files.map(({ path, contents }) => [
+			path.slice(path.lastIndexOf("/") + 1),
+			{ kB: kB(contents.length), gzip_kB: kB(gzipSync(contents).length) },
+		]),
+	);
+}
+
+async function main(file: string): Promise<void> {
+	const starts: { readonly short: Start[]; readonly long: Start[] } = { short: [], long: [] };
+	await start(SHORT); // the browser's own
+	for (let round = 0; round < STARTS; round++) {
+		starts.short.push(await start(SHORT));
+		starts.long.push(await start(LONG));
+	}
+	await using short = await Panel.open({ conversation: opened(SHORT) });
+	await using long = await Panel.open({ conversation: opened(LONG) });
+	const painted: { readonly short: number[]; readonly long: number[] } = { short: [], long: [] };
+	for (let from = 0; from < DELTAS; from += DELTAS / 3) {
+		await short.page.bringToFront();
+		painted.short.push(...(await deltas(short, from)));
+		await long.page.bringToFront();
+		painted.long.push(...(await deltas(long, from)));
+	}
+	const of = (first: readonly number[], second: readonly number[]) => ({
+		[`${SHORT}_items`]: summary(first),
+		[`${LONG}_items`]: summary(second),
+	});
+	const figures = {
+		first_words_ms: summary([...starts.short, ...starts.long].map(({ page }) => page)),
+		session_shown_ms: of(
+			starts.short.map(({ session }) => session),
+			starts.long.map(({ session }) => session),
+		),
+		delta_to_paint_ms: of(painted.short, painted.long),
+		bundles: await sizes(),
+	};
+	await writeFile(file, JSON.stringify(figures));
+}
+
+const [file] = process.argv.slice(2);
+if (file === undefined) throw new Error("usage: node test/panel/measure.ts FILE");
+await main(file);
+process.exit(); // what tests share, the browser among it, is closed after the last of them: here is none
