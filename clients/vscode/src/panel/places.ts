@@ -18,11 +18,19 @@ export function lastEditor(): vscode.TextEditor {
 	throw new Error("No file is open: open the one that the code is for, and put the cursor there.");
 }
 
+/** What a view calls a file: one on this machine, or one that has not been saved yet. Raises for anything else. */
+export function fileNamed(address: string): vscode.Uri {
+	const uri = vscode.Uri.parse(address, true);
+	if (uri.scheme === "file" || uri.scheme === "untitled") return uri;
+	throw new Error(`${address} is no file.`);
+}
+
 /** The files that a path may mean: in the session's folder, then in those of the window, and never outside of them. */
 export function placesOf(path: string, cwd: string | null): readonly vscode.Uri[] {
 	const folders = (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri);
 	const roots = [...(cwd === null ? [] : [vscode.Uri.file(cwd)]), ...folders];
-	const uris = roots.map((root) => (path.startsWith("/") ? root.with({ path }) : vscode.Uri.joinPath(root, path)));
+	// Joined, so that what leads out of a folder is seen to: `/folder/../elsewhere` begins as if it were in there.
+	const uris = roots.map((root) => vscode.Uri.joinPath(path.startsWith("/") ? root.with({ path: "/" }) : root, path));
 	return uris.filter((uri) => vscode.workspace.getWorkspaceFolder(uri) !== undefined);
 }
 

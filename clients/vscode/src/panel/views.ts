@@ -11,9 +11,9 @@ const TAB = "pygent.chatTab";
 /** For the workbench to open a view that it has not shown yet. */
 const OPEN_MS = 10_000;
 
-/** What a window remembers of a tab: `sessionId`, none before the first prompt. */
+/** What a view has a window remember of its tab: `sessionId`, none before the first prompt. */
 interface Remembered {
-	readonly sessionId?: string | null;
+	readonly sessionId?: unknown;
 }
 
 /** Where a panel stands. */
@@ -105,7 +105,7 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 	}
 
 	async deserializeWebviewPanel(tab: vscode.WebviewPanel, state: Remembered | undefined): Promise<void> {
-		this.#fill(tab, state?.sessionId ?? null);
+		this.#fill(tab, typeof state?.sessionId === "string" ? state.sessionId : null);
 	}
 
 	/** As a tab beside the code; null: a new session. */

@@ -6,12 +6,14 @@ import type { Handlers, Panel } from "../panel.ts";
 type Answering = "answerPermission" | "answerQuestion";
 
 export function answeringCalls(panel: Panel): Pick<Handlers, Answering> {
-	const answer = (id: string, result: PermissionResult | QuestionResult): null => {
-		if (!panel.services.asks.answer(id, result)) throw new Error("It no longer waits for an answer.");
+	const { asks } = panel.services;
+	const answer = (type: "permission" | "question", id: string, result: PermissionResult | QuestionResult): null => {
+		const isAsked = asks.waiting.some((ask) => ask.id === id && ask.type === type);
+		if (!isAsked || !asks.answer(id, result)) throw new Error("It no longer waits for an answer.");
 		return null;
 	};
 	return {
-		answerPermission: async ({ id, ...result }) => answer(id, result),
-		answerQuestion: async ({ id, ...result }) => answer(id, result),
+		answerPermission: async ({ id, ...result }) => answer("permission", id, result),
+		answerQuestion: async ({ id, ...result }) => answer("question", id, result),
 	};
 }

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 import type { Calls } from "../../bridge.ts";
 import { textOf } from "../../review/edits.ts";
 import type { Handlers, Panel } from "../panel.ts";
-import { lastEditor, openAt, placesOf } from "../places.ts";
+import { fileNamed, lastEditor, openAt, placesOf } from "../places.ts";
 import { openLink } from "./links.ts";
 
 type Editing = "openLocation" | "openChange" | "openLink" | "copy" | "insertCode" | "applyCode";
@@ -12,7 +12,7 @@ type Editing = "openLocation" | "openChange" | "openLink" | "copy" | "insertCode
 export function editingCalls(panel: Panel): Pick<Handlers, Editing> {
 	return {
 		openLocation: async ({ uri, range }) => {
-			await openAt(vscode.Uri.parse(uri), range === null ? null : rangeOf(range));
+			await openAt(fileNamed(uri), range === null ? null : rangeOf(range));
 			return null;
 		},
 		openChange: (params) => openChange(panel, params),
@@ -42,7 +42,7 @@ function rangeOf({ start, end }: NonNullable<Calls["openLocation"]["params"]["ra
 
 /** What waits for review is shown against what it was; what a prompt is about, as it would be. */
 async function openChange(panel: Panel, { toolId, uri: named }: Calls["openChange"]["params"]): Promise<null> {
-	const uri = vscode.Uri.parse(named);
+	const uri = fileNamed(named);
 	const { reviews, originals } = panel.services;
 	const asked = panel.conversation.asks.find(
 		(ask) => ask.type === "permission" && ask.request.toolCall.toolId === toolId,

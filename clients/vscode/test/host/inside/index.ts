@@ -2,6 +2,7 @@
 import "./activation.ts";
 import "./attaching.ts";
 import "./commands.ts";
+import "./places.ts";
 import "./reviewing.ts";
 import "./judging.ts";
 
