@@ -152,6 +152,11 @@ export class Daemon implements vscode.Disposable {
 			: await client.sendRequest<Requests[M]["result"]>(method, params, cancelled);
 	}
 
+	/** When it has started, or could not be, or was stopped; also while its environment is made, or where it is restarted. */
+	async settled(): Promise<void> {
+		await this.#work.catch(() => undefined);
+	}
+
 	/** Raises nothing: what is only told may be lost with the daemon. */
 	tell<M extends keyof ClientNotifications>(method: M, params: ClientNotifications[M]): void {
 		if (this.#state.state === "ready") {

@@ -40,6 +40,10 @@ export class Panel implements vscode.Disposable {
 	#following: vscode.Disposable | null = null;
 	#session: Session | null = null;
 	#notices: readonly string[] = [];
+	/** Its messages are known; what comes after them comes as events. */
+	#hasMessages = false;
+	#loading: Promise<void> = Promise.resolve();
+	#toLoad: Promise<void> | null = null;
 	/** The view listens; before that, what is sent to it is lost. */
 	#listens = false;
 	#making: Promise<string> | null = null;
@@ -75,7 +79,9 @@ export class Panel implements vscode.Disposable {
 				if (told.sessionId === this.sessionId) this.#told(told.what);
 			}),
 			services.daemon.onDidChangeState(({ state }) => {
-				if (state === "ready") void this.refresh();
+				if (state !== "ready") return;
+				this.#hasMessages = false;
+				void this.refresh();
 			}),
 		);
 		this.show(sessionId);
@@ -98,6 +104,7 @@ export class Panel implements vscode.Disposable {
 		this.#following?.dispose();
 		this.#session = null;
 		this.#notices = [];
+		this.#hasMessages = false;
 		this.#feed = sessionId === null ? null : this.services.sessions.feed(sessionId);
 		this.#following = this.#feed === null ? null : this.#follow(this.#feed);
 		void this.refresh();
@@ -105,24 +112,47 @@ export class Panel implements vscode.Disposable {
 		this.#moved.fire(sessionId);
 	}
 
-	/** The session's own facts, anew; its name, model, mode and usage change by other ways than events. */
-	async refresh(): Promise<void> {
+	/**
+	 * The session's own facts, anew; its name, model, mode and usage change by other ways than events. One at a time: what
+	 * is asked for meanwhile is done once, after it.
+	 */
+	refresh(): Promise<void> {
+		this.#toLoad ??= this.#loading.then(() => {
+			this.#toLoad = null;
+			this.#loading = this.#load();
+			return this.#loading;
+		});
+		return this.#toLoad;
+	}
+
+	async #load(): Promise<void> {
 		const { sessionId } = this;
 		if (sessionId === null || this.services.daemon.state.state !== "ready") return this.#sendState();
+		const isFirst = !this.#hasMessages;
 		try {
-			const { messages, notices, ...session } = await this.services.daemon.request("pygent/session/load", {
+			const { messages, turnIds, notices, ...session } = await this.services.daemon.request("pygent/session/load", {
 				sessionId,
+				messages: isFirst,
 			});
 			if (this.sessionId !== sessionId) return;
 			this.#session = session;
 			this.#notices = notices;
-			const turnIds = [...new Set(messages.map(({ turnId }) => turnId))];
 			this.#feed?.apply({ type: "standing", standing: { turnIds, lastSeq: session.lastSeq } });
-			this.#feed?.tellEarlier(messages, session.lastSeq);
-		} catch {
-			return; // gone, or with the daemon: what is shown stays, and the next prompt says so
+			if (isFirst) this.#feed?.tellEarlier(messages, session.lastSeq);
+			this.#hasMessages = true;
+		} catch (error) {
+			if (this.sessionId === sessionId && isUnknownSession(error)) this.#gone();
+			return; // with the daemon: what is shown stays, and the next prompt says so
 		}
 		this.#sendState();
+	}
+
+	/** Deleted while nobody here looked: the next prompt begins another session. */
+	#gone(): void {
+		if (this.conversation.items.length > 0) {
+			void vscode.window.showWarningMessage(`The session “${this.#session?.name ?? ""}” is no longer there.`);
+		}
+		this.show(null);
 	}
 
 	/** The session that a prompt goes to; a new one where there is none yet. */
@@ -212,7 +242,13 @@ export class Panel implements vscode.Disposable {
 	}
 
 	async #answer<M extends Method>({ method, params }: Call<M>): Promise<Calls[M]["result"]> {
-		const handler: ((params: Calls[M]["params"]) => Promise<Calls[M]["result"]>) | undefined = this.#handlers[method];
+		// What every object has, such as a constructor, is no call.
+		const handler: ((params: Calls[M]["params"]) => Promise<Calls[M]["result"]>) | undefined = Object.hasOwn(
+			this.#handlers,
+			method,
+		)
+			? this.#handlers[method]
+			: undefined;
 		if (handler === undefined) throw new Error(`A view cannot ask for ${method}.`);
 		return await handler(params);
 	}
@@ -221,4 +257,9 @@ export class Panel implements vscode.Disposable {
 /** What the state that is sent at the beginning does not hold. */
 function isForTheUser({ type }: Note): boolean {
 	return type === "attach" || type === "write" || type === "focus" || type === "show";
+}
+
+function isUnknownSession(error: unknown): boolean {
+	const { data } = error as { readonly data?: { readonly kind?: unknown } | null };
+	return data?.kind === "unknown_session";
 }

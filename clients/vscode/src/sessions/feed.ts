@@ -15,7 +15,8 @@ export class Feed implements vscode.Disposable {
 	readonly #happened = new vscode.EventEmitter<Change>();
 	readonly #stateOfDaemon: vscode.Disposable;
 	#conversation: Conversation;
-	#attached: vscode.CancellationTokenSource | null = null;
+	/** Ends the stream of events that is followed now. */
+	#attached: (() => void) | null = null;
 	/** Messages, until the events up to that number are known. */
 	#earlier: { readonly messages: readonly Message[]; readonly lastSeq: number } | null = null;
 
@@ -51,8 +52,7 @@ export class Feed implements vscode.Disposable {
 
 	attach(): void {
 		this.#detach();
-		const attached = new vscode.CancellationTokenSource();
-		this.#attached = attached;
+		const cancelling = new vscode.CancellationTokenSource();
 		const partialResultToken = `attach-${crypto.randomUUID()}`;
 		const sinceSeq = this.#conversation.lastSeq;
 		const following = this.#daemon.follow(partialResultToken, (events) => {
@@ -62,9 +62,15 @@ export class Feed implements vscode.Disposable {
 				this.#showEarlier();
 			}
 		});
+		// What was on its way of a stream that is over would come between the events of the next.
+		this.#attached = () => {
+			following.dispose();
+			cancelling.cancel();
+			cancelling.dispose();
+		};
 		const params = { sessionId: this.sessionId, sinceSeq, partialResultToken };
 		this.#daemon
-			.request("pygent/session/attach", params, attached.token)
+			.request("pygent/session/attach", params, cancelling.token)
 			.catch(() => undefined) // cancelled by us, or gone with the daemon, which tells of its end itself
 			.finally(() => following.dispose());
 	}
@@ -91,8 +97,7 @@ export class Feed implements vscode.Disposable {
 	}
 
 	#detach(): void {
-		this.#attached?.cancel();
-		this.#attached?.dispose();
+		this.#attached?.();
 		this.#attached = null;
 	}
 }

@@ -64,7 +64,9 @@ export class Sessions implements vscode.Disposable {
 		this.#shown.set(sessionId, (this.#shown.get(sessionId) ?? 0) + 1);
 		this.feed(sessionId);
 		return new vscode.Disposable(() => {
-			this.#shown.set(sessionId, (this.#shown.get(sessionId) ?? 1) - 1);
+			const left = (this.#shown.get(sessionId) ?? 1) - 1;
+			if (left > 0) this.#shown.set(sessionId, left);
+			else this.#shown.delete(sessionId);
 			this.#letGo();
 		});
 	}

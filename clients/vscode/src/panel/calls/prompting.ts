@@ -39,6 +39,7 @@ export function promptingCalls(panel: Panel): Pick<Handlers, Prompting> {
 
 async function send(panel: Panel, { text, attachments, steer }: Calls["send"]["params"]): Promise<Taken> {
 	const { daemon, reviews } = panel.services;
+	await daemon.settled(); // a prompt is not refused because it came a moment too early
 	const sessionId = await panel.needSession();
 	const report = reviews.book.report(sessionId);
 	const prompt = promptOf(text, attachments, report);

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 import type { Calls } from "../../bridge.ts";
 import type { ExportFormat } from "../../protocol/protocol.ts";
+import { folderOfTheUser } from "../folder.ts";
 import type { Handlers, Panel } from "../panel.ts";
 
 type OfSessions =
@@ -51,11 +52,12 @@ async function listSessions(
 	{ query, cursor, everywhere }: Calls["listSessions"]["params"],
 ): Promise<Calls["listSessions"]["result"]> {
 	const [folder] = vscode.workspace.workspaceFolders ?? [];
+	const cwd = folderOfTheUser() ?? folder?.uri.fsPath;
 	const { sessions, nextCursor } = await services.daemon.request("pygent/session/list", {
 		limit: PAGE,
 		...(query.trim() === "" ? {} : { query }),
 		...(cursor === null ? {} : { cursor }),
-		...(everywhere || folder === undefined ? {} : { cwd: folder.uri.fsPath }),
+		...(everywhere || cwd === undefined ? {} : { cwd }),
 	});
 	const running = services.sessions.followed.filter(({ conversation }) => conversation.runningTurnId !== null);
 	return { sessions, nextCursor: nextCursor ?? null, running: running.map(({ sessionId }) => sessionId) };
@@ -102,5 +104,5 @@ async function exportSession({ services }: Panel, { sessionId }: Calls["exportSe
 
 async function nameOf({ session, services }: Panel, sessionId: string): Promise<string> {
 	if (session?.sessionId === sessionId) return session.name;
-	return (await services.daemon.request("pygent/session/load", { sessionId })).name;
+	return (await services.daemon.request("pygent/session/load", { sessionId, messages: false })).name;
 }
