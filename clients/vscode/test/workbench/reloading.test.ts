@@ -30,3 +30,21 @@ test("a question that is open, and what is being written, are there again when t
 	assert.equal(await readFile(join(folder, "cart.txt"), "utf8"), "priced\n");
 	assert.equal((await model.requests()).length, 2);
 });
+
+test("the words that stream while the window is loaded anew go on where they were", async () => {
+	await using workbench = await Workbench.open();
+	const { chat, conversation, model } = workbench;
+	await model.script({ text: "I look at the cart, and then at the prices.", pause_after: 3 });
+	await workbench.openChat();
+	await workbench.prompt("Price the cart");
+	await conversation.getByText("I look at").waitFor();
+
+	await workbench.reload();
+	await conversation.getByText("I look at").waitFor();
+	await chat.getByRole("button", { name: "Stop", exact: true }).waitFor();
+	await model.resume();
+
+	await conversation.getByText("I look at the cart, and then at the prices.", { exact: true }).waitFor();
+	await chat.getByRole("button", { name: "Send", exact: true }).waitFor();
+	assert.equal((await model.requests()).length, 1);
+});
