@@ -26,6 +26,8 @@ class Patience:
     """To answer a request that no person answers; some clients never answer what they do not know."""
     proof_s: float = 2.0
     """To tell of an edit after it said that it made it."""
+    ready_s: float = 10.0
+    """To attach to a session, when it is back; then it is asked what waits for it all the same."""
 
 
 class ClientError(Exception):
@@ -54,21 +56,30 @@ class Asking(LanguageServerProtocol):
         super().__init__(server, converter)
         self._outgoing: dict[int, _Question] = {}
         self._next_id = itertools.count(1)
+        self._is_connected = True
         self._present = asyncio.Event()
         self._present.set()
+        self._ready: asyncio.TimerHandle | None = None
 
     # Where the client is
 
     def go_away(self) -> None:
         """The client was lost: what a person was asked stays open; whatever else was asked has no answer."""
+        self._is_connected = False
         self._present.clear()
+        if self._ready is not None:  # whoever comes next has as long as this one had
+            self._ready.cancel()
         for each in list(self._outgoing.values()):
             if not each.of_a_person and not each.answer.done():
                 each.answer.set_exception(ClientError(f"the editor went away before it answered {each.method}"))
 
+    def expect_back(self) -> None:
+        """The client is connected again; it is taken for ready when it is late to say so."""
+        self._ready = asyncio.get_running_loop().call_later(self.patience.ready_s, self.come_back)
+
     def come_back(self) -> None:
         """The client is ready: what a person was asked meanwhile, or before, is asked again."""
-        if self._present.is_set():
+        if self._present.is_set() or not self._is_connected:
             return
         self._present.set()
         for request_id, each in list(self._outgoing.items()):

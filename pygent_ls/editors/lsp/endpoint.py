@@ -263,6 +263,7 @@ class Endpoint(Asking):
     def take_client(self) -> None:
         """A client begins where the one before it was lost; it is answered, and asked nothing before `come_back`."""
         self.phase = "new"
+        self._is_connected = True
 
     async def end_requests(self, patience_s: float) -> None:
         """The client goes: wait so long for the answers that are due, then cancel what they wait for, and once more."""

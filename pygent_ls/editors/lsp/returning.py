@@ -28,7 +28,7 @@ class Window:
     id: str
     """The client's own name for it, the same before and after."""
     says: str
-    """What it is and can do: a window that comes back as something else begins anew."""
+    """What it is and can do, and where: a window that comes back as something else begins anew."""
 
 
 def window_of(frame: bytes | BrokenFrame) -> Window | None:
@@ -42,11 +42,18 @@ def window_of(frame: bytes | BrokenFrame) -> Window | None:
         params = cast("Mapping[str, Any]", message["params"])
         window_id: Any = params["capabilities"]["experimental"]["pygent"]["windowId"]
         parts = [params.get(name) for name in ("capabilities", "clientInfo", "initializationOptions")]
-    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):  # the endpoint says what is wrong
+        says = json.dumps([*parts, _first_folder(params)], sort_keys=True)
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):  # the endpoint says what is wrong
         return None
     if not isinstance(window_id, str) or not 0 < len(window_id) <= MAX_ID_CHARS:
         return None
-    return Window(id=window_id, says=json.dumps(parts, sort_keys=True))
+    return Window(id=window_id, says=says)
+
+
+def _first_folder(params: Mapping[str, Any]) -> object:
+    """Where relative paths lead and commands begin: a turn does not go on in another folder than it began in."""
+    folders = params.get("workspaceFolders")
+    return str(folders[0]["uri"]) if folders else params.get("rootUri") or params.get("rootPath")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

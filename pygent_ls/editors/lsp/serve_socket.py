@@ -173,10 +173,10 @@ class Daemon:
 
     def give(self, window: Window) -> PygentServer | None:
         """See `Windows`."""
-        if not self.linger_s:
+        if not self.linger_s or self._ended.is_set():
             return None
         for client in self._clients.values():
-            if not client.is_leaving and client.is_of(window):
+            if client.can_hand_over(window):
                 self.keep(*client.hand_over())
         return self._waiting.take(window)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 from collections.abc import Callable, Sequence
@@ -34,9 +33,6 @@ if TYPE_CHECKING:  # imported by `_connect`, so that `initialize` is answered wi
 log = logging.getLogger(__name__)
 
 SERVER_NAME = "pygent-ls"
-
-READY_S = 10.0
-"""For a window that is back to attach to a session; then it is asked what waits for it all the same."""
 
 MAX_NAME_CHARS = 100
 """Of a client's name in the log."""
@@ -146,7 +142,7 @@ class PygentServer(LanguageServer):
         """Say what is wrong with the settings, and load what is heavy."""
         if self._is_back:
             self.connection.configuration.start()
-            asyncio.get_running_loop().call_later(READY_S, self.endpoint.come_back)
+            self.endpoint.expect_back()
             return
         assert self._blueprint is not None
         log.info("the client %s begins, with the model %s", self._client, self._blueprint.model)

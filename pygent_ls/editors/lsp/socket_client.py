@@ -71,9 +71,14 @@ class SocketClient:
         self._is_lost = self._is_lost or not self.is_leaving
         self.leave()
 
-    def is_of(self, window: Window) -> bool:
-        """Whether the window is here."""
-        return self._window is not None and self._window.id == window.id and self._server is not None
+    def can_hand_over(self, window: Window) -> bool:
+        """Whether the window is here, or was until just now, and has not said goodbye."""
+        is_of = self._window is not None and self._window.id == window.id
+        return is_of and not self._has_left and self._server is not None and self._server.endpoint.phase == "running"
+
+    @property
+    def _has_left(self) -> bool:
+        return self.is_leaving and not self._is_lost
 
     def hand_over(self) -> tuple[Window, PygentServer]:
         """The window is here once more, before this connection was known to be lost: give away its server, and end."""
@@ -130,7 +135,7 @@ class SocketClient:
         self._window_of_frames.release()
         if self.is_leaving or self._server is None:
             return
-        if self._window is None and (window := window_of(frame)):
+        if self._server.endpoint.phase == "new" and (window := window_of(frame)):
             known = self._windows.give(window)
             self._window = window  # not before: `give` looks for others that say so
             if known is not None:
