@@ -24,6 +24,10 @@ interface Entry {
 }
 
 const MEMORY = "pygent.review";
+const MEMORY_OF_REJECTED = "pygent.review.rejected";
+
+/** Sessions whose model has yet to hear of rejections; the ones that were judged last. */
+const MOST_UNTOLD = 20;
 
 /** Of a file that is remembered across a restart of the window, in characters; a longer one is not. */
 const MAX_REMEMBERED = 1_000_000;
@@ -53,7 +57,10 @@ export class ReviewBook implements vscode.Disposable {
 		this.edits = edits;
 		this.#memory = memory;
 		for (const [uri, entry] of memory.get<[string, Entry][]>(MEMORY, [])) this.#entries.set(uri, entry);
-		for (const { uri } of this.files) void this.#lookAt(vscode.Uri.parse(uri));
+		for (const [sessionId, all] of memory.get<[string, Decided[]][]>(MEMORY_OF_REJECTED, [])) {
+			this.#rejected.set(sessionId, all);
+		}
+		void this.lookAtAll();
 		this.#listening = [
 			vscode.workspace.onDidChangeTextDocument((event) => this.#typed(event)),
 			vscode.workspace.onDidOpenTextDocument(({ uri }) => void this.#lookAt(uri)),
@@ -101,6 +108,11 @@ export class ReviewBook implements vscode.Disposable {
 		});
 	}
 
+	/** Files may have changed while nobody here looked. */
+	async lookAtAll(): Promise<void> {
+		await Promise.all(this.files.map(({ uri }) => this.#lookAt(vscode.Uri.parse(uri))));
+	}
+
 	/** With no hunk: all of the file. */
 	decide(uri: vscode.Uri, accept: boolean, hunkId: string | null = null): Promise<void> {
 		return this.#next(async () => {
@@ -124,7 +136,10 @@ export class ReviewBook implements vscode.Disposable {
 	reported(sessionId: string, report: string | null): void {
 		const all = this.#rejected.get(sessionId) ?? [];
 		const told = all.findIndex((_, index) => reportOf(all.slice(0, index + 1)) === report) + 1;
-		this.#rejected.set(sessionId, all.slice(told));
+		const left = all.slice(told);
+		if (left.length === 0) this.#rejected.delete(sessionId);
+		else this.#rejected.set(sessionId, left);
+		this.#rememberSoon();
 	}
 
 	dispose(): void {
@@ -171,7 +186,9 @@ export class ReviewBook implements vscode.Disposable {
 		if (!done) throw new Error(`${vscode.workspace.asRelativePath(uri)} could not be changed.`);
 		const path = vscode.workspace.asRelativePath(uri);
 		const decided = hunks.map((hunk) => ({ path, hunk }));
-		this.#rejected.set(sessionId, [...(this.#rejected.get(sessionId) ?? []), ...decided]);
+		const before = this.#rejected.get(sessionId) ?? [];
+		this.#rejected.delete(sessionId);
+		this.#rejected.set(sessionId, [...before, ...decided]);
 		this.#rejecting.fire(sessionId);
 		// The document has told of the edit, and of what was typed meanwhile; what was no document has not.
 		const current = after.current === null ? null : await textOf(uri);
@@ -239,7 +256,11 @@ export class ReviewBook implements vscode.Disposable {
 
 	#tell(): void {
 		this.#changed.fire();
-		// Whole texts: not with each key
+		this.#rememberSoon();
+	}
+
+	/** Whole texts: not with each key. */
+	#rememberSoon(): void {
 		clearTimeout(this.#remembering);
 		this.#remembering = setTimeout(() => this.#remember(), REMEMBER_AFTER_MS);
 	}
@@ -247,6 +268,7 @@ export class ReviewBook implements vscode.Disposable {
 	#remember(): void {
 		const kept = [...this.#entries].filter(([, { file }]) => sizeOf(file) <= MAX_REMEMBERED);
 		void this.#memory.update(MEMORY, kept);
+		void this.#memory.update(MEMORY_OF_REJECTED, [...this.#rejected].slice(-MOST_UNTOLD));
 	}
 }
 

@@ -18,7 +18,10 @@ export interface Applied {
 	readonly after: string | null;
 }
 
-/** Of one file: those whose tool call has not told of its result yet, and those of no call, such as a restore. */
+/** How the daemon labels an edit that restores a checkpoint. */
+const RESTORE = "Restore a checkpoint";
+
+/** Of one file: those whose tool call has not told of its result yet, and those of no call. */
 const MOST_APPLIED = 8;
 
 /** Knows, for as long as an edit of the daemon is applied, which documents it is about, and what they were before it. */
@@ -28,10 +31,13 @@ export class DaemonEdits {
 
 	/** Middleware of the language client. */
 	async apply(params: ApplyWorkspaceEditParams, next: Apply): Promise<ApplyWorkspaceEditResult | ResponseError> {
+		const { token } = new vscode.CancellationTokenSource();
+		// The user went back to that state themselves: it is no edit to be judged.
+		if (params.label === RESTORE) return await next(params, token);
 		const uris = urisOf(params.edit);
 		const before = await textsOf(uris);
 		return await this.during(uris, async () => {
-			const result = await next(params, new vscode.CancellationTokenSource().token);
+			const result = await next(params, token);
 			const after = await textsOf(uris);
 			for (const [index, uri] of uris.entries()) {
 				this.#remember(uri, { before: before[index] ?? null, after: after[index] ?? null });

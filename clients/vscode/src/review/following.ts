@@ -18,19 +18,22 @@ export class ReviewedSessions implements vscode.Disposable {
 	readonly #memory: vscode.Memento;
 	/** The last event of each session that the book knows. */
 	readonly #seen: Map<string, number>;
-	readonly #following: vscode.Disposable;
-	/** One file at a time, in the order of the edits. */
-	#queue: Promise<void> = Promise.resolve();
+	readonly #following: readonly vscode.Disposable[];
 
 	constructor(reviews: Reviews, sessions: Sessions, memory: vscode.Memento) {
 		this.#reviews = reviews;
 		this.#memory = memory;
 		this.#seen = new Map(memory.get<[string, number][]>(MEMORY, []));
-		this.#following = sessions.onDidChange(({ feed, change }) => this.#happened(feed, change));
+		this.#following = [
+			sessions.onDidChange(({ feed, change }) => this.#happened(feed, change)),
+			sessions.onDidTell(({ what }) => {
+				if (what === "restored") void reviews.book.lookAtAll(); // files that are closed were written on the disk
+			}),
+		];
 	}
 
 	dispose(): void {
-		this.#following.dispose();
+		for (const each of this.#following) each.dispose();
 	}
 
 	#happened({ sessionId, openedAt }: Feed, change: Change): void {
@@ -46,7 +49,7 @@ export class ReviewedSessions implements vscode.Disposable {
 		const last = change.events.at(-1)?.seq ?? 0;
 		if (seen === undefined || last > seen)
 			this.#remember(sessionId, last, change.events.some(({ type }) => type === "finished") || edits.length > 0);
-		if (edits.length > 0) this.#queue = this.#queue.then(() => this.#reviews.book.changed(sessionId, edits));
+		if (edits.length > 0) void this.#reviews.book.changed(sessionId, edits);
 	}
 
 	/** Written where it matters alone: a delta is no reason. */

@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import * as vscode from "vscode";
+import { ReviewBook } from "../../../src/review/book.ts";
+import { DaemonEdits } from "../../../src/review/edits.ts";
 import { finished, put, uriOf } from "./agent.ts";
 import { model, test, until } from "./tests.ts";
 
@@ -169,4 +171,64 @@ test("what the user deletes waits for no review", async () => {
 	await vscode.commands.executeCommand("pygent.review.rejectAll");
 
 	await assert.rejects(async () => await vscode.workspace.fs.stat(uriOf("folder/inside.py")));
+});
+
+test("a state that the user goes back to is no change to judge", async () => {
+	await put("back.py", BEFORE);
+	const document = await shown("back.py");
+	await finished("change both", edits("back.py"));
+	await waits(document, 2);
+	await run((await lensesOf(document, " Accept"))[0]);
+	await waits(document, 1);
+
+	await until("the undo", async () => {
+		await vscode.commands.executeCommand("pygent.undoLastTurn");
+		return document.getText() === BEFORE;
+	});
+
+	await waits(document, 0);
+});
+
+/** As the window keeps it, for a book of this test's own. */
+class Memory implements vscode.Memento {
+	readonly #values = new Map<string, string>();
+
+	keys(): readonly string[] {
+		return [...this.#values.keys()];
+	}
+
+	get<Value>(key: string, otherwise?: Value): Value {
+		const value = this.#values.get(key);
+		return value === undefined ? (otherwise as Value) : (JSON.parse(value) as Value);
+	}
+
+	async update(key: string, value: unknown): Promise<void> {
+		this.#values.set(key, JSON.stringify(value));
+	}
+}
+
+test("what was rejected, and what waits, is there when the window is", async () => {
+	const memory = new Memory();
+	for (const name of ["judged.py", "waiting.py", "removed.py"]) await put(name, AFTER);
+	const first = new ReviewBook(new DaemonEdits(), memory);
+	for (const name of ["judged.py", "waiting.py", "removed.py"]) await first.changedBy("s1", uriOf(name), BEFORE);
+	await first.decide(uriOf("judged.py"), false);
+	const report = first.report("s1");
+	first.dispose();
+	await vscode.workspace.fs.delete(uriOf("removed.py"));
+	await put("waiting.py", `# mine\n${AFTER}`);
+
+	const second = new ReviewBook(new DaemonEdits(), memory);
+
+	try {
+		assert.match(report ?? "", /\+total = 1/);
+		assert.equal(second.report("s1"), report);
+		await until("the files that are gone to be forgotten", () => second.files.length === 1);
+		await second.decide(uriOf("waiting.py"), false);
+		assert.equal(await textOf("waiting.py"), `# mine\n${BEFORE}`);
+		second.reported("s1", second.report("s1"));
+		assert.equal(second.report("s1"), null);
+	} finally {
+		second.dispose();
+	}
 });
