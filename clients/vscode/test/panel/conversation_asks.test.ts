@@ -95,7 +95,7 @@ test("an answer that came too late is told, and the buttons are there again", as
 	assert.equal(await panel.page.locator(".permission button.choice:enabled").count(), 4);
 });
 
-test("a question that is withdrawn leaves no dead buttons, says what happened, and gives the focus back", async () => {
+test("a question that is withdrawn leaves no dead buttons, says what happened, and gives the focus to the prompt", async () => {
 	await using panel = await openWith(permission("p", "run"));
 	await panel.page.getByRole("button", { name: "Allow once" }).focus();
 
@@ -103,7 +103,73 @@ test("a question that is withdrawn leaves no dead buttons, says what happened, a
 
 	await panel.page.getByText("The question is closed.").first().waitFor();
 	assert.equal(await panel.page.locator(".permission").count(), 0);
-	await panel.page.waitForFunction(() => document.activeElement?.getAttribute("role") === "article");
+	await panel.page.waitForFunction(() => document.activeElement?.getAttribute("aria-label") === "Prompt");
+});
+
+for (const how of ["with a button", "with a key"] as const) {
+	test(`whoever answers ${how} is at the next question, and after the last one at the prompt`, async () => {
+		const other = tool({ key: "2", toolId: "other", title: "make", kind: "execute", readOnly: false, status: "asked" });
+		await using panel = await Panel.open({
+			conversation: conversation([RUN, other], { asks: [permission("p", "run"), permission("q", "other")] }),
+			answers: { answerPermission: ({ id }) => over(id) },
+		});
+		const over = async (id: string): Promise<null> => {
+			await panel.send({ type: "change", sessionId: SESSION, change: { type: "ask_over", id } });
+			return null;
+		};
+		const answer = async (id: string): Promise<void> => {
+			const card = panel.page.locator(`[data-ask=${id}]`);
+			if (how === "with a button") await card.getByRole("button", { name: "Allow once" }).press("Enter");
+			else await card.press("2");
+		};
+
+		await answer("p");
+		await panel.page.waitForFunction(() => document.activeElement?.getAttribute("data-ask") === "q");
+		await answer("q");
+		await panel.page.waitForFunction(() => document.activeElement?.getAttribute("aria-label") === "Prompt");
+	});
+}
+
+test("a rule that several choices keep is said once", async () => {
+	const rules = ["shell(git commit:*)", "shell(git push:*)"];
+	const options = [
+		{ optionId: "once", kind: "allow_once", title: "Allow once" },
+		{ optionId: "session", kind: "allow_session", title: "Allow for this session", rules },
+		{ optionId: "always", kind: "allow_always", title: "Always allow", rules },
+		{ optionId: "never", kind: "reject_always", title: "Always reject", rules: ["shell(git:*)"] },
+	] as const;
+	await using panel = await openWith(permission("p", "run", { options }));
+	await panel.page.locator(".permission").waitFor();
+
+	assert.deepEqual(await panel.page.locator(".rule").allInnerTexts(), [
+		"“Allow for this session”, “Always allow” keep the rules shell(git commit:*)shell(git push:*)",
+		"“Always reject” keeps the rule shell(git:*)",
+	]);
+});
+
+test("what the message of a request says is not said by its title, too, but to screen readers", async () => {
+	const diff = [{ uri: uri("a.py"), oldText: "", newText: "", patch: PATCH }];
+	const title = "Edit a.py";
+	await using panel = await openWith(permission("p", "run", { diff, title, message: "Edit a.py (+3 −2)" }));
+	await panel.page.getByRole("group", { name: "High risk Edit a.py (+3 −2)" }).waitFor();
+	assert.equal(await panel.page.locator(".ask-message").count(), 0);
+
+	await using other = await openWith(permission("p", "run", { title: "pytest", message: "Run pytest in /tmp" }));
+	const card = other.page.getByRole("group", { name: "High risk pytest" });
+	await card.locator(".ask-message").getByText("Run pytest in /tmp").waitFor();
+	const { width } = (await card.locator(".ask-title > span").last().boundingBox()) ?? { width: 0 };
+	assert.equal(width, 1);
+});
+
+test("Alt with the arrows leads from the prompt to what waits for an answer, and from the last row back", async () => {
+	await using panel = await openWith(permission("p", "run"));
+	const field = panel.page.getByRole("textbox", { name: "Prompt" });
+	await panel.page.locator(".permission").waitFor();
+
+	await field.press("Alt+ArrowUp");
+	await panel.page.waitForFunction(() => document.activeElement?.getAttribute("data-ask") === "p");
+	await panel.page.keyboard.press("Alt+ArrowDown");
+	await panel.page.waitForFunction(() => document.activeElement?.getAttribute("aria-label") === "Prompt");
 });
 
 test("how a permission was answered stays with the call", async () => {

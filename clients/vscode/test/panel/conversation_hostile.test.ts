@@ -53,7 +53,7 @@ const TAGS =
 	"a b blockquote br code del div em h3 h4 h5 h6 hr i kbd li ol p pre s samp span strong sub sup table tbody td th thead tr ul button";
 
 /** Of what is made of an answer; those of buttons are the panel's own. */
-const ATTRIBUTES = "align class role tabindex title data-link start aria-label aria-hidden type";
+const ATTRIBUTES = "align class dir role tabindex title data-link start aria-label aria-hidden type";
 
 test("hostile markdown runs nothing, loads nothing, and leads nowhere", async () => {
 	await using panel = await Panel.open();
@@ -252,4 +252,15 @@ test("a picture is not loaded: its name and its address are shown", async () => 
 	await panel.page.getByText("a cat (https://evil.test/cat.png)").waitFor();
 	await panel.page.getByText("a <img src='https://evil.test/dog.png' alt='a dog'>").waitFor();
 	assert.deepEqual(panel.faults, []);
+});
+
+test("lists deeper than anybody writes are shown as they are", async () => {
+	const deep = Array.from({ length: 300 }, (_, at) => `${"  ".repeat(at)}- x${at}`).join("\n");
+	const wide = `${"- ".repeat(2000)}y`;
+	await using panel = await Panel.open({
+		conversation: conversation([text({ key: "1", text: deep }), text({ key: "2", text: wide })]),
+	});
+
+	await panel.page.getByText("x50").waitFor();
+	assert.equal(await panel.page.locator(".answer li").count(), 0);
 });

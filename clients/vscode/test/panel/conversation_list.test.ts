@@ -209,3 +209,14 @@ async function cost(count: number): Promise<number> {
 	}, notes);
 	return times.sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN;
 }
+
+test("a row that cannot be drawn says so, and leaves the others as they are", async () => {
+	const broken = { ...tool({ key: "1" }), kind: "edit", changes: null } as unknown as Item;
+	await using panel = await Panel.open({
+		conversation: conversation([prompt({ key: "0" }), broken, text({ key: "2", text: "It is done." })]),
+	});
+
+	await panel.page.getByText("This part cannot be shown").waitFor();
+	await panel.page.getByText("It is done.").waitFor();
+	await panel.page.getByRole("textbox", { name: "Prompt" }).fill("still here");
+});

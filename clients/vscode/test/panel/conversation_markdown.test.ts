@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { conversation, text } from "./conversation_items.ts";
+import { conversation, prompt, text } from "./conversation_items.ts";
 import { Panel } from "./panel.ts";
 
 function open(source: string, streaming = false): Promise<Panel> {
@@ -141,4 +141,31 @@ test("an answer of an attempt that failed is marked as such", async () => {
 	});
 
 	await panel.page.getByText("From an attempt that failed").waitFor();
+});
+
+test("Arabic and Hebrew are read from the right, and so are their lists and what is written in the prompt", async () => {
+	const words = "\u0645\u0631\u062d\u0628\u0627";
+	await using panel = await Panel.open({
+		conversation: conversation([
+			prompt({ key: "0", text: words }),
+			text({ key: "1", text: `${words}\n\n- ${words}\n\nleft` }),
+		]),
+	});
+	await panel.page.getByRole("textbox", { name: "Prompt" }).fill(words);
+
+	const sideOf = (selector: string) =>
+		panel.page.locator(selector).evaluate((element) => {
+			const range = document.createRange();
+			range.selectNodeContents(element);
+			const [box, own] = [range.getBoundingClientRect(), element.getBoundingClientRect()];
+			return box.left - own.left < own.right - box.right ? "left" : "right";
+		});
+	assert.equal(await sideOf(".prompt-text"), "right");
+	assert.equal(await sideOf(".answer .prose:first-child p"), "right");
+	assert.equal(await panel.page.locator(".answer ul").evaluate((each) => getComputedStyle(each).direction), "rtl");
+	assert.equal(await sideOf(".answer .prose:last-child p"), "left");
+	assert.equal(
+		await panel.page.getByRole("textbox", { name: "Prompt" }).evaluate((each) => getComputedStyle(each).direction),
+		"rtl",
+	);
 });

@@ -204,3 +204,35 @@ test("a long result is shown in part, and whole on demand", async () => {
 	await panel.page.getByRole("button", { name: "Show all 50k characters" }).click();
 	await panel.page.getByText("the end").waitFor();
 });
+
+test("of a long path its end is seen, where the title has no room for all of it", async () => {
+	const title = "Read src/packages/checkout/components/deeply/nested/folder/summary.tsx";
+	await using panel = await Panel.open({
+		size: { width: 260, height: 500 },
+		conversation: conversation([tool({ key: "1", title, result: outcome("…") })]),
+	});
+
+	const shown = panel.page.locator(".tool-title");
+	await shown.waitFor();
+	assert.equal(await shown.textContent(), title);
+	const end = panel.page.locator(".title-end");
+	assert.ok(await end.evaluate((each) => each.scrollWidth <= each.clientWidth + 1));
+});
+
+test("of a call that changes many files the first ones are shown, and the others on demand", async () => {
+	const changes = Array.from(
+		{ length: 200 },
+		(_, at) => ({ uri: uri(`m${at}.py`), kind: "edit", patch: PATCH, added: 3, removed: 2 }) as const,
+	);
+	await using panel = await Panel.open({
+		conversation: conversation([
+			tool({ key: "1", title: "Rename Cart", kind: "edit", result: outcome("ok"), changes }),
+		]),
+	});
+	await panel.page.locator(".file-diff").first().waitFor();
+	assert.equal(await panel.page.locator(".file-diff").count(), 8);
+
+	await panel.page.getByRole("button", { name: "Show 192 more files" }).click();
+
+	await panel.page.getByText("m199.py").waitFor();
+});

@@ -56,6 +56,7 @@ export function Composer(parts: AppParts): ReactElement {
 					onWrite={(text) => drafts.write(text)}
 					onSend={send}
 					onRecall={(key) => recall(key, drafts.draft.text)}
+					onLeave={() => store.take({ type: "focus", on: "ask" })}
 					onFiles={(files) => void attachFiles(parts, files)}
 				/>
 				{isRunning && !isBlank(draft) && <WhileRunning onSend={send} />}

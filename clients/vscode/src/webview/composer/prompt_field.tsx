@@ -17,6 +17,8 @@ export interface PromptFieldParts {
 	/** `steer`: with the key that says so. */
 	readonly onSend: (how: { readonly steer: boolean }) => void;
 	readonly onRecall: (key: "ArrowUp" | "ArrowDown") => string | null;
+	/** To what stands above: what waits for an answer, or else the last row. */
+	readonly onLeave: () => void;
 	readonly onFiles: (files: readonly File[]) => void;
 }
 
@@ -44,6 +46,7 @@ export function PromptField(parts: PromptFieldParts): ReactElement {
 			<textarea
 				ref={field}
 				className="prompt"
+				dir="auto"
 				aria-label="Prompt"
 				aria-autocomplete="list"
 				aria-haspopup="listbox"
@@ -107,6 +110,11 @@ function keyOfPrompt(event: KeyboardEvent, parts: PromptFieldParts): boolean {
 	if (key === "Enter" && !shiftKey && !altKey) {
 		parts.completing.close();
 		parts.onSend({ steer: ctrlKey || metaKey });
+		return true;
+	}
+	const isAtStart = parts.field.current?.selectionEnd === 0;
+	if (key === "ArrowUp" && altKey && !shiftKey && isAtStart) {
+		parts.onLeave();
 		return true;
 	}
 	if ((key !== "ArrowUp" && key !== "ArrowDown") || shiftKey || altKey || ctrlKey || metaKey) return false;

@@ -19,6 +19,8 @@ import { Virtualizer, type VirtualizerHandle } from "virtua";
 import { Icon } from "../chrome/icon.tsx";
 import { nameOf, RowContent } from "./row.tsx";
 import type { Row } from "./rows.ts";
+import { useScene } from "./scene.tsx";
+import { Unbroken } from "./unbroken.tsx";
 
 /** Within so many pixels of the end the reader is at the end. */
 const NEAR = 30;
@@ -30,7 +32,7 @@ const LEAVING_MS = 300;
 const BUFFER = 600;
 
 export interface RowListHandle {
-	/** Into sight, with the focus on the first question of it. */
+	/** Into sight, with the focus on the first question of it; on the last row where none waits. */
 	focusAsk(): void;
 }
 
@@ -45,6 +47,8 @@ export function RowList({ rows, busy, ref }: RowListParts): ReactElement {
 	const scroller = useRef<HTMLDivElement>(null);
 	const { follows, followNow, scrolled, stay, toStart } = useFollowing(list, scroller, rows);
 	const { focused, gotFocus, lostFocus } = useFocusedRow(rows);
+	const { store } = useScene();
+	const toPrompt = (): void => store.take({ type: "focus", on: "prompt" });
 	useImperativeHandle(ref, () => ({ focusAsk: () => focusAsk(scroller.current, followNow) }), [followNow]);
 
 	return (
@@ -60,7 +64,7 @@ export function RowList({ rows, busy, ref }: RowListParts): ReactElement {
 				onFocus={gotFocus}
 				onBlur={lostFocus}
 				onWheel={({ deltaY }) => deltaY < 0 && stay()}
-				onKeyDown={(event) => pressed(event, { followNow, toStart, stay })}
+				onKeyDown={(event) => pressed(event, { followNow, toStart, stay, toPrompt })}
 			>
 				<Virtualizer
 					ref={list}
@@ -99,7 +103,9 @@ function RowShell({ row, index, total }: RowShellParts): ReactElement {
 			data-row={row.key}
 			tabIndex={-1}
 		>
-			<RowContent row={row} />
+			<Unbroken of={row}>
+				<RowContent row={row} />
+			</Unbroken>
 		</div>
 	);
 }
@@ -206,16 +212,16 @@ function useFocusedRow(rows: readonly Row[]): FocusedRow {
 	};
 }
 
-type Ways = Pick<Following, "followNow" | "stay" | "toStart">;
+type Ways = Pick<Following, "followNow" | "stay" | "toStart"> & { readonly toPrompt: () => void };
 
-function pressed(event: KeyboardEvent, { followNow, stay, toStart }: Ways): void {
+function pressed(event: KeyboardEvent, { followNow, stay, toStart, toPrompt }: Ways): void {
 	const scroller = event.currentTarget;
 	if (event.defaultPrevented || isWriting(event.target)) return;
 	if (event.key === "PageUp" || event.key === "ArrowUp") stay();
 	if (event.key === "End" && !event.shiftKey) followNow();
 	else if (event.key === "Home" && !event.shiftKey) toStart();
 	else if (event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
-		focusNext(scroller, event.key === "ArrowDown" ? 1 : -1);
+		focusNext(scroller, event.key === "ArrowDown" ? 1 : -1, toPrompt);
 	} else return;
 	event.preventDefault();
 }
@@ -224,16 +230,18 @@ function isWriting(target: EventTarget): boolean {
 	return target instanceof HTMLTextAreaElement || target instanceof HTMLInputElement;
 }
 
-/** From row to row, as a feed is read. */
-function focusNext(scroller: Element, step: 1 | -1): void {
+/** From row to row, as a feed is read, and from the last one on to the prompt. */
+function focusNext(scroller: Element, step: 1 | -1, toPrompt: () => void): void {
 	const shown = [...scroller.querySelectorAll<HTMLElement>("[role=article]")];
 	const at = shown.findIndex((row) => row.contains(document.activeElement));
 	const next = at === -1 ? shown.at(step === 1 ? 0 : -1) : shown[at + step];
-	next?.focus();
+	if (next !== undefined) next.focus();
+	else if (step === 1) toPrompt();
 }
 
 function focusAsk(scroller: HTMLElement | null, followNow: () => void): void {
 	const first = () => scroller?.querySelector<HTMLElement>("[data-ask]") ?? null;
 	if (first() === null) followNow(); // what waits stands near the end
-	requestAnimationFrame(() => first()?.focus());
+	const last = () => [...(scroller?.querySelectorAll<HTMLElement>("[role=article]") ?? [])].at(-1);
+	requestAnimationFrame(() => (first() ?? last())?.focus());
 }

@@ -17,6 +17,7 @@ import { Compacted, Hook, Limit, Notice } from "./turn/lines.tsx";
 import { Prompt } from "./turn/prompt.tsx";
 import { TakenBack } from "./turn/taken_back.tsx";
 import { Thinking } from "./turn/thinking.tsx";
+import { Unbroken } from "./unbroken.tsx";
 
 export const RowContent = memo(function RowContent({ row }: { readonly row: Row }): ReactNode {
 	switch (row.type) {
@@ -100,7 +101,11 @@ function contentOf(item: Item): ReactNode {
 }
 
 function drawn(row: Row): ReactElement {
-	return <RowContent key={row.key} row={row} />;
+	return (
+		<Unbroken key={row.key} of={row}>
+			<RowContent row={row} />
+		</Unbroken>
+	);
 }
 
 function AskCard({ ask }: { readonly ask: Ask }): ReactElement {

@@ -6,7 +6,7 @@ import { Icon } from "../../chrome/icon.tsx";
 import { visible } from "../markdown/visible.ts";
 import { useScene } from "../scene.tsx";
 import { FileDiff } from "../tools/diff.tsx";
-import { useFocusGoesBack } from "./focus.ts";
+import { useFocusGoesOn } from "./focus.ts";
 
 export interface PermissionCardParts {
 	readonly id: string;
@@ -26,12 +26,13 @@ export function PermissionCard({ id, request, inCard }: PermissionCardParts): Re
 	const [chosen, setChosen] = useState<string | null>(null);
 	const [feedback, setFeedback] = useState("");
 	const field = useRef<HTMLInputElement>(null);
-	const card = useFocusGoesBack();
+	const card = useFocusGoesOn();
 	const title = useId();
 	const reject = request.options.find(({ kind }) => isReject(kind)) ?? null;
 
 	const choose = async (option: PermissionOption | null | undefined): Promise<void> => {
 		if (option === null || option === undefined || chosen !== null) return;
+		card.current?.focus(); // a button that is disabled would lose it
 		setChosen(option.optionId);
 		const words = isReject(option.kind) && feedback.trim() !== "" ? { feedback: feedback.trim() } : {};
 		const { done } = await act("answerPermission", { id, optionId: option.optionId, ...words });
@@ -67,7 +68,7 @@ export function PermissionCard({ id, request, inCard }: PermissionCardParts): Re
 					value={feedback}
 					disabled={chosen !== null}
 					aria-label="What to do instead. Enter rejects with these words"
-					placeholder="Esc: reject, and say what to do instead"
+					placeholder="Esc: say what to do instead"
 					onChange={({ target }) => setFeedback(target.value)}
 				/>
 			)}
@@ -83,16 +84,21 @@ interface QuestionParts {
 
 function Question({ request, titleId, inCard }: QuestionParts): ReactElement {
 	const { title, message, risk, diff, source, toolCall } = request;
+	const line = message.includes("\n") ? "" : message;
+	const repeats = message.includes(title);
+	// A change is told by its diff, and what would be done by the message: once is enough.
+	const heading = repeats && (diff ?? []).length > 0 && line !== "" ? line : title;
+	const isSaid = repeats && heading === title && message !== title;
 	return (
 		<>
 			<p className="ask-title" id={titleId}>
 				<span className={`risk ${risk}`}>
 					<Icon name={RISK[risk].icon} /> {RISK[risk].words}
 				</span>{" "}
-				{visible(title)}
+				<span className={isSaid ? "for-readers" : undefined}>{visible(heading)}</span>
 				{source !== "" && <span className="badge">{visible(source)}</span>}
 			</p>
-			{message !== "" && message !== title && <pre className="ask-message">{visible(message)}</pre>}
+			{message !== "" && message !== heading && <pre className="ask-message">{visible(message)}</pre>}
 			{(diff ?? []).map(({ uri, patch }) => (
 				<FileDiff
 					key={uri}
@@ -134,10 +140,11 @@ function Options({ request: { options }, chosen, onChoose }: OptionsParts): Reac
 					</button>
 				))}
 			</div>
-			{options.filter(hasRule).map((option) => (
-				<p key={option.optionId} className="rule">
-					“{visible(option.title)}” keeps the rule{" "}
-					{rulesOf(option).map((rule) => (
+			{kept(options).map(({ titles, rules }) => (
+				<p key={titles.join()} className="rule">
+					{visible(titles.map((title) => `“${title}”`).join(", "))} {titles.length === 1 ? "keeps" : "keep"} the{" "}
+					{rules.length === 1 ? "rule" : "rules"}{" "}
+					{rules.map((rule) => (
 						<code key={rule}>{visible(rule)}</code>
 					))}
 				</p>
@@ -150,8 +157,20 @@ function rulesOf({ rule, rules }: PermissionOption): readonly string[] {
 	return rules ?? (rule === undefined ? [] : [rule]);
 }
 
-function hasRule(option: PermissionOption): boolean {
-	return rulesOf(option).length > 0;
+interface Kept {
+	readonly titles: readonly string[];
+	readonly rules: readonly string[];
+}
+
+/** Which rules are kept by which choices: the same ones are said once. */
+function kept(options: readonly PermissionOption[]): readonly Kept[] {
+	const byRules = new Map<string, Kept>();
+	for (const option of options) {
+		const rules = rulesOf(option);
+		const titles = byRules.get(rules.join("\n"))?.titles ?? [];
+		if (rules.length > 0) byRules.set(rules.join("\n"), { titles: [...titles, option.title], rules });
+	}
+	return [...byRules.values()];
 }
 
 function isReject(kind: PermissionOption["kind"]): boolean {

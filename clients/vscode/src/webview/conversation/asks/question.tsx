@@ -6,7 +6,7 @@ import { Icon } from "../../chrome/icon.tsx";
 import { Markdown } from "../markdown/markdown.tsx";
 import { visible } from "../markdown/visible.ts";
 import { useScene } from "../scene.tsx";
-import { useFocusGoesBack } from "./focus.ts";
+import { useFocusGoesOn } from "./focus.ts";
 import { isDigit, Key } from "./permission.tsx";
 
 export interface QuestionCardParts {
@@ -19,12 +19,13 @@ export function QuestionCard({ id, request }: QuestionCardParts): ReactElement {
 	const [sent, setSent] = useState(false);
 	const [text, setText] = useState("");
 	const field = useRef<HTMLTextAreaElement>(null);
-	const card = useFocusGoesBack();
+	const card = useFocusGoesOn();
 	const title = useId();
 
 	const answer = async (choice: string | null): Promise<void> => {
 		const words = text.trim();
 		if (sent || (choice === null && words === "")) return;
+		card.current?.focus(); // what is disabled would lose it
 		setSent(true);
 		const said = words === "" ? {} : { text: words };
 		const { done } = await act("answerQuestion", { id, ...(choice === null ? {} : { choice }), ...said });

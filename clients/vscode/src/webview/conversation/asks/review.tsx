@@ -5,7 +5,7 @@ import type { ReviewRequest } from "../../../protocol/protocol.ts";
 import { Icon } from "../../chrome/icon.tsx";
 import { useScene } from "../scene.tsx";
 import { many } from "../words.ts";
-import { useFocusGoesBack } from "./focus.ts";
+import { useFocusGoesOn } from "./focus.ts";
 
 export interface ReviewLineParts {
 	readonly id: string;
@@ -14,7 +14,7 @@ export interface ReviewLineParts {
 
 export function ReviewLine({ id, request }: ReviewLineParts): ReactElement {
 	const { act } = useScene();
-	const card = useFocusGoesBack();
+	const card = useFocusGoesOn();
 	const hunks = request.files.reduce((sum, file) => sum + file.hunks.length, 0);
 	const where = request.files.length > 1 ? ` in ${many(request.files.length, "file")}` : "";
 	const decide = (accept: boolean) => () => void act("decideAll", { accept, uri: null });

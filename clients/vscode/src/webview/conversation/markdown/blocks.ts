@@ -1,7 +1,7 @@
 /** Markdown, cut into its top-level blocks: what has been cut once is left as it is while more of the text comes. */
 
 import { Lexer, Marked, type Token } from "marked";
-import { MAX_BLOCK_CHARS } from "./limits.ts";
+import { MAX_BLOCK_CHARS, MAX_READ_DEPTH } from "./limits.ts";
 import { targetOf } from "./targets.ts";
 
 /** What link references such as `[name]: address` stand for. */
@@ -86,7 +86,7 @@ function settledTokens(tokens: readonly Token[]): readonly Token[] {
 }
 
 function cut(text: string): { readonly tokens: readonly Token[]; readonly links: References } {
-	if (isTooMuch(text)) return { tokens: [plain(text)], links: NO_REFERENCES };
+	if (isTooMuch(text) || isTooDeep(text)) return { tokens: [plain(text)], links: NO_REFERENCES };
 	const lexer = new Lexer(marked.defaults);
 	try {
 		const tokens = lexer.blockTokens(text, []);
@@ -104,6 +104,24 @@ function isTooMuch(text: string): boolean {
 		if ((end === -1 ? text.length : end) - start > MAX_BLOCK_CHARS) return true;
 		if (end === -1) return false;
 		start = end + 1;
+	}
+	return false;
+}
+
+/** A line's indent, and the marks of lists and quotations that it begins with. */
+const MARKS = /^([ \t]*)((?:(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)|>[ \t]*)+)(.*)$/gm;
+
+/** `- - -` is a line across. */
+const RULE = /^([-*])(?:[ \t]*\1){2,}[ \t]*$/;
+
+/** Lists inside lists, by their indents or on one line, as no person writes them. */
+function isTooDeep(text: string): boolean {
+	const around: number[] = [];
+	for (const [, indent = "", marks = "", rest = ""] of text.matchAll(MARKS)) {
+		if (rest === "" && RULE.test(marks)) continue;
+		while ((around.at(-1) ?? -1) >= indent.length) around.pop();
+		around.push(indent.length);
+		if (around.length + marks.length / 2 > MAX_READ_DEPTH) return true;
 	}
 	return false;
 }

@@ -6,6 +6,12 @@
  */
 export const MAX_BLOCK_CHARS = 12_000;
 
+/**
+ * Lists inside each other that are looked for: a hundred take 0.05 s, and the time grows with the third power. It is more
+ * than `MAX_DEPTH`, so that of what is a little too deep only the depth is shown as it is.
+ */
+export const MAX_READ_DEPTH = 100;
+
 /** Of text that is shown as it is, before the reader asks for all of it. */
 export const MAX_PLAIN_CHARS = 20_000;
 

@@ -68,7 +68,7 @@ const Block = memo(function Block({ token, ...around }: BlockParts): ReactNode {
 			return <List list={block as Tokens.List} {...around} />;
 		case "blockquote":
 			return (
-				<blockquote>
+				<blockquote dir="auto">
 					<BlockList {...around} tokens={block["tokens"] ?? []} depth={around.depth + 1} />
 				</blockquote>
 			);
@@ -145,8 +145,12 @@ function List({ list, depth, growing, references }: Surroundings & { readonly li
 			/>
 		</li>
 	));
-	if (!list.ordered) return <ul>{items}</ul>;
-	return <ol start={list.start === "" ? 1 : list.start}>{items}</ol>;
+	if (!list.ordered) return <ul dir="auto">{items}</ul>;
+	return (
+		<ol dir="auto" start={list.start === "" ? 1 : list.start}>
+			{items}
+		</ol>
+	);
 }
 
 function TaskMark({ done }: { readonly done: boolean }): ReactElement {

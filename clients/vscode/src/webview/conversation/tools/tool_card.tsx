@@ -59,6 +59,9 @@ function isOpenAtFirst({ status, changes, output, children }: ToolItem): boolean
 	return changes.length > 0 || status === "failed" || (status === "running" && output !== "");
 }
 
+/** Longer than that is no name of a file. */
+const MOST_OF_END = 60;
+
 interface HeadParts {
 	readonly item: ToolItem;
 	readonly open: boolean;
@@ -71,9 +74,7 @@ function Head({ item, open, onFold }: HeadParts): ReactElement {
 		<div className="tool-head">
 			<button type="button" className="fold" aria-expanded={open} onClick={onFold}>
 				<Icon name={KIND_ICON[item.kind]} />
-				<span className="tool-title" title={visible(item.title)}>
-					{visible(item.title)}
-				</span>
+				<Title item={item} />
 				<span className="for-readers">{`, ${status.words}`}</span>
 				<Marks item={item} />
 				<Took item={item} />
@@ -83,6 +84,25 @@ function Head({ item, open, onFold }: HeadParts): ReactElement {
 			</button>
 			<Place item={item} />
 		</div>
+	);
+}
+
+/** The end of a path is what tells it from others: it stays where the title has no room. */
+function Title({ item: { title, kind } }: { readonly item: ToolItem }): ReactElement {
+	const words = visible(title);
+	const cut = kind === "execute" ? -1 : words.lastIndexOf("/");
+	const end = words.slice(cut);
+	return (
+		<span className={cut > 0 && end.length <= MOST_OF_END ? "tool-title in-two" : "tool-title"} title={words}>
+			{cut > 0 && end.length <= MOST_OF_END ? (
+				<>
+					<span className="title-start">{words.slice(0, cut)}</span>
+					<span className="title-end">{end}</span>
+				</>
+			) : (
+				words
+			)}
+		</span>
 	);
 }
 
@@ -150,20 +170,38 @@ function Body({ item }: { readonly item: ToolItem }): ReactElement {
 		<div className="tool-body">
 			<Asked item={item} />
 			<Places item={item} />
-			{changes.map(({ uri, kind, patch }) => (
+			<Changes item={item} />
+			{result === null && output !== "" && <Output text={output} label={`Output of ${item.title}`} live={live} />}
+			{result !== null && <Result item={item} content={result.content} folded={changes.length > 0} />}
+		</div>
+	);
+}
+
+/** Files whose changes are shown before the reader asks for the rest. */
+const FIRST_FILES = 8;
+
+function Changes({ item: { key, toolId, changes } }: { readonly item: ToolItem }): ReactElement {
+	const [all, setAll] = useFold(`changes ${key}`, changes.length <= FIRST_FILES + 2);
+	const shown = all ? changes : changes.slice(0, FIRST_FILES);
+	return (
+		<>
+			{shown.map(({ uri, kind, patch }) => (
 				<FileDiff
 					key={uri}
-					foldKey={`diff ${item.key} ${uri}`}
-					toolId={item.toolId}
+					foldKey={`diff ${key} ${uri}`}
+					toolId={toolId}
 					uri={uri}
 					kind={kind}
 					patch={patch}
 					folded={changes.length > 1}
 				/>
 			))}
-			{result === null && output !== "" && <Output text={output} label={`Output of ${item.title}`} live={live} />}
-			{result !== null && <Result item={item} content={result.content} folded={changes.length > 0} />}
-		</div>
+			{shown.length < changes.length && (
+				<button type="button" className="more" onClick={() => setAll(true)}>
+					Show {many(changes.length - shown.length, "more file")}
+				</button>
+			)}
+		</>
 	);
 }
 

@@ -17,7 +17,9 @@ export const Prompt = memo(function Prompt({ item }: { readonly item: PromptItem
 	return (
 		<div className={`said${item.steered ? " steered" : ""}`}>
 			{item.steered && <p className="prompt-note">Said while it worked</p>}
-			<div className={`prompt-text${isLong && !all ? " folded" : ""}`}>{visible(item.text)}</div>
+			<div dir="auto" className={`prompt-text${isLong && !all ? " folded" : ""}`}>
+				{visible(item.text)}
+			</div>
 			{isLong && (
 				<button type="button" className="more" aria-expanded={all} onClick={() => setAll(!all)}>
 					{all ? "Show less" : "Show all"}

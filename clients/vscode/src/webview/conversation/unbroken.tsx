@@ -1,0 +1,39 @@
+/** What cannot be drawn takes nothing else with it. */
+
+import { Component, type ReactNode } from "react";
+import { Icon } from "../chrome/icon.tsx";
+import { visible } from "./markdown/visible.ts";
+
+interface Parts {
+	/** What is drawn: another value is tried anew. */
+	readonly of: unknown;
+	readonly children: ReactNode;
+}
+
+interface State {
+	/** Why it cannot be drawn. */
+	readonly reason: string | null;
+}
+
+export class Unbroken extends Component<Parts, State> {
+	override state: State = { reason: null };
+
+	static getDerivedStateFromError(error: unknown): State {
+		return { reason: error instanceof Error ? error.message : String(error) };
+	}
+
+	override componentDidUpdate(before: Parts): void {
+		if (this.state.reason !== null && before.of !== this.props.of) this.setState({ reason: null });
+	}
+
+	override render(): ReactNode {
+		const { reason } = this.state;
+		if (reason === null) return this.props.children;
+		return (
+			<p className="line error">
+				<Icon name="error" /> This part cannot be shown ({visible(reason)}). The session holds it all the same:
+				“Export…” in the menu above shows it.
+			</p>
+		);
+	}
+}
