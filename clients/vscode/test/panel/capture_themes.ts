@@ -14,6 +14,7 @@ const THEMES = {
 	light: "Default Light Modern",
 	dark: "Default Dark Modern",
 	"high-contrast": "Default High Contrast",
+	"high-contrast-light": "Default High Contrast Light",
 } as const;
 
 await using started = new AsyncDisposableStack();

@@ -115,7 +115,7 @@ const SCENES: Readonly<Record<string, (panel: Panel) => Promise<void>>> = {
 	},
 };
 
-for (const theme of ["light", "dark", "high-contrast"] satisfies ThemeName[]) {
+for (const theme of ["light", "dark", "high-contrast", "high-contrast-light"] satisfies ThemeName[]) {
 	test(`everything around the conversation is for all to use: ${theme}`, async () => {
 		await using panel = await Panel.open({ ...OPENING, theme });
 

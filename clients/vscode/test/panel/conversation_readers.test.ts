@@ -80,7 +80,7 @@ const FULL = conversation(ITEMS, {
 
 const WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 
-for (const theme of ["light", "dark", "high-contrast"] satisfies ThemeName[]) {
+for (const theme of ["light", "dark", "high-contrast", "high-contrast-light"] satisfies ThemeName[]) {
 	test(`nothing of the conversation is against the rules of accessibility: ${theme}`, async () => {
 		await using panel = await Panel.open({ theme, conversation: FULL, size: { width: 420, height: 4000 } });
 		await panel.page.getByRole("button", { name: /^Plan/ }).click();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Panel, type ThemeName } from "./panel.ts";
 
-for (const theme of ["light", "dark", "high-contrast"] satisfies ThemeName[]) {
+for (const theme of ["light", "dark", "high-contrast", "high-contrast-light"] satisfies ThemeName[]) {
 	test(`the page is painted in the colours of the theme: ${theme}`, async () => {
 		await using panel = await Panel.open({ theme });
 
