@@ -13,8 +13,8 @@ from pygent_ls.editors.lsp.features import ClientFeatures
 
 SECTION = "pygent"
 
-FIRST_ANSWER_S = 0.2
-"""How long after the question a turn waits for the first answer, which editors give within a few milliseconds."""
+ANSWER_S = 0.2
+"""How long after the question a turn waits for the answer, which editors give within a few milliseconds."""
 
 
 class Configuration:
@@ -28,8 +28,8 @@ class Configuration:
         self._configure = configure
         self._questions = 0
         """How often it was asked, or pushed; an answer to an earlier question counts no more."""
-        self._first_answer = asyncio.Event()
-        self._first_answer.set()
+        self._known = asyncio.Event()
+        self._known.set()
         self._asked_at = 0.0
 
     def start(self) -> None:
@@ -44,14 +44,13 @@ class Configuration:
                 types.CLIENT_REGISTER_CAPABILITY, {"registrations": [registration]}, lambda _: None
             )
         if self._features.configuration:
-            self._first_answer.clear()
-            self._asked_at = asyncio.get_running_loop().time()
             self._ask()
 
     def changed(self, settings: object) -> None:
         """`workspace/didChangeConfiguration`. Some editors push the settings, others only say that they changed."""
         if isinstance(settings, Mapping) and SECTION in settings:
             self._questions += 1
+            self._known.set()
             self._take(cast("Mapping[str, object]", settings)[SECTION])
         elif self._features.configuration:
             self._ask()
@@ -59,30 +58,36 @@ class Configuration:
             self._take(None)
 
     async def known(self) -> None:
-        """Return when the first answer is there, or is late."""
-        if self._first_answer.is_set():
-            return
-        try:
-            async with asyncio.timeout_at(self._asked_at + FIRST_ANSWER_S):
-                await self._first_answer.wait()
-        except TimeoutError:
-            self._first_answer.set()
+        """Return when the last question is answered, or its answer is late."""
+        while not self._known.is_set():
+            number = self._questions
+            try:
+                async with asyncio.timeout_at(self._asked_at + ANSWER_S):
+                    await self._known.wait()
+            except TimeoutError:
+                self._settled(number)
 
     def _ask(self) -> None:
         self._questions += 1
         number = self._questions
+        self._known.clear()
+        self._asked_at = asyncio.get_running_loop().time()
 
         def answered(answer: Any) -> None:
             if number == self._questions and isinstance(answer, list) and answer:
                 self._take(cast("list[object]", answer)[0])
-            self._first_answer.set()
+            self._settled(number)
 
         self._endpoint.ask_without_waiting(
             types.WORKSPACE_CONFIGURATION,
             {"items": [{"section": SECTION}]},
             answered,
-            on_failure=self._first_answer.set,
+            on_failure=lambda: self._settled(number),
         )
+
+    def _settled(self, number: int) -> None:
+        if number == self._questions:
+            self._known.set()
 
     def _take(self, given: object) -> None:
         for problem in self._configure(given):
