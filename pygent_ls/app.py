@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pygent_ls.app_agents import profiles_of, variants_of
+from pygent_ls.app_beginning import beginning_of, model_and_reason
 from pygent_ls.app_values import endpoint_of, hooks_of, limits_of, policy_of
 from pygent_ls.config import Settings
-from pygent_ls.config_layers import Loaded
 from pygent_ls.config_live import NOT_WRONG, LiveSettings, Taken
 from pygent_ls.config_sources import CommandLine, state_folder, user_file
 from pygent_ls.config_trust import TrustStore
@@ -31,10 +31,9 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.agent.tool import ToolRegistry
     from pygent_ls.agent.variants import AgentProfile, Variants
     from pygent_ls.app_sharing import Shared
-    from pygent_ls.editors.ports import FrontEnd
+    from pygent_ls.editors.ports import Beginning, FrontEnd
     from pygent_ls.llm.listing import ListedModel
     from pygent_ls.sessions.beginning import SessionDefaults
-    from pygent_ls.sessions.commands.ports import CommandFacts
     from pygent_ls.sessions.rules import FileRuleStore
     from pygent_ls.sessions.turn_settings import TurnSettings
 
@@ -78,17 +77,8 @@ def read_settings(
         command_line=command_line or CommandLine(),
     )
     taken = live.take(folders[0] if folders else None)
-    model, reason = _model_and_reason(taken.loaded)
+    model, reason = model_and_reason(taken.loaded)
     return Blueprint(live=live, taken=taken, trust=trust, model=model, model_reason=reason, shared=shared)
-
-
-def _model_and_reason(loaded: Loaded) -> tuple[str, str]:
-    if loaded.settings.model:
-        return loaded.settings.model, f"set by {loaded.origins['model']}"
-    from pygent_ls.llm.providers import default_model
-
-    chosen = default_model(os.environ)
-    return chosen.name, chosen.reason
 
 
 class Agent:
@@ -96,6 +86,7 @@ class Agent:
 
     def __init__(self, blueprint: Blueprint, front_end: FrontEnd) -> None:
         from pygent_ls.agent.cache import ToolCache
+        from pygent_ls.app_commands import command_facts
         from pygent_ls.app_sessions import CHECKPOINTS
         from pygent_ls.app_sharing import Shared
         from pygent_ls.llm.providers import key_variables
@@ -138,19 +129,7 @@ class Agent:
         self.sessions.share(self._shared.live)
         self.sessions.look_back(self._past)
         self.sessions.keep_in(self._kept.journals)
-        self.sessions.tell_commands(self._command_facts())
-
-    def _command_facts(self) -> CommandFacts:
-        from pygent_ls.app_commands import aliases_of, mcp_servers_of, own_commands
-        from pygent_ls.sessions.commands.ports import CommandFacts
-
-        workspace = self._front_end.workspace
-        return CommandFacts(
-            models=self.models,
-            aliases=partial(aliases_of, self._live, workspace),
-            mcp_servers=partial(mcp_servers_of, self._live, workspace),
-            own=partial(own_commands, workspace, is_restricted=self._front_end.is_restricted),
-        )
+        self.sessions.tell_commands(command_facts(self._live, front_end, self.models))
 
     @property
     def _settings(self) -> Settings:
@@ -191,7 +170,7 @@ class Agent:
         problems = [f"Settings: {each}" for each in self._live.news(taken)]
         problems += self._live.untold(filter(None, (*wrong, prompt.problem)))
         return TurnSettings(
-            model=_model_and_reason(taken.loaded)[0],
+            model=model_and_reason(taken.loaded)[0],
             mode=settings.mode,
             agent=settings.agent,
             variants=await asyncio.to_thread(variants_of, taken),
@@ -245,11 +224,22 @@ class Agent:
         """See `Core`."""
         return list(variants_of(self._taken).profiles.values())
 
+    async def beginning(self) -> Beginning:
+        """See `Core`."""
+        await self._front_end.configured()
+        folders = self._front_end.workspace.folders
+
+        def read() -> Beginning:
+            taken = self._live.take(folders[0] if folders else None)
+            return beginning_of(taken, self._policy(taken.loaded.settings))
+
+        return await asyncio.to_thread(read)
+
     async def models(self) -> Sequence[ListedModel]:
         """See `Core`."""
         from pygent_ls.app_models import models_of
 
-        settings, default = self._settings, _model_and_reason(self._taken.loaded)[0]
+        settings, default = self._settings, model_and_reason(self._taken.loaded)[0]
         return await models_of(settings, default, endpoint_of(settings), self._models, self._processes.find)
 
     @property
@@ -269,7 +259,7 @@ class Agent:
     def _default_model(self) -> Model | None:
         """None where its name can be none: the first turn says so."""
         try:
-            return self._make_model(self._settings, _model_and_reason(self._taken.loaded)[0])
+            return self._make_model(self._settings, model_and_reason(self._taken.loaded)[0])
         except ModelError:
             return None
 
@@ -298,7 +288,7 @@ class Agent:
         return SessionDefaults(
             working_directory=self._first_folder(),
             agent=self._settings.agent,
-            model=_model_and_reason(self._taken.loaded)[0],
+            model=model_and_reason(self._taken.loaded)[0],
             mode=self._settings.mode,
             limits=limits_of(self._settings),
             variants=variants_of(self._taken),

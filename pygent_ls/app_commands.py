@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from pygent_ls.config import one_line
@@ -12,7 +13,10 @@ from pygent_ls.config_sources import user_file
 
 if TYPE_CHECKING:
     from pygent_ls.agent.workspace import Workspace
+    from pygent_ls.editors.ports import FrontEnd
     from pygent_ls.extensions.commands import OwnCommands
+    from pygent_ls.llm.listing import ListedModel
+    from pygent_ls.sessions.commands.ports import CommandFacts
 
 
 async def aliases_of(live: LiveSettings, workspace: Workspace) -> Mapping[str, str]:
@@ -32,6 +36,21 @@ async def mcp_servers_of(live: LiveSettings, workspace: Workspace) -> Mapping[st
         if isinstance(given, Mapping):
             found |= {one_line(str(name)): layer.name for name in cast("Mapping[str, object]", given)}
     return found
+
+
+def command_facts(
+    live: LiveSettings, front_end: FrontEnd, models: Callable[[], Awaitable[Sequence[ListedModel]]]
+) -> CommandFacts:
+    """For the sessions of a front end."""
+    from pygent_ls.sessions.commands.ports import CommandFacts
+
+    workspace = front_end.workspace
+    return CommandFacts(
+        models=models,
+        aliases=partial(aliases_of, live, workspace),
+        mcp_servers=partial(mcp_servers_of, live, workspace),
+        own=partial(own_commands, workspace, is_restricted=front_end.is_restricted),
+    )
 
 
 def own_commands(workspace: Workspace, *, is_restricted: bool = False) -> Sequence[OwnCommands]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pygent_ls.agent.approver import Approver
 from pygent_ls.agent.asker import NobodyToAsk, Questioner
 from pygent_ls.agent.editor_state import EditorState, NoEditor
+from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.review import NoReviewer, Reviewer
 from pygent_ls.agent.rules import Rule
 from pygent_ls.agent.tool import ToolRegistry, visible
@@ -86,6 +87,18 @@ class FrontEnd:
     """Returns when the editor has said what its configuration is, or is late with it; soon in any case."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beginning:
+    """What a session begins with for which nothing is chosen, as the settings are now."""
+
+    model: str
+    agent: str
+    mode: Mode
+    """Of a turn that chooses none: the agent's own, else the settings'."""
+    modes: Sequence[Mode]
+    """Those that can be set."""
+
+
 class Core(Protocol):
     """The agent, put together for one front end."""
 
@@ -94,6 +107,11 @@ class Core(Protocol):
 
     @property
     def tools(self) -> ToolRegistry: ...
+
+    async def beginning(self) -> Beginning:
+        """What a session that is made now begins with. Nobody is asked to trust anything: a workspace's own settings
+        count where they are trusted already."""
+        ...
 
     @property
     def agents(self) -> Sequence[AgentProfile]:

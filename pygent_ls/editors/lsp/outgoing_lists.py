@@ -107,8 +107,19 @@ class ModelsOut(TypedDict):
     models: list[ModelOut]
 
 
+class DefaultsOut(TypedDict):
+    """What a session has for which nothing is chosen, as the settings are now; those of a workspace that is not trusted
+    do not count."""
+
+    model: str
+    agent: str
+    mode: Mode
+
+
 class StatusOut(TypedDict):
-    """The result of `pygent/status`."""
+    """The result of `pygent/status`. `model` is as the last turn found it, `defaults` are what a session has that is
+    made now, and `modes` those that may be set: `bypass` where the user's own file allows it, only `plan` where the
+    workspace is restricted."""
 
     version: str
     uptimeSeconds: float
@@ -117,3 +128,5 @@ class StatusOut(TypedDict):
     runningTurns: int
     model: str
     modelReady: bool
+    defaults: DefaultsOut
+    modes: list[Mode]

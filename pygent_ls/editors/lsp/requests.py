@@ -197,7 +197,8 @@ class Requests:
     async def _models(self, _: incoming.NoParams) -> outgoing_lists.ModelsOut:
         return {"models": [_model_out(each) for each in await self._core.models()]}
 
-    def _status(self, _: incoming.NoParams) -> outgoing_lists.StatusOut:
+    async def _status(self, _: incoming.NoParams) -> outgoing_lists.StatusOut:
+        beginning = await self._core.beginning()
         sessions = self._sessions.all()
         return {
             "version": __version__,
@@ -207,6 +208,8 @@ class Requests:
             "runningTurns": sum(session.running is not None for session in sessions),
             "model": self._sessions.defaults.model,
             "modelReady": self._core.model_ready,
+            "defaults": {"model": beginning.model, "agent": beginning.agent, "mode": beginning.mode},
+            "modes": [*beginning.modes],
         }
 
 

@@ -27,7 +27,7 @@ from pygent_ls.agent.tool import Tool, ToolRegistry
 from pygent_ls.agent.variants import AgentProfile, variants
 from pygent_ls.editors.lsp.server import PygentServer
 from pygent_ls.editors.lsp.stdio import BrokenFrame, FrameReader, FrameWriter
-from pygent_ls.editors.ports import FrontEnd
+from pygent_ls.editors.ports import Beginning, FrontEnd
 from pygent_ls.errors import ModelError
 from pygent_ls.llm.listing import ListedModel
 from pygent_ls.sessions.beginning import SessionDefaults
@@ -135,6 +135,10 @@ class FakeCore:
         """See `Core`."""
         given = self._setup.tools
         return ToolRegistry(offered_tools(has_folder=True, shell_timeout_s=10.0) if given is None else given)
+
+    async def beginning(self) -> Beginning:
+        """See `Core`."""
+        return Beginning(model=self._setup.model, agent="default", mode=self._setup.mode, modes=("default", "plan"))
 
     async def models(self) -> Sequence[ListedModel]:
         """See `Core`."""

@@ -15,3 +15,12 @@ async def test_models_are_listed_with_what_they_lack(folder: Path) -> None:
                 {"name": "other", "available": False, "reason": "no key"},
             ]
         }
+
+
+async def test_the_status_says_what_a_session_begins_with_and_it_begins_so(folder: Path) -> None:
+    async with connected(folder, Setup(mode="plan")) as editor:
+        status = await editor.request("pygent/status")
+        session = await editor.request("pygent/session/new", {})
+
+        assert status["defaults"] == {name: session[name] for name in ("model", "agent", "mode")}
+        assert status["modes"] == ["default", "plan"]

@@ -318,6 +318,16 @@ export interface ContextSelection {
 	readonly range: Range;
 }
 
+/**
+ * What a session has for which nothing is chosen, as the settings are now; those of a workspace that is not trusted
+ * do not count.
+ */
+export interface Defaults {
+	readonly model: string;
+	readonly agent: string;
+	readonly mode: Mode;
+}
+
 /** The result of `pygent/session/delete`. */
 export interface Deleted {
 	readonly deleted: boolean;
@@ -967,7 +977,11 @@ export interface Skipped {
 	readonly reason: string;
 }
 
-/** The result of `pygent/status`. */
+/**
+ * The result of `pygent/status`. `model` is as the last turn found it, `defaults` are what a session has that is
+ * made now, and `modes` those that may be set: `bypass` where the user's own file allows it, only `plan` where the
+ * workspace is restricted.
+ */
 export interface Status {
 	readonly version: string;
 	readonly uptimeSeconds: number;
@@ -976,6 +990,8 @@ export interface Status {
 	readonly runningTurns: number;
 	readonly model: string;
 	readonly modelReady: boolean;
+	readonly defaults: Defaults;
+	readonly modes: readonly Mode[];
 }
 
 /** `pygent/turn/steer`: joins the running turn's conversation before the next model call. */

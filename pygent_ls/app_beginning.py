@@ -1,0 +1,44 @@
+"""What a session begins with for which nothing is chosen, and what can be chosen for it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, get_args
+
+from pygent_ls.app_agents import variants_of
+
+if TYPE_CHECKING:
+    from pygent_ls.agent.permissions import Policy
+    from pygent_ls.config_layers import Loaded
+    from pygent_ls.config_live import Taken
+    from pygent_ls.editors.ports import Beginning
+
+
+def model_and_reason(loaded: Loaded) -> tuple[str, str]:
+    """The model of the settings, or of the keys that there are, and why it is that one."""
+    if loaded.settings.model:
+        return loaded.settings.model, f"set by {loaded.origins['model']}"
+    from pygent_ls.llm.providers import default_model
+
+    chosen = default_model(os.environ)
+    return chosen.name, chosen.reason
+
+
+def beginning_of(taken: Taken, policy: Policy) -> Beginning:
+    """As these settings say. Blocking: agents are read from files."""
+    from pygent_ls.agent.permissions import Mode
+    from pygent_ls.editors.ports import Beginning
+
+    settings = taken.loaded.settings
+    profile = variants_of(taken).usual(settings.agent)
+    modes: tuple[Mode, ...] = get_args(Mode)
+    if policy.is_restricted:
+        modes = ("plan",)
+    elif not policy.may_bypass:
+        modes = tuple(each for each in modes if each != "bypass")
+    return Beginning(
+        model=profile.model or model_and_reason(taken.loaded)[0],
+        agent=settings.agent,
+        mode="plan" if policy.is_restricted else profile.mode or settings.mode,
+        modes=modes,
+    )
