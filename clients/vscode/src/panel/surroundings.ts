@@ -4,20 +4,25 @@ import * as vscode from "vscode";
 import type { Daemon } from "../daemon/daemon.ts";
 import type { EditorContexts } from "../editing/context.ts";
 import { selectionLabel } from "../editing/wire.ts";
-import type { Mode } from "../protocol/protocol.ts";
+import type { Status } from "../protocol/protocol.ts";
 import type { SharedState, Surroundings } from "./services.ts";
 
-const MODES: readonly Mode[] = ["default", "accept_edits", "plan", "trust"];
+type Listed = Pick<SharedState, "models" | "agents"> & Pick<Status, "defaults" | "modes">;
+
+/** Until the daemon has said what there is; none of it can be used before. */
+const NOTHING_YET: Listed = {
+	models: [],
+	agents: [],
+	defaults: { model: "", agent: "default", mode: "default" },
+	modes: ["default", "accept_edits", "plan", "trust"],
+};
 
 export class WindowSurroundings implements Surroundings, vscode.Disposable {
 	readonly #daemon: Daemon;
 	readonly #contexts: EditorContexts;
 	readonly #changed = new vscode.EventEmitter<void>();
 	readonly #disposables: vscode.Disposable[];
-	#listed: Pick<SharedState, "models" | "agents"> = { models: [], agents: [] };
-	/** Of sessions that choose none. */
-	#model = "";
-
+	#listed = NOTHING_YET;
 	#selection: string | null = null;
 
 	readonly onDidChange = this.#changed.event;
@@ -31,7 +36,8 @@ export class WindowSurroundings implements Surroundings, vscode.Disposable {
 				if (state === "ready") void this.#list();
 			}),
 			vscode.workspace.onDidChangeConfiguration((event) => {
-				if (event.affectsConfiguration("pygent")) void this.#list();
+				// after the language client, which listens too, has told the daemon of the change
+				if (event.affectsConfiguration("pygent")) setImmediate(() => void this.#list());
 			}),
 			vscode.workspace.onDidChangeWorkspaceFolders(() => this.#changed.fire()),
 			contexts.onDidSelect(() => this.#selected()),
@@ -41,13 +47,12 @@ export class WindowSurroundings implements Surroundings, vscode.Disposable {
 
 	get state(): SharedState {
 		const restricted = !vscode.workspace.isTrusted;
-		const settings = vscode.workspace.getConfiguration("pygent");
-		const mode = restricted ? "plan" : settings.get<Mode>("mode", "default");
+		const { defaults, modes } = this.#listed;
 		return {
 			...this.#listed,
-			defaults: { model: this.#model, agent: settings.get("agent", "default"), mode },
+			defaults: restricted ? { ...defaults, mode: "plan" } : defaults,
 			daemon: this.#daemon.state,
-			modes: restricted ? ["plan"] : MODES,
+			modes: restricted ? ["plan"] : modes,
 			restricted,
 			hasFolder: (vscode.workspace.workspaceFolders ?? []).length > 0,
 			selection: this.#selection,
@@ -70,13 +75,14 @@ export class WindowSurroundings implements Surroundings, vscode.Disposable {
 
 	async #list(): Promise<void> {
 		try {
-			const [{ models }, { agents }, { model }] = await Promise.all([
+			const [{ models }, { agents }, status] = await Promise.all([
 				this.#daemon.request("pygent/models/list", {}),
 				this.#daemon.request("pygent/agents/list", {}),
 				this.#daemon.request("pygent/status", {}),
 			]);
-			this.#listed = { models, agents };
-			this.#model = model;
+			// an older daemon of the user's own does not say it
+			const { defaults = NOTHING_YET.defaults, modes = NOTHING_YET.modes } = status;
+			this.#listed = { models, agents, defaults, modes };
 			this.#changed.fire();
 		} catch {
 			// The daemon ended meanwhile, and says so itself; what was listed before stays.
