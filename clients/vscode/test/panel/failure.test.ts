@@ -8,7 +8,7 @@ import { holds, promptOf } from "./prompt.ts";
 const SAID = conversation([prompt({ key: "p", text: "Round it." }), text({ key: "a", text: "Rounded." })]);
 
 /** As an extension host of another version might send it. */
-const BROKEN = { ...SAID, items: [{ type: "text", key: "x", turnId: "t" }] } as unknown as Conversation;
+const BROKEN = { ...SAID, items: null } as unknown as Conversation;
 
 test("what cannot be shown leaves the prompt as it is, says so, and is tried again", async () => {
 	await using panel = await Panel.open({ conversation: SAID });
