@@ -143,3 +143,15 @@ def test_what_counted_before_counts_again_when_the_workspace_is_trusted() -> Non
 
     assert permissions.mode == "trust"
     assert permissions.decide(TOOLS["edit_file"], ["a.py"]).decision == "allow"
+
+
+@pytest.mark.parametrize("word", ["stored", "own", "always", "session", "hook", "nobody"])
+def test_an_address_is_asked_about_each_time_whoever_allows_it(word: str) -> None:
+    allowing = (rule("web_fetch", "", "allow", "user"),)
+    permissions = restricted("trust", *(allowing if word == "stored" else ()), own=allowing if word == "own" else ())
+    if word in ("always", "session"):
+        outcome: PermissionOutcome = "allow_always" if word == "always" else "allow_session"
+        permissions.remember(["web_fetch"], PermissionAnswer(outcome=outcome))
+    said = HookOutcome(decision="allow" if word == "hook" else None, reason="")
+
+    assert permissions.decide(TOOLS["web_fetch"], ["https://a.example/b"], hook=said).decision == "ask"

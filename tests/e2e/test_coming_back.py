@@ -189,6 +189,32 @@ def test_an_edit_waits_for_the_window_and_sees_what_it_has_open_by_then(folder: 
         assert (folder / "a.txt").read_text() == "one\n"
 
 
+def test_an_edit_that_the_daemon_makes_itself_waits_for_the_window_too(folder: Path) -> None:
+    """The editor takes no edits; what it has open by then is all the same not changed behind its back."""
+    (folder / "a.txt").write_text("one\n")
+    wait = "echo begun; until [ -e go ]; do sleep 0.02; done"
+    script = with_script(folder, run_in_shell(wait), edit("a.txt", "one", "two"), {"text": "Done."})
+    plain = {"capabilities": {"experimental": window()["capabilities"]["experimental"]}}
+    with socket_daemon(folder, script, *LINGER) as daemon:
+        one, other = daemon.editor(folder, **plain), daemon.editor(folder, **window("other"))
+        session = begin(one, mode="accept_edits")
+        allow(one)
+        one.until(lambda _: "begun" in live_output(one))
+        attach(other, session)
+        one.kill()
+        (folder / "go").touch()
+        other.until(lambda _: [each["type"] for each in events(other)].count("tool_call") == 2)
+
+        two = daemon.editor(folder, **plain)
+        document = {"uri": (folder / "a.txt").as_uri(), "languageId": "plaintext", "version": 7, "text": "one\nmine\n"}
+        two.tell("textDocument/didOpen", {"textDocument": document})
+        attach(two, session)
+        until_event(two, "finished")
+
+        assert [each for each in events(two) if each["type"] == "tool_result"][-1]["isError"]
+        assert (folder / "a.txt").read_text() == "one\n"
+
+
 def test_an_edit_that_was_under_way_is_proven_by_what_the_window_has_open_when_it_is_back(folder: Path) -> None:
     (folder / "a.txt").write_text("one\n")
     document = {"uri": (folder / "a.txt").as_uri(), "languageId": "plaintext", "version": 1}

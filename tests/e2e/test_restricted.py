@@ -160,3 +160,22 @@ def test_a_session_that_was_trusted_with_more_goes_on_with_reading_and_so_does_i
         assert fork["mode"] == "plan"
         assert "shell" in [each["toolName"] for each in events(client) if each["type"] == "permission_denied"]
         assert files(workspace) == {"a.txt", "secret.txt"}
+
+
+def test_an_agent_that_has_a_looser_mode_of_its_own_plans_there(workspace: Path) -> None:
+    environment = with_script(workspace, run_in_shell("touch ran"), {"text": "Done."})
+    with raw_client(workspace, environment=environment) as client:
+        client.initialize(workspace, capabilities=RESTRICTED)
+        result = turn(client, agent="yolo")["result"]
+
+        assert result["stopReason"] == "end_turn"
+        assert next(each["mode"] for each in events(client) if each["type"] == "turn_started") == "plan"
+        assert files(workspace) == {"a.txt", "secret.txt"}
+
+
+@pytest.mark.parametrize("odd", [None, "no", 0, 1, {}], ids=str)
+def test_an_odd_word_on_trust_is_read_the_safe_way(workspace: Path, odd: object) -> None:
+    with raw_client(workspace) as client:
+        told = client.initialize(workspace, capabilities={"experimental": {"pygent": {"restricted": odd}}})
+
+        assert told["capabilities"]["experimental"]["pygent"]["restricted"] is True
