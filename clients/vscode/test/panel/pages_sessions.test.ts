@@ -7,7 +7,7 @@ import { promptOf } from "./prompt.ts";
 import { CONVERSATION, SESSION } from "./shown_session.ts";
 
 function sessionOf(sessionId: string, name: string, change: Partial<Session> = {}): Session {
-	return { ...SESSION, sessionId, name, updatedAt: new Date(Date.now() - 5 * 60_000).toISOString(), ...change };
+	return { ...SESSION, sessionId, name, ...change };
 }
 
 const CART = sessionOf("s1", "Round prices in the cart");
@@ -23,7 +23,13 @@ async function open(answers: Answers): Promise<Panel> {
 }
 
 function one(...sessions: readonly Session[]): () => List["result"] {
-	return () => ({ sessions, nextCursor: null, running: ["s1"] });
+	// Told when it is asked: the file may have been read minutes before its tests are run.
+	const updatedAt = () => new Date(Date.now() - 5 * 60_000).toISOString();
+	return () => ({
+		sessions: sessions.map((each) => ({ ...each, updatedAt: updatedAt() })),
+		nextCursor: null,
+		running: ["s1"],
+	});
 }
 
 test("sessions are listed with when they were used, which runs, and which was interrupted", async () => {
