@@ -109,7 +109,7 @@ test("a prompt that is sent while the daemon starts waits for it, and goes out t
 
 test("what is written and attached is there again after the window was loaded anew", async () => {
 	await using before = await Panel.open({ conversation: CONVERSATION });
-	await before.page.keyboard.type("Half a thought");
+	await promptOf(before).fill("Half a thought");
 	await before.send({ type: "attach", attachments: [FILE] });
 	await before.page.getByText("cart.py").waitFor();
 
@@ -122,7 +122,7 @@ test("what is written and attached is there again after the window was loaded an
 test("a prompt that was on its way when the window was loaded anew is not lost", async () => {
 	const { promise } = Promise.withResolvers<never>();
 	await using before = await Panel.open({ conversation: CONVERSATION, answers: { send: () => promise } });
-	await before.page.keyboard.type("On its way");
+	await promptOf(before).fill("On its way"); // what is typed before the field has the focus is lost
 	await before.page.keyboard.press("Enter");
 	await before.called("send");
 
