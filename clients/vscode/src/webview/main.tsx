@@ -1,6 +1,7 @@
 /** The page of a chat view. */
 
 import { StrictMode } from "react";
+import { flushSync } from "react-dom";
 import { createRoot } from "react-dom/client";
 import "@vscode/codicons/dist/codicon.css";
 import { App } from "./app.tsx";
@@ -21,11 +22,15 @@ store.subscribe(() => {
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("the page has no element #root");
-createRoot(root).render(
-	<StrictMode>
-		<Failure host={host} what="The chat">
-			<App store={store} host={host} drafts={drafts} />
-		</Failure>
-	</StrictMode>,
-);
+const app = createRoot(root);
+// At once, with the focus in the prompt: whoever types as soon as the view is ready loses no key.
+flushSync(() => {
+	app.render(
+		<StrictMode>
+			<Failure host={host} what="The chat">
+				<App store={store} host={host} drafts={drafts} />
+			</Failure>
+		</StrictMode>,
+	);
+});
 void host.call("ready", null);

@@ -196,7 +196,7 @@ test("what a subagent did is below its call: one line, which unfolds", async () 
 
 test("a long result is shown in part, and whole on demand", async () => {
 	await using panel = await open(
-		tool({ key: "1", title: "Read big", kind: "execute", result: outcome(`${"x".repeat(50_000)} the end`) }),
+		tool({ key: "1", title: "Read big", kind: "read", result: outcome(`${"x".repeat(50_000)} the end`) }),
 	);
 
 	await panel.page.getByRole("button", { name: /Read big/ }).click();
@@ -235,4 +235,22 @@ test("of a call that changes many files the first ones are shown, and the others
 	await panel.page.getByRole("button", { name: "Show 192 more files" }).click();
 
 	await panel.page.getByText("m199.py").waitFor();
+});
+
+test("of what a command wrote the end is in sight first, and all of it on demand", async () => {
+	const content = `${Array.from({ length: 3000 }, (_, at) => `line ${at}`).join("\n")}\nError: no such file`;
+	const failed = { status: "failed", result: outcome(content, { isError: true }) } as const;
+	await using panel = await Panel.open({
+		conversation: conversation([tool({ key: "1", title: "make", kind: "execute", ...failed })]),
+	});
+	const output = panel.page.locator(".output pre");
+	await output.getByText("Error: no such file").waitFor();
+	assert.ok(
+		await output.evaluate((box) => box.scrollTop > 0 && box.scrollHeight - box.scrollTop <= box.clientHeight + 1),
+	);
+	assert.equal(await output.getByText("line 0\n").count(), 0);
+
+	await panel.page.getByRole("button", { name: /Show all/ }).click();
+
+	await output.getByText("line 0\n").waitFor();
 });

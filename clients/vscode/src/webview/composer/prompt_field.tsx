@@ -46,7 +46,6 @@ export function PromptField(parts: PromptFieldParts): ReactElement {
 			<textarea
 				ref={field}
 				className="prompt"
-				dir="auto"
 				aria-label="Prompt"
 				aria-autocomplete="list"
 				aria-haspopup="listbox"

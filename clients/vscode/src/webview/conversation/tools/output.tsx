@@ -12,19 +12,21 @@ const MAX_CHARS = 10_000;
 export interface OutputParts {
 	readonly text: string;
 	readonly label: string;
-	/** It is still being written: its end is what counts. */
+	/** It is still being written. */
 	readonly live: boolean;
+	/** Its end is what counts, and is in sight first. */
+	readonly fromEnd: boolean;
 }
 
-export const Output = memo(function Output({ text, label, live }: OutputParts): ReactElement {
+export const Output = memo(function Output({ text, label, live, fromEnd }: OutputParts): ReactElement {
 	const box = useRef<HTMLPreElement | null>(null);
 	const [all, setAll] = useState(false);
-	const shown = useMemo(() => cut(text, live, all), [text, live, all]);
+	const shown = useMemo(() => cut(text, fromEnd, all), [text, fromEnd, all]);
 	const pieces = useMemo(() => piecesOf(shown), [shown]);
 	// biome-ignore lint/correctness/useExhaustiveDependencies: with each piece that comes
 	useLayoutEffect(() => {
-		if (live && box.current !== null) box.current.scrollTop = box.current.scrollHeight;
-	}, [pieces, live]);
+		if (fromEnd && box.current !== null) box.current.scrollTop = box.current.scrollHeight;
+	}, [pieces, fromEnd]);
 	return (
 		<div className="output">
 			{/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, by the keyboard too */}
@@ -48,8 +50,8 @@ export const Output = memo(function Output({ text, label, live }: OutputParts): 
 	);
 });
 
-function cut(text: string, live: boolean, all: boolean): string {
+function cut(text: string, fromEnd: boolean, all: boolean): string {
 	const trimmed = text.replace(/\s+$/, "");
 	if (all || trimmed.length <= MAX_CHARS) return trimmed;
-	return live ? trimmed.slice(-MAX_CHARS) : trimmed.slice(0, MAX_CHARS);
+	return fromEnd ? trimmed.slice(-MAX_CHARS) : trimmed.slice(0, MAX_CHARS);
 }

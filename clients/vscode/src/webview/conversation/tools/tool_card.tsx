@@ -171,7 +171,9 @@ function Body({ item }: { readonly item: ToolItem }): ReactElement {
 			<Asked item={item} />
 			<Places item={item} />
 			<Changes item={item} />
-			{result === null && output !== "" && <Output text={output} label={`Output of ${item.title}`} live={live} />}
+			{result === null && output !== "" && (
+				<Output text={output} label={`Output of ${item.title}`} live={live} fromEnd />
+			)}
 			{result !== null && <Result item={item} content={result.content} folded={changes.length > 0} />}
 		</div>
 	);
@@ -215,7 +217,8 @@ interface ResultParts {
 function Result({ item, content, folded }: ResultParts): ReactElement {
 	const [open, setOpen] = useFold(`result ${item.key}`, !folded);
 	if (content.trim() === "") return <p className="faint">It wrote nothing.</p>;
-	const text = <Output text={content} label={`Result of ${item.title}`} live={false} />;
+	const isRun = item.kind === "execute"; // what went wrong is told last
+	const text = <Output text={content} label={`Result of ${item.title}`} live={false} fromEnd={isRun} />;
 	if (!folded) return text;
 	return (
 		<div className="result">
