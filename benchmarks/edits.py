@@ -31,9 +31,10 @@ from pygls.protocol import default_converter
 
 from pygent_ls.agent.diffs import changes_of
 from pygent_ls.agent.workspace import EditPlan
+from pygent_ls.editors.lsp.asking import Patience
 from pygent_ls.editors.lsp.buffers import Buffers
 from pygent_ls.editors.lsp.edits import EditorEdits
-from pygent_ls.editors.lsp.endpoint import Endpoint, Patience
+from pygent_ls.editors.lsp.endpoint import Endpoint
 from pygent_ls.editors.lsp.features import ClientFeatures
 from pygent_ls.editors.lsp.ports import LspWorkspace
 from pygent_ls.editors.lsp.saving import Saving

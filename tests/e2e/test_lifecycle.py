@@ -234,7 +234,7 @@ PARENT = """
 import json, os, subprocess, sys, time
 daemon = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 os.set_inheritable(daemon.stdin.fileno(), True)
-holder = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, close_fds=False)
+holder = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"], close_fds=False)
 params = {"processId": os.getpid(), "rootUri": None, "capabilities": {}}
 body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).encode()
 daemon.stdin.write(b"Content-Length: %d\\r\\n\\r\\n%b" % (len(body), body))
