@@ -15,6 +15,8 @@ test("an answer is shown as it comes, formatted, and the turn ends", async () =>
 	await workbench.prompt("Write a total");
 	await conversation.getByText("the plan").waitFor();
 	await chat.getByRole("button", { name: /^Stop/ }).waitFor();
+	const progress = workbench.statusItem("pygent: asks the model");
+	await progress.waitFor();
 	assert.equal(await conversation.getByText("That is all.").count(), 0);
 	await model.resume();
 
@@ -22,6 +24,7 @@ test("an answer is shown as it comes, formatted, and the turn ends", async () =>
 	await conversation.locator("strong").filter({ hasText: "the plan" }).waitFor();
 	await conversation.locator("pre .hljs-keyword").filter({ hasText: "def" }).first().waitFor();
 	await chat.getByRole("button", { name: /^Stop/ }).waitFor({ state: "detached" });
+	await progress.waitFor({ state: "detached" });
 	const [request] = await model.requests();
 	assert.match(JSON.stringify(request?.messages.at(-1)), /Write a total/);
 });

@@ -75,9 +75,11 @@ export class Workbench implements AsyncDisposable {
 	readonly errors: string[] = [];
 	readonly #shared: Shared;
 	readonly #context: BrowserContext;
+	readonly #address: string;
 
-	private constructor(shared: Shared, context: BrowserContext, page: Page, folder: string) {
+	private constructor(shared: Shared, context: BrowserContext, page: Page, folder: string, address: string) {
 		this.#shared = shared;
+		this.#address = address;
 		this.#context = context;
 		this.page = page;
 		this.folder = folder;
@@ -88,7 +90,7 @@ export class Workbench implements AsyncDisposable {
 		});
 	}
 
-	/** A window on a new folder with these files. `settings` are the user's. */
+	/** A window on a new folder with these files, or on the workspace that one of them describes. `settings` are the user's. */
 	static async open(
 		files: Readonly<Record<string, string>> = {},
 		settings: Readonly<Record<string, unknown>> = {},
@@ -101,7 +103,9 @@ export class Workbench implements AsyncDisposable {
 			viewport: SIZE,
 			permissions: ["clipboard-read", "clipboard-write"],
 		});
-		const workbench = new Workbench(all, context, await context.newPage(), folder);
+		const workspace = Object.keys(files).find((path) => path.endsWith(".code-workspace"));
+		const opened = workspace === undefined ? {} : { workspace: join(folder, workspace) };
+		const workbench = new Workbench(all, context, await context.newPage(), folder, all.server.address(folder, opened));
 		await workbench.set(settings);
 		workbench.page.setDefaultTimeout(WAIT_MS);
 		await workbench.load();
@@ -115,9 +119,9 @@ export class Workbench implements AsyncDisposable {
 			await this.#shared.scratch.folder(`server/${whose}`, { "settings.json": text });
 	}
 
-	/** Opens the folder's address anew in this window, as after its page was closed. */
+	/** Opens the window's address anew in this window, as after its page was closed. */
 	async load(): Promise<void> {
-		await this.page.goto(this.#shared.server.address(this.folder));
+		await this.page.goto(this.#address);
 		await this.#isThere();
 	}
 
