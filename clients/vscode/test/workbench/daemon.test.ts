@@ -172,9 +172,9 @@ test("in a folder that is not trusted pygent only reads, until it is trusted", a
 	await workbench.conversation.getByText("Done now.").waitFor();
 });
 
-test("a key that the user gives reaches the daemon, and neither the settings nor the log", async () => {
+test("a key that the user gives reaches the daemon, and neither the settings, the log nor a trace", async () => {
 	const key = "key-of-a-provider-0123456789";
-	await using workbench = await Workbench.open({ "cart.py": "total = 0\n" });
+	await using workbench = await Workbench.open({ "cart.py": "total = 0\n" }, { "pygent.trace": true });
 	const { page } = workbench;
 	const input = page.locator(".quick-input-widget input.input");
 	const ready = page.locator('.statusbar-item[aria-label^="pygent: pygent-ls"]');
@@ -192,10 +192,12 @@ test("a key that the user gives reaches the daemon, and neither the settings nor
 
 	const variables = daemons(workbench).map((pid) => readFileSync(`/proc/${pid}/environ`, "utf8"));
 	assert.ok(variables.some((each) => each.includes(`MISTRAL_API_KEY=${key}`)));
-	const written = globSync(join(workbench.folder, "../server/**/*.{json,log}")).filter((file) =>
+	const written = globSync(join(workbench.folder, "../server/**/*.{json,jsonl,log}")).filter((file) =>
 		statSync(file).isFile(),
 	);
-	assert.ok(written.length > 0);
+	const traces = written.filter((file) => file.endsWith(".jsonl") && /"initialize"/.test(readFileSync(file, "utf8")));
+	const logs = written.filter((file) => file.endsWith(".log")).map((file) => readFileSync(file, "utf8"));
+	assert.ok(traces.some((trace) => logs.some((log) => log.includes(trace))));
 	assert.deepEqual(
 		written.filter((file) => readFileSync(file, "utf8").includes(key)),
 		[],
