@@ -143,7 +143,7 @@ export interface Calls {
 	copy: { params: { readonly text: string }; result: null };
 	/** At the cursor of the last active editor. */
 	insertCode: { params: { readonly code: string }; result: null };
-	/** Over the selection of the last active editor, or as the file that `path` names, shown as a diff before it counts. */
+	/** Over the selection of the last active editor, or as the file that `path` names; it waits for the user's review. */
 	applyCode: {
 		params: { readonly code: string; readonly language: string; readonly path: string | null };
 		result: null;
@@ -154,6 +154,8 @@ export interface Calls {
 	decideAll: { params: { readonly accept: boolean; readonly uri: string | null }; result: null };
 
 	restartDaemon: { params: null; result: null };
+	/** Asks for a provider and its key, and offers a restart with it. */
+	setApiKey: { params: null; result: null };
 	showLog: { params: null; result: null };
 	openSettings: { params: { readonly query: string }; result: null };
 	openInEditor: { params: null; result: null };

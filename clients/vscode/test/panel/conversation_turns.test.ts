@@ -64,6 +64,8 @@ test("a final failure says what to do about its kind", async () => {
 	const shown = await panel.page.locator(".failure").allInnerTexts();
 	for (const [index, help] of Object.values(helps).entries()) assert.match(shown[index] ?? "", help);
 
+	await panel.page.getByRole("button", { name: "Set API key…" }).click();
+	await panel.called("setApiKey");
 	await panel.page.getByRole("button", { name: "Open settings" }).first().click();
 	assert.deepEqual((await panel.called("openSettings")).params, { query: "pygent.apiKeyEnv" });
 	await panel.page.getByRole("button", { name: "Show log" }).first().click();

@@ -55,8 +55,8 @@ async function openChange(panel: Panel, { toolId, uri: named }: Calls["openChang
 }
 
 /**
- * As a change that the user sees before it counts: it is put into the document, unsaved, and waits for review as an edit
- * of the agent's does. Over the selection; where nothing is selected, at the cursor; with `path`, the whole file.
+ * As a change that the user sees before it is saved: it is put into the document, and waits for review as an edit of the
+ * agent's does. Over the selection; where nothing is selected, at the cursor; with `path`, the whole file.
  */
 async function applyCode(panel: Panel, { code, path }: Calls["applyCode"]["params"]): Promise<null> {
 	const { book } = panel.services.reviews;

@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 import type { Handlers, Panel } from "../panel.ts";
 
-type OfWindow = "restartDaemon" | "showLog" | "openSettings" | "openInEditor";
+type OfWindow = "restartDaemon" | "setApiKey" | "showLog" | "openSettings" | "openInEditor";
 
 export function windowCalls(panel: Panel): Pick<Handlers, OfWindow> {
 	const run = async (command: string, ...args: readonly unknown[]): Promise<null> => {
@@ -12,6 +12,7 @@ export function windowCalls(panel: Panel): Pick<Handlers, OfWindow> {
 	};
 	return {
 		restartDaemon: () => run("pygent.restart"),
+		setApiKey: () => run("pygent.setApiKey"),
 		showLog: () => run("pygent.showLog"),
 		openSettings: ({ query }) => run("pygent.openSettings", query),
 		openInEditor: async () => {

@@ -42,7 +42,7 @@ const ADVICE: Readonly<Record<ErrorType, Advice>> = {
 	},
 	auth: {
 		title: "The provider did not accept the key",
-		help: "Set the provider's key, such as ANTHROPIC_API_KEY or OPENAI_API_KEY, in the environment that the editor is started from; pygent.apiKeyEnv names another variable. Then restart the agent.",
+		help: "Set the provider's key here, or as a variable such as ANTHROPIC_API_KEY or OPENAI_API_KEY (pygent.apiKeyEnv names another one) in the environment that the editor is started from. Then send the prompt again.",
 		settings: "pygent.apiKeyEnv",
 	},
 	invalid_request: {
@@ -124,6 +124,11 @@ function Buttons({ item }: { readonly item: FailureItem }): ReactElement {
 	}
 	return (
 		<div className="choices">
+			{item.errorType === "auth" && (
+				<button type="button" className="choice first" onClick={() => void act("setApiKey", null)}>
+					Set API key…
+				</button>
+			)}
 			{settings !== null && (
 				<button type="button" className="choice" onClick={() => void act("openSettings", { query: settings })}>
 					Open settings
