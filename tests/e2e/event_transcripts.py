@@ -396,6 +396,11 @@ def begun(
 
 # What is not the same twice
 
+DURATION = re.compile(
+    r'(?P<cut_off>"content": "(?:Cancelled|Interrupted): [^"]*"[^{}]*"durationMs": \d+)|"durationMs": \d+'
+)
+"""That a call which was cut off took no time is always so, and how clients tell it from one that went wrong."""
+
 
 def normalised(lines: Sequence[Line], folder: Path) -> Iterator[Line]:
     """The lines with placeholders, one event a line, and deltas of one size."""
@@ -404,7 +409,7 @@ def normalised(lines: Sequence[Line], folder: Path) -> Iterator[Line]:
     text = _named(r"\bturn-[0-9a-f]{12}\b", "turn", text)
     text = _named(r"\b[0-9a-f]{32}\b", "session", text)
     text = re.sub(r'"timestamp": "[^"]+"', '"timestamp": "2026-01-01T00:00:00.000000Z"', text)
-    text = re.sub(r'"durationMs": \d+', '"durationMs": 5', text)
+    text = DURATION.sub(lambda found: found["cut_off"] or '"durationMs": 5', text)
     text = re.sub(r'"retryInSeconds": [\d.]+', '"retryInSeconds": 0.1', text)
     text = re.sub(
         r'"contextTokens": \d{4,}', '"contextTokens": 5000', text

@@ -1,7 +1,7 @@
 /** What real daemons told, as they told it: `recorded/` is what came by `pygent/session/attach`, with names made short. */
 
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type Conversation, EMPTY, type Item } from "../../../src/conversation/state.ts";
@@ -11,9 +11,17 @@ import { after, all } from "./story.ts";
 
 const RECORDED = join(import.meta.dirname, "recorded");
 
+/** Of the repository's scenes, whose lines are also what else was said: `tests/transcripts/events/README.md`. */
+interface SceneLine {
+	readonly events?: readonly Event[];
+}
+
 function eventsOf(file: string): readonly Event[] {
 	const lines = readFileSync(file, "utf8").trimEnd().split("\n");
-	return lines.map((line) => JSON.parse(line) as Event);
+	return lines.flatMap((line): readonly Event[] => {
+		const said = JSON.parse(line) as Event | SceneLine;
+		return "type" in said ? [said] : (said.events ?? []);
+	});
 }
 
 function seen(name: string): Conversation {
@@ -174,21 +182,81 @@ test("a daemon that is killed in a call, while a turn waits", () => {
 	assert.deepEqual([runningTurnId, queue], [null, []]);
 });
 
-/** Those of the repository are read by the daemon's tests as well. */
-const FOLDERS = [RECORDED, join(REPOSITORY, "tests/transcripts/events")].filter((folder) => existsSync(folder));
-const FILES = FOLDERS.flatMap((folder) =>
+/** Held against the daemon by its own tests, and shown as a whole by the panel's. */
+const SCENES = join(REPOSITORY, "tests/transcripts/events");
+
+const OUTLINES: Readonly<Record<string, readonly string[]>> = {
+	answer_with_thinking: [
+		"prompt: go",
+		"thinking: A greeting, and a bi",
+		"text: Hello, **you**.\n\n```",
+		"end: end_turn",
+	],
+	cancelled_at_a_prompt: ["prompt: go", "cancelled: Edit app.py", "end: cancelled"],
+	cancelled_in_a_tool: [
+		"prompt: go",
+		"cancelled: echo one; until [ -e go ]; do sleep 0.02; done; echo two",
+		"end: cancelled",
+	],
+	denied_by_a_rule: ["prompt: go", "denied: rm notes.md", "text: I may not.", "end: end_turn"],
+	edit_rejected_with_feedback: ["prompt: go", "denied: Edit app.py", "text: Then I leave it.", "end: end_turn"],
+	interrupted: [
+		"prompt: go",
+		"text: Running it.",
+		"cancelled: echo one; until [ -e go ]; do sleep 0.02; done; echo two",
+		"end: interrupted",
+	],
+	model_fails: ["prompt: go", "final: auth 1", "end: error"],
+	question_of_the_model: ["prompt: go", "done: Ask: Tabs or spaces?", "text: Tabs it is.", "end: end_turn"],
+	queued_and_dequeued: [
+		"prompt: first",
+		"text: This is the first an",
+		"end: end_turn",
+		"prompt: second",
+		"text: The second.",
+		"end: end_turn",
+	],
+	retry_with_withdrawn_text: [
+		"prompt: go",
+		"withdrawn: This will be cut",
+		"retried: network 1",
+		"text: This is whole.",
+		"end: end_turn",
+	],
+	steered: [
+		"prompt: go",
+		"done: echo one; until [ -e go ]; do sleep 0.02; done; echo two",
+		"steered: And be brief.",
+		"text: Briefly: done.",
+		"end: end_turn",
+	],
+	subagent: [
+		"prompt: go",
+		"done: Subagent: look around",
+		"  text: I look.",
+		"  done: Read app.py",
+		"  text: It sets x.",
+		"text: The subagent says th",
+		"end: end_turn",
+	],
+};
+
+for (const [name, wanted] of Object.entries(OUTLINES)) {
+	test(`the scene ${name} of the daemon's own tests`, () => {
+		assert.deepEqual(outline(after(EMPTY, eventsOf(join(SCENES, `${name}.jsonl`))).items), wanted);
+	});
+}
+
+const FILES = [RECORDED, SCENES].flatMap((folder) =>
 	readdirSync(folder)
 		.filter((name) => name.endsWith(".jsonl"))
 		.map((name) => join(folder, name)),
 );
 
-test("there are recordings", () => {
-	assert.ok(FILES.length >= 13);
-});
-
 for (const file of FILES) {
 	test(`${file.slice(REPOSITORY.length + 1)} comes to the same however it is cut, and leaves nothing open`, () => {
 		const happened = eventsOf(file);
+		assert.ok(happened.some(({ type }) => type === "finished"));
 		const whole = after(EMPTY, happened);
 
 		for (const [index] of happened.entries()) {
