@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Page } from "playwright-core";
 import { Workbench } from "./workbench.ts";
 
 test("a session in an editor tab and in the side bar is the same in both, and both are there after a reload", async () => {
@@ -28,4 +29,25 @@ test("a session in an editor tab and in the side bar is the same in both, and bo
 	await view(1).getByRole("textbox", { name: "Prompt" }).press("Enter");
 	await inBoth("Five.");
 	assert.equal((await model.requests()).length, 2);
+});
+
+test("a second window of the same folder takes pygent over, and the first one gets it back beside it", async () => {
+	await using workbench = await Workbench.open();
+	const { page, model } = workbench;
+	const ready = (window: Page) => window.locator('.statusbar-item[aria-label^="pygent: pygent-ls"]');
+	await workbench.openChat();
+	await ready(page).waitFor();
+
+	const second = await page.context().newPage();
+	await second.goto(page.url());
+	await ready(second).waitFor();
+	const told = workbench.notification("Another window of this folder uses pygent now");
+	await told.getByRole("button", { name: "Use It Here" }).click();
+	await ready(page).waitFor();
+
+	await model.script({ text: "Here I am." });
+	await workbench.prompt("Are you there?");
+	await workbench.conversation.getByText("Here I am.").waitFor();
+	await ready(second).waitFor();
+	await second.goto("about:blank");
 });
