@@ -182,7 +182,11 @@ def _facts(facts: WorkspaceFacts) -> str:
     lines = [f"Platform: {facts.platform}"]
     if facts.shell:
         lines.append(f"Shell: {facts.shell}")
-    lines += ["Folders:", *([f"- {one_line(each, 1_000)}" for each in facts.folders] or [NO_FOLDERS])]
+    several = " (a relative path begins in the first one, or with another one's name: NAME/…)"
+    lines += [
+        f"Folders{several if len(facts.folders) > 1 else ''}:",
+        *([f"- {one_line(each, 1_000)}" for each in facts.folders] or [NO_FOLDERS]),
+    ]
     if facts.more_folders:
         lines += ["Folders beside them that you may use, by their whole paths:"]
         lines += [f"- {one_line(each, 1_000)}" for each in facts.more_folders]
