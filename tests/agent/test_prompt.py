@@ -61,10 +61,8 @@ def test_what_changes_least_stands_first_and_the_mode_last() -> None:
 
 def test_the_model_is_told_where_it_works() -> None:
     several = " (a relative path begins in the first one, or with another one's name: NAME/…)"
-    assert (
-        f"# Workspace\nPlatform: Linux\nShell: zsh\nFolders{several}:\n- /w\n- /v\nDate: 2026-01-02\nGit: on branch main"
-        in made_of()
-    )
+    folders = f"Folders{several}:\n- /w\n- /v"
+    assert f"# Workspace\nPlatform: Linux\nShell: zsh\n{folders}\nDate: 2026-01-02\nGit: on branch main" in made_of()
 
 
 def test_folders_beside_the_workspaces_are_named() -> None:

@@ -144,13 +144,24 @@ export class Workbench implements AsyncDisposable {
 		await row.click();
 	}
 
-	/** Opens a file of the folder in an editor. */
+	/** Opens a file of the folder in an editor. A window that has just opened may not find it at once: it is asked again. */
 	async openFile(path: string): Promise<void> {
-		await this.page.keyboard.press("Control+P");
 		const input = this.page.locator(".quick-input-widget input.input");
-		await input.waitFor();
-		await input.fill(path);
-		await this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: path }).first().click();
+		const row = this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: path }).first();
+		const deadline = performance.now() + WAIT_MS;
+		for (;;) {
+			await this.page.keyboard.press("Control+P");
+			await input.waitFor();
+			await input.fill(path);
+			const isFound = await row.waitFor({ timeout: WAIT_MS / 6 }).then(
+				() => true,
+				() => false,
+			);
+			if (isFound) break;
+			if (performance.now() > deadline) throw new Error(`${path} is not found in the window's folders`);
+			await this.page.keyboard.press("Escape");
+		}
+		await row.click();
 		await this.tab(path).waitFor();
 	}
 
