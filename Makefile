@@ -5,7 +5,7 @@ PYTHON := .venv/bin/python
 # Else pyright asks the network whether there is a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: demo test test-vscode git sandbox check docs bench pins upgrade clean
+.PHONY: demo test test-vscode git sandbox editors check docs bench pins upgrade clean
 .DEFAULT_GOAL := test
 .NOTPARALLEL: # two installers in one .venv
 
@@ -13,7 +13,7 @@ demo: .venv/.installed
 	@$(PYTHON) -m pygent_ls demo
 
 # The types take a core for half a minute: they are checked beside the tests, and told after them.
-test: git sandbox .venv/.installed-dev
+test: git sandbox editors .venv/.installed-dev
 	@.ci/test
 
 test-vscode: git sandbox .venv/.installed-dev
@@ -24,6 +24,9 @@ git:
 
 sandbox:
 	@.ci/sandbox
+
+editors:
+	@.ci/editors
 
 check: .venv/.installed-dev
 	.venv/bin/ruff check .

@@ -1,0 +1,1 @@
+"""Real editors with the real daemon; the model is a script."""
