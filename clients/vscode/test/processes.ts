@@ -120,3 +120,13 @@ process.on("exit", () => {
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
 	process.once(name, () => process.exit(130));
 }
+
+/** Whether a process of that id is there, whoever started it. */
+export function isThere(pid: number): boolean {
+	try {
+		process.kill(pid, 0);
+		return true;
+	} catch {
+		return false;
+	}
+}

@@ -1,6 +1,7 @@
 /** Commands of the palette: what goes wrong in one is said to the user in words, and nowhere else. */
 
 import * as vscode from "vscode";
+import { reasonOf } from "../conversation/reasons.ts";
 import { plain } from "./plain_text.ts";
 
 export type Commands = Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;
@@ -12,7 +13,7 @@ export function registerCommands(commands: Commands): vscode.Disposable {
 			try {
 				await run(...args);
 			} catch (error) {
-				void vscode.window.showWarningMessage(plain(error instanceof Error ? error.message : String(error)));
+				void vscode.window.showWarningMessage(plain(reasonOf(error)));
 			}
 		}),
 	);

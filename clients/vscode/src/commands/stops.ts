@@ -1,6 +1,7 @@
 /** What the user is told where the daemon is gone, and what they can do about it. */
 
 import * as vscode from "vscode";
+import { reasonOf } from "../conversation/reasons.ts";
 import type { Daemon, Stop } from "../daemon/daemon.ts";
 import { WITHIN_MS } from "../daemon/restarts.ts";
 import { SetupError } from "../daemon/setup_errors.ts";
@@ -29,7 +30,7 @@ async function tell(stop: Stop): Promise<void> {
 	switch (stop.type) {
 		case "failed": {
 			const { error } = stop;
-			const message = error instanceof Error ? error.message : String(error);
+			const message = reasonOf(error);
 			return offer("error", message, remediesOf(error));
 		}
 		case "ended": {

@@ -8,6 +8,7 @@ import {
 	ProgressType,
 } from "vscode-languageclient/node";
 import type { DaemonState } from "../bridge.ts";
+import { reasonOf } from "../conversation/reasons.ts";
 import {
 	type ClientNotifications,
 	type ClientRequests,
@@ -208,7 +209,7 @@ export class Daemon implements vscode.Disposable {
 			await this.#initialize(started);
 		} catch (error) {
 			await started?.link.end();
-			this.#set({ state: "stopped", reason: error instanceof Error ? error.message : String(error) });
+			this.#set({ state: "stopped", reason: reasonOf(error) });
 			if (!signal.aborted) this.#stopped.fire({ type: "failed", error });
 			return;
 		}

@@ -2,10 +2,8 @@
 
 import * as vscode from "vscode";
 import type { Attachment } from "../bridge.ts";
+import { checkImageSize } from "../conversation/pictures.ts";
 import { diagnosticOut, rangeOut, selectionLabel } from "../editing/wire.ts";
-
-/** Most providers refuse larger pictures. */
-const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 
 const IMAGE_TYPES: Readonly<Record<string, string>> = {
 	png: "image/png",
@@ -55,9 +53,7 @@ function ofFolder(uri: vscode.Uri): Attachment {
 }
 
 async function ofImage(uri: vscode.Uri, mimeType: string, size: number): Promise<Attachment> {
-	if (size > MAX_IMAGE_BYTES) {
-		throw new Error(`${baseName(uri)} has ${(size / 1024 / 1024).toFixed(1)} MB: attach an image of at most 5 MB.`);
-	}
+	checkImageSize(baseName(uri), size);
 	const data = Buffer.from(await vscode.workspace.fs.readFile(uri)).toString("base64");
 	return { id: uri.toString(), label: baseName(uri), kind: "image", block: { type: "image", mimeType, data } };
 }

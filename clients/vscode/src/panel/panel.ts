@@ -1,8 +1,10 @@
 /** One chat view, in the side bar or in an editor tab, and the session that it shows. */
 
+import { isDeepStrictEqual } from "node:util";
 import * as vscode from "vscode";
-import type { Call, Calls, Method, Note, PanelState } from "../bridge.ts";
+import type { Call, Calls, Method, Note, PanelState, ReviewCount } from "../bridge.ts";
 import { isCall } from "../bridge_checks.ts";
+import { reasonOf } from "../conversation/reasons.ts";
 import { type Conversation, EMPTY } from "../conversation/state.ts";
 import type { Mode, Session, SessionChanged } from "../protocol/protocol.ts";
 import type { Feed } from "../sessions/feed.ts";
@@ -40,6 +42,8 @@ export class Panel implements vscode.Disposable {
 	#following: vscode.Disposable | null = null;
 	#session: Session | null = null;
 	#notices: readonly string[] = [];
+	/** As the view knows it. */
+	#review: ReviewCount = { hunks: 0, files: [] };
 	/** Its messages are known; what comes after them comes as events. */
 	#hasMessages = false;
 	#loading: Promise<void> = Promise.resolve();
@@ -73,7 +77,10 @@ export class Panel implements vscode.Disposable {
 		this.#disposables.push(
 			webview.onDidReceiveMessage((message: unknown) => this.#received(message)),
 			services.surroundings.onDidChange(() => this.#sendState()),
-			services.reviews.onDidChange(() => this.#sendState()),
+			services.reviews.onDidChange(() => {
+				// Each key in a file under review tells of itself; what the view shows of it seldom changes.
+				if (!isDeepStrictEqual(this.#review, this.#reviewed())) this.#sendState();
+			}),
 			services.sessions.onDidTell((told) => {
 				this.send({ type: "sessions" });
 				if (told.sessionId === this.sessionId) this.#told(told.what);
@@ -213,7 +220,12 @@ export class Panel implements vscode.Disposable {
 		this.send({ type: "conversation", conversation: this.conversation });
 	}
 
+	#reviewed(): ReviewCount {
+		return this.services.reviews.count(this.sessionId ?? "");
+	}
+
 	#sendState(): void {
+		this.#review = this.#reviewed();
 		this.send({ type: "panel", panel: this.#state() });
 	}
 
@@ -227,7 +239,7 @@ export class Panel implements vscode.Disposable {
 			model: session?.model ?? this.choices.model ?? defaults.model,
 			agent: session?.agent ?? this.choices.agent ?? defaults.agent,
 			mode: (session?.mode as Mode | undefined) ?? this.choices.mode ?? defaults.mode,
-			review: this.services.reviews.count(this.sessionId ?? ""),
+			review: this.#review,
 		};
 	}
 
@@ -236,7 +248,7 @@ export class Panel implements vscode.Disposable {
 		try {
 			this.send({ type: "reply", id: message.id, result: await this.#answer(message) });
 		} catch (error) {
-			const text = error instanceof Error ? error.message : String(error);
+			const text = reasonOf(error);
 			this.send({ type: "refusal", id: message.id, message: text });
 		}
 	}

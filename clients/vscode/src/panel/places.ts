@@ -1,6 +1,7 @@
 /** Places in the workspace and in editors, as a conversation names them. */
 
 import * as vscode from "vscode";
+import { isCode } from "../editing/wire.ts";
 
 /** In the editor's own way: what was open beside stays. */
 export async function openAt(uri: vscode.Uri, selection: vscode.Range | null): Promise<void> {
@@ -13,7 +14,7 @@ export async function openAt(uri: vscode.Uri, selection: vscode.Range | null): P
 
 /** The one that the user was in last: with the cursor in the chat, none is active. */
 export function lastEditor(): vscode.TextEditor {
-	const editor = vscode.window.activeTextEditor ?? vscode.window.visibleTextEditors.find(isCode);
+	const editor = vscode.window.activeTextEditor ?? codeEditor();
 	if (editor !== undefined) return editor;
 	throw new Error("No file is open: open the one that the code is for, and put the cursor there.");
 }
@@ -21,7 +22,7 @@ export function lastEditor(): vscode.TextEditor {
 /** What a view calls a file: one on this machine, or one that has not been saved yet. Raises for anything else. */
 export function fileNamed(address: string): vscode.Uri {
 	const uri = vscode.Uri.parse(address, true);
-	if (uri.scheme === "file" || uri.scheme === "untitled") return uri;
+	if (isCode(uri)) return uri;
 	throw new Error(`${address} is no file.`);
 }
 
@@ -45,9 +46,9 @@ export async function exists(uri: vscode.Uri): Promise<boolean> {
 
 /** Where files are read: beside the tab that a chat fills, if it fills one. */
 function columnOfCode(): vscode.ViewColumn {
-	return vscode.window.visibleTextEditors.find(isCode)?.viewColumn ?? vscode.ViewColumn.Active;
+	return codeEditor()?.viewColumn ?? vscode.ViewColumn.Active;
 }
 
-function isCode({ document }: vscode.TextEditor): boolean {
-	return document.uri.scheme === "file" || document.uri.scheme === "untitled";
+function codeEditor(): vscode.TextEditor | undefined {
+	return vscode.window.visibleTextEditors.find(({ document }) => isCode(document.uri));
 }

@@ -1,19 +1,12 @@
 /** Accept and reject: this hunk, this file, everything; and the way from one hunk to the next. */
 
 import * as vscode from "vscode";
+import { registerCommands } from "../commands/registering.ts";
 import type { Originals } from "./originals.ts";
 import type { PendingHunk } from "./pending.ts";
 import type { Reviews } from "./reviews.ts";
 
 export function registerReviewCommands(reviews: Reviews, originals: Originals): vscode.Disposable {
-	const register = (name: string, run: (uri?: vscode.Uri, hunkId?: string) => unknown): vscode.Disposable =>
-		vscode.commands.registerCommand(`pygent.review.${name}`, async (uri?: vscode.Uri, hunkId?: string) => {
-			try {
-				await run(uri, hunkId);
-			} catch (error) {
-				void vscode.window.showWarningMessage(error instanceof Error ? error.message : String(error));
-			}
-		});
 	const decideHunk = (accept: boolean) => async (uri?: vscode.Uri, hunkId?: string) => {
 		const place = uri !== undefined && hunkId !== undefined ? { uri, hunkId } : hunkAtCursor(reviews);
 		await reviews.decide(place.uri, accept, place.hunkId);
@@ -23,18 +16,24 @@ export function registerReviewCommands(reviews: Reviews, originals: Originals): 
 	const decideAll = (accept: boolean) => async () => {
 		for (const uri of reviews.uris) await reviews.decide(uri, accept);
 	};
-	return vscode.Disposable.from(
-		register("acceptHunk", decideHunk(true)),
-		register("rejectHunk", decideHunk(false)),
-		register("acceptFile", decideFile(true)),
-		register("rejectFile", decideFile(false)),
-		register("acceptAll", decideAll(true)),
-		register("rejectAll", decideAll(false)),
-		register("openDiff", (uri) => originals.openDiff(uri ?? activeEditor().document.uri)),
-		register("openAll", () => originals.openAll()),
-		register("next", () => go(reviews, 1)),
-		register("previous", () => go(reviews, -1)),
-	);
+	return registerCommands({
+		"review.acceptHunk": at(decideHunk(true)),
+		"review.rejectHunk": at(decideHunk(false)),
+		"review.acceptFile": at(decideFile(true)),
+		"review.rejectFile": at(decideFile(false)),
+		"review.acceptAll": decideAll(true),
+		"review.rejectAll": decideAll(false),
+		"review.openDiff": at((uri) => originals.openDiff(uri ?? activeEditor().document.uri)),
+		"review.openAll": () => originals.openAll(),
+		"review.next": () => go(reviews, 1),
+		"review.previous": () => go(reviews, -1),
+	});
+}
+
+/** What a lens says of its place; from a key or the palette there is nothing, and menus say other things, too. */
+function at(run: (uri?: vscode.Uri, hunkId?: string) => unknown): (...args: readonly unknown[]) => unknown {
+	return (uri, hunkId) =>
+		run(uri instanceof vscode.Uri ? uri : undefined, typeof hunkId === "string" ? hunkId : undefined);
 }
 
 function activeEditor(): vscode.TextEditor {

@@ -20,7 +20,7 @@ export class Feed implements vscode.Disposable {
 	/** Messages, until the events up to that number are known. */
 	#earlier: { readonly messages: readonly Message[]; readonly lastSeq: number } | null = null;
 
-	/** After the change is in `conversation`. */
+	/** After the change is in `conversation`; of one that changes nothing nobody hears. */
 	readonly onDidChange = this.#happened.event;
 
 	constructor(sessionId: string, daemon: Daemon) {
@@ -40,7 +40,9 @@ export class Feed implements vscode.Disposable {
 
 	/** What happens to the session but for its events: what the daemon asks, and that it is over. */
 	apply(change: Change): void {
-		this.#conversation = reduce(this.#conversation, change);
+		const after = reduce(this.#conversation, change);
+		if (after === this.#conversation) return;
+		this.#conversation = after;
 		this.#happened.fire(change);
 	}
 
@@ -85,8 +87,7 @@ export class Feed implements vscode.Disposable {
 		if (this.#earlier === null || this.#conversation.lastSeq < this.#earlier.lastSeq) return;
 		const { messages } = this.#earlier;
 		this.#earlier = null;
-		const before = this.#conversation;
-		if (reduce(before, { type: "earlier", messages }) !== before) this.apply({ type: "earlier", messages });
+		this.apply({ type: "earlier", messages });
 	}
 
 	/** The daemon knows less of the session than we: what it wrote last was lost, and its numbers come again. */

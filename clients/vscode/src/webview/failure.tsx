@@ -1,6 +1,7 @@
 /** Keeps what cannot be drawn from taking the rest of the view with it: what is written stays, and it can be tried again. */
 
 import { Component, type ReactNode } from "react";
+import { reasonOf } from "../conversation/reasons.ts";
 import { Icon } from "./chrome/icon.tsx";
 import type { Host } from "./host.ts";
 
@@ -19,7 +20,7 @@ export class Failure extends Component<Parts, State> {
 	override readonly state: State = { message: null };
 
 	static getDerivedStateFromError(error: unknown): State {
-		return { message: error instanceof Error ? error.message : String(error) };
+		return { message: reasonOf(error) };
 	}
 
 	override render(): ReactNode {

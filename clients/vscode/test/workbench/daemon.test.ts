@@ -4,6 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { PYTHON, Scratch } from "../places.ts";
+import { isThere } from "../processes.ts";
 import { withPackagesOfTheRepository } from "../wheels.ts";
 import { WAIT_MS, Workbench } from "./workbench.ts";
 
@@ -14,15 +15,6 @@ after(() => scratch[Symbol.asyncDispose]());
 function daemons(workbench: Workbench): readonly number[] {
 	const files = globSync(join(workbench.folder, "../run/pygent-*/*.pid"));
 	return files.map((file) => Number(readFileSync(file, "utf8"))).filter(isThere);
-}
-
-function isThere(pid: number): boolean {
-	try {
-		process.kill(pid, 0);
-		return true;
-	} catch {
-		return false;
-	}
 }
 
 function killed(pids: readonly number[]): void {

@@ -1,6 +1,7 @@
 /** Calls that a press of a button makes: what goes wrong is shown, not thrown. */
 
 import type { Calls, Method } from "../../bridge.ts";
+import { reasonOf } from "../../conversation/reasons.ts";
 import type { Host } from "../host.ts";
 import type { Store } from "../store.ts";
 
@@ -27,7 +28,7 @@ export async function shown<Result>(store: Store, promise: Promise<Result>): Pro
 		if (store.view.problem !== null) store.update({ problem: null });
 		return { done: true, result };
 	} catch (error) {
-		store.update({ problem: error instanceof Error ? error.message : String(error) });
+		store.update({ problem: reasonOf(error) });
 		return { done: false };
 	}
 }

@@ -1,13 +1,9 @@
 /** Pictures from the clipboard, or dropped: what can be attached, and why something cannot. */
 
 import type { Attachment } from "../../bridge.ts";
+import { checkImageSize, MB } from "../../conversation/pictures.ts";
 
 const TYPES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
-
-const MB = 1024 * 1024;
-
-/** Most providers refuse larger ones. */
-export const MAX_IMAGE_BYTES = 5 * MB;
 
 /** Of one prompt, in characters of base64: a draft is kept as a whole, and sent in one message. */
 const MAX_ALL_CHARS = 20 * MB;
@@ -18,9 +14,7 @@ export async function imageAttachment(file: File, before: readonly Attachment[])
 	if (!TYPES.has(file.type)) {
 		throw new Error(`${name} is ${file.type || "of no known type"}: attach a PNG, JPEG, GIF or WebP image.`);
 	}
-	if (file.size > MAX_IMAGE_BYTES) {
-		throw new Error(`${name} has ${(file.size / MB).toFixed(1)} MB: attach an image of at most 5 MB.`);
-	}
+	checkImageSize(name, file.size);
 	const data = await base64Of(file);
 	if (data.length + before.reduce((sum, each) => sum + sizeOf(each), 0) > MAX_ALL_CHARS) {
 		throw new Error(`${name} is too much beside the images that are attached: send those first.`);

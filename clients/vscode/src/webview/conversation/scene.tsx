@@ -2,6 +2,7 @@
 
 import { createContext, type ReactElement, type ReactNode, useContext, useMemo, useState } from "react";
 import type { Calls, Method } from "../../bridge.ts";
+import { reasonOf } from "../../conversation/reasons.ts";
 import type { Ask } from "../../conversation/state.ts";
 import type { Host } from "../host.ts";
 import type { Store } from "../store.ts";
@@ -73,7 +74,7 @@ export function SceneAround({ store, host, asks, folder, children }: SceneParts)
 			try {
 				return { done: true, result: await host.call(method, params) };
 			} catch (error) {
-				store.update({ problem: error instanceof Error ? error.message : String(error) });
+				store.update({ problem: reasonOf(error) });
 				return { done: false };
 			}
 		};

@@ -1,6 +1,7 @@
 /** What cannot be drawn takes nothing else with it. */
 
 import { Component, type ReactNode } from "react";
+import { reasonOf } from "../../conversation/reasons.ts";
 import { Icon } from "../chrome/icon.tsx";
 import { visible } from "./markdown/visible.ts";
 
@@ -19,7 +20,7 @@ export class Unbroken extends Component<Parts, State> {
 	override state: State = { reason: null };
 
 	static getDerivedStateFromError(error: unknown): State {
-		return { reason: error instanceof Error ? error.message : String(error) };
+		return { reason: reasonOf(error) };
 	}
 
 	override componentDidUpdate(before: Parts): void {

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import type { Launch } from "../../../src/daemon/launch.ts";
 import { type Link, linkAt, linkOnStdio, StartError } from "../../../src/daemon/link.ts";
 import { DAEMON, Scratch } from "../../places.ts";
+import { isThere } from "../../processes.ts";
 
 const LIMIT_MS = 60_000;
 
@@ -33,15 +34,6 @@ function parsed(text: string): Record<string, unknown> | null {
 		return JSON.parse(text) as Record<string, unknown>;
 	} catch {
 		return null;
-	}
-}
-
-function isThere(pid: number): boolean {
-	try {
-		process.kill(pid, 0);
-		return true;
-	} catch {
-		return false;
 	}
 }
 
