@@ -1,0 +1,37 @@
+--- Which buffers the daemon sees: all files of its project, also those without a filetype.
+
+local M = {}
+
+---Show it the files that are open in buffers, and from now on those that are opened.
+---@param client vim.lsp.Client
+function M.begin(client)
+  local group = vim.api.nvim_create_augroup("pygent.attaching." .. client.id, {})
+  -- `vim.lsp.enable` hears of filetypes alone, and a file may have none; a name may also come later, with `:saveas`.
+  vim.api.nvim_create_autocmd({ "BufReadPost", "BufNewFile", "BufFilePost", "BufWritePost" }, {
+    group = group,
+    desc = "pygent: sees the files of its project",
+    callback = function(about)
+      if client:is_stopped() then
+        return true
+      end
+      M._attach(client, about.buf)
+    end,
+  })
+  for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
+    M._attach(client, buffer)
+  end
+end
+
+---@param client vim.lsp.Client
+---@param buffer integer
+function M._attach(client, buffer)
+  if not vim.api.nvim_buf_is_loaded(buffer) or vim.bo[buffer].buftype ~= "" then
+    return
+  end
+  local path = vim.api.nvim_buf_get_name(buffer)
+  if path ~= "" and vim.fs.relpath(client.root_dir, path) then
+    vim.lsp.buf_attach_client(buffer, client.id)
+  end
+end
+
+return M

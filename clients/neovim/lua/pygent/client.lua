@@ -1,0 +1,351 @@
+--- The daemon as Neovim's own LSP client: one for each project, that is, for the root of the folder you work in.
+
+local config = require("pygent.config")
+local telling = require("pygent.telling")
+
+local M = {}
+
+M.NAME = "pygent"
+
+---Version of the protocol that this plugin speaks: `protocolVersion` of the daemon.
+M.PROTOCOL_VERSION = 1
+
+---How soon after a keystroke the daemon hears of it, in milliseconds; Neovim's own 150 would let edits meet stale text.
+local DEBOUNCE_MS = 20
+
+---What the daemon asks of the editor, by method: answers through `respond`, once, now or later.
+---@alias pygent.Answer fun(params: table, respond: fun(result: any), ctx: lsp.HandlerContext)
+
+---@type table<string, pygent.Answer>
+local answers = {}
+---@type table<string, fun(params: table, ctx: lsp.HandlerContext)>
+local listeners = {}
+---Who takes the events on a `partialResultToken`.
+---@type table<string, fun(events: pygent.Event[])>
+local followers = {}
+---Who waits for a client of that root.
+---@type table<string, fun(client: vim.lsp.Client?, problem: string?)[]>
+local waiting = {}
+---Told of each client that has become ready, or is gone.
+---@type fun(client: vim.lsp.Client, is_ready: boolean)[]
+local watchers = {}
+local n_tokens = 0
+
+---Answer what the daemon asks by that method. Before the client is started.
+---@param method string
+---@param answer pygent.Answer
+function M.answer(method, answer)
+  answers[method] = answer
+end
+
+---Hear what the daemon tells by that method. Before the client is started.
+---@param method string
+---@param listener fun(params: table, ctx: lsp.HandlerContext)
+function M.listen(method, listener)
+  listeners[method] = listener
+end
+
+---Hear when a client is ready, and when it is gone.
+---@param watcher fun(client: vim.lsp.Client, is_ready: boolean)
+function M.watch(watcher)
+  table.insert(watchers, watcher)
+end
+
+---Take the events that come on a new `partialResultToken`.
+---@param take fun(events: pygent.Event[])
+---@return string token
+---@return fun() stop
+function M.follow(take)
+  n_tokens = n_tokens + 1
+  local token = "pygent-" .. n_tokens
+  followers[token] = take
+  return token, function()
+    followers[token] = nil
+  end
+end
+
+---The folder that the agent works in: of the current one the root of its repository, else the current one itself.
+---@return string
+function M.root()
+  local folder = vim.fn.getcwd()
+  return vim.fs.root(folder, { ".git", ".hg", ".jj" }) or folder
+end
+
+---The client of the project that is worked in, where one is ready.
+---@return vim.lsp.Client?
+function M.ready()
+  local client = M._started(M.root())
+  return client and client.initialized and client or nil
+end
+
+---All that are ready.
+---@return vim.lsp.Client[]
+function M.all()
+  return vim.tbl_filter(function(client)
+    return client.initialized == true
+  end, vim.lsp.get_clients({ name = M.NAME }))
+end
+
+---Go on with the client of the project, which is started where there is none; without one, with what is wrong.
+---@param go_on fun(client: vim.lsp.Client?, problem: string?)
+---@param root? string
+function M.need(go_on, root)
+  root = root or M.root()
+  local client = M._started(root)
+  if client and client.initialized then
+    return go_on(client)
+  end
+  waiting[root] = waiting[root] or {}
+  table.insert(waiting[root], go_on)
+  if client == nil then
+    M._start(root)
+  end
+end
+
+---@alias pygent.Callback fun(err: lsp.ResponseError?, result: any)
+
+---Ask the daemon.
+---@param client vim.lsp.Client
+---@param method string
+---@param params table
+---@param callback pygent.Callback
+---@return fun() cancel
+function M.request(client, method, params, callback)
+  local is_sent, id = client:request(method, params, function(err, result)
+    callback(err, result)
+  end)
+  if not is_sent then
+    vim.schedule(function()
+      callback({ code = -32000, message = "pygent is not running: `:Pygent restart` starts it" }, nil)
+    end)
+    return function() end
+  end
+  return function()
+    client:cancel_request(id --[[@as integer]])
+  end
+end
+
+---End the daemons, and start that of the project anew.
+function M.restart()
+  local clients = vim.lsp.get_clients({ name = M.NAME, _uninitialized = true })
+  local left = #clients
+  local function start()
+    M.need(function(client, problem)
+      telling.user(client and "restarted" or (problem or "it did not start"), client and nil or vim.log.levels.ERROR)
+    end)
+  end
+  if left == 0 then
+    return start()
+  end
+  for _, client in ipairs(clients) do
+    table.insert(client._on_exit_cbs, function()
+      left = left - 1
+      if left == 0 then
+        vim.schedule(start)
+      end
+    end)
+    client:stop()
+  end
+end
+
+---What `lsp/pygent.lua` gives to Neovim.
+---@return vim.lsp.Config
+function M.config()
+  return {
+    name = M.NAME,
+    cmd = function(dispatchers, _)
+      return vim.lsp.rpc.start(config.get().cmd, dispatchers, {})
+    end,
+    root_dir = M._root_of,
+    flags = { debounce_text_changes = DEBOUNCE_MS },
+    before_init = M._before_init,
+    on_init = M._on_init,
+    on_exit = M._on_exit,
+    handlers = M._handlers(),
+  }
+end
+
+---A buffer belongs to the project that is worked in, or to one that is worked in already; others are none of the
+---agent's business: going to a definition in a library starts nothing.
+---@param buffer integer
+---@param on_dir fun(root: string)
+function M._root_of(buffer, on_dir)
+  local root = M._root_for(vim.api.nvim_buf_get_name(buffer))
+  if root then
+    on_dir(root)
+  end
+end
+
+---@param path string
+---@return string?
+function M._root_for(path)
+  if path == "" then
+    return M.root()
+  end
+  for _, client in ipairs(vim.lsp.get_clients({ name = M.NAME, _uninitialized = true })) do
+    if client.root_dir and vim.fs.relpath(client.root_dir, path) then
+      return client.root_dir
+    end
+  end
+  local root = M.root()
+  return vim.fs.relpath(root, path) and root or nil
+end
+
+---@param root string
+---@return vim.lsp.Client?
+function M._started(root)
+  for _, client in ipairs(vim.lsp.get_clients({ name = M.NAME, _uninitialized = true })) do
+    if client.root_dir == root and not client:is_stopped() then
+      return client
+    end
+  end
+end
+
+---@param root string
+function M._start(root)
+  local made = vim.deepcopy(vim.lsp.config[M.NAME] or M.config())
+  made.root_dir = root
+  local command = type(made.cmd) == "table" and made.cmd or config.get().cmd
+  local program = command[1]
+  if vim.fn.executable(program) ~= 1 then
+    return M._tell(root, nil, M._missing(program))
+  end
+  local id = vim.lsp.start(made, { attach = false, silent = true })
+  if id == nil then
+    M._tell(root, nil, ("%s could not be started; `:checkhealth pygent` says more"):format(table.concat(command, " ")))
+  end
+end
+
+---@param program string
+---@return string
+function M._missing(program)
+  return ("%s is not there: install it with `pip install pygent-ls` or `uv tool install pygent-ls`, or name it in the option `cmd`"):format(
+    program
+  )
+end
+
+---@param root string
+---@param client? vim.lsp.Client
+---@param problem? string
+function M._tell(root, client, problem)
+  local told = waiting[root] or {}
+  waiting[root] = nil
+  for _, go_on in ipairs(told) do
+    go_on(client, problem)
+  end
+end
+
+---@param params lsp.InitializeParams
+function M._before_init(params, _)
+  local options = config.get()
+  params.initializationOptions = vim.tbl_deep_extend("force", params.initializationOptions or {}, {
+    pygent = next(options.settings) and options.settings or vim.empty_dict(),
+  })
+  local capabilities = params.capabilities
+  capabilities.experimental = vim.tbl_deep_extend("force", capabilities.experimental or {}, {
+    pygent = {
+      permissionRequest = true,
+      questionRequest = true,
+      saveDocuments = true,
+      contextUpdates = true,
+      reviewRequest = options.review.when == "each",
+      chatPanel = true,
+    },
+  })
+end
+
+---@param client vim.lsp.Client
+function M._on_init(client)
+  local experimental = client.server_capabilities.experimental or {} ---@type table<string, any>
+  local own = experimental.pygent or {} ---@type table<string, any>
+  if own.protocolVersion ~= M.PROTOCOL_VERSION then
+    local problem = own.protocolVersion == nil and "the program in the option `cmd` is no pygent-ls"
+      or ("pygent-ls speaks version %s of the protocol, and this plugin version %d: update the older one"):format(
+        tostring(own.protocolVersion),
+        M.PROTOCOL_VERSION
+      )
+    M._tell(client.root_dir, nil, problem)
+    return client:stop(true)
+  end
+  require("pygent.attaching").begin(client)
+  for _, watcher in ipairs(watchers) do
+    watcher(client, true)
+  end
+  telling.plugins("PygentReady", { client_id = client.id, root = client.root_dir })
+  M._tell(client.root_dir, client)
+end
+
+---@param code integer
+---@param signal integer
+---@param id integer
+function M._on_exit(code, signal, id)
+  local client = vim.lsp.get_client_by_id(id)
+  if client == nil then
+    return
+  end
+  vim.schedule(function()
+    for _, watcher in ipairs(watchers) do
+      watcher(client, false)
+    end
+    telling.plugins("PygentExit", { client_id = id, code = code, signal = signal })
+    local how = signal ~= 0 and ("signal %d"):format(signal) or ("code %d"):format(code)
+    local problem = ("the daemon ended with %s; `:Pygent log` shows why, `:Pygent restart` starts it anew"):format(how)
+    local was_expected = code == 0 and signal == 0
+    if not was_expected and waiting[client.root_dir] == nil then
+      telling.user(problem, vim.log.levels.ERROR)
+    end
+    M._tell(client.root_dir, nil, problem)
+  end)
+end
+
+---@return table<string, lsp.Handler>
+function M._handlers()
+  local made = {} ---@type table<string, lsp.Handler>
+  made["$/progress"] = function(err, params, ctx)
+    local take = followers[params.token]
+    if take then
+      return take(params.value.events)
+    end
+    if type(params.value) == "table" and params.value.kind then
+      return vim.lsp.handlers["$/progress"](err, params, ctx)
+    end
+  end
+  require("pygent.views")
+  for method, listener in pairs(listeners) do
+    made[method] = function(_, params, ctx)
+      listener(params, ctx)
+    end
+  end
+  for method, answer in pairs(answers) do
+    made[method] = function(_, params, ctx)
+      return M._answered(answer, params, ctx)
+    end
+  end
+  return made
+end
+
+---Neovim calls the handler of a request in a coroutine, and sends what it returns: it may wait.
+---@param answer pygent.Answer
+---@param params table
+---@param ctx lsp.HandlerContext
+---@return any
+function M._answered(answer, params, ctx)
+  local waits, result, is_over = coroutine.running(), nil, false
+  local is_waiting = false
+  answer(params, function(given)
+    if is_over then
+      return
+    end
+    is_over, result = true, given
+    if is_waiting then
+      coroutine.resume(waits, given)
+    end
+  end, ctx)
+  if not is_over then
+    is_waiting = true
+    result = coroutine.yield()
+  end
+  return result == nil and vim.NIL or result
+end
+
+return M

@@ -1,0 +1,111 @@
+--- `:Pygent` and its subcommands.
+
+local telling = require("pygent.telling")
+
+local M = {}
+
+---What a subcommand is given.
+---@class pygent.Given
+---@field words string[] what stands behind the subcommand, word by word
+---@field text string the same as it was typed
+---@field bang boolean
+---@field range? {first: integer, last: integer} lines from 1, where a range was given
+---@field buffer integer the buffer that was current
+
+---@class pygent.Subcommand
+---What it does, in one line of the help.
+---@field summary string
+---What may stand behind it, as in the help, such as "[{prompt}]".
+---@field arguments? string
+---@field run fun(given: pygent.Given)
+---What may stand there, for completion; `words` are those before it.
+---@field complete? fun(lead: string, words: string[]): string[]
+
+---Where each subcommand is: `require("pygent.commands.MODULE")[NAME]`, loaded when it is first used.
+---@type table<string, string>
+M.modules = {
+  ask = "asking",
+  chat = "asking",
+  fix = "asking",
+  explain = "asking",
+  test = "asking",
+  stop = "turns",
+  undo = "turns",
+  cost = "turns",
+  accept = "reviewing",
+  reject = "reviewing",
+  changes = "reviewing",
+  new = "choosing",
+  sessions = "choosing",
+  resume = "choosing",
+  model = "choosing",
+  agent = "choosing",
+  mode = "choosing",
+  checkpoints = "checkpoints",
+  log = "daemon",
+  restart = "daemon",
+}
+
+---@param name string
+---@return pygent.Subcommand
+function M.subcommand(name)
+  return require("pygent.commands." .. M.modules[name])[name]
+end
+
+---All names, sorted.
+---@return string[]
+function M.names()
+  local names = vim.tbl_keys(M.modules)
+  table.sort(names)
+  return names
+end
+
+---What the user command `Pygent` does; without a subcommand it opens the chat.
+---@param given vim.api.keyset.create_user_command.command_args
+function M.run(given)
+  local name, text = given.args:match("^(%S*)%s*(.-)%s*$")
+  if name == "" then
+    name = "chat"
+  end
+  if M.modules[name] == nil then
+    local known = table.concat(M.names(), ", ")
+    return telling.user(("there is no `:Pygent %s`: there are %s"):format(name, known), vim.log.levels.ERROR)
+  end
+  M.subcommand(name).run({
+    words = vim.split(text, "%s+", { trimempty = true }),
+    text = text,
+    bang = given.bang,
+    range = given.range > 0 and { first = given.line1, last = given.line2 } or nil,
+    buffer = vim.api.nvim_get_current_buf(),
+  })
+end
+
+---@param lead string
+---@param line string
+---@param position integer
+---@return string[]
+function M.complete(lead, line, position)
+  local before = vim.split(line:sub(1, position - #lead), "%s+", { trimempty = true })
+  local at = 1
+  while before[at] and not before[at]:match("Pyg") do
+    at = at + 1 -- a range, or `silent` before it
+  end
+  local words = vim.list_slice(before, at + 1)
+  if #words == 0 then
+    return M._beginning_with(lead, M.names())
+  end
+  local name = table.remove(words, 1)
+  local subcommand = M.modules[name] and M.subcommand(name)
+  return subcommand and subcommand.complete and M._beginning_with(lead, subcommand.complete(lead, words)) or {}
+end
+
+---@param lead string
+---@param names string[]
+---@return string[]
+function M._beginning_with(lead, names)
+  return vim.tbl_filter(function(name)
+    return vim.startswith(name, lead)
+  end, names)
+end
+
+return M

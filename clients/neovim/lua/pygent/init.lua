@@ -1,0 +1,37 @@
+--- What a configuration, a mapping or another plugin uses of pygent.
+
+local M = {}
+
+---Set options; nothing has to be set. What is left out has its default; called again, it counts from then on.
+---@param options? pygent.Options
+function M.setup(options)
+  require("pygent.config").set(options or {})
+end
+
+---Ask the agent; without a prompt, the prompt's window is opened.
+---@param prompt? string
+---@param about? {buffer: integer, first: integer, last: integer} lines from 1, which the prompt is about
+function M.ask(prompt, about)
+  require("pygent.commands.asking").begin(prompt, about)
+end
+
+---An operator: `vim.keymap.set({ "n", "x" }, "gp", require("pygent").ask_operator, { expr = true })`, then `gpip` asks
+---about a paragraph.
+---@return string
+function M.ask_operator()
+  vim.o.operatorfunc = "v:lua.require'pygent.commands.asking'.operator"
+  return "g@"
+end
+
+---One line on what the agent does in this project, for a statusline; empty where it is not there.
+---@return string
+function M.statusline()
+  return require("pygent.statusline").text()
+end
+
+---Show or hide the chat.
+function M.toggle_chat()
+  require("pygent.chat").toggle()
+end
+
+return M

@@ -1,0 +1,15 @@
+--- Who shows what: loaded with the first client, so that whatever the daemon asks is shown, whoever began it.
+
+local asks = require("pygent.asks")
+
+asks.shown_by("permission", function(ask)
+  return require("pygent.permission").show(ask)
+end)
+asks.shown_by("question", function(ask)
+  return require("pygent.permission.question").show(ask)
+end)
+asks.shown_by("review", function(ask)
+  return require("pygent.review").show(ask)
+end)
+require("pygent.editing").begin()
+require("pygent.review").begin()

@@ -1,0 +1,29 @@
+-- What is there before anything of pygent is used. It loads nothing: the first `:Pygent` does.
+
+if vim.g.loaded_pygent == 1 then
+  return
+end
+vim.g.loaded_pygent = 1
+
+if vim.fn.has("nvim-0.11") == 0 then
+  vim.notify("pygent needs Neovim 0.11 or newer: nothing of it is loaded", vim.log.levels.ERROR)
+  return
+end
+
+vim.api.nvim_create_user_command("Pygent", function(given)
+  require("pygent.commands").run(given)
+end, {
+  nargs = "*",
+  range = true,
+  bang = true,
+  desc = "pygent, the agent in your editor",
+  complete = function(lead, line, position)
+    return require("pygent.commands").complete(lead, line, position)
+  end,
+})
+
+vim.keymap.set({ "n", "x" }, "<Plug>(pygent-ask)", function()
+  return require("pygent").ask_operator()
+end, { expr = true, desc = "Ask pygent about what a motion moves over, or what is selected" })
+vim.keymap.set("n", "<Plug>(pygent-chat)", "<Cmd>Pygent chat<CR>", { desc = "Show or hide the chat with pygent" })
+vim.keymap.set("n", "<Plug>(pygent-stop)", "<Cmd>Pygent stop<CR>", { desc = "Stop what pygent does now" })

@@ -1,0 +1,211 @@
+"""The LuaCATS types of the wire, from the JSON Schema that the daemon gives of itself.
+
+Own code and no library, since the names are the point: the daemon marks what it sends with `Out`, has two descriptions
+of one LSP range, and does not say that the members of the event union are events.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Schema = Mapping[str, Any]
+
+HEADER = """\
+---@meta
+-- Generated from docs/protocol.schema.json by `make docs`: change the daemon, not this file.
+-- What is `null` on the wire is `nil` here: the client decodes it so, except for items of arrays.
+"""
+
+RENAMED = {"ModeOut": "SessionMode"}
+"""Definitions whose own name says too little outside of the daemon."""
+
+OF_THE_EDITOR = {"RangeOut", "WireRange", "PositionOut", "WirePosition"}
+"""Definitions that Neovim has types for, which its own functions take: `lsp.Range` and `lsp.Position`."""
+
+UNIONS = (
+    ("Event", "What happens in a turn; `type` tells them apart.", "EventsOut", "events"),
+    ("ContentBlock", "A part of a prompt.", "TurnStartParams", "prompt"),
+    ("MessageBlock", "A part of a message.", "MessageOut", "content"),
+    ("Mode", "How much is done without asking.", "ModeOut", "mode"),
+    ("StopReason", "Why a turn is over.", "FinishedOut", "stopReason"),
+    ("ToolKind", "What a tool does, roughly.", "ToolCallOut", "kind"),
+    ("Risk", "How much a call can do that is not easily taken back.", "ToolCallOut", "risk"),
+    ("ChangeKind", "What became of a file.", "ChangeOut", "kind"),
+    ("PermissionAnswer", "What can be answered to a permission request.", "PermissionOptionOut", "kind"),
+    ("ErrorType", "What is wrong with a model call.", "TurnErrorOut", "type"),
+    ("ExportFormat", "What a session can be exported as.", "SessionExportParams", "format"),
+)
+"""Unions that the schema writes out wherever they stand: a name, what it means, and one place where it is."""
+
+PLAIN = {
+    "string": "string",
+    "boolean": "boolean",
+    "integer": "integer",
+    "number": "number",
+    "null": "nil",
+}
+
+
+def wire_types(wire: Schema) -> str:
+    """The whole of `protocol.lua`. Raises `ValueError` for a schema that it knows no Lua for: nothing is guessed."""
+    bare = _Names(_definition_names(wire), {})
+    unions = [(name, text, bare.type_of(_union_at(wire, *place))) for name, text, *place in UNIONS]
+    names = _Names(bare.definitions, {members: f"pygent.{name}" for name, _, members in unions})
+    parts = [
+        HEADER,
+        *(_alias(name, text, members.split("|")) for name, text, members in unions),
+        *_definitions(wire, names),
+        _alias("Method", "What the editor asks of the daemon.", [json.dumps(method) for method in wire["requests"]]),
+        _exchanges("Requests", "What the editor asks of the daemon, and what it gets.", wire["requests"], names),
+        _exchanges(
+            "ClientRequests", "What the daemon asks of the editor, and what it gets.", wire["clientRequests"], names
+        ),
+        _notices("Notifications", "What the daemon tells the editor.", wire["notifications"], names),
+        _notices("ClientNotifications", "What the editor tells the daemon.", wire["clientNotifications"], names),
+        _notices("CommandResults", "What a command of `workspace/executeCommand` comes to.", wire["commands"], names),
+        _version(wire["protocolVersion"]),
+    ]
+    return "\n".join(parts)
+
+
+def _version(number: int) -> str:
+    return (
+        "---@class pygent.protocol\n"
+        "---@field VERSION integer The version of the wire that these types are of.\n"
+        f"return {{ VERSION = {number} }}\n"
+    )
+
+
+@dataclass(frozen=True)
+class _Names:
+    """The readable names of the definitions, and of the unions by their text."""
+
+    definitions: Mapping[str, str]
+    unions: Mapping[str, str]
+
+    def type_of(self, schema: Schema) -> str:
+        if "$ref" in schema:
+            return self.definitions[_last_part(schema["$ref"])]
+        if "const" in schema:
+            return json.dumps(schema["const"])
+        alternatives = schema.get("anyOf") or schema.get("oneOf") or ()
+        if "enum" in schema or alternatives:
+            parts = [json.dumps(value) for value in schema.get("enum", ())] or [
+                self.type_of(one) for one in alternatives
+            ]
+            union = "|".join(dict.fromkeys(parts))
+            return self.unions.get(union, union)
+        return self._plain(schema)
+
+    def _plain(self, schema: Schema) -> str:
+        kind = schema.get("type")
+        if kind is None:
+            return "any"
+        if kind == "array":
+            item = self.type_of(schema.get("items", {}))
+            return f"({item})[]" if "|" in item else f"{item}[]"
+        if kind == "object" and "properties" not in schema:
+            values = schema.get("additionalProperties")
+            return f"table<string, {'any' if values in (None, True) else self.type_of(values)}>"
+        if kind not in PLAIN:
+            raise ValueError(f"no Lua type is known for {schema}")
+        return PLAIN[kind]
+
+    def field_type(self, schema: Schema) -> tuple[str, bool]:
+        """The type of a field without `nil`, and whether it had one."""
+        alternatives = schema.get("anyOf", ())
+        if {"type": "null"} not in alternatives:
+            return self.type_of(schema), False
+        rest = [one for one in alternatives if one != {"type": "null"}]
+        return self.type_of(rest[0] if len(rest) == 1 else {"anyOf": rest}), True
+
+
+def _last_part(ref: str) -> str:
+    return ref.rpartition("/")[2]
+
+
+def _union_within(schema: Schema) -> Schema:
+    """The widest union inside a schema: of the array in `string | (A | B)[]` it is `A | B`."""
+    alternatives = schema.get("anyOf") or schema.get("oneOf") or ()
+    inner = schema.get("items") or next(
+        (one for one in alternatives if one.get("type") == "array" or "enum" in one), None
+    )
+    return schema if inner is None else _union_within(inner)
+
+
+def _union_at(wire: Schema, definition: str, field: str) -> Schema:
+    schema = wire["$defs"].get(definition, {}).get("properties", {}).get(field)
+    if schema is None:
+        raise ValueError(f"the schema has no {definition}.{field}: correct UNIONS in scripts/wire_types.py")
+    return _union_within(schema)
+
+
+def _definition_names(wire: Schema) -> dict[str, str]:
+    """`SessionOut` is `pygent.Session`, and what is a member of the event union ends in `Event`."""
+    events = {_last_part(member["$ref"]) for member in _union_at(wire, "EventsOut", "events")["anyOf"]}
+    names: dict[str, str] = {}
+    for name in wire["$defs"]:
+        bare = RENAMED.get(name) or re.sub("^Wire", "", name.removesuffix("Out"))
+        if name in events and not bare.endswith("Event"):
+            bare += "Event"
+        names[name] = f"lsp.{bare}" if name in OF_THE_EDITOR else f"pygent.{bare}"
+    return names
+
+
+def _definitions(wire: Schema, names: _Names) -> Iterator[str]:
+    """All definitions, each name once. Raises where one name would stand for two types."""
+    known: dict[str, str] = {f"pygent.{name}": "" for name, *_ in UNIONS}
+    for original, schema in wire["$defs"].items():
+        name = names.definitions[original]
+        if original in OF_THE_EDITOR:
+            continue
+        source = _definition(name, schema, names)
+        if known.setdefault(name, source) != source:
+            raise ValueError(
+                f"two types of the schema would be called {name}: correct RENAMED in scripts/wire_types.py"
+            )
+        yield source
+
+
+def _definition(name: str, schema: Schema, names: _Names) -> str:
+    if schema.get("type") != "object" or "additionalProperties" in schema:
+        return f"{_comment(schema)}---@alias {name} {names.type_of(schema)}\n"
+    required = set(schema.get("required", ()))
+    lines = [f"{_comment(schema)}---@class {name}\n"]
+    for field, field_schema in schema.get("properties", {}).items():
+        type_text, nullable = names.field_type(field_schema)
+        mark = "?" if nullable or field not in required else ""
+        text = " ".join(field_schema.get("description", "").split())
+        lines.append(f"---@field {field}{mark} {type_text} {text}".rstrip() + "\n")
+    return "".join(lines)
+
+
+def _alias(name: str, text: str, members: list[str]) -> str:
+    return f"--- {text}\n---@alias pygent.{name}\n" + "".join(f"---| {member}\n" for member in members)
+
+
+def _comment(schema: Schema) -> str:
+    lines = schema.get("description", "").splitlines()
+    return "".join(f"--- {line}".rstrip() + "\n" for line in lines)
+
+
+def _exchanges(name: str, text: str, methods: Mapping[str, Schema], names: _Names) -> str:
+    fields = (
+        f'---@field ["{method}"] {{ params: {names.type_of(one["params"])}, result: {names.type_of(one["result"])} }}\n'
+        for method, one in methods.items()
+    )
+    return f"--- {text}\n---@class pygent.{name}\n" + "".join(fields)
+
+
+def _notices(name: str, text: str, methods: Mapping[str, Schema], names: _Names) -> str:
+    fields: list[str] = []
+    for key, schema in methods.items():
+        method, params = key.split(" ")[0], names.type_of(schema)
+        # The schema names the value that a `$/progress` carries; LSP says what stands around it.
+        shape = f"{{ token: string|integer, value: {params} }}" if method == "$/progress" else params
+        fields.append(f'---@field ["{method}"] {shape}\n')
+    return f"--- {text}\n---@class pygent.{name}\n" + "".join(fields)
