@@ -13,7 +13,7 @@ demo: .venv/.installed
 	@$(PYTHON) -m pygent_ls demo
 
 # The types take a core for half a minute: they are checked beside the tests, and told after them.
-test: git sandbox editors .venv/.installed-dev
+test: git sandbox .venv/.installed-dev editors
 	@.ci/test
 
 test-vscode: git sandbox .venv/.installed-dev
@@ -27,6 +27,7 @@ sandbox:
 
 editors:
 	@.ci/editors
+	@.ci/stylua/install
 
 check: .venv/.installed-dev
 	.venv/bin/ruff check .
@@ -37,6 +38,7 @@ check: .venv/.installed-dev
 # Pages that are made from the code, and what the VS Code client has of them; a test fails when a committed one differs.
 docs: .venv/.installed
 	$(PYTHON) docs/generate.py
+	$(PYTHON) -m clients.neovim.scripts.generate
 	@if [ -x .venv/node/bin/node ]; then \
 		echo "npm run generate"; PATH="$$PWD/.venv/node/bin:$$PATH" npm --silent --prefix clients/vscode run generate; \
 	else \

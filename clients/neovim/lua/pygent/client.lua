@@ -219,9 +219,9 @@ end
 ---@param program string
 ---@return string
 function M._missing(program)
-  return ("%s is not there: install it with `pip install pygent-ls` or `uv tool install pygent-ls`, or name it in the option `cmd`"):format(
-    program
-  )
+  local remedy =
+    "install it with `pip install pygent-ls` or `uv tool install pygent-ls`, or name it in the option `cmd`"
+  return ("%s is not there: %s"):format(program, remedy)
 end
 
 ---@param root string

@@ -99,6 +99,22 @@ local CHOICES = {
   ["permission.ui"] = { "float", "select" },
 }
 
+---@type table<string, {what: string, fits: fun(value: any): boolean}>
+local DEMANDS = {
+  notify = {
+    what = "a function of a message and a level, or false",
+    fits = function(value)
+      return value == false or vim.is_callable(value)
+    end,
+  },
+  ["chat.size"] = {
+    what = "a number above 0: a fraction of the editor, or a number of columns or lines",
+    fits = function(value)
+      return type(value) == "number" and value > 0
+    end,
+  },
+}
+
 ---What these options come to, and what is wrong with them, each in one line that says what would work.
 ---@param given any
 ---@return pygent.Config config
@@ -130,8 +146,13 @@ function M._merge(into, given, path, problems)
       into[name] = M._command(value, default, problems)
     elseif type(default) == "table" and type(value) == "table" then
       M._merge(default, value, key .. ".", problems)
-    elseif M._fits(key, value, default, problems) then
-      into[name] = value
+    else
+      local problem = M._problem(key, value, default)
+      if problem then
+        table.insert(problems, problem)
+      else
+        into[name] = value
+      end
     end
   end
 end
@@ -144,43 +165,49 @@ function M._command(value, default, problems)
   if type(value) == "string" and value ~= "" then
     return { value }
   end
-  if type(value) == "table" and #value > 0 and vim.iter(value):all(function(each)
-    return type(each) == "string"
-  end) then
+  if
+    type(value) == "table"
+    and #value > 0
+    and vim.iter(value):all(function(each)
+      return type(each) == "string"
+    end)
+  then
     return value
   end
   table.insert(problems, 'cmd must be a list of strings such as { "pygent-ls" }')
   return default
 end
 
+---What is wrong with the value of an option, if anything is.
 ---@param key string
 ---@param value any
 ---@param default any
----@param problems string[]
+---@return string?
+function M._problem(key, value, default)
+  local choices, demand = CHOICES[key], DEMANDS[key]
+  if choices then
+    return not vim.tbl_contains(choices, value) and M._must(key, "one of " .. table.concat(choices, ", ")) or nil
+  end
+  if demand then
+    return not demand.fits(value) and M._must(key, demand.what) or nil
+  end
+  if type(value) == type(default) or (vim.startswith(key, "review.keys") and M._is_key(value)) then
+    return nil
+  end
+  return M._must(key, ("a %s, and not %s"):format(type(default), type(value)))
+end
+
+---@param value any
 ---@return boolean
-function M._fits(key, value, default, problems)
-  local choices = CHOICES[key]
-  if choices and not vim.tbl_contains(choices, value) then
-    table.insert(problems, ("%s must be one of %s"):format(key, table.concat(choices, ", ")))
-    return false
-  end
-  if key == "notify" then
-    if value == false or vim.is_callable(value) then
-      return true
-    end
-    table.insert(problems, "notify must be a function of a message and a level, or false")
-    return false
-  end
-  local may_be_off = vim.startswith(key, "review.keys")
-  if type(value) == type(default) or (may_be_off and (value == false or type(value) == "string")) then
-    if key == "chat.size" and value <= 0 then
-      table.insert(problems, "chat.size must be above 0: a fraction of the editor, or a number of columns or lines")
-      return false
-    end
-    return true
-  end
-  table.insert(problems, ("%s must be a %s, and not %s"):format(key, type(default), type(value)))
-  return false
+function M._is_key(value)
+  return value == false or type(value) == "string"
+end
+
+---@param key string
+---@param what string
+---@return string
+function M._must(key, what)
+  return ("%s must be %s"):format(key, what)
 end
 
 return M

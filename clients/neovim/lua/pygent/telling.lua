@@ -4,6 +4,19 @@ local config = require("pygent.config")
 
 local M = {}
 
+---Patterns of `User` autocommands, and what their `data` holds.
+---@alias pygent.UserEvent
+---| "PygentReady" # the daemon of a project is there: `client_id`, `root`
+---| "PygentExit" # a daemon has ended: `client_id`, `code`, `signal`
+---| "PygentSession" # prompts go to another session from now on: `session_id`
+---| "PygentTurnStarted" # a turn began: `session_id`, `turn_id`, `event`
+---| "PygentTurnFinished" # a turn is over: `session_id`, `turn_id`, `event` with how it ended
+---| "PygentToolCall" # the agent calls a tool: `session_id`, `turn_id`, `event`
+---| "PygentToolResult" # a call is over: `session_id`, `turn_id`, `event`
+---| "PygentPermission" # the agent asks whether it may: `session_id`, `request`
+---| "PygentQuestion" # the agent asks something else: `session_id`, `request`
+---| "PygentEdit" # files are not as they were: `session_id`, `turn_id`, `changes`
+
 ---@param message string
 ---@param level? integer `vim.log.levels`; INFO without
 function M.user(message, level)
@@ -17,7 +30,7 @@ function M.user(message, level)
 end
 
 ---An autocommand `User Pygent…` happens; what it is about is in `data` of its callback's argument.
----@param name "PygentReady"|"PygentExit"|"PygentSession"|"PygentTurnStarted"|"PygentTurnFinished"|"PygentToolCall"|"PygentToolResult"|"PygentPermission"|"PygentQuestion"|"PygentEdit"
+---@param name pygent.UserEvent
 ---@param data table<string, any>
 function M.plugins(name, data)
   vim.api.nvim_exec_autocmds("User", { pattern = name, modeline = false, data = data })
