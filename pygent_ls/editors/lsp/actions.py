@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
+import attrs
 from lsprotocol import types
 
 from pygent_ls.agent.attachments import DiagnosticsPart, FilePart, LineRange, PromptPart
+from pygent_ls.agent.showing import on_one_line
+from pygent_ls.editors.lsp.comments import comment_requests
+from pygent_ls.editors.lsp.convert import origin_of
 from pygent_ls.editors.lsp.uris import path_of
 
 SELECTION_PROMPTS: Mapping[str, tuple[str, str]] = {
@@ -24,8 +27,14 @@ SELECTION_PROMPTS: Mapping[str, tuple[str, str]] = {
 CONTEXT_LINES = 20
 """Around a problem that is to be fixed: a function's worth."""
 
-_REQUEST_COMMENT = re.compile(r"(?:#|//|--|;|%|/\*|<!--)\s*pygent:\s*(?P<request>.*?)\s*(?:\*/|-->)?\s*$")
-"""A comment that is a request, in the usual comment signs."""
+MAX_TITLE_CHARS = 80
+"""Of what is quoted in an action's title."""
+
+MAX_FIXES = 20
+"""Diagnostics that are offered a fix of their own in one place: a menu of more is no help."""
+
+MAX_COMMENTS = 5
+"""Requests of comments that are offered for one selection."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,14 +60,18 @@ def target_of(params: types.CodeActionParams) -> Target:
 
 
 def code_actions(params: types.CodeActionParams, text: str) -> list[types.CodeAction]:
-    """What is offered here: a fix for each diagnostic, the selection's actions, and the request of a comment."""
-    target = target_of(params)
-    actions = [_fix(target.uri, each) for each in target.diagnostics]
-    if request := comment_request(text, target.first_line):
-        arguments = [request, target.uri, target.first_line, target.last_line]
-        actions.append(_action(f"Do it with pygent: {request}", "quickfix", "pygent.ask", arguments))
-    start, end = params.range.start, params.range.end
-    if (start.line, start.character) != (end.line, end.character):
+    """What is offered here: a fix for each diagnostic, the requests of comments, and the selection's actions.
+
+    Where the editor asks by itself, to show that there is something, a selection alone is nothing. None is preferred:
+    an editor may carry out the preferred one without asking.
+    """
+    target, wanted = target_of(params), params.context.only or ()
+    actions: list[types.CodeAction] = []
+    if _is_wanted("quickfix", wanted):
+        actions += _fixes(target.uri, params.context.diagnostics)
+        actions += _requests(target, text)
+    is_automatic = params.context.trigger_kind == types.CodeActionTriggerKind.Automatic and not wanted
+    if _is_wanted("refactor", wanted) and not is_automatic and _is_selection(params.range):
         arguments = [target.uri, target.first_line, target.last_line]
         actions += [_action(title, "refactor", command, arguments) for command, (title, _) in SELECTION_PROMPTS.items()]
     return actions
@@ -67,23 +80,22 @@ def code_actions(params: types.CodeActionParams, text: str) -> list[types.CodeAc
 def code_lenses(uri: str, text: str) -> list[types.CodeLens]:
     """One on each line with a `pygent:` comment: runs its request."""
     lenses: list[types.CodeLens] = []
-    for line, request in comment_requests(text):
+    for line, request in comment_requests(uri, text):
         place = types.Range(start=types.Position(line, 0), end=types.Position(line, 0))
         command = types.Command(title="Do it with pygent", command="pygent.ask", arguments=[request, uri, line, line])
         lenses.append(types.CodeLens(range=place, command=command))
     return lenses
 
 
-def comment_requests(text: str) -> Iterator[tuple[int, str]]:
-    """The lines with a `pygent:` comment, counted from 0, and what each asks for."""
-    for number, line in enumerate(re.split(r"\r\n|\n|\r", text) if "pygent:" in text else ()):
-        if found := _REQUEST_COMMENT.search(line):
-            yield number, found["request"]
+def is_request_of_a_comment(asked: str, target: Target, text: str) -> bool:
+    """Whether a comment at the target asks for just that."""
+    return asked in requests_at(target, text)
 
 
-def comment_request(text: str, line: int) -> str:
-    """What a `pygent:` comment in that line asks for; empty where there is none."""
-    return dict(comment_requests(text)).get(line, "")
+def requests_at(target: Target, text: str) -> list[str]:
+    """What the comments in the target's lines ask for."""
+    lines = range(target.first_line, target.last_line + 1)
+    return [request for line, request in comment_requests(target.uri, text) if line in lines]
 
 
 def prompt_for(command: str, target: Target) -> tuple[PromptPart, ...] | None:
@@ -127,7 +139,7 @@ def _lines(target: Target, around: int) -> LineRange:
 
 def _problem(diagnostic: Mapping[str, Any]) -> str:
     line = start_line(diagnostic)
-    origin = " ".join(str(diagnostic[key]) for key in ("source", "code") if diagnostic.get(key) is not None)
+    origin = origin_of(diagnostic.get("source"), diagnostic.get("code"))
     return f"line {line + 1}: {diagnostic.get('message', '')}" + (f" [{origin}]" if origin else "")
 
 
@@ -139,9 +151,39 @@ def start_line(diagnostic: Mapping[str, Any]) -> int:
         return 0
 
 
-def _fix(uri: str, diagnostic: Mapping[str, Any]) -> types.CodeAction:
-    message = " ".join(str(diagnostic.get("message", "")).split())
-    return _action(f"Fix with pygent: {message[:80]}", "quickfix", "pygent.fix", [uri, diagnostic])
+def _is_wanted(kind: str, wanted: Sequence[str]) -> bool:
+    """Whether a kind is one of those, or below one; the empty kind is above all."""
+    return not wanted or any(each == "" or f"{kind}.".startswith(f"{each}.") for each in wanted)
+
+
+def _is_selection(where: types.Range) -> bool:
+    return (where.start.line, where.start.character) != (where.end.line, where.end.character)
+
+
+def _fixes(uri: str, diagnostics: Sequence[types.Diagnostic]) -> Iterator[types.CodeAction]:
+    """A fix for each, under a title of its own: some editors find the action that was chosen by its title."""
+    titles: set[str] = set()
+    for diagnostic in diagnostics:
+        title = f"Fix with pygent: {_quoted(diagnostic.message)}"
+        if title in titles:
+            start = diagnostic.range.start
+            title = f"{title} (line {start.line + 1}, column {start.character + 1})"
+        if title not in titles and len(titles) < MAX_FIXES:
+            titles.add(title)
+            fix = _action(title, "quickfix", "pygent.fix", [uri, _diagnostic(diagnostic)])
+            yield attrs.evolve(fix, diagnostics=[diagnostic])
+
+
+def _requests(target: Target, text: str) -> Iterator[types.CodeAction]:
+    for request in list(dict.fromkeys(requests_at(target, text)))[:MAX_COMMENTS]:
+        arguments = [request, target.uri, target.first_line, target.last_line]
+        yield _action(f"Do it with pygent: {_quoted(request)}", "quickfix", "pygent.ask", arguments)
+
+
+def _quoted(text: str) -> str:
+    """As much as fits, on one line."""
+    words = on_one_line(" ".join(text.split()))
+    return words if len(words) <= MAX_TITLE_CHARS else f"{words[: MAX_TITLE_CHARS - 1].rstrip()}…"
 
 
 def _action(title: str, kind: str, command: str, arguments: Sequence[Any]) -> types.CodeAction:
@@ -153,16 +195,10 @@ def _action(title: str, kind: str, command: str, arguments: Sequence[Any]) -> ty
 
 
 def _diagnostic(diagnostic: types.Diagnostic) -> Mapping[str, Any]:
-    start, end = diagnostic.range.start, diagnostic.range.end
-    found: dict[str, Any] = {
-        "range": {
-            "start": {"line": start.line, "character": start.character},
-            "end": {"line": end.line, "character": end.character},
-        },
-        "message": diagnostic.message,
-    }
-    if diagnostic.source is not None:
-        found["source"] = diagnostic.source
-    if diagnostic.code is not None:
-        found["code"] = diagnostic.code
-    return cast("Mapping[str, Any]", found)
+    """As it goes to the editor and comes back with the command: with all that it has."""
+    found = attrs.asdict(diagnostic, filter=lambda _, value: value is not None)
+    return {_WIRE_NAMES.get(name, name): value for name, value in found.items()}
+
+
+_WIRE_NAMES = {"code_description": "codeDescription", "related_information": "relatedInformation"}
+"""Members of a diagnostic whose names are of several words."""

@@ -19,7 +19,7 @@ from pygent_ls.editors.lsp.actions import (
     ask_prompt,
     code_actions,
     code_lenses,
-    comment_request,
+    is_request_of_a_comment,
     prompt_for,
     start_line,
     target_of,
@@ -124,7 +124,7 @@ class Commands:
     def _ask(self, arguments: Sequence[Any], named: Session | None) -> outgoing_commands.CommandTurnOut:
         target = self._target(arguments[1:]) if len(arguments) > 1 and isinstance(arguments[1], str) else None
         asked = _text(arguments, 0, "the prompt")
-        is_comment = target is not None and comment_request(self._text(target.uri), target.first_line) == asked
+        is_comment = target is not None and is_request_of_a_comment(asked, target, self._text(target.uri))
         return self._start(ask_prompt(asked, target), named, own_words="" if is_comment else None)
 
     def _start(

@@ -53,6 +53,10 @@ REPLACED = (
 editors do not, and its `exit` leaves from inside a callback."""
 
 
+RETURNED = frozenset({types.CODE_ACTION_RESOLVE, types.CODE_LENS_RESOLVE})
+"""Answered with their own parameters, which are therefore never decoded: whatever the client added to what it was sent
+comes back to it."""
+
 LENIENT = frozenset({types.INITIALIZE, types.INITIALIZED})
 """Minimal clients leave out of these what they have nothing to say of, or say null."""
 
@@ -67,7 +71,7 @@ class Endpoint(Asking):
     """Completes the result of `initialize`; set before the first message."""
 
     mend: Callable[[str, Mapping[str, Any]], dict[str, Any]]
-    """Completes the parameters of notifications, by their method, before they are decoded; set likewise."""
+    """Completes parameters, by their method, before they are decoded; set likewise."""
 
     on_undecodable: Callable[[str, object], None]
     """Told the method and the parameters of a notification that is dropped because it is wrong; set likewise."""
@@ -95,6 +99,8 @@ class Endpoint(Asking):
         self, method: str
     ) -> type[Any] | None:
         """As in pygls, whose cache would keep each endpoint."""
+        if method in RETURNED:
+            return None
         return cast("type[Any] | None", types.METHOD_TO_TYPES.get(method, (None,))[0])
 
     def get_result_type(  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -145,7 +151,7 @@ class Endpoint(Asking):
                 raise JsonRpcMethodNotFound.of(method)
             return False
         message_type: Any = self.get_message_type(method)
-        needs_id = hasattr(message_type, "id") if message_type else method in names.METHODS
+        needs_id = hasattr(message_type, "id") if message_type else method in names.METHODS or method in RETURNED
         if needs_id and not is_request:
             raise JsonRpcInvalidRequest(f"{method} is a request: it needs an `id`")
         if is_request and not needs_id:
@@ -178,7 +184,7 @@ class Endpoint(Asking):
         method, params = message["method"], message.get("params")
         if params is not None and not isinstance(params, dict):
             raise JsonRpcInvalidParams(f"the parameters of {method} must be an object")
-        if params is not None and not is_request:
+        if params is not None:
             message = {**message, "params": self.mend(method, cast("dict[str, Any]", params))}
         message_type: Any = self.get_message_type(method)
         if method in LENIENT:
@@ -277,6 +283,9 @@ class Endpoint(Asking):
 
 def _completed(params: Mapping[str, Any]) -> dict[str, Any]:
     given = {key: value for key, value in params.items() if value is not None}
+    client = given.get("clientInfo")
+    if not (isinstance(client, dict) and isinstance(cast("dict[str, Any]", client).get("name"), str)):
+        given.pop("clientInfo", None)
     return {**given, "capabilities": used_capabilities(given.get("capabilities", {}))}
 
 

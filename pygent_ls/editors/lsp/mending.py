@@ -1,4 +1,4 @@
-"""Notifications as some clients send them, made what the protocol says they are."""
+"""Messages as some clients send them, made what the protocol says they are."""
 
 from __future__ import annotations
 
@@ -7,14 +7,27 @@ from typing import Any, cast
 
 from lsprotocol import types
 
+from pygent_ls.editors.lsp.diagnostics import action_context
+
 
 def mended(method: str, params: Mapping[str, Any], version_of: Callable[[str], int]) -> dict[str, Any]:
     """The parameters with what can be told from the rest: a version that is missing or null, a null range, the
-    language, settings that are left out. Everything else stays as it is, right or wrong. `version_of` tells the last
-    version of a document.
+    language, settings that are left out; arguments of a command that are no list; what diagnostics of other servers
+    have that is not known. Everything else stays as it is, right or wrong. `version_of` tells the last version of a
+    document.
     """
-    if method == types.WORKSPACE_DID_CHANGE_CONFIGURATION:
-        return {"settings": None, **params}
+    match method:
+        case types.WORKSPACE_DID_CHANGE_CONFIGURATION:
+            return {"settings": None, **params}
+        case types.WORKSPACE_EXECUTE_COMMAND:
+            return {**params, "arguments": _arguments(params.get("arguments"))}
+        case types.TEXT_DOCUMENT_CODE_ACTION if isinstance(params.get("context"), dict):
+            return {**params, "context": action_context(params["context"], params.get("range"))}
+        case _:
+            return _with_document(method, params, version_of)
+
+
+def _with_document(method: str, params: Mapping[str, Any], version_of: Callable[[str], int]) -> dict[str, Any]:
     document = params.get("textDocument")
     if not isinstance(document, dict):
         return dict(params)
@@ -40,6 +53,13 @@ def document_of(params: object) -> str | None:
     document = cast("Mapping[str, Any]", params).get("textDocument") if isinstance(params, Mapping) else None
     uri = cast("Mapping[str, Any]", document).get("uri") if isinstance(document, Mapping) else None
     return uri if isinstance(uri, str) else None
+
+
+def _arguments(given: Any) -> list[Any]:
+    """Clients that let their users type them send one alone, too."""
+    if given is None:
+        return []
+    return cast("list[Any]", given) if isinstance(given, list) else [given]
 
 
 def _change(change: Any) -> Any:

@@ -16,7 +16,7 @@ from pygls.protocol import default_converter
 from pygent_ls import __version__
 from pygent_ls.editors.lsp import names
 from pygent_ls.editors.lsp.buffers import Buffers
-from pygent_ls.editors.lsp.endpoint import Endpoint
+from pygent_ls.editors.lsp.endpoint import RETURNED, Endpoint
 from pygent_ls.editors.lsp.features import ClientFeatures, editor_options, features_of
 from pygent_ls.editors.lsp.line import Line
 from pygent_ls.editors.lsp.mending import document_of, mended
@@ -122,6 +122,7 @@ class PygentServer(LanguageServer):
         assert self._blueprint is not None
         if params.process_id is not None:
             self.on_process_id(params.process_id)
+        _offer_no_resolving(result.capabilities)
         result.capabilities.position_encoding = types.PositionEncodingKind(self._features.encoding)
         result.capabilities.experimental = {
             "pygent": self._capabilities(self._blueprint.model),
@@ -176,6 +177,13 @@ class PygentServer(LanguageServer):
             self._connection.core.file_changed(path)
 
 
+def _offer_no_resolving(capabilities: types.ServerCapabilities) -> None:
+    """pygls offers it where there is a handler."""
+    for options in (capabilities.code_action_provider, capabilities.code_lens_provider):
+        if isinstance(options, types.CodeActionOptions | types.CodeLensOptions):
+            options.resolve_provider = False
+
+
 def _nowhere(_body: bytes) -> None:
     """Nobody is there; what has to be heard is said again when somebody is."""
 
@@ -218,6 +226,9 @@ def _register(server: PygentServer) -> None:
     def code_lens(params: types.CodeLensParams) -> list[types.CodeLens]:
         return server.connection.commands.code_lenses(params)
 
+    for method in RETURNED:
+        _register_resolving(server, method)
+
     @server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
     def progress_cancel(params: types.WorkDoneProgressCancelParams) -> None:
         server.connection.requests.turns.cancel_progress(params.token)
@@ -227,6 +238,15 @@ def _register_request(server: PygentServer, method: str) -> None:
     @server.feature(method)
     async def handle(params: dict[str, Any]) -> Any:
         return await server.connection.requests.handle(method, params)
+
+
+def _register_resolving(server: PygentServer, method: str) -> None:
+    """Actions and lenses are whole as they are sent. Some clients resolve them all the same, unasked: they get them
+    back."""
+
+    @server.feature(method)
+    def resolve(params: dict[str, Any]) -> dict[str, Any]:
+        return params
 
 
 def _register_notification(server: PygentServer, method: str) -> None:
