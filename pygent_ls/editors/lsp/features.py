@@ -51,6 +51,10 @@ class ClientFeatures:
 
 RESOURCE_OPERATIONS = ("create", "rename", "delete")
 
+SPOILS_NEW_FILES = frozenset({"emacs", "Vim"})
+"""What lsp-mode and yegappan/lsp call themselves. A file that one edit creates and fills is refused by the first, which
+has opened a buffer of it before, and left empty by the second. Eglot calls itself "Eglot", vim-lsp "vim-lsp"."""
+
 
 def used_capabilities(capabilities: Any) -> Any:
     """What `features_of` reads of `capabilities` as it came, and no more; what is no object comes back as it is.
@@ -99,9 +103,11 @@ def features_of(params: types.InitializeParams) -> ClientFeatures:
     capabilities = params.capabilities
     workspace, window, general = capabilities.workspace, capabilities.window, capabilities.general
     edit = workspace.workspace_edit if workspace else None
+    name = params.client_info.name if params.client_info else ""
+    operations = {str(getattr(each, "value", each)) for each in ((edit.resource_operations if edit else None) or ())}
     offered = [str(getattr(each, "value", each)) for each in (general.position_encodings or [])] if general else []
     return ClientFeatures(
-        name=params.client_info.name if params.client_info else "",
+        name=name,
         encoding="utf-8" if "utf-8" in offered else "utf-16",
         apply_edit=bool(workspace and workspace.apply_edit),
         configuration=bool(workspace and workspace.configuration),
@@ -109,9 +115,7 @@ def features_of(params: types.InitializeParams) -> ClientFeatures:
             workspace and workspace.did_change_configuration and workspace.did_change_configuration.dynamic_registration
         ),
         document_changes=bool(edit and edit.document_changes),
-        resource_operations=frozenset(
-            str(getattr(each, "value", each)) for each in ((edit.resource_operations if edit else None) or ())
-        ),
+        resource_operations=frozenset(operations - {"create"} if name in SPOILS_NEW_FILES else operations),
         work_done_progress=bool(window and window.work_done_progress),
         save_documents=_own(params).get("saveDocuments") is True,
         question_request=_own(params).get("questionRequest") is True,
