@@ -145,6 +145,14 @@ def start_warm_on(terminal: int, arguments: Sequence[str], environment: Mapping[
     return WarmProcess(arguments, status, (None, None, None))
 
 
+def start_warm_with(
+    streams: Sequence[int], arguments: Sequence[str], environment: Mapping[str, str], cwd: Path
+) -> WarmProcess:
+    """Start it as the leader of a session on these three descriptors, which stay open here."""
+    status = _begin(_job(arguments, environment, cwd, leads="session"), environment, streams)
+    return WarmProcess(arguments, status, (None, None, None))
+
+
 def run_warm(
     arguments: Sequence[str], environment: Mapping[str, str], cwd: Path | None, stdin: str, wait_s: float
 ) -> subprocess.CompletedProcess[str]:

@@ -1,0 +1,100 @@
+"""`pygent-ls` as a program that an editor starts, without the third of a second that Python takes to import it.
+
+The program hands its streams, its arguments and its environment to the process of the tests, which has a warm one take
+them over (`tests.e2e.warm_command`), and lives as long as that does. What the editor sees is what it would see of the
+command itself: a process, three pipes, an exit code.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import threading
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.warm_command import start_warm_with
+
+END_S = 60.0
+"""Longest wait for a daemon whose editor is gone: it ends within 3 s."""
+
+PROGRAM = """\
+#!{python} -IS
+import json, os, signal, socket, sys
+
+job = json.dumps({{"arguments": sys.argv[1:], "environment": dict(os.environ), "cwd": os.getcwd()}}).encode()
+to = socket.socket(socket.AF_UNIX)
+to.connect({address!r})
+socket.send_fds(to, [len(job).to_bytes(4, "big")], [0, 1, 2])
+to.sendall(job)
+process = int.from_bytes(to.recv(4), "big")
+for number in (signal.SIGTERM, signal.SIGINT):
+    signal.signal(number, lambda given, _: os.kill(process, given))
+null = os.open(os.devnull, os.O_RDWR)
+for each in (0, 1, 2):
+    os.dup2(null, each)
+code = int.from_bytes(to.recv(4) or b"\\0\\0\\0\\x01", "big", signed=True)
+os._exit(code if code >= 0 else 128 - code)
+"""
+
+
+@contextmanager
+def daemon_program(folder: Path) -> Generator[Path]:
+    """A folder for PATH that holds `pygent-ls`, which can be started while inside."""
+    programs = folder / "programs"
+    programs.mkdir()
+    address = str(folder / "s")  # short: a socket's path has at most 107 bytes
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(address)
+        listening.listen()
+        program = programs / "pygent-ls"
+        program.write_text(PROGRAM.format(python=sys.executable, address=address), encoding="utf-8")
+        program.chmod(0o755)
+        threads: list[threading.Thread] = []
+        taking = threading.Thread(target=_take_all, args=(listening, threads), daemon=True)
+        taking.start()
+        try:
+            yield programs
+        finally:
+            with suppress(OSError):
+                listening.shutdown(socket.SHUT_RDWR)
+            taking.join(END_S)
+            for each in threads:
+                each.join(END_S)
+
+
+def _take_all(listening: socket.socket, threads: list[threading.Thread]) -> None:
+    while True:
+        try:
+            asked, _ = listening.accept()
+        except OSError:
+            return
+        threads.append(threading.Thread(target=_serve, args=(asked,), daemon=True))
+        threads[-1].start()
+
+
+def _serve(asked: socket.socket) -> None:
+    with asked:
+        header, streams, _, _ = socket.recv_fds(asked, 4, 3)
+        if len(streams) != 3:
+            return
+        job = _job(asked, int.from_bytes(header, "big"))
+        process = start_warm_with(streams, job["arguments"], _environment(job["environment"]), Path(job["cwd"]))
+        for each in streams:
+            os.close(each)
+        with process, suppress(BrokenPipeError, ConnectionResetError):  # the editor may have killed who waits
+            asked.sendall(process.pid.to_bytes(4, "big"))
+            asked.sendall(process.wait(END_S * 10).to_bytes(4, "big", signed=True))
+
+
+def _job(asked: socket.socket, size: int) -> dict[str, Any]:
+    with asked.makefile("rb") as file:
+        return json.loads(file.read(size))
+
+
+def _environment(given: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in given.items() if name not in {"LC_CTYPE"}}
