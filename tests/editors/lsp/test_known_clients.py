@@ -129,10 +129,9 @@ CREATES: Mapping[str, Any] = {"documentChanges": True, "resourceOperations": ["c
 async def that_says_it_creates(folder: Path, name: str, call: Call) -> AsyncGenerator[Editor]:
     client = KNOWN_CLIENTS[name]
     workspace = {**client.capabilities["workspace"], "workspaceEdit": CREATES}
-    async with running(
-        folder, replace(client, capabilities={**client.capabilities, "workspace": workspace}), call
-    ) as it:
-        yield it
+    client = replace(client, capabilities={**client.capabilities, "workspace": workspace})
+    async with running(folder, client, call) as editor:
+        yield editor
 
 
 @pytest.mark.parametrize("name", ["lsp-mode", "yegappan/lsp"])
