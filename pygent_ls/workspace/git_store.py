@@ -49,6 +49,9 @@ SEEN_INDEX = "seen-index"
 ATTRIBUTES = "* -text !eol !crlf !filter !ident !working-tree-encoding\n"
 """Stronger than any `.gitattributes`: no byte is converted, no filter is run."""
 
+OF_OPEN_FILES = b".#*\n.*.sw[a-p]\n"
+"""What Emacs and Vim keep beside a file while it is open there: no file of the user's, and gone when it is closed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -238,7 +241,7 @@ class GitStore:
             put(self.path / "config", CONFIG.encode())
             put(self.path / "info" / "attributes", ATTRIBUTES.encode())
             put(self.path / "HEAD", b"ref: refs/heads/none\n")
-        patterns = b"".join(_bytes_of(file).rstrip(b"\n") + b"\n" for file in self.place.excludes)
+        patterns = OF_OPEN_FILES + b"".join(_bytes_of(file).rstrip(b"\n") + b"\n" for file in self.place.excludes)
         if self.path.is_relative_to(self.place.top):  # a home folder holds the stores, too
             patterns += b"/" + os.fsencode(self.path.parent.relative_to(self.place.top)) + b"/\n"
         if _bytes_of(self.path / "info" / "exclude") != patterns:

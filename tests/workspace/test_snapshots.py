@@ -171,6 +171,14 @@ async def test_links_are_kept_as_links_and_not_followed(folder: Path, tmp_path: 
     assert await contents(folder, await take(folder)) == {"way": os.fsencode(outside), "nowhere": b"gone"}
 
 
+async def test_what_editors_keep_beside_a_file_that_is_open_is_not_kept(folder: Path) -> None:
+    put(folder, a_txt="a\n")
+    (folder / ".#a.txt").symlink_to("somebody@somewhere.1234")
+    (folder / ".a.txt.swp").write_bytes(b"b0VIM")
+
+    assert await contents(folder, await take(folder)) == {"a.txt": b"a\n"}
+
+
 async def test_odd_names_are_kept(folder: Path) -> None:
     names = [b"with space", b"new\nline", b"-dash", b"ba\\ck", b'qu"ote', b"\xff\xfe", b":colon", b"*", b"git~1"]
     for name in names:
