@@ -2,8 +2,8 @@
 
 What a snapshot has: every file of the workspace's folders that git would not ignore, tracked or not, also where there
 is no git, with the text of unsaved buffers in place of their files; links as links; permission bits. What it has not:
-files above `MAX_FILE_BYTES`, files that cannot be read, empty folders, what is ignored, what editors keep beside an open
-file (`.#NAME`, `.NAME.swp`), and whatever lies in `.git`.
+files above `MAX_FILE_BYTES`, files that cannot be read, empty folders, what is ignored, what editors keep beside a file
+that is open (`.#NAME`, `.NAME.swp`), and whatever lies in `.git`.
 A repository inside the workspace is kept in a store of its own.
 
 Content that the user's repository has is not copied. Where git there throws it away later (`git gc` after a rewritten
