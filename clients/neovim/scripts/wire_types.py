@@ -20,7 +20,7 @@ HEADER = """\
 -- What is `null` on the wire is `nil` here: the client decodes it so, except for items of arrays.
 """
 
-RENAMED = {"ModeOut": "SessionMode"}
+RENAMED = {"ModeOut": "SessionMode", "ChangeOut": "FileChange"}
 """Definitions whose own name says too little outside of the daemon."""
 
 OF_THE_EDITOR = {"RangeOut", "WireRange", "PositionOut", "WirePosition"}

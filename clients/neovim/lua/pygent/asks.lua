@@ -13,21 +13,21 @@ local M = {}
 ---@field kind "permission"
 ---@field id string
 ---@field request pygent.PermissionRequest
----@field answer fun(result: pygent.PermissionAnswer?) once; nil is no answer, which rejects
+---@field answer fun(result: pygent.PermissionResult?) once; nil is no answer, which rejects
 ---@field is_over fun(): boolean it was answered, or is withdrawn
 
 ---@class pygent.QuestionAsk
 ---@field kind "question"
 ---@field id string
 ---@field request pygent.QuestionRequest
----@field answer fun(result: pygent.QuestionAnswer?)
+---@field answer fun(result: pygent.QuestionResult?)
 ---@field is_over fun(): boolean
 
 ---@class pygent.ReviewAsk
 ---@field kind "review"
 ---@field id string
 ---@field request pygent.ReviewRequest
----@field answer fun(result: pygent.ReviewAnswer?)
+---@field answer fun(result: pygent.ReviewResult?)
 ---@field is_over fun(): boolean
 
 ---@alias pygent.AskKind "permission"|"question"|"review"

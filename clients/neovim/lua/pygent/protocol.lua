@@ -163,7 +163,7 @@
 ---@field cancelled boolean
 
 --- A file that one tool call changed, with the unified diff.
----@class pygent.Change
+---@class pygent.FileChange
 ---@field uri string
 ---@field kind pygent.ChangeKind
 ---@field added integer
@@ -948,7 +948,7 @@
 ---@field cached boolean
 ---@field truncated boolean
 ---@field durationMs integer
----@field changes? pygent.Change[]
+---@field changes? pygent.FileChange[]
 
 --- A tool call; `problem` says why it could not be read.
 ---@class pygent.ToolUseBlock

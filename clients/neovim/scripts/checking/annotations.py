@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from clients.neovim.scripts.checking.type_text import (
@@ -113,7 +114,7 @@ def comment_blocks(lines: Sequence[str]) -> Iterator[Block]:
 
 
 def classes_of(block: Block) -> Iterator[Class]:
-    """The classes that a block declares, with their fields. Raises `TypeTextError`."""
+    """The classes that a block declares, with those of their fields that can be read."""
     current: Class | None = None
     for tag in block.tags:
         if tag.name == "class":
@@ -121,7 +122,8 @@ def classes_of(block: Block) -> Iterator[Class]:
                 yield current
             current = _class(tag)
         elif tag.name == "field" and current:
-            _add_field(current, tag.text)
+            with suppress(TypeTextError):  # told as a problem of the annotation
+                _add_field(current, tag.text)
         elif tag.name == "operator" and current:
             current.open = True
     if current:
@@ -170,7 +172,7 @@ def returns_of(block: Block) -> tuple[Type, ...]:
 
 
 def _class(tag: Tag) -> Class:
-    found = re.match(r"(?:\([^)]*\)\s*)?([\w.*:-]+)(?:<[^>]*>)?\s*(?::\s*(.*))?", tag.text)
+    found = re.match(r"(?:\([^)]*\)\s*)?([\w.*-]+)(?:<[^>]*>)?\s*(?::\s*(.*))?", tag.text)
     if found is None:
         raise TypeTextError(f"`@class {tag.text}` has no name")
     made = Class(found[1])
@@ -181,6 +183,13 @@ def _class(tag: Tag) -> Class:
         elif parent.strip():
             made.open = True
     return made
+
+
+def field_of(tag: Tag) -> Type:
+    """The type of an `@field`. Raises `TypeTextError`."""
+    owner = Class("")
+    _add_field(owner, tag.text)
+    return owner.item or next(iter(owner.fields.values()))
 
 
 def _add_field(owner: Class, text: str) -> None:
@@ -197,10 +206,11 @@ def _add_field(owner: Class, text: str) -> None:
     else:
         raise TypeTextError(f"`@field {text}` has no type")
     type_, description = parse_type(rest)
+    type_ = optional(type_) if mark else type_
     known = owner.fields.get(name)
     owner.fields[name] = union((known, type_)) if known else type_
     owner.text[name] = description.strip().removeprefix("#").strip()
-    if mark or _takes_nil(type_):
+    if _takes_nil(type_):
         owner.optional.add(name)
 
 

@@ -212,7 +212,7 @@ class _Reader:
                 self._expect(":")
                 value = self.type()
                 if isinstance(key, Literal):
-                    fields.append(Field(key.text, value, mark))
+                    fields.append(Field(key.text, optional(value) if mark else value, mark))
                 else:
                     keyed = True
             else:
@@ -223,7 +223,8 @@ class _Reader:
     def _field(self) -> Field:
         _, name = self._next()
         mark = self._take("?")
-        return Field(name, self.type() if self._take(":") else ANY, mark)
+        type_ = self.type() if self._take(":") else ANY
+        return Field(name, optional(type_) if mark else type_, mark or type_ == ANY)
 
     def _function(self) -> Function:
         parameters: list[Field] = []
