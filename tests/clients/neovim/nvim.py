@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -125,11 +125,12 @@ def bare_neovim(environment: Mapping[str, str], home: Path, cwd: Path, *argument
 
 def _attached(address: Path, process: subprocess.Popen[bytes]) -> Nvim:
     deadline = time.monotonic() + WAIT_S
-    while not address.is_socket():
+    while True:
+        with suppress(FileNotFoundError, ConnectionRefusedError):  # the socket is there before Neovim listens
+            return Nvim(address)
         if process.poll() is not None or time.monotonic() > deadline:
             raise AssertionError(f"Neovim did not start: exit code {process.poll()}")
         time.sleep(0.005)
-    return Nvim(address)
 
 
 @contextmanager

@@ -43,8 +43,13 @@ class Nvim:
     """A connection; buffers, windows and tab pages are their numbers."""
 
     def __init__(self, address: Path) -> None:
+        """Raises OSError where nobody listens there."""
         self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.connect(str(address))
+        try:
+            self._socket.connect(str(address))
+        except OSError:
+            self._socket.close()
+            raise
         self._unpacker: Any = msgpack.Unpacker(ext_hook=_number, strict_map_key=False, unicode_errors="surrogateescape")
         self._n_requests = 0
         self.api = Namespace(self, of_script=False)
