@@ -20,10 +20,15 @@ local M = {}
 ---@field keys pygent.config.ReviewKeys|false
 
 ---@class pygent.config.ReviewKeys
+---Accepts the hunk below the cursor.
 ---@field accept string|false
+---Rejects it: the text is again as it was before.
 ---@field reject string|false
+---Accepts all that waits in the buffer.
 ---@field accept_all string|false
+---Goes to the next hunk.
 ---@field next string|false
+---Goes to the one before.
 ---@field previous string|false
 
 ---@class pygent.config.Edits
