@@ -59,11 +59,12 @@ KNOWN = frozenset(
 
 @dataclass(frozen=True)
 class Tag:
-    """One `---@name text`, and its line, counted from 1."""
+    """One `---@name text`, its line, counted from 1, and the lines of text between it and the tag before it."""
 
     name: str
     text: str
     line: int
+    before: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -96,20 +97,22 @@ def comment_blocks(lines: Sequence[str]) -> Iterator[Block]:
     """All blocks of a file: comments of three dashes on lines without code, that no other line parts."""
     text: list[str] = []
     tags: list[Tag] = []
+    n_told = 0
     for number, line in enumerate([*lines, ""], 1):
         comment = re.match(r"\s*---(?!-)\s?(.*)", line)
         if comment is None:
             if text or tags:
                 yield Block(tuple(text), tuple(tags), number - 1)
-            text, tags = [], []
+            text, tags, n_told = [], [], 0
         elif tag := re.match(r"\s*@([\w-]+)\s*(.*)", comment[1]):
-            tags.append(Tag(tag[1], tag[2].strip(), number))
+            tags.append(Tag(tag[1], tag[2].strip(), number, tuple(text[n_told:])))
+            n_told = len(text)
         elif alternative := re.match(r"\s*\|\s*(.*)", comment[1]):
             if tags:  # of the alias above
                 last = tags[-1]
                 bare = re.sub(r"\s+#.*", "", alternative[1]).lstrip(">+ ")
-                tags[-1] = Tag(last.name, f"{last.text} | {bare}", last.line)
-        elif not tags:
+                tags[-1] = Tag(last.name, f"{last.text} | {bare}", last.line, last.before)
+        else:
             text.append(comment[1].rstrip())
 
 

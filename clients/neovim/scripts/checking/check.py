@@ -371,10 +371,17 @@ class _Check:
         for value, other in ((left, right), (right, left)):
             literal, type_ = self.inference.type_of(value), self.inference.type_of(other)
             choices = self.library.alternatives(type_)
-            if not isinstance(literal, Literal) or value.type != "string" or not choices:
+            if not isinstance(literal, Literal) or value.type != "string" or self.is_of_neovim(other):
                 continue
-            if all(isinstance(one, Literal) for one in choices) and literal not in choices:
+            if choices and all(isinstance(one, Literal) for one in choices) and literal not in choices:
                 self.tell(node, f"it is never {spelled(literal)}: `{text_of(other)}` is {spelled(type_)}")
+
+    def is_of_neovim(self, node: Node) -> bool:
+        """Whether a value comes from Neovim, whose lists of constants leave some out."""
+        owner = node.child_by_field_name("table") if node.type == "dot_index_expression" else None
+        types = self.library.alternatives(self.inference.type_of(owner)) if owner else []
+        names = [one.name for one in types if isinstance(one, Named)]
+        return text_of(node).startswith("vim.") or any(name.startswith("vim.") for name in names)
 
     def expect(self, value: Node, given: Type, wanted: Type, what: str) -> None:
         if value.type in ("table_constructor", "function_definition") and not self.is_scalar(wanted):

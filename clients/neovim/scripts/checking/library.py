@@ -41,6 +41,8 @@ PLAIN = frozenset(
         "userdata",
         "unknown",
         "self",
+        "osdate",
+        "osdateparam",
     }
 )
 """Types of Lua's own, and the two that annotations add."""

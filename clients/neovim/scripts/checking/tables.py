@@ -22,6 +22,8 @@ def table_problems(
 ) -> Iterator[Part]:
     """Each value in a table. Tells of fields that its type does not have, and of those that are missing."""
     parts = list(_parts(table))
+    if isinstance(shape_of_items := _only(library, wanted), Record) and shape_of_items.fields:
+        parts = list(_numbered(parts))
     named = {name: value for name, value in parts if name is not None}
     shape = _shape(library, inference, named, wanted, table, tell)
     fields = _fields(library, shape)
@@ -36,8 +38,29 @@ def table_problems(
                 tell(value, f"`{spelled(shape or ANY)}` has no field `{name}`")
             yield name, value, found
     missing = [one.name for one in fields or () if not one.optional and one.name not in named]
-    if missing and not spelled(shape or ANY).startswith("vim."):  # some of Neovim's own are stricter than it is
+    is_begun = _is_object(table)  # what is missing may be set in the next lines
+    if missing and not is_begun and not spelled(shape or ANY).startswith("vim."):  # Neovim's are stricter than it is
         tell(table, f"`{spelled(shape or ANY)}` needs {', '.join(missing)}, too")
+
+
+def _is_object(table: Node) -> bool:
+    """Whether it is that of `setmetatable(…, Class)`."""
+    call = table.parent.parent if table.parent and table.parent.type == "arguments" else None
+    name = call.child_by_field_name("name") if call else None
+    return name is not None and text_of(name) == "setmetatable"
+
+
+def _only(library: Library, wanted: Type | None) -> Type | None:
+    choices = library.alternatives(wanted) if wanted else []
+    return choices[0] if len(choices) == 1 else None
+
+
+def _numbered(parts: list[tuple[str | None, Node]]) -> Iterator[tuple[str | None, Node]]:
+    """Items of a list as the fields `1`, `2` of a type that names them so."""
+    number = 0
+    for name, value in parts:
+        number += name is None
+        yield name or str(number), value
 
 
 def _parts(table: Node) -> Iterator[tuple[str | None, Node]]:

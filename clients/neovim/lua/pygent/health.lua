@@ -1,0 +1,248 @@
+--- `:checkhealth pygent`: what there is, what is missing, and what to do about it.
+
+local M = {}
+
+---How long the daemon may take to start and to answer, in milliseconds: a machine that is busy takes seconds.
+local START_MS = 20000
+
+---@class pygent.health.Section
+---@field title string
+---@field lines string[] without their indentation
+
+function M.check()
+  local config = require("pygent.config").get()
+  M._neovim()
+  local command = config.cmd
+  vim.health.start("pygent: the daemon")
+  vim.health.info("started with `" .. table.concat(command, " ") .. "`")
+  if vim.fn.executable(command[1]) == 1 then
+    M._daemon(command, config)
+  else
+    vim.health.error(("`%s` is not found"):format(command[1]), {
+      "Install it: `uv tool install pygent-ls`, or `pip install pygent-ls` into an environment that is on PATH.",
+      'Or name it: `require("pygent").setup({ cmd = { "/path/to/pygent-ls" } })`.',
+    })
+  end
+  M._project()
+  M._programs()
+  M._completion()
+end
+
+function M._neovim()
+  vim.health.start("pygent: Neovim")
+  local version = "Neovim " .. tostring(vim.version())
+  if vim.fn.has("nvim-0.11") == 1 then
+    vim.health.ok(version)
+  else
+    vim.health.error(version .. " is too old", { "pygent needs Neovim 0.11 or newer." })
+  end
+  if vim.g.loaded_pygent ~= 1 then
+    vim.health.warn("`plugin/pygent.lua` was not loaded: there is no `:Pygent`", {
+      "The folder `clients/neovim` must be in 'runtimepath' before plugins are loaded, or added by `:packadd`.",
+    })
+  end
+end
+
+---@param command string[]
+---@param config pygent.Config
+function M._daemon(command, config)
+  local client = require("pygent.client").ready()
+  if client then
+    vim.health.ok(("it runs, for %s (client %d)"):format(client.root_dir, client.id))
+    M._answered(client.server_info, client.server_capabilities)
+  else
+    vim.health.info("none runs for this project: the first `:Pygent` starts it")
+    M._try(command, config)
+  end
+  M._doctor(command)
+end
+
+---Start one, hear what it says of itself, and end it.
+---@param command string[]
+---@param config pygent.Config
+function M._try(command, config)
+  local exit ---@type integer?
+  local rpc = vim.lsp.rpc.start(command, {
+    on_exit = function(code)
+      exit = code
+    end,
+  }, { cwd = require("pygent.client").root() })
+  local result, problem ---@type lsp.InitializeResult?, string?
+  rpc.request("initialize", {
+    processId = vim.uv.os_getpid(),
+    rootUri = vim.NIL,
+    capabilities = vim.empty_dict(),
+    initializationOptions = { pygent = next(config.settings) and config.settings or vim.empty_dict() },
+  }, function(err, given)
+    result, problem = given, err and err.message
+  end)
+  vim.wait(START_MS, function()
+    return result ~= nil or problem ~= nil or exit ~= nil
+  end, 10)
+  if result then
+    M._answered(result.serverInfo, result.capabilities)
+    rpc.request("shutdown", nil, function()
+      rpc.notify("exit", nil)
+    end)
+    vim.wait(START_MS, function()
+      return exit ~= nil
+    end, 10)
+  else
+    local what = problem
+      or exit and ("it ended with code " .. exit)
+      or ("no answer within %d s"):format(START_MS / 1000)
+    vim.health.error("it does not start: " .. what, {
+      "Run `" .. table.concat(command, " ") .. " doctor` in a shell.",
+      "What it wrote to its standard error is in " .. vim.lsp.log.get_filename() .. ".",
+    })
+  end
+  rpc.terminate()
+end
+
+---@param info? {name: string, version?: string}
+---@param capabilities lsp.ServerCapabilities
+function M._answered(info, capabilities)
+  local own = vim.tbl_get(capabilities, "experimental", "pygent")
+  if type(own) ~= "table" then
+    vim.health.error(("it is no pygent-ls, but %s"):format(info and info.name or "something else"), {
+      "Correct the option `cmd`.",
+    })
+    return
+  end
+  vim.health.ok(("pygent-ls %s"):format(info and info.version or "of an unknown version"))
+  local ours = require("pygent.protocol").VERSION
+  if own.protocolVersion == ours then
+    vim.health.ok(("both speak version %d of the protocol"):format(ours))
+  else
+    local told = ("it speaks version %s of the protocol, and this plugin version %d"):format(own.protocolVersion, ours)
+    local older = (tonumber(own.protocolVersion) or 0) < ours and "pygent-ls" or "this plugin"
+    vim.health.error(told, { ("Update %s."):format(older) })
+  end
+  if own.model == "offline/rules" then
+    vim.health.warn("no model is chosen: `offline/rules` answers by rules, without a network", {
+      "Set the key of a provider in the environment, such as ANTHROPIC_API_KEY or OPENAI_API_KEY.",
+      'Or choose a model: `require("pygent").setup({ settings = { model = "openai/gpt-5" } })`.',
+    })
+  else
+    vim.health.ok("the model is `" .. tostring(own.model) .. "`")
+  end
+end
+
+---What `pygent-ls doctor` says of the project's folder; it knows the settings of files and of the environment.
+---@param command string[]
+function M._doctor(command)
+  local asked = vim.list_extend(vim.deepcopy(command), { "doctor" })
+  local done = vim.system(asked, { cwd = require("pygent.client").root(), text = true, timeout = START_MS }):wait()
+  local sections = M._sections(done.stdout or "")
+  if not sections["Versions"] then
+    vim.health.warn(("`%s` does not say how it is (exit code %d)"):format(table.concat(asked, " "), done.code), {
+      "An older pygent-ls has no `doctor`: update it.",
+    })
+    return
+  end
+  for _, line in ipairs(sections["Versions"].lines) do
+    vim.health.info(M._joined(line))
+  end
+  M._told(sections, "A turn cannot run", vim.health.error, "`pygent-ls doctor` says what would work.")
+  M._told(sections, "Settings that do not count", vim.health.warn, "Correct the file or the variable that it names.")
+  local trust = "Look at the folder's own settings, then run `pygent-ls trust` in it."
+  if not M._told(sections, "Left aside until", vim.health.warn, trust) then
+    vim.health.ok("no setting of the folder waits for your trust")
+  end
+  for _, title in ipairs({ "Programs", "Folders" }) do
+    for _, line in ipairs(sections[title] and sections[title].lines or {}) do
+      vim.health.info(M._joined(line))
+    end
+  end
+end
+
+---@param line string a name, spaces, and what it is
+---@return string
+function M._joined(line)
+  local name, value = line:match("^(.-)%s%s+(.*)$")
+  return name and name .. ": " .. value or line
+end
+
+---@param sections table<string, pygent.health.Section>
+---@param beginning string of the title
+---@param tell fun(message: string, advice: string[])
+---@param advice string
+---@return boolean is_there whether there is such a section
+function M._told(sections, beginning, tell, advice)
+  for title, section in pairs(sections) do
+    if vim.startswith(title, beginning) then
+      for _, line in ipairs(section.lines) do
+        tell((line:gsub("^%- ", "")), { advice })
+      end
+      return true
+    end
+  end
+  return false
+end
+
+---The report's parts by their titles: a line without indentation, and below it lines with one.
+---@param report string
+---@return table<string, pygent.health.Section>
+function M._sections(report)
+  local sections, current = {}, nil ---@type table<string, pygent.health.Section>, pygent.health.Section?
+  for _, raw in ipairs(vim.split(report, "\n", { plain = true })) do
+    local line = vim.fn.strtrans(raw) -- it quotes files and variables, which may hold anything
+    if line:match("^%S") then
+      current = { title = line, lines = {} }
+      sections[line] = current
+    elseif current and line ~= "" then
+      table.insert(current.lines, vim.trim(line))
+    end
+  end
+  return sections
+end
+
+function M._project()
+  local client = require("pygent.client")
+  vim.health.start("pygent: the project")
+  vim.health.info("the folder that is worked in is " .. client.root())
+  local ready = client.ready()
+  if ready then
+    local own = vim.tbl_get(ready.server_capabilities, "experimental", "pygent")
+    if own and own.restricted then
+      vim.health.warn("the folder is restricted: turns only read and plan")
+    end
+    vim.health.ok(("%d buffers are seen by the daemon"):format(vim.tbl_count(ready.attached_buffers)))
+  end
+  vim.health.info("what goes wrong is logged in " .. vim.lsp.log.get_filename() .. ", too")
+end
+
+function M._programs()
+  vim.health.start("pygent: programs that it uses")
+  M._program("git", "Checkpoints of commands, and what `@diff` means, need it.", vim.health.warn)
+  if vim.fn.has("linux") == 1 then
+    local why = "Without bubblewrap commands of the agent run without a sandbox, and are asked about more often."
+    M._program("bwrap", why, vim.health.warn)
+  end
+end
+
+---@param name string
+---@param why string
+---@param tell fun(message: string, advice: string[])
+function M._program(name, why, tell)
+  local path = vim.fn.exepath(name)
+  if path ~= "" then
+    vim.health.ok(name .. ": " .. path)
+  else
+    tell(("`%s` is not found"):format(name), { why })
+  end
+end
+
+function M._completion()
+  vim.health.start("pygent: completion in the prompt")
+  local known = { ["blink.cmp"] = "blink.cmp", cmp = "nvim-cmp", ["mini.completion"] = "mini.completion" }
+  for module, name in vim.spairs(known) do
+    if package.loaded[module] then
+      vim.health.ok(name .. " is loaded: docs/neovim.md says how it completes `@` and `/`")
+      return
+    end
+  end
+  vim.health.info("no completion plugin is loaded: `<C-x><C-o>` completes `@` and `/` in the prompt")
+end
+
+return M

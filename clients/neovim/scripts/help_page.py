@@ -1,0 +1,175 @@
+"""`doc/pygent.txt`, from what the plugin's source says of itself."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from clients.neovim.scripts.help_source import (
+    ApiFunction,
+    Named,
+    Option,
+    Subcommand,
+    events_in,
+    functions_in,
+    highlights_in,
+    keys_in,
+    options_in,
+    subcommands_in,
+)
+
+WIDTH = 78
+
+PARTS = (
+    ("chat", "In the chat", "chat"),
+    ("prompt", "In the prompt's window", "prompt"),
+    ("permission", "Where the agent asks", "permission"),
+    ("review", "Where edits are looked at", "review"),
+)
+"""Windows with keys of their own: the name in tags, the heading, and the folder below `lua/pygent`."""
+
+INTRODUCTION = """\
+pygent is an AI coding agent that lives in the editor as a language server.
+This plugin starts it, shows its chat, asks for permission in a float with the
+diff, and lets you look at each edit. It needs Neovim 0.11 or newer, and the
+program `pygent-ls` (`pip install pygent-ls`); nothing has to be set up:
+>vim
+    :Pygent ask why does the test fail?
+<
+opens the chat, where the answer streams. |:Pygent| without anything opens it
+empty. `:checkhealth pygent` says what is missing. To have the agent beside
+each file from the start, and not only from the first |:Pygent| on:
+>lua
+    vim.lsp.enable("pygent")
+<
+How it is installed, and recipes for completion, statuslines and mappings, is
+in `docs/neovim.md` of the project.
+"""
+
+
+def help_page(plugin: Path) -> str:
+    """The whole page. Raises `HelpError` where the source does not say what belongs into it."""
+    lua = plugin / "lua" / "pygent"
+    sections = [
+        ("pygent-introduction", "Introduction", INTRODUCTION),
+        ("pygent-commands", "Commands", "".join(_commands(subcommands_in(lua / "commands")))),
+        ("pygent-options", "Options", "".join(_options(options_in(lua / "config.lua")))),
+        ("pygent-mappings", "Keys", "".join(_keys(plugin))),
+        ("pygent-functions", "Functions", "".join(_functions(functions_in(lua / "init.lua")))),
+        ("pygent-events", "Autocommands", "".join(_events(events_in(lua / "telling.lua")))),
+        ("pygent-highlights", "Highlight groups", "".join(_highlights(highlights_in(lua)))),
+    ]
+    contents = "".join(_spread(f"{n}. {title}", f"|{tag}|", ".") for n, (tag, title, _) in enumerate(sections, 1))
+    parts = [
+        "*pygent.txt*  An AI coding agent in the editor\n",
+        "\n",
+        "Generated from the plugin's source by `make docs`: change that, not this page.\n",
+        "\n",
+        _heading("Contents", "pygent"),
+        contents,
+        *(part for tag, title, text in sections for part in ("\n", _heading(title, tag), text)),
+        "\nvim:tw=78:ts=8:noet:ft=help:norl:\n",
+    ]
+    return re.sub(r"\n{3,}", "\n\n", "".join(parts))
+
+
+def _heading(title: str, tag: str) -> str:
+    return "=" * WIDTH + "\n" + _spread(title.upper(), f"*{tag}*") + "\n"
+
+
+def _spread(left: str, right: str, fill: str = " ") -> str:
+    gap = max(WIDTH - len(left) - len(right) - 2, 1)
+    return f"{left} {fill * gap} {right}\n"
+
+
+def _entry(head: str, tags: Iterable[str], text: str) -> str:
+    """A head, its tags at the right, or above where they do not fit beside it, and an indented text."""
+    marks = " ".join(f"*{tag}*" for tag in tags)
+    stands_beside = len(head) + len(marks) + 2 <= WIDTH
+    first = _spread(head, marks) if stands_beside else f"{marks:>{WIDTH}}\n{head}\n"
+    return first + _paragraph(text) + "\n"
+
+
+def _paragraph(text: str, indent: int = 4) -> str:
+    plain = " ".join(text.split())
+    if not plain:
+        return ""
+    sentence = plain[0].upper() + plain[1:] + ("" if plain.endswith((".", ":", "`")) else ".")
+    pad = " " * indent
+    return textwrap.fill(sentence, WIDTH, initial_indent=pad, subsequent_indent=pad, break_on_hyphens=False) + "\n"
+
+
+def _commands(found: list[Subcommand]) -> Iterator[str]:
+    yield _entry(
+        ":[range]Pygent [{subcommand}] [{arguments}]",
+        [":Pygent"],
+        "Does what the subcommand says; without one it opens the chat. Subcommands, and what may stand behind them, are"
+        " completed.",
+    )
+    for one in found:
+        yield _entry(f":Pygent {one.name} {one.arguments}".rstrip(), [f":Pygent-{one.name}"], one.text)
+
+
+def _options(found: list[Option]) -> Iterator[str]:
+    yield _paragraph("They are given to |pygent.setup()|, or before that as a table in `vim.g.pygent`:", 0)
+    yield '>lua\n    require("pygent").setup({ chat = { position = "below", size = 0.3 } })\n<\n'
+    yield _paragraph("What is not known, or has a wrong type, is told, and the default holds.", 0) + "\n"
+    for one in found:
+        default = f" The default is `{one.default}`." if one.default and len(one.default) < WIDTH else ""
+        text = one.text if one.text.endswith(".") or not one.text else one.text + "."
+        yield _entry(one.name, [f"pygent-option-{one.name}"], text + default).removesuffix("\n")
+        yield f"    Type: `{one.type}`\n\n"
+
+
+def _keys(plugin: Path) -> Iterator[str]:
+    yield _paragraph("Nothing is mapped in your own buffers. To map, for instance:", 0)
+    yield '>lua\n    vim.keymap.set({ "n", "x" }, "gp", "<Plug>(pygent-ask)")\n'
+    yield '    vim.keymap.set("n", "<leader>pc", "<Plug>(pygent-chat)")\n<\n'
+    for one in keys_in(plugin / "plugin"):
+        yield _entry(f"{one.name}  ({_modes(one.more)})", [one.name], one.text)
+    for tag, title, folder in PARTS:
+        found = keys_in(plugin / "lua" / "pygent" / folder)
+        if found:
+            yield _spread(f"{title} ~", f"*pygent-{tag}-keys*") + "\n"
+        for one in found:
+            yield _entry(f"{one.name}  ({_modes(one.more)})", [f"pygent-{tag}-{_key_tag(one.name)}"], one.text)
+
+
+def _modes(modes: str) -> str:
+    names = {"n": "normal", "x": "visual", "v": "visual", "i": "insert", "o": "operator-pending"}
+    return ", ".join(names.get(mode, mode) for mode in modes) + " mode" + ("s" if len(modes) > 1 else "")
+
+
+def _key_tag(key: str) -> str:
+    """A key as a tag, in which neither a bar nor a star may stand."""
+    return key.replace("|", "bar").replace("*", "star")
+
+
+def _functions(found: list[ApiFunction]) -> Iterator[str]:
+    for one in found:
+        names = ", ".join(f"{{{name.rstrip('?')}}}" for name, _, _ in one.parameters)
+        yield _entry(f"pygent.{one.name}({names})", [f"pygent.{one.name}()"], one.text).removesuffix("\n")
+        for name, type_, text in one.parameters:
+            mark = "?" if name.endswith("?") else ""
+            yield f"    {{{name.rstrip('?')}}} (`{type_}{mark}`)\n" + _paragraph(text, 8)
+        for returned in one.returns:
+            yield f"    Returns: `{returned}`\n"
+        yield "\n"
+
+
+def _events(found: list[Named]) -> Iterator[str]:
+    yield _paragraph(
+        "Each is a |User| autocommand; `data` of its callback's argument has the fields that are named:", 0
+    )
+    yield '>lua\n    vim.api.nvim_create_autocmd("User", {\n      pattern = "PygentTurnFinished",\n'
+    yield "      callback = function(about)\n        vim.notify(about.data.event.stopReason)\n      end,\n    })\n<\n"
+    for one in found:
+        yield _entry(one.name, [one.name], one.text)
+
+
+def _highlights(found: list[Named]) -> Iterator[str]:
+    yield _paragraph("Each is linked to one of Neovim's own, unless you or your colours say otherwise.", 0) + "\n"
+    for one in found:
+        yield _entry(one.name, [f"hl-{one.name}"], f"{one.text} (linked to `{one.more}`)")
