@@ -242,6 +242,8 @@ function M._before_init(params, _)
     pygent = next(options.settings) and options.settings or vim.empty_dict(),
   })
   local capabilities = params.capabilities
+  -- Neovim itself does not say so; with it, edits carry versions, and files are created, moved and deleted with them.
+  capabilities.workspace.workspaceEdit.documentChanges = true
   capabilities.experimental = vim.tbl_deep_extend("force", capabilities.experimental or {}, {
     pygent = {
       permissionRequest = true,

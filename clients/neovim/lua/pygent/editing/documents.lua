@@ -1,0 +1,235 @@
+--- The buffer of a file as a document of the protocol: its text, whether it may be changed, and how it is loaded
+--- without a question and without a trace in any window.
+
+local rewriting = require("pygent.editing.rewriting")
+local writing = require("pygent.editing.writing")
+
+local M = {}
+
+local api = vim.api
+
+---How large a file may be that is read from the disk, in bytes: the daemon reads none that is larger.
+local MAX_BYTES = 10 * 1024 * 1024
+
+---An edit that fits a buffer, ready to be made.
+---@class pygent.Rewrite
+---@field buffer integer
+---@field blocks pygent.Block[] lines of the buffer
+---@field is_empty boolean the buffer has no text yet
+---@field ends_with_break boolean whether the new text ends with a line break
+---@field is_end_changed boolean whether what the text ends with is changed
+
+---How the user calls it.
+---@param path string
+---@return string
+function M.name(path)
+  return vim.fn.fnamemodify(path, ":~:.")
+end
+
+---The buffer of that name, where it is loaded.
+---@param path string
+---@return integer?
+function M.loaded(path)
+  local buffer = vim.fn.bufexists(path) == 1 and vim.fn.bufadd(path) or nil
+  return buffer and api.nvim_buf_is_loaded(buffer) and buffer or nil
+end
+
+---Load a file into a buffer that no window shows. Nil, and why, where that does not work.
+---@param path string
+---@return integer? buffer
+---@return string? problem
+function M.load(path)
+  local name = M.name(path)
+  local stat = vim.uv.fs_stat(path)
+  if stat and stat.type ~= "file" then
+    return nil, ("%s is a %s, and no file"):format(name, stat.type)
+  end
+  if stat and not vim.uv.fs_access(path, "R") then
+    return nil, name .. " cannot be read"
+  end
+  local buffer = vim.fn.bufadd(path)
+  local swap ---@type string?
+  local group = api.nvim_create_augroup("pygent.editing.swap", {})
+  api.nvim_create_autocmd("SwapExists", {
+    group = group,
+    desc = "pygent: asks nothing when it loads a file",
+    callback = function()
+      if vim.v.swapchoice == "" then -- nobody else has decided, and Neovim would ask
+        swap = vim.v.swapname
+        vim.v.swapchoice = "q"
+      end
+    end,
+  })
+  local _, problem = pcall(vim.cmd, ("silent call bufload(%d)"):format(buffer))
+  api.nvim_del_augroup_by_id(group)
+  if swap then
+    return nil, ("%s has a swap file, %s: another Vim edits it, or did when it crashed"):format(name, swap)
+  end
+  if not api.nvim_buf_is_loaded(buffer) then
+    return nil, ("%s could not be loaded: %s"):format(name, tostring(problem))
+  end
+  vim.bo[buffer].buflisted = true
+  return buffer
+end
+
+---Why the user would not want the buffer to be changed, or it cannot be; nil where it can.
+---@param buffer integer
+---@return string?
+function M.refusal(buffer)
+  local name = M.name(api.nvim_buf_get_name(buffer))
+  local options = vim.bo[buffer]
+  if options.buftype ~= "" and options.buftype ~= "acwrite" then
+    return ("%s is no text that is edited: its 'buftype' is %s"):format(name, options.buftype)
+  end
+  if not options.modifiable then
+    return name .. " may not be changed: 'modifiable' is off in its buffer"
+  end
+  if options.readonly then
+    return name .. " may not be changed: 'readonly' is set in its buffer"
+  end
+end
+
+---The text as the daemon is told it, but with "\n" between lines whatever 'fileformat' says.
+---@param buffer integer
+---@return string
+function M.text(buffer)
+  local lines = api.nvim_buf_get_lines(buffer, 0, -1, true)
+  if #lines == 1 and lines[1] == "" then
+    return ""
+  end
+  return table.concat(lines, "\n") .. (vim.bo[buffer].endofline and "\n" or "")
+end
+
+---The text of a file, from its buffer or else from the disk; nil where there is none, or it is too large.
+---@param path string
+---@return string?
+function M.text_of(path)
+  local buffer = M.loaded(path)
+  if buffer and (vim.bo[buffer].modified or vim.uv.fs_stat(path)) then
+    return M.text(buffer)
+  end
+  return M.text_on_disk(path)
+end
+
+---With "\n" between lines; nil where there is no such file, or it is too large.
+---@param path string
+---@return string?
+function M.text_on_disk(path)
+  local stat = vim.uv.fs_stat(path)
+  if stat == nil or stat.type ~= "file" or stat.size > MAX_BYTES then
+    return nil
+  end
+  local file = io.open(path, "rb")
+  if file == nil then
+    return nil
+  end
+  local text = file:read("*a") ---@type string
+  file:close()
+  return (text:gsub("\r\n", "\n"))
+end
+
+---What these edits come to in the buffer; nil, and why, where they do not fit it.
+---@param buffer integer
+---@param edits lsp.TextEdit[]
+---@param encoding "utf-8"|"utf-16"|"utf-32"
+---@param is_told boolean whether the daemon was told the text by the editor; else it has read the file
+---@return pygent.Rewrite?
+---@return string? problem
+function M.fitted(buffer, edits, encoding, is_told)
+  local lines = api.nvim_buf_get_lines(buffer, 0, -1, true)
+  local is_empty = M.text(buffer) == "" and not (is_told and vim.bo[buffer].endofline)
+  local ends_with_break = vim.bo[buffer].endofline and not is_empty
+  for _, line in ipairs(lines) do
+    if line:find("\r.") then
+      return nil, "it has carriage returns within lines, which the protocol takes for ends of lines"
+    end
+  end
+  if ends_with_break then
+    table.insert(lines, "") -- the place behind the last line break
+  end
+  local blocks = rewriting.blocks(lines, M._with_own_breaks(edits, vim.bo[buffer].fileformat), encoding)
+  if blocks == nil then
+    return nil, "the edits lie over one another"
+  end
+  local made = {
+    buffer = buffer,
+    blocks = blocks,
+    is_empty = is_empty,
+    ends_with_break = ends_with_break,
+    is_end_changed = false,
+  }
+  M._end_properly(made, lines)
+  return made
+end
+
+---Make it so. Raises what Neovim says; E565 means that it is not possible now.
+---@param made pygent.Rewrite
+---@param join_key? string see `pygent.Writing`
+function M.rewrite(made, join_key)
+  local buffer = made.buffer
+  if #made.blocks > 0 then
+    writing.write(buffer, made.blocks, { join_key = join_key, is_empty = made.is_empty })
+  end
+  if made.ends_with_break ~= vim.bo[buffer].endofline or (made.is_end_changed and not made.ends_with_break) then
+    M._set_end(made)
+  end
+end
+
+---@param edits lsp.TextEdit[]
+---@param format "unix"|"dos"|"mac"
+---@return lsp.TextEdit[]
+function M._with_own_breaks(edits, format)
+  local ending = ({ dos = "\r\n", mac = "\r" })[format]
+  if ending == nil then
+    return edits
+  end
+  return vim.tbl_map(function(edit)
+    return { range = edit.range, newText = edit.newText:gsub(ending, "\n") }
+  end, edits)
+end
+
+---The place behind the last line break is a line to the protocol, and none to Neovim.
+---@param made pygent.Rewrite
+---@param lines string[] of the text as the protocol counts them
+function M._end_properly(made, lines)
+  local last = made.blocks[#made.blocks]
+  if last == nil then
+    return
+  end
+  local n_real = #lines - (made.ends_with_break and 1 or 0)
+  if last.first + last.count < #lines then
+    made.ends_with_break = made.ends_with_break or made.is_empty
+  else
+    made.is_end_changed = true
+    if #last.lines == 0 or last.first == #lines then -- what the text ends with is part of it
+      last.first, last.count = last.first - 1, last.count + 1
+      table.insert(last.lines, 1, lines[last.first + 1])
+    end
+    last.count = last.count - (made.ends_with_break and 1 or 0)
+    made.ends_with_break = last.lines[#last.lines] == ""
+    if made.ends_with_break then
+      table.remove(last.lines)
+    end
+  end
+  if last.first == 0 and last.count == n_real and #last.lines == 0 then
+    made.ends_with_break = false -- nothing is left
+  end
+end
+
+---What ends the text is an option to Neovim, which tells servers nothing of it, and a wrong change of a text without a
+---last line break: the text is told anew.
+---@param made pygent.Rewrite
+function M._set_end(made)
+  local options = vim.bo[made.buffer]
+  options.endofline = made.ends_with_break
+  if not made.ends_with_break and M.text(made.buffer) ~= "" then
+    options.fixendofline = false
+  end
+  options.modified = true
+  for _, client in ipairs(vim.lsp.get_clients({ bufnr = made.buffer })) do
+    vim.lsp.buf_detach_client(made.buffer, client.id)
+    vim.lsp.buf_attach_client(made.buffer, client.id)
+  end
+end
+
+return M

@@ -1,0 +1,70 @@
+--- `pygent/client/save`: buffers are written because a program is about to read their files.
+
+local documents = require("pygent.editing.documents")
+local reloading = require("pygent.editing.reloading")
+local telling = require("pygent.telling")
+
+local M = {}
+
+local api = vim.api
+
+---Write these documents; nothing is asked, and what cannot be written is told to the user.
+---@param uris string[]
+---@return string[] saved those whose text is on the disk now
+function M.save(uris)
+  local saved = {} ---@type string[]
+  for _, uri in ipairs(uris) do
+    local path = vim.uri_to_fname(uri)
+    local problem = M._saved(path)
+    if problem == nil then
+      table.insert(saved, uri)
+    else
+      local name = documents.name(path)
+      telling.user(("%s is not saved: %s"):format(name, problem), vim.log.levels.WARN)
+    end
+  end
+  return saved
+end
+
+---@param path string
+---@return string? problem
+function M._saved(path)
+  local buffer = documents.loaded(path)
+  if buffer == nil then
+    return "it is not open"
+  end
+  if not vim.bo[buffer].modified then
+    return nil
+  end
+  if vim.bo[buffer].readonly then
+    return "'readonly' is set in its buffer"
+  end
+  local force = ""
+  if reloading.is_newer_on_disk(buffer) then -- `:update` would ask
+    if documents.text_on_disk(path) ~= documents.text(buffer) then
+      return "another program wrote the file, too: `:write!` keeps what you see, `:edit!` what it wrote"
+    end
+    force = "!"
+  end
+  return M._written(buffer, path, force)
+end
+
+---@param buffer integer
+---@param path string
+---@param force ""|"!"
+---@return string? problem
+function M._written(buffer, path, force)
+  local asks = vim.o.confirm
+  vim.o.confirm = false
+  local is_well, problem = pcall(api.nvim_buf_call, buffer, function()
+    vim.fn.mkdir(vim.fs.dirname(path), "p")
+    vim.cmd("silent lockmarks update" .. force)
+  end)
+  vim.o.confirm = asks
+  if api.nvim_buf_is_valid(buffer) and not vim.bo[buffer].modified then
+    return nil
+  end
+  return is_well and "an autocommand kept it from being written" or (tostring(problem):gsub("^.-Vim%b():", ""))
+end
+
+return M
