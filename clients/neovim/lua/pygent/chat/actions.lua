@@ -1,0 +1,179 @@
+--- What the keys of a chat do, in the chat of the current window.
+
+local chat = require("pygent.chat")
+local conversation = require("pygent.conversation")
+local details = require("pygent.chat.details")
+local keys = require("pygent.chat.keys")
+local places = require("pygent.chat.places")
+local telling = require("pygent.telling")
+local windows = require("pygent.chat.windows")
+
+local M = {}
+
+---@return pygent.chat.View?
+function M._here()
+  return chat.of(vim.api.nvim_get_current_buf())
+end
+
+---Go to the next turn, or to the one before; beyond the last to the end.
+---@param step -1|1
+function M.turn(step)
+  local view = M._here()
+  if view == nil then
+    return
+  end
+  local turns = view:turns()
+  local line = vim.api.nvim_win_get_cursor(0)[1]
+  for _ = 1, vim.v.count1 do
+    local goal = step == 1 and vim.api.nvim_buf_line_count(0) or 1
+    for index = step == 1 and 1 or #turns, step == 1 and #turns or 1, step do
+      if (turns[index] - line) * step > 0 then
+        goal = turns[index]
+        break
+      end
+    end
+    line = goal
+  end
+  vim.cmd("normal! m'")
+  vim.api.nvim_win_set_cursor(0, { line, 0 })
+end
+
+---Show what waits, go to the place below the cursor, or open and close the fold.
+function M.enter()
+  local view = M._here()
+  local line = vim.api.nvim_win_get_cursor(0)[1]
+  local ask = view and view:ask_at(line)
+  if ask then
+    return M._show(ask)
+  end
+  if vim.fn.foldclosed(line) ~= -1 or (view and view:is_head(line)) then
+    return M.fold()
+  end
+  if not (view and places.open_below_cursor(view)) then
+    M.fold()
+  end
+end
+
+---Open or close the fold below the cursor.
+function M.fold()
+  if vim.fn.foldlevel(".") > 0 then
+    vim.cmd("normal! za")
+  end
+end
+
+---Open the file below the cursor, or that of the tool call.
+function M.file()
+  local view = M._here()
+  if view and not (places.open_below_cursor(view) or places.open_of_call(view)) then
+    telling.user("no file is named here", vim.log.levels.WARN)
+  end
+end
+
+---Show all of the tool call below the cursor.
+function M.details()
+  local view = M._here()
+  local call = view and view:call_at(vim.api.nvim_win_get_cursor(0)[1])
+  if call == nil then
+    return telling.user("there is no tool call here", vim.log.levels.WARN)
+  end
+  details.show(call)
+end
+
+---Yank the code block below the cursor, else the whole text.
+function M.yank()
+  local view = M._here()
+  local said = places.code_below_cursor()
+  local what = "the code"
+  if said == nil and view then
+    local block = view:at(vim.api.nvim_win_get_cursor(0)[1])
+    local item = block and (block.item or (block.head and block.head.item))
+    said, what = M._words(item), "the text"
+  end
+  if said == nil then
+    return telling.user("there is nothing to yank here", vim.log.levels.WARN)
+  end
+  vim.fn.setreg(vim.v.register, said, "V")
+  telling.user(("%s is yanked"):format(what))
+end
+
+---@param item? pygent.Item
+---@return string?
+function M._words(item)
+  if item == nil then
+    return nil
+  end
+  if item.type == "text" or item.type == "thinking" then
+    return conversation.text(item --[[@as pygent.TextItem]])
+  end
+  if item.type == "tool" then
+    return item.result and item.result.content
+  end
+  return item.text or item.message
+end
+
+---Ask the model again at once where a failure is waited out; else take up the last prompt, to be sent again.
+function M.retry()
+  local view = M._here()
+  if view == nil then
+    return
+  end
+  local session = view.session
+  local turn_id = session.conversation.running_turn_id
+  if turn_id == nil then
+    return M._again(session)
+  end
+  local params = { sessionId = session.id, turnId = turn_id, action = "now" }
+  session:request("pygent/turn/retry", params, function(err, result)
+    if err or not result.accepted then
+      telling.user(err and telling.reason(err) or "no call of the model waits to be tried again", vim.log.levels.WARN)
+    end
+  end)
+end
+
+---@param session pygent.FollowedSession
+function M._again(session)
+  for index = #session.conversation.items, 1, -1 do
+    local item = session.conversation.items[index]
+    if item.type == "prompt" and not item.steered then
+      return require("pygent.prompt").open({ text = item.text })
+    end
+  end
+  telling.user("nothing was asked yet", vim.log.levels.WARN)
+end
+
+---Write a prompt.
+function M.prompt()
+  require("pygent.prompt").open()
+end
+
+---Stop the turn that runs.
+function M.stop()
+  local view = M._here()
+  if view == nil then
+    return
+  end
+  if not view.session:is_running() then
+    return telling.user("nothing runs here", vim.log.levels.WARN)
+  end
+  view.session:cancel()
+end
+
+---Close the window.
+function M.close()
+  windows.close(vim.api.nvim_get_current_win())
+end
+
+---Show the keys of the chat.
+function M.show_keys()
+  details.show_keys(keys.keys)
+end
+
+---@param ask pygent.Ask
+function M._show(ask)
+  if ask.kind == "review" then
+    return require("pygent.review").show(ask)
+  end
+  require("pygent.permission").again(ask.id)
+end
+
+return M

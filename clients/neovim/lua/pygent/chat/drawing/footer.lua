@@ -1,0 +1,73 @@
+--- What stands below the conversation as long as it counts: the plan, prompts that wait, and what waits for the user.
+
+local plain = require("pygent.chat.plain")
+
+local M = {}
+
+---@class pygent.chat.Footer: pygent.chat.Drawing
+---@field asks table<integer, pygent.Ask> by the line of the drawing
+
+---@param session pygent.FollowedSession
+---@return pygent.chat.Footer
+function M.of(session)
+  local footer = { lines = {}, marks = {}, asks = {} } ---@type pygent.chat.Footer
+  M._plan(footer, session.conversation)
+  for _, waiting in ipairs(session.conversation.queue) do
+    M._add(footer, ("… next: %s"):format(plain.line(waiting.prompt, 200)), "PygentChatNote")
+  end
+  for _, ask in ipairs(session.asks) do
+    M._add(footer, M._words(ask), "PygentChatWaits", "<CR> shows it")
+    footer.asks[#footer.lines] = ask
+  end
+  return footer
+end
+
+local BOXES = { pending = "[ ]", in_progress = "[-]", completed = "[x]" }
+
+---The plan, until all of it is done and the turn is over.
+---@param footer pygent.chat.Footer
+---@param conversation pygent.Conversation
+function M._plan(footer, conversation)
+  local n_done = 0
+  for _, entry in ipairs(conversation.plan) do
+    n_done = n_done + (entry.status == "completed" and 1 or 0)
+  end
+  local n_entries = #conversation.plan
+  if n_entries == 0 or (n_done == n_entries and conversation.running_turn_id == nil) then
+    return
+  end
+  M._add(footer, ("Plan: %d of %d done"):format(n_done, n_entries), "PygentChatPlan")
+  for _, entry in ipairs(conversation.plan) do
+    local line = ("- %s %s"):format(BOXES[entry.status] or BOXES.pending, plain.line(entry.content, 200))
+    M._add(footer, line, entry.status == "completed" and "PygentChatNote" or nil)
+  end
+end
+
+---@param ask pygent.Ask
+---@return string
+function M._words(ask)
+  if ask.kind == "permission" then
+    local request = ask.request --[[@as pygent.PermissionRequest]]
+    return ("⏸ waits for your permission: %s"):format(plain.line(request.title, 200))
+  end
+  if ask.kind == "question" then
+    local request = ask.request --[[@as pygent.QuestionRequest]]
+    return ("⏸ asks you: %s"):format(plain.line(request.question, 200))
+  end
+  return "⏸ waits until you have looked at its edits"
+end
+
+---@param footer pygent.chat.Footer
+---@param line string
+---@param group? string
+---@param hint? string
+function M._add(footer, line, group, hint)
+  table.insert(footer.lines, line)
+  table.insert(footer.marks, {
+    line = #footer.lines,
+    group = group,
+    chunks = hint and { { hint, "PygentChatHint" } } or nil,
+  })
+end
+
+return M

@@ -1,0 +1,78 @@
+--- How an item of a conversation reads in the chat.
+
+local amounts = require("pygent.conversation.amounts")
+local timestamps = require("pygent.conversation.timestamps")
+local told = require("pygent.chat.drawing.told")
+local tool = require("pygent.chat.drawing.tool")
+
+local M = {}
+
+---Texts that come in pieces are not drawn anew with each of them.
+---@param item pygent.Item
+---@return boolean
+function M.is_streamed(item)
+  return item.type == "text" or item.type == "thinking"
+end
+
+---Whether there is no empty line between it and another such item.
+---@param item? pygent.Item
+---@return boolean
+function M.is_close(item)
+  return item ~= nil
+    and (item.type == "tool" or item.type == "thinking" or item.type == "hook" or item.type == "notice")
+end
+
+---@type table<string, fun(item: any, conversation: pygent.Conversation): pygent.chat.Drawing>
+local DRAWN = {
+  prompt = function(item, conversation)
+    return told.prompt(item, conversation.turns[item.turn_id])
+  end,
+  tool = function(item)
+    return tool.call(item)
+  end,
+  failure = told.failure,
+  limit = told.limit,
+  compacted = told.compacted,
+  hook = told.hook,
+  notice = told.notice,
+  ["end"] = told.finished,
+}
+
+---@param item pygent.Item
+---@param conversation pygent.Conversation
+---@return pygent.chat.Drawing
+function M.of(item, conversation)
+  return DRAWN[item.type](item, conversation)
+end
+
+---What stands behind what a subagent did.
+---@param item pygent.ToolItem
+---@return pygent.chat.Drawing
+function M.tail(item)
+  return tool.tail(item)
+end
+
+---The line above what was thought.
+---@param item pygent.ThinkingItem
+---@return pygent.chat.Drawing
+function M.thinking(item)
+  local chunks = nil ---@type pygent.chat.Chunk[]?
+  if not item.streaming then
+    chunks = { { amounts.duration(timestamps.elapsed_ms(item.at, item.ended_at)), "PygentChatTime" } }
+  end
+  return { lines = { "◇ Thinking" }, marks = { { line = 1, group = "PygentChatThinking", chunks = chunks } } }
+end
+
+---What stands in the place of a text that counts no more.
+---@param item pygent.TextItem|pygent.ThinkingItem
+---@return pygent.chat.Drawing
+function M.withdrawn(item)
+  local had_text = table.concat(item.parts):find("%S") ~= nil
+  if not had_text then
+    return { lines = {}, marks = {} }
+  end
+  local what = item.type == "text" and "· An answer broke off, and counts no more." or "◇ Thinking that broke off"
+  return { lines = { what }, marks = { { line = 1, group = "PygentChatNote" } } }
+end
+
+return M

@@ -1,0 +1,251 @@
+--- How the lines of a chat read that stand for one item: what was said by the user, and what happened.
+
+local amounts = require("pygent.conversation.amounts")
+local fences = require("pygent.chat.fences")
+local plain = require("pygent.chat.plain")
+local timestamps = require("pygent.conversation.timestamps")
+
+local M = {}
+
+---@alias pygent.chat.Chunk {[1]: string, [2]: string} a text and its highlight group
+
+---What is shown at a line, beside its text.
+---@class pygent.chat.Mark
+---@field line integer of the drawing, from 1
+---@field group? string highlight of the line
+---@field bytes? integer only so many of its first bytes
+---@field chunks? pygent.chat.Chunk[] virtual text behind it
+
+---@class pygent.chat.Drawing
+---@field lines string[]
+---@field marks pygent.chat.Mark[]
+
+---Of what the user said: what is longer can be read in the file it was taken from.
+local MAX_PROMPT_LINES = 400
+
+---@param item pygent.PromptItem
+---@param turn? pygent.Turn
+---@return pygent.chat.Drawing
+function M.prompt(item, turn)
+  local said = M._some(plain.lines(vim.trim(item.text)), MAX_PROMPT_LINES)
+  if item.steered then
+    local quoted = vim.tbl_map(function(line)
+      return "> " .. line
+    end, said)
+    return { lines = quoted, marks = M._all(#quoted, "PygentChatYou") }
+  end
+  local lines = vim.list_extend({ "## You", "" }, fences.closed(said))
+  vim.list_extend(lines, { "", "## pygent" })
+  local facts = { M._clock(item.at) }
+  if turn and turn.model ~= "" then
+    vim.list_extend(facts, { plain.line(turn.model, 40), plain.line(turn.mode, 20) })
+  end
+  return {
+    lines = lines,
+    marks = {
+      { line = 1, group = "PygentChatYou", chunks = { { M._clock(item.at), "PygentChatTime" } } },
+      { line = #lines, group = "PygentChatAgent", chunks = { { table.concat(facts, " · ", 2), "PygentChatTime" } } },
+    },
+  }
+end
+
+---What a failure of that kind means.
+---@type table<pygent.ErrorType, string>
+local TITLES = {
+  rate_limit = "The provider limits how often it may be asked",
+  overloaded = "The provider has more to do than it can",
+  network = "The provider could not be reached",
+  timeout = "The model took too long to answer",
+  auth = "The provider did not accept the key",
+  invalid_request = "The provider did not accept the request",
+  context_window = "The conversation is too long for this model",
+  content_filter = "The provider's filter stopped the answer",
+  server = "Something failed at the provider",
+  unknown = "The model could not be asked",
+}
+
+---@param item pygent.FailureItem
+---@return pygent.chat.Drawing
+function M.failure(item)
+  local title = TITLES[item.error_type] or TITLES.unknown
+  if item.state == "retried" then
+    local what = item.fallback_model and ("%s was asked instead"):format(plain.line(item.fallback_model, 60))
+      or "it was asked again"
+    return M._line(("! %s; %s."):format(title, what), "PygentChatNote")
+  end
+  local lines = { ("! %s: %s"):format(title, plain.line(item.message, 1000)) }
+  if item.state == "final" then
+    return { lines = lines, marks = M._all(1, "PygentChatError") }
+  end
+  local whom = item.fallback_model and plain.line(item.fallback_model, 60) or "the model"
+  local when = os.date("%H:%M:%S", math.floor(item.retry_at or 0))
+  lines[2] = ("  Attempt %d failed; %s is asked again at %s."):format(item.attempt or 1, whom, when)
+  return { lines = lines, marks = M._all(2, "PygentChatWarning") }
+end
+
+---@type table<string, fun(item: pygent.LimitItem): string>
+local LIMITS = {
+  iteration_limit_reached = function(item)
+    return ("It has asked the model %s, as often as one turn may."):format(amounts.many(item.value, "time"))
+  end,
+  token_limit_reached = function(item)
+    return ("It has used %s of the %s tokens that one turn may."):format(
+      amounts.count(item.value),
+      amounts.count(item.limit)
+    )
+  end,
+  budget_limit_reached = function(item)
+    return ("It has spent %s of the %s that one turn may."):format(
+      amounts.dollars(item.value),
+      amounts.dollars(item.limit)
+    )
+  end,
+  time_limit_reached = function(item)
+    return ("It has worked for %s of the %s that one turn may."):format(
+      amounts.duration(item.value * 1000),
+      amounts.duration(item.limit * 1000)
+    )
+  end,
+  loop_detected = function(item)
+    return ("It has done the same %s in a row."):format(amounts.many(item.value, "time"))
+  end,
+}
+
+---@param item pygent.LimitItem
+---@return pygent.chat.Drawing
+function M.limit(item)
+  local words = LIMITS[item.limit_type]
+  return M._line("! " .. (words and words(item) or "A limit of the turn was reached."), "PygentChatWarning")
+end
+
+---@param item pygent.CompactedItem
+---@return pygent.chat.Drawing
+function M.compacted(item)
+  return M._line(
+    ("· Summed up %s for the model: %s → %s tokens"):format(
+      amounts.many(item.messages_summarised, "message"),
+      amounts.count(item.tokens_before),
+      amounts.count(item.tokens_after)
+    ),
+    "PygentChatNote"
+  )
+end
+
+---@param item pygent.HookItem
+---@return pygent.chat.Drawing
+function M.hook(item)
+  local drawing = M._line(
+    ("· Hook %s: %s%s"):format(
+      plain.line(item.hook_event, 40),
+      plain.line(item.command, 200),
+      item.decision == "" and "" or " → " .. plain.line(item.decision, 100)
+    ),
+    "PygentChatNote"
+  )
+  drawing.marks[1].chunks = { { amounts.duration(item.duration_ms), "PygentChatTime" } }
+  return drawing
+end
+
+---@type table<string, string>
+local LEVELS = { info = "PygentChatNote", warning = "PygentChatWarning", error = "PygentChatError" }
+
+---@param item pygent.NoticeItem
+---@return pygent.chat.Drawing
+function M.notice(item)
+  local sign = item.level == "info" and "· " or "! "
+  local lines = {} ---@type string[]
+  for index, line in ipairs(plain.lines(vim.trim(item.text))) do
+    lines[index] = (index == 1 and sign or "  ") .. line
+  end
+  return { lines = lines, marks = M._all(#lines, LEVELS[item.level] or "PygentChatNote") }
+end
+
+---Why a turn ended, where it did not end because all was said.
+---@type table<pygent.StopReason, string>
+local STOPPED = {
+  max_iterations = "Stopped: it asked the model as often as one turn may",
+  token_limit = "Stopped at the turn's token limit",
+  budget_limit = "Stopped at the turn's budget",
+  time_limit = "Stopped at the turn's time limit",
+  max_output_tokens = "Cut off: the answer reached the most that the model may write",
+  refusal = "The model refused to go on",
+  loop_detected = "Stopped: it repeated itself without getting further",
+  cancelled = "Stopped",
+  interrupted = "Interrupted: the agent's process ended in the middle of this turn",
+  error = "Stopped by an error",
+}
+
+---@param item pygent.EndItem
+---@return pygent.chat.Drawing
+function M.finished(item)
+  local is_done = item.stop_reason == "end_turn"
+  local line = is_done and "· Done" or ("! %s"):format(STOPPED[item.stop_reason] or plain.line(item.stop_reason))
+  local usage, cost = item.usage, item.usage.costUsd
+  local facts = { amounts.duration(item.duration_ms) }
+  if usage.totalTokens > 0 then
+    table.insert(facts, amounts.count(usage.totalTokens) .. " tokens")
+  end
+  if type(cost) == "number" then
+    table.insert(facts, amounts.dollars(cost))
+  end
+  local chunks = { { table.concat(facts, " · "), "PygentChatTime" } }
+  if #item.files_changed > 0 then
+    M._add_counts(chunks, item.files_changed, amounts.many(#item.files_changed, "file") .. " changed")
+  end
+  local group = is_done and "PygentChatNote"
+    or (item.stop_reason == "cancelled" and "PygentChatWarning" or "PygentChatError")
+  return { lines = { line }, marks = { { line = 1, group = group, chunks = chunks } } }
+end
+
+---Behind other chunks, what was changed and by how many lines.
+---@param chunks pygent.chat.Chunk[]
+---@param changes {added: integer, removed: integer}[]
+---@param what string
+function M._add_counts(chunks, changes, what)
+  local added, removed = 0, 0
+  for _, change in ipairs(changes) do
+    added, removed = added + change.added, removed + change.removed
+  end
+  table.insert(chunks, { (#chunks > 0 and " · " or "") .. what, "PygentChatTime" })
+  table.insert(chunks, { (" +%d"):format(added), "PygentChatAdded" })
+  table.insert(chunks, { (" −%d"):format(removed), "PygentChatRemoved" })
+end
+
+---@param line string
+---@param group string
+---@return pygent.chat.Drawing
+function M._line(line, group)
+  return { lines = { line }, marks = { { line = 1, group = group } } }
+end
+
+---@param n_lines integer
+---@param group string
+---@return pygent.chat.Mark[]
+function M._all(n_lines, group)
+  local marks = {} ---@type pygent.chat.Mark[]
+  for line = 1, n_lines do
+    marks[line] = { line = line, group = group }
+  end
+  return marks
+end
+
+---@param lines string[]
+---@param most integer
+---@return string[]
+function M._some(lines, most)
+  if #lines <= most then
+    return lines
+  end
+  local some = vim.list_slice(lines, 1, most)
+  table.insert(some, ("… %d more lines"):format(#lines - most))
+  return some
+end
+
+---@param at string RFC 3339
+---@return string of the user's own clock
+function M._clock(at)
+  local seconds = timestamps.seconds(at)
+  return seconds == 0 and "" or tostring(os.date("%H:%M", math.floor(seconds)))
+end
+
+return M

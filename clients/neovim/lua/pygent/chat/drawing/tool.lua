@@ -1,0 +1,162 @@
+--- How a tool call reads: one line, and folded below it what it was asked, what it says and what came of it.
+
+local amounts = require("pygent.conversation.amounts")
+local conversation = require("pygent.conversation")
+local plain = require("pygent.chat.plain")
+local told = require("pygent.chat.drawing.told")
+
+local M = {}
+
+---Stands before the title, in the colour of the call's state; nothing that begins so means anything in markdown.
+M.SIGN = "◆"
+
+---Of a result and of one value of the input; `gd` shows all of it.
+local MAX_LINES = 200
+---Of live output.
+local MAX_LIVE_LINES = 50
+---Of what is asked; a line may be long.
+local MAX_INPUT_LINES = 40
+
+---@class pygent.chat.State
+---@field words string
+---@field group string
+
+---@type table<pygent.ToolStatus, pygent.chat.State>
+local STATES = {
+  asked = { words = "waits for you", group = "PygentChatAsked" },
+  running = { words = "runs", group = "PygentChatRunning" },
+  done = { words = "✓", group = "PygentChatDone" },
+  failed = { words = "✗ failed", group = "PygentChatFailed" },
+  denied = { words = "⊘ denied", group = "PygentChatDenied" },
+  cancelled = { words = "⊘ stopped", group = "PygentChatCancelled" },
+}
+
+---Its line, and below it all that stands before what its subagent did.
+---@param item pygent.ToolItem
+---@param show_all? boolean of results, too
+---@return pygent.chat.Drawing
+function M.call(item, show_all)
+  local state = STATES[item.status] or STATES.running
+  local title = plain.line(item.title ~= "" and item.title or item.tool_name, 300)
+  local lines = { ("%s %s"):format(M.SIGN, title) }
+  if item.denied_reason and item.denied_reason ~= "" then
+    vim.list_extend(lines, M._quoted(plain.lines(item.denied_reason)))
+  end
+  if #item.changes == 0 then
+    vim.list_extend(lines, M._input(item.input))
+  end
+  for _, change in ipairs(item.changes) do
+    vim.list_extend(lines, M._fenced(plain.lines(vim.trim(change.patch)), "diff", show_all and math.huge or MAX_LINES))
+  end
+  if #item.children == 0 then
+    vim.list_extend(lines, M._outcome(item, show_all))
+  end
+  return {
+    lines = lines,
+    marks = {
+      { line = 1, group = "PygentChatTool", chunks = M._facts(item, state) },
+      { line = 1, group = state.group, bytes = #M.SIGN },
+    },
+  }
+end
+
+---What stands behind what its subagent did; the last line is empty, and the end of the fold.
+---@param item pygent.ToolItem
+---@return pygent.chat.Drawing
+function M.tail(item)
+  local lines = #item.children > 0 and M._outcome(item) or {}
+  table.insert(lines, "")
+  return { lines = lines, marks = {} }
+end
+
+---@param item pygent.ToolItem
+---@param state pygent.chat.State
+---@return pygent.chat.Chunk[]
+function M._facts(item, state)
+  local chunks = { { state.words, state.group } } ---@type pygent.chat.Chunk[]
+  local is_open = item.status == "asked" or item.status == "running"
+  if is_open and item.risk == "high" then
+    table.insert(chunks, { " · high risk", "PygentChatWarning" })
+  end
+  if item.result and item.status ~= "denied" then
+    local took = item.result.cached and "known from before" or amounts.duration(item.result.duration_ms)
+    table.insert(chunks, { " · " .. took, "PygentChatTime" })
+  end
+  if #item.changes > 0 then
+    told._add_counts(chunks, item.changes, #item.changes > 1 and amounts.many(#item.changes, "file") or "")
+  end
+  return chunks
+end
+
+---@param item pygent.ToolItem
+---@param show_all? boolean
+---@return string[]
+function M._outcome(item, show_all)
+  local lines = {} ---@type string[]
+  if #item.output_parts > 0 then
+    local output = plain.output(conversation.output(item))
+    vim.list_extend(lines, M._fenced(vim.list_slice(output, math.max(1, #output - MAX_LIVE_LINES + 1)), ""))
+  end
+  if item.result and item.result.content ~= "" then
+    local result = plain.output(item.result.content)
+    vim.list_extend(lines, M._fenced(result, "", show_all and math.huge or MAX_LINES))
+  end
+  return lines
+end
+
+---@param input table<string, any>
+---@return string[]
+function M._input(input)
+  local names = vim.tbl_keys(input)
+  table.sort(names, function(one, other)
+    return tostring(one) < tostring(other)
+  end)
+  local lines = {} ---@type string[]
+  for _, name in ipairs(names) do
+    local value = input[name]
+    local shown = plain.lines(type(value) == "string" and value or vim.json.encode(value))
+    local first = plain.line(tostring(name), 60) .. ":"
+    if #shown == 1 then
+      table.insert(lines, ("%s %s"):format(first, shown[1]))
+    else
+      table.insert(lines, first)
+      vim.list_extend(
+        lines,
+        vim.tbl_map(function(line)
+          return "  " .. line
+        end, shown)
+      )
+    end
+  end
+  return M._fenced(lines, "yaml", MAX_INPUT_LINES)
+end
+
+---@param lines string[]
+---@param language string
+---@param most? number
+---@return string[]
+function M._fenced(lines, language, most)
+  if #lines == 0 then
+    return {}
+  end
+  local left = #lines - (most or math.huge)
+  local shown = left > 0 and vim.list_slice(lines, 1, most) or lines
+  local fence = plain.fence(shown)
+  local fenced = { fence .. language }
+  vim.list_extend(fenced, shown)
+  table.insert(fenced, fence)
+  if left > 0 then
+    table.insert(fenced, ("… %s; `gd` shows all"):format(amounts.many(left, "more line")))
+  end
+  return fenced
+end
+
+---@param lines string[]
+---@return string[]
+function M._quoted(lines)
+  return vim.tbl_map(function(line)
+    return "> " .. line
+  end, lines)
+end
+
+return M

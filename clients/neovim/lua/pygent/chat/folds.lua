@@ -1,0 +1,71 @@
+--- Folds of the chat: made once in each window that shows it, and from then on the user's. They are manual, since
+--- Neovim does not look for others while the user types in another window.
+
+local M = {}
+
+---@class pygent.chat.Fold
+---@field first integer line from 1
+---@field last integer
+---@field is_open boolean
+
+---@param window integer
+---@param folds pygent.chat.Fold[] the outer ones first
+function M.make(window, folds)
+  if #folds == 0 then
+    return
+  end
+  vim.api.nvim_win_call(window, function()
+    -- Where folds are on, the lines that a command is given grow to the closed fold around them
+    vim.wo.foldenable = false
+    for _, fold in ipairs(folds) do
+      vim.cmd(("silent %d,%dfold"):format(fold.first, fold.last))
+    end
+    vim.wo.foldenable = true
+    for _, fold in ipairs(folds) do
+      if fold.is_open then
+        vim.cmd(("silent! %dfoldopen"):format(fold.first))
+      end
+    end
+  end)
+end
+
+---@param window integer
+function M.forget(window)
+  vim.api.nvim_win_call(window, function()
+    vim.cmd("silent! normal! zE")
+  end)
+end
+
+---Whether a fold that begins there is open, as far as a window knows.
+---@param window integer
+---@param first integer
+---@return boolean
+function M.is_open(window, first)
+  return vim.api.nvim_win_call(window, function()
+    return vim.fn.foldlevel(first) > 0 and vim.fn.foldclosed(first) == -1
+  end)
+end
+
+---What a closed fold reads, with its virtual text: 'foldtext'.
+---@return pygent.chat.Chunk[]
+function M.text()
+  local row = vim.v.foldstart - 1
+  local line = vim.api.nvim_buf_get_lines(0, row, row + 1, false)[1] or ""
+  local namespace = vim.api.nvim_create_namespace("pygent.chat")
+  local found = vim.api.nvim_buf_get_extmarks(0, namespace, { row, 0 }, { row, -1 }, { details = true })
+  local signs, group, chunks = 0, "Folded", {}
+  local sign_group = group
+  for _, mark in ipairs(found) do
+    local details = mark[4] --[[@as vim.api.keyset.extmark_details]]
+    if details.virt_text then
+      vim.list_extend(chunks, { { " ", "Normal" } })
+      vim.list_extend(chunks, details.virt_text)
+      group = details.hl_group or group
+    elseif details.end_col then
+      signs, sign_group = details.end_col, details.hl_group
+    end
+  end
+  return vim.list_extend({ { line:sub(1, signs), sign_group }, { line:sub(signs + 1), group } }, chunks)
+end
+
+return M

@@ -1,0 +1,161 @@
+--- The chat: what was said and done in a session, in a buffer that the daemon's events keep up to date.
+
+local highlights = require("pygent.chat.highlights")
+local keys = require("pygent.chat.keys")
+local sessions = require("pygent.sessions")
+local view = require("pygent.chat.view")
+local windows = require("pygent.chat.windows")
+
+local M = {}
+
+M.FILETYPE = "pygent-chat"
+M.SCHEME = "pygent://chat/"
+
+---Beyond so many lines, markdown is not highlighted any more: parsing it would be felt.
+M.MAX_HIGHLIGHTED_LINES = 20000
+
+---By the session's id.
+---@type table<string, pygent.chat.View>
+local views = {}
+
+---Show a session in this tab; where another one is shown, it takes its place.
+---@param session? pygent.FollowedSession without one, that which prompts go to; the first is made
+---@param options? {enter?: boolean} whether the cursor goes there; it does
+function M.open(session, options)
+  if session == nil then
+    return sessions.need(function(current)
+      M.open(current, options)
+    end)
+  end
+  local buffer = M._view(session).buffer
+  local window = M.window()
+  if window == nil then
+    window = windows.open(buffer)
+  elseif vim.api.nvim_win_get_buf(window) ~= buffer then
+    vim.api.nvim_win_set_buf(window, buffer)
+  end
+  if options == nil or options.enter ~= false then
+    vim.api.nvim_set_current_win(window)
+  end
+end
+
+---Close what shows a chat in this tab.
+function M.hide()
+  for _, window in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    if M.of(vim.api.nvim_win_get_buf(window)) then
+      windows.close(window)
+    end
+  end
+end
+
+---Show the chat, or hide it where it is shown.
+function M.toggle()
+  if M.window() then
+    return M.hide()
+  end
+  M.open()
+end
+
+---The window of this tab that shows a chat.
+---@return integer?
+function M.window()
+  return windows.here(function(buffer)
+    return M.of(buffer) ~= nil
+  end)
+end
+
+---The chat that a buffer is.
+---@param buffer integer
+---@return pygent.chat.View?
+function M.of(buffer)
+  for _, known in pairs(views) do
+    if known.buffer == buffer then
+      return known
+    end
+  end
+end
+
+---@param session pygent.FollowedSession
+---@return pygent.chat.View
+function M._view(session)
+  local known = views[session.id]
+  if known and known.session == session and vim.api.nvim_buf_is_loaded(known.buffer) then
+    return known
+  end
+  if known then
+    known:close()
+  end
+  highlights.define()
+  local buffer = vim.fn.bufadd(M.SCHEME .. session.id)
+  M._prepare(buffer)
+  views[session.id] = view.new(session, buffer)
+  M._watch(views[session.id])
+  return views[session.id]
+end
+
+---@param buffer integer
+function M._prepare(buffer)
+  vim.bo[buffer].buftype = "nofile"
+  vim.bo[buffer].swapfile = false
+  vim.fn.bufload(buffer)
+  for name, value in pairs({
+    buftype = "nofile",
+    bufhidden = "hide",
+    buflisted = false,
+    modeline = false,
+    modifiable = false,
+    undolevels = -1,
+  }) do
+    vim.bo[buffer][name] = value
+  end
+  keys.map(buffer)
+  vim.bo[buffer].filetype = M.FILETYPE
+  pcall(vim.treesitter.start, buffer, "markdown") -- without its parser the chat is read without colours
+end
+
+---@param shown pygent.chat.View
+function M._watch(shown)
+  local buffer = shown.buffer
+  local group = vim.api.nvim_create_augroup("pygent.chat." .. buffer, {})
+  local function on(event, callback)
+    vim.api.nvim_create_autocmd(event, { group = group, buffer = buffer, callback = callback })
+  end
+  on("BufWinEnter", function()
+    local window = vim.api.nvim_get_current_win()
+    if vim.api.nvim_win_get_buf(window) == buffer then
+      shown.page:adopt(window)
+      windows.to_end({ window }, buffer)
+    end
+  end)
+  on("BufWinLeave", function()
+    local window = windows.of(buffer)[1]
+    if window then
+      shown.page:leave(window)
+    end
+  end)
+  on("BufUnload", function()
+    shown:close()
+    if views[shown.session.id] == shown then
+      views[shown.session.id] = nil
+    end
+    vim.api.nvim_del_augroup_by_id(group)
+  end)
+  for _, window in ipairs(windows.of(buffer)) do
+    shown.page:adopt(window)
+  end
+end
+
+vim.api.nvim_create_autocmd("BufReadCmd", {
+  group = vim.api.nvim_create_augroup("pygent.chat", {}),
+  pattern = M.SCHEME .. "*",
+  callback = function(event)
+    local session = sessions.get(event.match:sub(#M.SCHEME + 1))
+    if session then
+      vim.schedule(function()
+        M._view(session)
+      end)
+    end
+  end,
+})
+
+return M

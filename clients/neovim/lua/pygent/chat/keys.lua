@@ -1,0 +1,60 @@
+--- The keys of a chat. A mapping of your own in an autocommand `FileType pygent-chat` replaces one.
+
+local M = {}
+
+---@param does string a function of `require("pygent.chat.actions")`
+---@param ... any its arguments
+---@return fun()
+local function action(does, ...)
+  local arguments = { ... }
+  return function()
+    require("pygent.chat.actions")[does](unpack(arguments))
+  end
+end
+
+---@type pygent.Key[]
+M.keys = {
+  { modes = { "n", "x" }, lhs = "]]", summary = "go to the next turn", run = action("turn", 1) },
+  { modes = { "n", "x" }, lhs = "[[", summary = "go to the turn before", run = action("turn", -1) },
+  {
+    modes = { "n" },
+    lhs = "<CR>",
+    summary = "show what waits for you, open the place that is named, or open and close a fold",
+    run = action("enter"),
+  },
+  { modes = { "n" }, lhs = "<Tab>", summary = "open and close a fold", run = action("fold") },
+  {
+    modes = { "n" },
+    lhs = "gf",
+    summary = "open the file that is named, or that a tool call is about",
+    run = action("file"),
+  },
+  {
+    modes = { "n" },
+    lhs = "gd",
+    summary = "show all of a tool call: its diff, or its output",
+    run = action("details"),
+  },
+  { modes = { "n" }, lhs = "gy", summary = "yank the code block, else the answer", run = action("yank") },
+  {
+    modes = { "n" },
+    lhs = "R",
+    summary = "ask a model that failed again now, or take the last prompt up again",
+    run = action("retry"),
+  },
+  { modes = { "n" }, lhs = "i", summary = "write a prompt", run = action("prompt") },
+  { modes = { "n" }, lhs = "a", summary = "write a prompt", run = action("prompt") },
+  { modes = { "n" }, lhs = "o", summary = "write a prompt", run = action("prompt") },
+  { modes = { "n" }, lhs = "<C-c>", summary = "stop what the agent does", run = action("stop") },
+  { modes = { "n" }, lhs = "q", summary = "close the window", run = action("close") },
+  { modes = { "n" }, lhs = "g?", summary = "show these keys", run = action("show_keys") },
+}
+
+---@param buffer integer
+function M.map(buffer)
+  for _, key in ipairs(M.keys) do
+    vim.keymap.set(key.modes, key.lhs, key.run, { buffer = buffer, nowait = true, desc = "pygent: " .. key.summary })
+  end
+end
+
+return M

@@ -1,0 +1,278 @@
+--- One session in one buffer: what has changed is drawn, a little at a time, and nothing else is touched.
+
+local drawing = require("pygent.chat.drawing")
+local footer = require("pygent.chat.drawing.footer")
+local page = require("pygent.chat.page")
+local stream = require("pygent.chat.stream")
+local windows = require("pygent.chat.windows")
+
+local M = {}
+
+---How long what has changed is collected before it is drawn: two frames of a screen.
+local FRAME_MS = 30
+---How long is drawn at a time; what is left is drawn after the editor has had its turn.
+local BUDGET_MS = 6
+---Of one text that is drawn in one go.
+local PIECE_BYTES = 32000
+
+---@class pygent.chat.View
+---@field session pygent.FollowedSession
+---@field buffer integer
+---@field page pygent.chat.Page
+---@field asks table<integer, pygent.Ask> by the line of the footer
+---@field private _queue pygent.Item[] what is to be drawn
+---@field private _first integer of it
+---@field private _queued table<pygent.Item, true>
+---@field private _is_due boolean
+---@field private _footer_lines? string[] as they were drawn
+---@field private _hint_mark? integer
+---@field private _tick integer of the text as the chat left it
+---@field private _stop fun()
+local View = {}
+View.__index = View
+
+---@param session pygent.FollowedSession
+---@param buffer integer which is the chat's from now on
+---@return pygent.chat.View
+function M.new(session, buffer)
+  local view = setmetatable({
+    session = session,
+    buffer = buffer,
+    _is_due = false,
+  }, View)
+  view._stop = session:listen(function(change)
+    view:_changed(change)
+  end)
+  view:redraw()
+  return view
+end
+
+---It is drawn no more.
+function View:close()
+  self._stop()
+  self._queue, self._first, self._queued = {}, 1, {}
+end
+
+---Forget the lines, and draw all of the conversation.
+function View:redraw()
+  self._queue, self._first, self._queued = {}, 1, {}
+  self.asks = {}
+  self._footer_lines, self._hint_mark = nil, nil
+  self.page = page.new(self.buffer)
+  self._tick = vim.api.nvim_buf_get_changedtick(self.buffer)
+  self:_enqueue_all(self.session.conversation.items)
+  self:_hint()
+  self:_soon(0)
+end
+
+---Draw what has changed, as far as there is time.
+---@return boolean is_all
+function View:paint()
+  if vim.api.nvim_buf_get_changedtick(self.buffer) ~= self._tick then
+    self:redraw() -- somebody else wrote in it
+  end
+  local following = windows.at_end(self.buffer)
+  local deadline = vim.uv.hrtime() + BUDGET_MS * 1e6
+  self.page.canvas:edit(function()
+    self:_draw_queue(deadline)
+    self:_draw_footer()
+  end)
+  self._tick = vim.api.nvim_buf_get_changedtick(self.buffer)
+  windows.to_end(following, self.buffer)
+  self:_hint()
+  return self._queue[self._first] == nil
+end
+
+---The first lines of all turns.
+---@return integer[]
+function View:turns()
+  local lines, line = {}, 1 ---@type integer[], integer
+  for _, block in ipairs(self.page.blocks.list) do
+    local item = block.item
+    if item and item.type == "prompt" and not item.steered then
+      table.insert(lines, line + block.gap)
+    end
+    line = line + block.n_lines
+  end
+  return lines
+end
+
+---What waits for the user, of a line that says so.
+---@param line integer
+---@return pygent.Ask?
+function View:ask_at(line)
+  local block, of_block = self.page.blocks:at(line)
+  return block == self.page.footer and self.asks[of_block - block.gap] or nil
+end
+
+---The tool call that a line belongs to.
+---@param line integer
+---@return pygent.ToolItem?
+function View:call_at(line)
+  local block = self.page.blocks:at(line)
+  local item = block and (block.item or (block.head and block.head.item))
+  while item and item.type ~= "tool" do
+    item = item.parent
+  end
+  return item --[[@as pygent.ToolItem?]]
+end
+
+---Whether a fold begins in a line.
+---@param line integer
+---@return boolean
+function View:is_head(line)
+  local block, of_block = self.page.blocks:at(line)
+  return block ~= nil and block.is_folded and of_block == block.gap + 1
+end
+
+---The block that a line belongs to, and the line of it, from 1.
+---@param line integer
+---@return pygent.chat.Block?
+---@return integer
+function View:at(line)
+  return self.page.blocks:at(line)
+end
+
+---@param change pygent.Change
+function View:_changed(change)
+  if change.is_new then
+    return self:redraw()
+  end
+  for _, item in ipairs(change.items or {}) do
+    self:_enqueue(item)
+  end
+  self:_soon(FRAME_MS)
+end
+
+---@param items pygent.Item[]
+function View:_enqueue_all(items)
+  for _, item in ipairs(items) do
+    self:_enqueue(item)
+    if item.type == "tool" then
+      self:_enqueue_all(item.children)
+    end
+  end
+end
+
+---@param item pygent.Item
+function View:_enqueue(item)
+  if not self._queued[item] then
+    self._queued[item] = true
+    table.insert(self._queue, item)
+  end
+end
+
+---@param after_ms integer
+function View:_soon(after_ms)
+  if self._is_due then
+    return
+  end
+  self._is_due = true
+  vim.defer_fn(function()
+    self._is_due = false
+    if vim.api.nvim_buf_is_loaded(self.buffer) and self._queue then
+      if not self:paint() then
+        self:_soon(1)
+      end
+      vim.cmd.redrawstatus()
+    end
+  end, after_ms)
+end
+
+---@param deadline integer
+function View:_draw_queue(deadline)
+  local queue = self._queue
+  while queue[self._first] do
+    local item = queue[self._first]
+    self._queued[item] = nil -- what becomes of it from now on is drawn again
+    if self:_draw(item) then
+      queue[self._first] = nil
+      self._first = self._first + 1
+    else
+      self._queued[item] = true
+    end
+    if vim.uv.hrtime() > deadline then
+      return
+    end
+  end
+  self._queue, self._first = {}, 1
+end
+
+---@param item pygent.Item
+---@return boolean is_all
+function View:_draw(item)
+  local block = self.page.blocks:of(item) or self.page:begin(item)
+  if drawing.is_streamed(item) then
+    return self:_draw_stream(block, item --[[@as pygent.TextItem]])
+  end
+  self.page:put(block, drawing.of(item, self.session.conversation))
+  if block.tail then
+    self.page:put(block.tail, drawing.tail(item --[[@as pygent.ToolItem]]))
+    self.page:fold(block)
+  end
+  return true
+end
+
+---@param block pygent.chat.Block
+---@param item pygent.TextItem|pygent.ThinkingItem
+---@return boolean is_all
+function View:_draw_stream(block, item)
+  if item.withdrawn then
+    block.stream = nil
+    self.page:put(block, drawing.withdrawn(item))
+    return true
+  end
+  block.stream = block.stream or stream.new()
+  local step, is_all = block.stream:read(item, PIECE_BYTES)
+  if step.is_anew then
+    self.page:put(block, { lines = {}, marks = {} })
+    block.has_text = false
+  end
+  if item.type == "thinking" then
+    self:_head_of_thinking(block, item --[[@as pygent.ThinkingItem]], step)
+  end
+  self.page:extend(block, step)
+  if block.tail then
+    self.page:fold(block)
+  end
+  return is_all
+end
+
+---@param block pygent.chat.Block
+---@param item pygent.ThinkingItem
+---@param step pygent.chat.Step
+function View:_head_of_thinking(block, item, step)
+  if block.n_lines == 0 and step.last then
+    self.page:put(block, drawing.thinking(item))
+    self.page:put(block.tail, { lines = { "" }, marks = {} })
+  elseif block.n_lines > 0 then
+    local _, first = self.page.blocks:place(block)
+    self.page:mark(block, first + block.gap, drawing.thinking(item).marks)
+  end
+end
+
+function View:_draw_footer()
+  local drawn = footer.of(self.session)
+  local is_same = vim.deep_equal(drawn.lines, self._footer_lines)
+  self.asks = drawn.asks
+  if not is_same or self.page.footer.n_lines == 0 then
+    self.page:put(self.page.footer, drawn)
+    self._footer_lines = drawn.lines
+  end
+end
+
+---What can be done where nothing was said.
+function View:_hint()
+  local is_empty = self.page.blocks.n_lines == 0
+  if is_empty and self._hint_mark == nil then
+    self._hint_mark = vim.api.nvim_buf_set_extmark(self.buffer, page.NAMESPACE, 0, 0, {
+      virt_text = { { "Nothing was said yet: `i` writes a prompt, `g?` lists the keys", "PygentChatHint" } },
+      virt_text_pos = "overlay",
+    })
+  elseif not is_empty and self._hint_mark then
+    vim.api.nvim_buf_del_extmark(self.buffer, page.NAMESPACE, self._hint_mark)
+    self._hint_mark = nil
+  end
+end
+
+return M

@@ -1,0 +1,83 @@
+--- The line above a chat: which session it is, how it is set, and how it goes.
+
+local amounts = require("pygent.conversation.amounts")
+local plain = require("pygent.chat.plain")
+local text = require("pygent.text")
+
+local M = {}
+
+---The text of the window that is drawn: 'winbar'.
+---@return string
+function M.text()
+  local window = tonumber(vim.g.statusline_winid) or 0
+  if not vim.api.nvim_win_is_valid(window) then
+    window = 0
+  end
+  local chat = require("pygent.chat").of(vim.api.nvim_win_get_buf(window))
+  return chat and M.of(chat.session) or ""
+end
+
+---@param session pygent.FollowedSession
+---@return string in the language of 'statusline'
+function M.of(session)
+  local info = session.info
+  local name = info.name ~= "" and info.name or "new session"
+  local parts = {
+    M._part("PygentChatAgent", plain.line(name, 60)),
+    M._part("PygentChatBar", M._settings(session)),
+    "%<",
+    M._state(session),
+    "%=",
+    M._part("PygentChatTime", M._usage(session.conversation.usage)),
+  }
+  return table.concat(parts, "")
+end
+
+---@param session pygent.FollowedSession
+---@return string
+function M._settings(session)
+  local info = session.info
+  local parts = { plain.line(info.model, 40), plain.line(info.mode, 20) }
+  if info.agent ~= "" and info.agent ~= "default" then
+    table.insert(parts, plain.line(info.agent, 20))
+  end
+  return table.concat(parts, " · ")
+end
+
+---@param session pygent.FollowedSession
+---@return string
+function M._state(session)
+  if require("pygent.sessions").get(session.id) ~= session then
+    return M._part("PygentChatError", "deleted")
+  end
+  if #session.asks > 0 then
+    return M._part("PygentChatWaits", "waits for you")
+  end
+  return session:is_running() and M._part("PygentChatRunning", "● works") or ""
+end
+
+---@param usage? pygent.Usage
+---@return string
+function M._usage(usage)
+  if usage == nil or usage.totalTokens == 0 then
+    return ""
+  end
+  local parts = { amounts.count(usage.totalTokens) .. " tokens" }
+  if type(usage.costUsd) == "number" then
+    table.insert(parts, amounts.dollars(usage.costUsd))
+  end
+  if type(usage.contextLimit) == "number" and usage.contextLimit > 0 then
+    local share = math.min(1, usage.contextTokens / usage.contextLimit)
+    table.insert(parts, ("context %d%%"):format(math.floor(share * 100 + 0.5)))
+  end
+  return table.concat(parts, " · ")
+end
+
+---@param group string
+---@param words string
+---@return string
+function M._part(group, words)
+  return words == "" and "" or ("%%#%s# %s %%*"):format(group, text.no_items(words))
+end
+
+return M
