@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lsprotocol import types
+
 from pygent_ls.editors.lsp.endpoint import Endpoint
 from pygent_ls.editors.lsp.features import ClientFeatures
 from pygent_ls.editors.lsp.line import Line
@@ -24,3 +26,8 @@ class Client:
     """The workspace folders that the client has now."""
     told: Told
     """What it said of where its user is."""
+
+    def tell_user(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:
+        """Say what a command did, where no plugin shows it."""
+        if not self.features.has_plugin:
+            self.endpoint.tell(types.WINDOW_SHOW_MESSAGE, {"type": int(kind), "message": f"pygent: {message}"})

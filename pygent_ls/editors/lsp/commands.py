@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
 from pygent_ls.agent.attachments import PromptPart
-from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.turn import TurnResult
-from pygent_ls.editors.lsp import incoming, outgoing, outgoing_checkpoints, outgoing_commands
+from pygent_ls.editors.lsp import incoming, outgoing, outgoing_checkpoints, outgoing_commands, outgoing_lists
 from pygent_ls.editors.lsp.actions import (
     SELECTION_PROMPTS,
     Target,
@@ -21,15 +20,16 @@ from pygent_ls.editors.lsp.actions import (
     code_lenses,
     is_request_of_a_comment,
     prompt_for,
-    start_line,
     target_of,
 )
 from pygent_ls.editors.lsp.buffers import Buffers, read_text_now
 from pygent_ls.editors.lsp.chat_file import append_exchange, chat_path
 from pygent_ls.editors.lsp.checkpoints import restored_message, restored_out
+from pygent_ls.editors.lsp.choosing import Choosing
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.convert import session_out
 from pygent_ls.editors.lsp.requests import repaired, validated
+from pygent_ls.editors.lsp.targets import fix_target_in, target_in
 from pygent_ls.editors.lsp.turns import Turns
 from pygent_ls.editors.lsp.uris import path_of
 from pygent_ls.editors.ports import Core
@@ -51,6 +51,7 @@ class Commands:
         self._core = core
         self._turns = turns
         self._buffers = buffers
+        self._choosing = Choosing(client, core)
         self._session: Session | None = None
         self._running: list[RunningTurn] = []
         self._last_target: Target | None = None
@@ -65,6 +66,10 @@ class Commands:
         """`textDocument/codeLens`."""
         uri = params.text_document.uri
         return code_lenses(uri, self._text(uri))
+
+    async def close(self) -> None:
+        """Ask nothing more."""
+        await self._choosing.close()
 
     def _text(self, uri: str) -> str:
         path = path_of(uri)
@@ -95,25 +100,35 @@ class Commands:
             case "pygent.ask":
                 return self._ask(arguments, named)
             case "pygent.fix":
-                return self._start(prompt_for(command, self._fix_target(arguments)), named, own_words="")
+                return self._fix(arguments, named)
             case "pygent.cancel":
                 return {"cancelled": self._cancel(named)}
             case "pygent.newSession":
-                self._session = self._core.sessions.new(NewSession())
-                return session_out(self._session)
+                return self._new_session()
             case "pygent.setMode":
-                return self._set_mode(_text(arguments, 0, "the mode"), named or self._current_session())
+                return self._set_mode(_text_or_none(arguments, "the mode"), named or self._current_session())
             case "pygent.setModel":
-                return self._set_model(_text(arguments, 0, "the model"), named or self._current_session())
+                return self._set_model(_text_or_none(arguments, "the model"), named or self._current_session())
             case _ if command in SELECTION_PROMPTS:
-                return self._start(prompt_for(command, self._target(arguments)), named)
+                return self._start(prompt_for(command, target_in(arguments, self._last_target)), named)
             case _:
                 raise JsonRpcInvalidParams(f"{command} is not a command of this server")
 
     def _cancel(self, named: Session | None) -> bool:
         """Every turn that a command has started, or those of one session."""
         cancelled = [turn.cancel() for turn in self._running if named is None or turn in named.turns]
+        if not any(cancelled):
+            self._client.tell_user("There is nothing to cancel: no command of yours is running.")
         return any(cancelled)
+
+    def _new_session(self) -> outgoing.SessionOut:
+        self._session = self._core.sessions.new(NewSession())
+        self._client.tell_user("Your next command begins a new conversation.")
+        return session_out(self._session)
+
+    def _fix(self, arguments: Sequence[Any], named: Session | None) -> outgoing_commands.CommandTurnOut:
+        target = fix_target_in(arguments, self._last_target)
+        return self._start(prompt_for("pygent.fix", target), named, own_words="")
 
     async def _undo(self, named: Session | None) -> outgoing_checkpoints.RestoredOut:
         done = await (named or self._session or await self._last_session()).undo()
@@ -122,7 +137,8 @@ class Commands:
         return restored_out(self._client, done)
 
     def _ask(self, arguments: Sequence[Any], named: Session | None) -> outgoing_commands.CommandTurnOut:
-        target = self._target(arguments[1:]) if len(arguments) > 1 and isinstance(arguments[1], str) else None
+        is_placed = len(arguments) > 1 and isinstance(arguments[1], str)
+        target = target_in(arguments[1:], self._last_target) if is_placed else None
         asked = _text(arguments, 0, "the prompt")
         is_comment = target is not None and is_request_of_a_comment(asked, target, self._text(target.uri))
         return self._start(ask_prompt(asked, target), named, own_words="" if is_comment else None)
@@ -161,39 +177,13 @@ class Commands:
             self._session = self._core.sessions.new(NewSession())
         return self._session
 
-    def _set_mode(self, mode: str, session: Session) -> Mapping[str, str]:
-        known = get_args(Mode)
-        if mode not in known:
-            raise JsonRpcInvalidParams(f"mode: {mode!r} is none of {', '.join(known)}")
-        session.permissions.set_mode(cast("Mode", mode))
-        session.changed("configured")
-        return {"sessionId": session.id, "mode": mode}
+    def _set_mode(self, mode: str | None, session: Session) -> outgoing_lists.ModeOut:
+        self._choosing.set_mode(mode, session)
+        return {"sessionId": session.id, "mode": session.permissions.mode}
 
-    def _set_model(self, model: str, session: Session) -> outgoing.SessionOut:
-        session.set_model(model)
+    def _set_model(self, model: str | None, session: Session) -> outgoing.SessionOut:
+        self._choosing.set_model(model, session)
         return session_out(session)
-
-    # What a command is about
-
-    def _target(self, arguments: Sequence[Any]) -> Target:
-        match list(arguments):
-            case [str() as uri, int() as first, int() as last, *_]:
-                return Target(uri=uri, first_line=first, last_line=last)
-            case [str() as uri, *_]:
-                return Target(uri=uri, first_line=0, last_line=0)
-            case _ if self._last_target is not None:
-                return self._last_target
-            case _:
-                raise JsonRpcInvalidParams("which code? Ask for code actions first, or give a URI and two lines")
-
-    def _fix_target(self, arguments: Sequence[Any]) -> Target:
-        match list(arguments):
-            case [str() as uri, dict(), *_]:
-                found = cast("Mapping[str, Any]", arguments[1])
-                line = start_line(found)
-                return Target(uri=uri, first_line=line, last_line=line, diagnostics=(found,))
-            case _:
-                return self._target(arguments)
 
     # What the user sees of it
 
@@ -252,3 +242,9 @@ def _text(arguments: Sequence[Any], place: int, what: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise JsonRpcInvalidParams(f"argument {place + 1} must be {what}, as text")
     return value
+
+
+def _text_or_none(arguments: Sequence[Any], what: str) -> str | None:
+    """The first argument; None where it is not given."""
+    is_given = bool(arguments) and arguments[0] is not None and arguments[0] != ""
+    return _text(arguments, 0, what) if is_given else None

@@ -93,5 +93,6 @@ class Connection:
     async def close(self) -> None:
         """Cancel every turn and wait for them, as long as `closing` says; no child process is left."""
         await self.offers.close()
+        await self.commands.close()
         await close(self.core)
         await self.requests.attachments.close()

@@ -366,7 +366,7 @@ async def test_mode_and_model_are_set_for_the_session_of_commands(folder: Path) 
 async def test_modes_and_models_that_there_are_not_are_refused(folder: Path) -> None:
     async with connected(folder) as editor:
         assert "'yolo' is none of default" in await refused(editor, "pygent.setMode", "yolo")
-        assert "argument 1 must be the mode" in await refused(editor, "pygent.setMode")
+        assert "argument 1 must be the mode" in await refused(editor, "pygent.setMode", ["plan"])
         assert "there is no model nonsense" in await refused(editor, "pygent.setModel", "nonsense")
         assert "argument 1 must be the model" in await refused(editor, "pygent.setModel", 7)
 

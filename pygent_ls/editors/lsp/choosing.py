@@ -1,0 +1,91 @@
+"""The mode and the model of a session as commands set them; where a command names none, its user is offered some."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, cast, get_args
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
+
+from pygent_ls.agent.permissions import Mode
+from pygent_ls.editors.lsp.client import Client
+from pygent_ls.editors.lsp.prompting import chosen_title
+from pygent_ls.editors.ports import Core
+from pygent_ls.errors import ModelError, SessionError
+from pygent_ls.sessions.commands.choosing import MODES
+from pygent_ls.sessions.session import Session
+
+MAX_OFFERED = 12
+"""Models that are offered as buttons: some editors show them in one row."""
+
+
+class Choosing:
+    """Sets what it is told, and asks for the rest while the command is answered already. It owns the question: there is
+    one at a time, and a new one takes the place of the one before."""
+
+    def __init__(self, client: Client, core: Core) -> None:
+        self._client = client
+        self._core = core
+        self._question: asyncio.Task[None] | None = None
+
+    def set_mode(self, given: str | None, session: Session) -> None:
+        """The command's mode, or the one that its user will choose. Raises `JsonRpcInvalidParams`, `SessionError`."""
+        if given is None:
+            self._ask(self._offer_modes(session))
+            return
+        if given not in get_args(Mode):
+            raise JsonRpcInvalidParams(f"mode: {given!r} is none of {', '.join(get_args(Mode))}")
+        mode = cast("Mode", given)
+        session.permissions.set_mode(mode)
+        session.changed("configured")
+        self._client.tell_user(f"The mode is {mode} from now on: {MODES[mode]}.")
+
+    def set_model(self, given: str | None, session: Session) -> None:
+        """Likewise the model. Raises `ModelError`."""
+        if given is None:
+            self._ask(self._offer_models(session))
+            return
+        session.set_model(given)
+        self._client.tell_user(f"The model is {given} from now on.")
+
+    async def close(self) -> None:
+        """Ask no more."""
+        if self._question is not None:
+            self._question.cancel()
+            await asyncio.gather(self._question, return_exceptions=True)
+
+    def _ask(self, question: Coroutine[Any, Any, None]) -> None:
+        if self._question is not None:
+            self._question.cancel()
+        self._question = asyncio.create_task(question)
+
+    async def _offer_modes(self, session: Session) -> None:
+        current = session.permissions.mode
+        others: list[Mode] = [mode for mode in (await self._core.beginning()).modes if mode != current]
+        lines = [f"{mode}: {MODES[mode]}" for mode in others]
+        message = "\n".join([f"Which mode? It is {current} now: {MODES[current]}.", *lines])
+        await self._offer(message, current, others, lambda mode: self.set_mode(mode, session))
+
+    async def _offer_models(self, session: Session) -> None:
+        current = session.model
+        usable = [each.name for each in await self._core.models() if each.available and each.name != current]
+        more = f" {len(usable) - MAX_OFFERED} more are ready to use;" if len(usable) > MAX_OFFERED else ""
+        message = f"Which model? It is {current} now.{more} pygent.setModel takes the name of any, as its argument."
+        await self._offer(message, current, usable[:MAX_OFFERED], lambda model: self.set_model(model, session))
+
+    async def _offer(self, message: str, current: str, others: Sequence[str], choose: Callable[[str], None]) -> None:
+        keep = f"Keep {current}"  # it stands first, since some clients can choose only that
+        prompt: Mapping[str, Any] = {
+            "type": int(types.MessageType.Info),
+            "message": f"pygent: {message}",
+            "actions": [{"title": title} for title in (keep, *others)],
+        }
+        title = await chosen_title(self._client.endpoint, prompt)
+        if title is None or title == keep:
+            return
+        try:
+            choose(title)
+        except (SessionError, ModelError) as error:
+            self._client.tell_user(str(error), types.MessageType.Warning)
