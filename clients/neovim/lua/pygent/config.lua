@@ -12,6 +12,10 @@ local M = {}
 ---Whether what the model thought is shown unfolded.
 ---@field show_thinking boolean
 
+---@class pygent.config.Prompt
+---Whether a menu opens by itself behind `@` and `/`; turn it off where a plugin completes by `omnifunc`.
+---@field menu boolean
+
 ---@class pygent.config.Review
 ---When edits of the agent are looked at: `after` they were made, while the turn goes on; `each` one before the turn
 ---goes on; `off`: never, they stand as they are (and can be undone).
@@ -45,6 +49,7 @@ local M = {}
 ---Settings of the daemon, their names in camelCase, such as `model`; docs/configuration.md lists them all.
 ---@field settings table<string, any>
 ---@field chat pygent.config.Chat
+---@field prompt pygent.config.Prompt
 ---@field review pygent.config.Review
 ---@field edits pygent.config.Edits
 ---@field permission pygent.config.Permission
@@ -56,6 +61,7 @@ local M = {}
 ---@field cmd? string[]
 ---@field settings? table<string, any>
 ---@field chat? {position?: string, size?: number, show_thinking?: boolean}
+---@field prompt? {menu?: boolean}
 ---@field review? {when?: string, keys?: pygent.config.ReviewKeys|false}
 ---@field edits? {undojoin?: boolean}
 ---@field permission? {ui?: string}
@@ -66,6 +72,7 @@ M.defaults = {
   cmd = { "pygent-ls" },
   settings = {},
   chat = { position = "right", size = 0.4, show_thinking = false },
+  prompt = { menu = true },
   review = {
     when = "after",
     keys = { accept = "ga", reject = "gr", accept_all = "gA", next = "]h", previous = "[h" },

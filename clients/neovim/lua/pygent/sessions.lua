@@ -77,12 +77,13 @@ end
 
 ---Go on with the session that prompts go to, which is made where there is none. What goes wrong is told to the user.
 ---@param go_on pygent.WithSession
-function M.need(go_on)
+---@param on_problem? fun() it went wrong
+function M.need(go_on, on_problem)
   local known = M.current()
   if known then
     return go_on(known)
   end
-  M.begin(go_on)
+  M._asked("pygent/session/new", vim.empty_dict(), go_on, on_problem)
 end
 
 ---Make a session, which prompts go to from now on.
@@ -103,14 +104,21 @@ end
 ---@param method string
 ---@param params table
 ---@param go_on fun(result: any)
-function M.ask_daemon(method, params, go_on)
+---@param on_problem? fun() it went wrong
+function M.ask_daemon(method, params, go_on, on_problem)
+  local function fail(reason)
+    telling.user(reason, vim.log.levels.ERROR)
+    if on_problem then
+      on_problem()
+    end
+  end
   client.need(function(ready, problem)
     if ready == nil then
-      return telling.user(problem or "the daemon is not there", vim.log.levels.ERROR)
+      return fail(problem or "the daemon is not there")
     end
     client.request(ready, method, params, function(err, result)
       if err then
-        return telling.user(telling.reason(err), vim.log.levels.ERROR)
+        return fail(telling.reason(err))
       end
       go_on(result)
     end)
@@ -120,14 +128,15 @@ end
 ---@param method "pygent/session/new"|"pygent/session/load"
 ---@param params table
 ---@param go_on pygent.WithSession
-function M._asked(method, params, go_on)
+---@param on_problem? fun()
+function M._asked(method, params, go_on, on_problem)
   local root = client.root()
   M.ask_daemon(method, params, function(given)
     local session = follow(given, root)
     current[root] = session.id
     telling.plugins("PygentSession", { session_id = session.id })
     go_on(session)
-  end)
+  end, on_problem)
 end
 
 ---@alias pygent.Prompt string|pygent.ContentBlock[]
@@ -148,15 +157,19 @@ end
 
 ---Say something to the turn that runs, before its next call of the model; without one, it is a prompt.
 ---@param prompt pygent.Prompt
-function Session:steer(prompt)
+---@param on_end? fun(err: lsp.ResponseError?, result: pygent.TurnResult?) it was taken, or the turn it began is over
+function Session:steer(prompt, on_end)
   local turn_id = self.conversation.running_turn_id
   if turn_id == nil then
-    return self:send(prompt)
+    return self:send(prompt, on_end)
   end
   local params = { sessionId = self.id, turnId = turn_id, prompt = prompt }
   self:request("pygent/turn/steer", params, function(err, result)
     if err or not result.accepted then -- the turn ended meanwhile: nothing that was said is lost
-      self:send(prompt)
+      return self:send(prompt, on_end)
+    end
+    if on_end then
+      on_end(nil, nil)
     end
   end)
 end

@@ -9,7 +9,8 @@ local M = {}
 ---@field words string[] what stands behind the subcommand, word by word
 ---@field text string the same as it was typed
 ---@field bang boolean
----@field range? {first: integer, last: integer} lines from 1, where a range was given
+---@field range? {first: integer, last: integer, is_visual: boolean} lines from 1, where a range was given; `is_visual`:
+---they are those that were selected last, as `'<,'>` are
 ---@field buffer integer the buffer that was current
 
 ---@class pygent.Subcommand
@@ -26,21 +27,35 @@ local M = {}
 M.modules = {
   ask = "asking",
   chat = "asking",
-  fix = "asking",
-  explain = "asking",
-  test = "asking",
+  attach = "asking",
+  fix = "code",
+  explain = "code",
+  test = "code",
+  doc = "code",
+  refactor = "code",
   stop = "turns",
-  undo = "turns",
+  retry = "turns",
+  queue = "turns",
+  dequeue = "turns",
   cost = "turns",
+  undo = "checkpoints",
+  compact = "keeping",
+  clear = "keeping",
+  rename = "keeping",
+  delete = "keeping",
+  fork = "keeping",
+  export = "keeping",
   accept = "reviewing",
   reject = "reviewing",
   changes = "reviewing",
-  new = "choosing",
-  sessions = "choosing",
-  resume = "choosing",
+  new = "opening",
+  sessions = "opening",
+  resume = "opening",
+  search = "opening",
   model = "choosing",
   agent = "choosing",
   mode = "choosing",
+  rules = "rules",
   checkpoints = "checkpoints",
   log = "daemon",
   restart = "daemon",
@@ -60,10 +75,11 @@ function M.names()
   return names
 end
 
----What the user command `Pygent` does; without a subcommand it opens the chat.
+---What the user command `Pygent` does; without a subcommand it opens the chat. The `!` may also stand behind the
+---subcommand.
 ---@param given vim.api.keyset.create_user_command.command_args
 function M.run(given)
-  local name, text = given.args:match("^(%S*)%s*(.-)%s*$")
+  local name, bang, text = given.args:match("^([^%s!]*)(!?)%s*(.-)%s*$")
   if name == "" then
     name = "chat"
   end
@@ -74,10 +90,18 @@ function M.run(given)
   M.subcommand(name).run({
     words = vim.split(text, "%s+", { trimempty = true }),
     text = text,
-    bang = given.bang,
-    range = given.range > 0 and { first = given.line1, last = given.line2 } or nil,
+    bang = given.bang or bang == "!",
+    range = given.range > 0 and M._range(given) or nil,
     buffer = vim.api.nvim_get_current_buf(),
   })
+end
+
+---@param given vim.api.keyset.create_user_command.command_args
+---@return {first: integer, last: integer, is_visual: boolean}
+function M._range(given)
+  local first, last = given.line1, given.line2
+  local is_visual = given.range == 2 and first == vim.fn.line("'<") and last == vim.fn.line("'>")
+  return { first = first, last = last, is_visual = is_visual }
 end
 
 ---@param lead string
@@ -94,7 +118,7 @@ function M.complete(lead, line, position)
   if #words == 0 then
     return M._beginning_with(lead, M.names())
   end
-  local name = table.remove(words, 1)
+  local name = table.remove(words, 1):gsub("!$", "")
   local subcommand = M.modules[name] and M.subcommand(name)
   return subcommand and subcommand.complete and M._beginning_with(lead, subcommand.complete(lead, words)) or {}
 end

@@ -1,0 +1,215 @@
+--- `:Pygent undo`, `checkpoints`: what the agent did, taken back.
+
+local ages = require("pygent.commands.ages")
+local amounts = require("pygent.conversation.amounts")
+local keeping = require("pygent.commands.keeping")
+local plain = require("pygent.chat.plain")
+local sessions = require("pygent.sessions")
+local telling = require("pygent.telling")
+
+local M = {}
+
+local MAX_LABEL_CHARS = 60
+
+---@type pygent.Subcommand
+M.undo = {
+  summary = "Take back the last turn: its files and its part of the conversation. With ! also what you changed since.",
+  run = function(given)
+    local session = keeping.current()
+    if session == nil then
+      return
+    end
+    M._last_of(session, function(last)
+      M._undo(session, function(done)
+        if #done.skipped == 0 or last == nil then
+          return
+        end
+        if given.bang then
+          return M._restore(last, { files = true, conversation = false, force = true })
+        end
+        M._offer_the_rest(last, done)
+      end)
+    end)
+  end,
+}
+
+---@type pygent.Subcommand
+M.checkpoints = {
+  summary = "Choose a state of the session to look at, or to go back to.",
+  run = function()
+    local session = keeping.current()
+    if session == nil then
+      return
+    end
+    M._list(session, function(checkpoints)
+      local newest_first = vim.iter(checkpoints):rev():totable()
+      local options = { prompt = "Checkpoint", kind = "pygent.checkpoint", format_item = M._described }
+      vim.ui.select(newest_first, options, function(checkpoint)
+        if checkpoint then
+          M._chosen(checkpoint)
+        end
+      end)
+    end)
+  end,
+}
+
+---@type {title: string, run: fun(checkpoint: pygent.Checkpoint)}[]
+local ACTIONS = {
+  {
+    title = "Show what has changed since",
+    run = function(checkpoint)
+      M._show_diff(checkpoint)
+    end,
+  },
+  {
+    title = "Go back: files and conversation",
+    run = function(checkpoint)
+      M._restore(checkpoint, { files = true, conversation = true })
+    end,
+  },
+  {
+    title = "Go back: files only",
+    run = function(checkpoint)
+      M._restore(checkpoint, { files = true, conversation = false })
+    end,
+  },
+  {
+    title = "Go back: conversation only",
+    run = function(checkpoint)
+      M._restore(checkpoint, { files = false, conversation = true })
+    end,
+  },
+}
+
+---The state before the last turn, where its files were kept.
+---@param session pygent.FollowedSession
+---@param go_on fun(checkpoint: pygent.Checkpoint?)
+function M._last_of(session, go_on)
+  local params = { sessionId = session.id, messages = false }
+  sessions.ask_daemon("pygent/session/load", params, function(loaded)
+    local turn_id = loaded.turnIds[#loaded.turnIds]
+    sessions.ask_daemon("pygent/checkpoint/list", { sessionId = session.id }, function(result)
+      go_on(vim.iter(result.checkpoints):find(function(checkpoint)
+        return checkpoint.turnId == turn_id
+      end))
+    end)
+  end)
+end
+
+---The daemon itself says what it has taken back, and what it has left alone.
+---@param session pygent.FollowedSession
+---@param go_on fun(done: pygent.Restored)
+function M._undo(session, go_on)
+  local params = { command = "pygent.undo", arguments = { { sessionId = session.id } } }
+  sessions.ask_daemon("workspace/executeCommand", params, go_on)
+end
+
+---@param session pygent.FollowedSession
+---@param go_on fun(checkpoints: pygent.Checkpoint[])
+function M._list(session, go_on)
+  sessions.ask_daemon("pygent/checkpoint/list", { sessionId = session.id }, function(result)
+    if #result.checkpoints == 0 then
+      return telling.user("this session has no checkpoints yet", vim.log.levels.WARN)
+    end
+    go_on(result.checkpoints)
+  end)
+end
+
+---@param checkpoint pygent.Checkpoint
+function M._chosen(checkpoint)
+  local options = {
+    prompt = M._described(checkpoint),
+    kind = "pygent.action",
+    format_item = function(action)
+      return action.title
+    end,
+  }
+  vim.ui.select(ACTIONS, options, function(action)
+    if action then
+      action.run(checkpoint)
+    end
+  end)
+end
+
+---@param checkpoint pygent.Checkpoint
+---@return string
+function M._described(checkpoint)
+  local files = amounts.many(checkpoint.files, "file")
+  local label = plain.line(checkpoint.label, MAX_LABEL_CHARS)
+  return table.concat({ label, ages.age(checkpoint.createdAt), files }, " · ")
+end
+
+---In a tab of its own.
+---@param checkpoint pygent.Checkpoint
+function M._show_diff(checkpoint)
+  sessions.ask_daemon("pygent/checkpoint/diff", { checkpointId = checkpoint.checkpointId }, function(diff)
+    if #diff.files == 0 then
+      return telling.user("nothing has changed since")
+    end
+    local patches = vim.tbl_map(function(file)
+      return vim.trim(file.patch)
+    end, diff.files)
+    local buffer = vim.api.nvim_create_buf(false, true)
+    vim.api.nvim_buf_set_lines(buffer, 0, -1, false, vim.split(table.concat(patches, "\n"), "\n", { plain = true }))
+    vim.bo[buffer].bufhidden, vim.bo[buffer].modifiable, vim.bo[buffer].modeline = "wipe", false, false
+    vim.cmd("tab sbuffer " .. buffer)
+    vim.bo[buffer].filetype = "diff"
+    vim.keymap.set("n", "q", "<Cmd>tabclose<CR>", { buffer = buffer, desc = "pygent: close it" })
+  end)
+end
+
+---@param checkpoint pygent.Checkpoint
+---@param wanted {files: boolean, conversation: boolean, force?: boolean}
+function M._restore(checkpoint, wanted)
+  local params = vim.tbl_extend("error", { checkpointId = checkpoint.checkpointId }, wanted)
+  sessions.ask_daemon("pygent/checkpoint/restore", params, function(done)
+    telling.user(M._outcome(done, wanted), #done.skipped > 0 and vim.log.levels.WARN or nil)
+    if #done.skipped > 0 and not wanted.force then
+      M._offer_the_rest(checkpoint, done)
+    end
+  end)
+end
+
+---What was left alone is taken back, too, where the user says so.
+---@param checkpoint pygent.Checkpoint
+---@param done pygent.Restored
+function M._offer_the_rest(checkpoint, done)
+  local prompt = ("%s changed since. Take back that, too?"):format(M._names(vim.tbl_map(function(each)
+    return each.uri
+  end, done.skipped)))
+  vim.ui.select({ "Leave as is", "Take back" }, { prompt = prompt, kind = "pygent.confirm" }, function(choice)
+    if choice == "Take back" then
+      M._restore(checkpoint, { files = true, conversation = false, force = true })
+    end
+  end)
+end
+
+---@param done pygent.Restored
+---@param wanted {files: boolean, conversation: boolean}
+---@return string
+function M._outcome(done, wanted)
+  local parts = {} ---@type string[]
+  if wanted.files then
+    table.insert(parts, #done.restored > 0 and "taken back: " .. M._names(done.restored) or "no file changed")
+  end
+  if wanted.conversation then
+    table.insert(parts, "the conversation is as it was")
+  end
+  for _, each in ipairs(done.skipped) do
+    table.insert(parts, ("left alone: %s: %s"):format(M._names({ each.uri }), plain.line(each.reason)))
+  end
+  return table.concat(parts, "; ")
+end
+
+---@param uris string[]
+---@return string
+function M._names(uris)
+  return table.concat(
+    vim.tbl_map(function(uri)
+      return plain.line(vim.fn.fnamemodify(vim.uri_to_fname(uri), ":."))
+    end, uris),
+    ", "
+  )
+end
+
+return M

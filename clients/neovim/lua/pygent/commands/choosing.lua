@@ -1,0 +1,151 @@
+--- `:Pygent model`, `agent`, `mode`: how the session works.
+
+local lists = require("pygent.commands.lists")
+local plain = require("pygent.chat.plain")
+local sessions = require("pygent.sessions")
+local telling = require("pygent.telling")
+
+local M = {}
+
+---@type table<pygent.Mode, string>
+local MODES = {
+  default = "asks for what has medium or high risk",
+  accept_edits = "asks for the same, but not for edits",
+  plan = "reads, and nothing else",
+  trust = "asks for high risk only",
+  bypass = "never asks",
+}
+
+---One of the things that can be chosen.
+---@class pygent.commands.Choice
+---@field name string
+---@field about string
+
+---@type pygent.Subcommand
+M.model = {
+  summary = "Choose the model of the session; any name that litellm knows is one.",
+  arguments = "[{name}]",
+  run = function(given)
+    if given.text ~= "" then
+      return M._set_model(given.text)
+    end
+    sessions.ask_daemon("pygent/models/list", vim.empty_dict(), function(result)
+      M._choose("Model", vim.tbl_map(M._model, result.models), M._set_model)
+    end)
+  end,
+  complete = function(_, words)
+    local models = #words == 0 and lists.get("pygent/models/list", "models") or {}
+    table.sort(models, function(a, b)
+      return a.available and not b.available
+    end)
+    return M._names(models)
+  end,
+}
+
+---@type pygent.Subcommand
+M.agent = {
+  summary = "Choose the agent of the session.",
+  arguments = "[{name}]",
+  run = function(given)
+    sessions.ask_daemon("pygent/agents/list", vim.empty_dict(), function(result)
+      local agents = vim.tbl_map(function(agent)
+        return { name = agent.name, about = plain.line(agent.description, 80) }
+      end, result.agents)
+      M._take("agent", given.text, agents)
+    end)
+  end,
+  complete = function(_, words)
+    return #words == 0 and M._names(lists.get("pygent/agents/list", "agents")) or {}
+  end,
+}
+
+---@type pygent.Subcommand
+M.mode = {
+  summary = "Choose how much is done without asking you.",
+  arguments = "[{name}]",
+  run = function(given)
+    sessions.ask_daemon("pygent/status", vim.empty_dict(), function(status)
+      local modes = vim.tbl_map(function(mode)
+        return { name = mode, about = MODES[mode] or "" }
+      end, status.modes)
+      M._take("mode", given.text, modes)
+    end)
+  end,
+  complete = function(_, words)
+    return #words == 0 and lists.get("pygent/status", "modes") or {}
+  end,
+}
+
+---@param name string
+function M._set_model(name)
+  M._configure("model", name)
+  local known = vim.iter(lists.get("pygent/models/list", "models")):find(function(model)
+    return model.name == name
+  end)
+  if known and not known.available then
+    local reason = known.reason and ": " .. plain.line(known.reason) or ""
+    telling.user(("%s cannot be asked as things are%s"):format(name, reason), vim.log.levels.WARN)
+  end
+end
+
+---@param model pygent.Model
+---@return pygent.commands.Choice
+function M._model(model)
+  return { name = model.name, about = model.available and "" or plain.line(model.reason or "not available", 80) }
+end
+
+---What was named, or what is chosen where nothing was.
+---@param what "agent"|"mode"
+---@param name string
+---@param choices pygent.commands.Choice[]
+function M._take(what, name, choices)
+  if name == "" then
+    return M._choose(what == "agent" and "Agent" or "How much is done without asking", choices, function(chosen)
+      M._configure(what, chosen)
+    end)
+  end
+  local names = M._names(choices)
+  if not vim.tbl_contains(names, name) then
+    local reason = ("there is no %s %s here: there are %s"):format(what, name, table.concat(names, ", "))
+    return telling.user(reason, vim.log.levels.ERROR)
+  end
+  M._configure(what, name)
+end
+
+---@param prompt string
+---@param choices pygent.commands.Choice[]
+---@param go_on fun(name: string)
+function M._choose(prompt, choices, go_on)
+  local options = {
+    prompt = prompt,
+    kind = "pygent.choice",
+    format_item = function(choice)
+      return choice.about == "" and choice.name or ("%s · %s"):format(choice.name, choice.about)
+    end,
+  }
+  vim.ui.select(choices, options, function(choice)
+    if choice then
+      go_on(choice.name)
+    end
+  end)
+end
+
+---@param what "model"|"agent"|"mode"
+---@param name string
+function M._configure(what, name)
+  sessions.need(function(session)
+    sessions.ask_daemon("pygent/session/configure", { sessionId = session.id, [what] = name }, function()
+      telling.user(("the %s is %s from now on"):format(what, plain.line(name)))
+    end)
+  end)
+end
+
+---@param listed {name: string}[]
+---@return string[]
+function M._names(listed)
+  return vim.tbl_map(function(each)
+    return each.name
+  end, listed)
+end
+
+return M

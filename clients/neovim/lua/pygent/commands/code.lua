@@ -1,0 +1,98 @@
+--- `:Pygent fix`, `explain`, `test`, `doc`, `refactor`: what the daemon knows to ask about code.
+
+local about = require("pygent.prompt.about")
+local asking = require("pygent.commands.asking")
+local diagnostics = require("pygent.diagnostics")
+local sending = require("pygent.prompt.sending")
+local sessions = require("pygent.sessions")
+local telling = require("pygent.telling")
+
+local M = {}
+
+---@type pygent.Subcommand
+M.fix = {
+  summary = "Fix what the diagnostics report in the cursor's line, or in the range; with ! in the whole buffer.",
+  run = function(given)
+    local line = vim.api.nvim_win_get_cursor(0)[1]
+    local range = given.range or { first = line, last = line }
+    local first, last = not given.bang and range.first or nil, not given.bang and range.last or nil
+    local attachment, problem = about.diagnostics(given.buffer, first, last)
+    if attachment == nil then
+      local elsewhere = not given.bang and #diagnostics.of(given.buffer) > 0
+      local remedy = elsewhere and "; `:Pygent! fix` takes all of the buffer" or ""
+      return telling.user((problem or "there are no diagnostics") .. remedy, vim.log.levels.WARN)
+    end
+    local found = diagnostics.of(given.buffer, first, last)
+    if #found > 1 then
+      local words = "Fix what the diagnostics report, with the smallest change that is right."
+      return sending.send_at_once({ text = words, attachments = { attachment } }, "prompt", asking.show)
+    end
+    M._run("pygent.fix", function(session)
+      local encoding = diagnostics.encoding_of()
+      local diagnostic = diagnostics.wire(given.buffer, found, encoding)[1]
+      return { vim.uri_from_bufnr(given.buffer), diagnostic, { sessionId = session.id } }
+    end)
+  end,
+}
+
+---@type pygent.Subcommand
+M.explain = {
+  summary = "Explain code: the lines of the range, or the buffer.",
+  run = function(given)
+    M._on_lines("pygent.explain", given)
+  end,
+}
+
+---@type pygent.Subcommand
+M.test = {
+  summary = "Write tests for code: the lines of the range, or the buffer.",
+  run = function(given)
+    M._on_lines("pygent.test", given)
+  end,
+}
+
+---@type pygent.Subcommand
+M.doc = {
+  summary = "Document code: the lines of the range, or the buffer.",
+  run = function(given)
+    M._on_lines("pygent.doc", given)
+  end,
+}
+
+---@type pygent.Subcommand
+M.refactor = {
+  summary = "Make code clearer: the lines of the range, or the buffer.",
+  run = function(given)
+    M._on_lines("pygent.refactor", given)
+  end,
+}
+
+---@param command string
+---@param given pygent.Given
+function M._on_lines(command, given)
+  if vim.bo[given.buffer].buftype ~= "" or vim.api.nvim_buf_get_name(given.buffer) == "" then
+    return telling.user("this buffer is no file: `:Pygent ask` takes any lines", vim.log.levels.ERROR)
+  end
+  local range = given.range or { first = 1, last = vim.api.nvim_buf_line_count(given.buffer) }
+  M._run(command, function(session)
+    local uri = vim.uri_from_bufnr(given.buffer)
+    return { uri, range.first - 1, range.last - 1, { sessionId = session.id } }
+  end)
+end
+
+---A command of the daemon begins a turn in the session that prompts go to.
+---@param command string
+---@param arguments_for fun(session: pygent.FollowedSession): any[]
+function M._run(command, arguments_for)
+  sessions.need(function(session)
+    asking.show(session)
+    local params = { command = command, arguments = arguments_for(session) }
+    session:request("workspace/executeCommand", params, function(err)
+      if err then
+        telling.user(telling.reason(err), vim.log.levels.ERROR)
+      end
+    end)
+  end)
+end
+
+return M

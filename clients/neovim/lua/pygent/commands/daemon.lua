@@ -1,0 +1,50 @@
+--- `:Pygent log`, `restart`: the daemon itself.
+
+local client = require("pygent.client")
+local telling = require("pygent.telling")
+
+local M = {}
+
+local LEVELS = { "error", "warning", "info", "debug" }
+
+---@type pygent.Subcommand
+M.log = {
+  summary = "Open what the daemon has logged, or set how much it logs from its next start on.",
+  arguments = "[error|warning|info|debug]",
+  run = function(given)
+    if given.text == "" then
+      return M._open_log()
+    end
+    if not vim.tbl_contains(LEVELS, given.text) then
+      local reason = ("%s is no level: there are %s"):format(given.text, table.concat(LEVELS, ", "))
+      return telling.user(reason, vim.log.levels.ERROR)
+    end
+    vim.env.PYGENT_LOG = given.text
+    telling.user(("the daemon logs with level %s once `:Pygent restart` has started it anew"):format(given.text))
+  end,
+  complete = function(_, words)
+    return #words == 0 and LEVELS or {}
+  end,
+}
+
+---@type pygent.Subcommand
+M.restart = {
+  summary = "End the daemon, and start it anew; conversations go on.",
+  run = function()
+    client.restart()
+  end,
+}
+
+---What a language server writes to its standard error, Neovim keeps in one file for all of them.
+function M._open_log()
+  local path = vim.lsp.log.get_filename()
+  if vim.uv.fs_stat(path) == nil then
+    return telling.user(("nothing is logged yet: %s is not there"):format(path), vim.log.levels.WARN)
+  end
+  vim.cmd.tabnew()
+  vim.cmd.view({ args = { vim.fn.fnameescape(path) }, mods = { noswapfile = true } })
+  vim.bo.autoread = true
+  vim.cmd.normal({ args = { "G" }, bang = true })
+end
+
+return M

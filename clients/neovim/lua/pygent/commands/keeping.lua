@@ -1,0 +1,217 @@
+--- `:Pygent rename`, `delete`, `fork`, `export`, `compact`, `clear`: what becomes of a session.
+
+local naming = require("pygent.commands.naming")
+local sessions = require("pygent.sessions")
+local telling = require("pygent.telling")
+
+local M = {}
+
+local FORMATS = { "markdown", "html", "json", "plain", "xml" }
+
+---What the text of a format is, for Neovim.
+---@type table<string, string>
+local FILETYPES = { markdown = "markdown", html = "html", json = "json", plain = "text", xml = "xml" }
+
+---The session that prompts go to; without one that is told.
+---@return pygent.FollowedSession?
+function M.current()
+  local session = sessions.current()
+  if session == nil then
+    telling.user("there is no session yet: ask something first, or `:Pygent resume` one", vim.log.levels.WARN)
+  end
+  return session
+end
+
+---@type pygent.Subcommand
+M.rename = {
+  summary = "Name the session.",
+  arguments = "[{name}]",
+  run = function(given)
+    local session = M.current()
+    if session == nil then
+      return
+    end
+    if given.text == "" then
+      return M.ask_name(session.info)
+    end
+    M._rename(session.id, given.text)
+  end,
+}
+
+---@type pygent.Subcommand
+M.delete = {
+  summary = "Delete the session, or the one that is named, after a question; with ! without one.",
+  arguments = "[{session}]",
+  run = function(given)
+    local function go_on(session)
+      if given.bang then
+        return M._delete(session)
+      end
+      M.ask_delete(session)
+    end
+    if given.text ~= "" then
+      return naming.find(given.text, go_on)
+    end
+    local session = M.current()
+    if session then
+      go_on(session.info)
+    end
+  end,
+  complete = naming.complete,
+}
+
+---@type pygent.Subcommand
+M.fork = {
+  summary = "Go on in a copy of the session; the session itself stays as it is.",
+  run = function()
+    local session = M.current()
+    if session then
+      M.fork_one(session.info)
+    end
+  end,
+}
+
+---@type pygent.Subcommand
+M.export = {
+  summary = "The conversation in a new buffer, or in a file (with ! over one that is there); markdown by default.",
+  arguments = "[{format}] [{file}]",
+  run = function(given)
+    local session = M.current()
+    if session == nil then
+      return
+    end
+    local format, path = given.text:match("^(%S*)%s*(.-)$")
+    if format == "" then
+      format = "markdown"
+    elseif FILETYPES[format] == nil then
+      local reason = ("there is no format %s: there are %s"):format(format, table.concat(FORMATS, ", "))
+      return telling.user(reason, vim.log.levels.ERROR)
+    end
+    M.export_one(session.id, format, path ~= "" and path or nil, given.bang)
+  end,
+  complete = function(lead, words)
+    if #words == 0 then
+      return FORMATS
+    end
+    return #words == 1 and vim.fn.getcompletion(lead, "file") or {}
+  end,
+}
+
+---@type pygent.Subcommand
+M.compact = {
+  summary = "Sum up the conversation so far for the model, with an eye to what is said of it.",
+  arguments = "[{instruction}]",
+  run = function(given)
+    local session = M.current()
+    if session == nil then
+      return
+    end
+    local params = { sessionId = session.id, instruction = given.text ~= "" and given.text or nil }
+    sessions.ask_daemon("pygent/session/compact", params, function(done)
+      local what = ("%d messages are summed up: %d tokens where %d were"):format(
+        done.messagesSummarised,
+        done.tokensAfter,
+        done.tokensBefore
+      )
+      telling.user(done.messagesSummarised > 0 and what or "the conversation is too short to be summed up")
+    end)
+  end,
+}
+
+---@type pygent.Subcommand
+M.clear = {
+  summary = "Let the model forget the conversation; the session goes on.",
+  run = function()
+    local session = M.current()
+    if session == nil then
+      return
+    end
+    sessions.ask_daemon("pygent/session/clear", { sessionId = session.id }, function()
+      telling.user("the model has forgotten what was said so far")
+    end)
+  end,
+}
+
+---Ask for a new name.
+---@param session pygent.Session
+function M.ask_name(session)
+  vim.ui.input({ prompt = "Name of the session: ", default = naming.name(session) }, function(name)
+    if name and name:find("%S") then
+      M._rename(session.sessionId, vim.trim(name))
+    end
+  end)
+end
+
+---Delete it, if that is what is wanted.
+---@param session pygent.Session
+function M.ask_delete(session)
+  local options = { prompt = ("Delete %s for good?"):format(naming.name(session)), kind = "pygent.confirm" }
+  vim.ui.select({ "Keep it", "Delete it" }, options, function(choice)
+    if choice == "Delete it" then
+      M._delete(session)
+    end
+  end)
+end
+
+---@param session pygent.Session
+function M.fork_one(session)
+  sessions.ask_daemon("pygent/session/fork", { sessionId = session.sessionId }, function(forked)
+    sessions.open(forked.sessionId, function(followed)
+      require("pygent.chat").open(followed)
+      telling.user(("prompts go to %s, a copy, from now on"):format(naming.name(forked)))
+    end)
+  end)
+end
+
+---@param session_id string
+---@param format pygent.ExportFormat
+---@param path? string a new buffer without it
+---@param may_overwrite? boolean
+function M.export_one(session_id, format, path, may_overwrite)
+  path = path and vim.fs.normalize(path)
+  if path and vim.uv.fs_stat(path) and not may_overwrite then
+    return telling.user(("%s is there already; `:Pygent! export` writes over it"):format(path), vim.log.levels.ERROR)
+  end
+  sessions.ask_daemon("pygent/session/export", { sessionId = session_id, format = format }, function(exported)
+    if path == nil then
+      return M._show(exported.content, format)
+    end
+    local file, problem = io.open(path, "w")
+    if file == nil then
+      return telling.user(("it could not be written: %s"):format(problem), vim.log.levels.ERROR)
+    end
+    local is_written, why = file:write(exported.content)
+    is_written = file:close() and is_written
+    telling.user(
+      is_written and ("exported to %s"):format(path) or ("it could not be written: %s"):format(why or path),
+      is_written and vim.log.levels.INFO or vim.log.levels.ERROR
+    )
+  end)
+end
+
+---@param content string
+---@param format pygent.ExportFormat
+function M._show(content, format)
+  local buffer = vim.api.nvim_create_buf(true, true)
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, vim.split(content, "\n", { plain = true }))
+  vim.bo[buffer].modeline = false
+  vim.cmd("tab sbuffer " .. buffer)
+  vim.bo[buffer].filetype = FILETYPES[format]
+end
+
+---@param session_id string
+---@param name string
+function M._rename(session_id, name)
+  sessions.ask_daemon("pygent/session/rename", { sessionId = session_id, name = name }, function(session)
+    telling.user(("the session is called %s"):format(naming.name(session)))
+  end)
+end
+
+---@param session pygent.Session
+function M._delete(session)
+  sessions.ask_daemon("pygent/session/delete", { sessionId = session.sessionId }, function()
+    telling.user(("%s is deleted"):format(naming.name(session)))
+  end)
+end
+
+return M

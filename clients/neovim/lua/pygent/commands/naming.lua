@@ -1,0 +1,88 @@
+--- Sessions by their names, as a person types them behind `:Pygent resume`.
+
+local client = require("pygent.client")
+local lists = require("pygent.commands.lists")
+local plain = require("pygent.chat.plain")
+local sessions = require("pygent.sessions")
+local telling = require("pygent.telling")
+
+local M = {}
+
+---Of a list: who wants an older one looks for it by words.
+local MAX_SESSIONS = 200
+
+---@param query? string words that are looked for in names and conversations
+---@return table params of `pygent/session/list`
+function M.params(query)
+  return { cwd = client.root(), limit = MAX_SESSIONS, query = query ~= "" and query or nil }
+end
+
+---Those in which something was asked, the last one used first.
+---@param listed pygent.Session[]
+---@return pygent.Session[]
+function M.used(listed)
+  return vim.tbl_filter(function(session)
+    return session.messageCount > 0
+  end, listed)
+end
+
+---@param session pygent.Session
+---@return string
+function M.name(session)
+  local name = plain.line(session.name)
+  return name == "" and "(no name)" or name
+end
+
+---Go on with the session that is meant: by its id or the beginning of it, its name, or `last`. None is an error.
+---@param given string
+---@param go_on fun(session: pygent.Session)
+function M.find(given, go_on)
+  sessions.ask_daemon("pygent/session/list", M.params(), function(result)
+    local listed = M.used(result.sessions)
+    local found = given == "last" and listed[1] or M._meant(given, listed)
+    if found then
+      return go_on(found)
+    end
+    if #listed == 0 then
+      return telling.user("there is no session in this project yet", vim.log.levels.WARN)
+    end
+    local names = vim.tbl_map(M.name, vim.list_slice(listed, 1, 5))
+    local reason = ("no session is called %s; the last ones are: %s"):format(given, table.concat(names, ", "))
+    telling.user(reason, vim.log.levels.ERROR)
+  end)
+end
+
+---For completion: names may have several words, and what is completed is the last one.
+---@param lead string
+---@param words string[]
+---@return string[]
+function M.complete(lead, words)
+  local before = #words > 0 and table.concat(words, " ") .. " " or ""
+  local found = {} ---@type string[]
+  for _, session in ipairs(M.used(lists.get("pygent/session/list", "sessions", M.params()))) do
+    local name = M.name(session)
+    if vim.startswith(name, before) and not vim.tbl_contains(found, name:sub(#before + 1)) then
+      table.insert(found, name:sub(#before + 1))
+    end
+  end
+  return vim.tbl_filter(function(rest)
+    return vim.startswith(rest, lead)
+  end, found)
+end
+
+---@param given string
+---@param listed pygent.Session[]
+---@return pygent.Session?
+function M._meant(given, listed)
+  local by_id = vim.tbl_filter(function(session)
+    return given ~= "" and vim.startswith(session.sessionId, given)
+  end, listed)
+  if #by_id == 1 then
+    return by_id[1]
+  end
+  return vim.iter(listed):find(function(session)
+    return session.sessionId == given or M.name(session) == given
+  end)
+end
+
+return M

@@ -1,0 +1,144 @@
+--- `:Pygent new`, `sessions`, `resume`, `search`: which session prompts go to.
+
+local ages = require("pygent.commands.ages")
+local amounts = require("pygent.conversation.amounts")
+local keeping = require("pygent.commands.keeping")
+local naming = require("pygent.commands.naming")
+local plain = require("pygent.chat.plain")
+local sessions = require("pygent.sessions")
+local telling = require("pygent.telling")
+
+local M = {}
+
+---@type pygent.Subcommand
+M.new = {
+  summary = "Begin a new session, and show it.",
+  arguments = "[{name}]",
+  run = function(given)
+    sessions.begin(M._show, { name = given.text ~= "" and given.text or nil })
+  end,
+}
+
+---@type pygent.Subcommand
+M.sessions = {
+  summary = "Choose a session of this project, of those with some words in them; with ! choose what to do with it.",
+  arguments = "[{words}]",
+  run = function(given)
+    sessions.ask_daemon("pygent/session/list", naming.params(given.text), function(result)
+      local listed = naming.used(result.sessions)
+      if #listed == 0 then
+        local reason = given.text == "" and "there is no session in this project yet"
+          or ("no session has %s in it"):format(given.text)
+        return telling.user(reason, vim.log.levels.WARN)
+      end
+      local options = { prompt = "Session", kind = "pygent.session", format_item = M._described }
+      vim.ui.select(listed, options, function(session)
+        if session then
+          M._chosen(session, given.bang)
+        end
+      end)
+    end)
+  end,
+}
+
+---@type pygent.Subcommand
+M.resume = {
+  summary = "Go on with a session, by its name or its id; without one with the last.",
+  arguments = "[{session}]",
+  run = function(given)
+    naming.find(given.text == "" and "last" or given.text, M._open)
+  end,
+  complete = function(lead, words)
+    local found = naming.complete(lead, words)
+    return #words == 0 and vim.list_extend({ "last" }, found) or found
+  end,
+}
+
+---@type pygent.Subcommand
+M.search = {
+  summary = "Look for words in all conversations, and open the one that is chosen.",
+  arguments = "{words}",
+  run = function(given)
+    if given.text == "" then
+      return telling.user("what should be looked for? `:Pygent search {words}`", vim.log.levels.ERROR)
+    end
+    sessions.ask_daemon("pygent/session/search", { query = given.text, limit = 50 }, function(result)
+      if #result.matches == 0 then
+        return telling.user(("nothing is said of %s"):format(given.text), vim.log.levels.WARN)
+      end
+      local options = { prompt = "Where it is said", kind = "pygent.match", format_item = M._found }
+      vim.ui.select(result.matches, options, function(match)
+        if match then
+          M._open(match)
+        end
+      end)
+    end)
+  end,
+}
+
+---@type {title: string, run: fun(session: pygent.Session)}[]
+local ACTIONS = {
+  {
+    title = "Open",
+    run = function(session)
+      M._open(session)
+    end,
+  },
+  { title = "Rename", run = keeping.ask_name },
+  { title = "Fork", run = keeping.fork_one },
+  {
+    title = "Export",
+    run = function(session)
+      keeping.export_one(session.sessionId, "markdown")
+    end,
+  },
+  { title = "Delete", run = keeping.ask_delete },
+}
+
+---@param session pygent.Session
+---@param is_action_asked boolean
+function M._chosen(session, is_action_asked)
+  if not is_action_asked then
+    return M._open(session)
+  end
+  local options = {
+    prompt = naming.name(session),
+    kind = "pygent.action",
+    format_item = function(action)
+      return action.title
+    end,
+  }
+  vim.ui.select(ACTIONS, options, function(action)
+    if action then
+      action.run(session)
+    end
+  end)
+end
+
+---@param found {sessionId: string}
+function M._open(found)
+  sessions.open(found.sessionId, M._show)
+end
+
+---@param session pygent.FollowedSession
+function M._show(session)
+  require("pygent.chat").open(session)
+end
+
+---@param session pygent.Session
+---@return string
+function M._described(session)
+  local parts = { naming.name(session), ages.age(session.updatedAt), plain.line(session.model) }
+  if session.usage.costUsd then
+    table.insert(parts, amounts.dollars(session.usage.costUsd))
+  end
+  return table.concat(parts, " · ")
+end
+
+---@param match pygent.Match
+---@return string
+function M._found(match)
+  return ("%s · %s"):format(plain.line(match.name), plain.line(match.snippet, 100))
+end
+
+return M

@@ -1,0 +1,51 @@
+--- `:Pygent rules`: what may be done without asking.
+
+local plain = require("pygent.chat.plain")
+local sessions = require("pygent.sessions")
+local telling = require("pygent.telling")
+
+local M = {}
+
+---@type pygent.Subcommand
+M.rules = {
+  summary = "The rules of what may be done without asking; one that you stored yourself is forgotten if you choose it.",
+  run = function()
+    local session = sessions.current()
+    local params = session and { sessionId = session.id } or vim.empty_dict()
+    sessions.ask_daemon("pygent/permission/rules", params, function(result)
+      if #result.rules == 0 then
+        return telling.user("there are no rules: the mode alone says what is asked")
+      end
+      local options = { prompt = "Rules", kind = "pygent.rule", format_item = M._described }
+      vim.ui.select(result.rules, options, function(rule)
+        if rule then
+          M._chosen(rule)
+        end
+      end)
+    end)
+  end,
+}
+
+---@param rule pygent.Rule
+---@return string
+function M._described(rule)
+  local remedy = rule.stored and " · forget it" or ""
+  return ("%s %s · %s%s"):format(rule.decision, plain.line(rule.rule, 100), plain.line(rule.origin), remedy)
+end
+
+---@param rule pygent.Rule
+function M._chosen(rule)
+  if not rule.stored then
+    local reason = ("%s was not stored by an answer of yours: it comes from %s"):format(
+      plain.line(rule.rule),
+      plain.line(rule.origin)
+    )
+    return telling.user(reason, vim.log.levels.WARN)
+  end
+  sessions.ask_daemon("pygent/permission/forget", { rule = rule.rule }, function(result)
+    local what = result.forgotten and "%s is forgotten" or "%s was forgotten before"
+    telling.user(what:format(plain.line(rule.rule)))
+  end)
+end
+
+return M

@@ -1,0 +1,169 @@
+--- `:Pygent stop`, `retry`, `queue`, `dequeue`, `cost`: the turn that runs, and those that wait.
+
+local amounts = require("pygent.conversation.amounts")
+local client = require("pygent.client")
+local keeping = require("pygent.commands.keeping")
+local plain = require("pygent.chat.plain")
+local sessions = require("pygent.sessions")
+local telling = require("pygent.telling")
+
+local M = {}
+
+local MAX_PROMPT_CHARS = 60
+
+---@type pygent.Subcommand
+M.stop = {
+  summary = "Stop what the agent does in the session; with ! in all sessions of the project.",
+  run = function(given)
+    local session = sessions.current()
+    local running = vim.tbl_filter(function(each)
+      return each:is_running() and (each == session or (given.bang and each.root == client.root()))
+    end, sessions.all())
+    for _, each in ipairs(running) do
+      each:cancel()
+    end
+    if #running == 0 then
+      local elsewhere = vim.iter(sessions.all()):any(function(each)
+        return each:is_running() and each.root == client.root()
+      end)
+      local remedy = elsewhere and "; `:Pygent! stop` stops what runs in other sessions" or ""
+      telling.user("nothing runs in this session" .. remedy, vim.log.levels.WARN)
+    end
+  end,
+}
+
+---@type pygent.Subcommand
+M.retry = {
+  summary = "While a call of the model waits to be tried again: try it `now`, or `give_up`.",
+  arguments = "[now|give_up]",
+  run = function(given)
+    local action = given.text == "" and "now" or given.text
+    if action ~= "now" and action ~= "give_up" then
+      return telling.user(("retry %s? There are now, give_up"):format(action), vim.log.levels.ERROR)
+    end
+    local session = M._running()
+    if session == nil then
+      return
+    end
+    local params = { sessionId = session.id, turnId = session.conversation.running_turn_id, action = action }
+    sessions.ask_daemon("pygent/turn/retry", params, function(result)
+      if not result.accepted then
+        telling.user("no call of the model waits to be tried again", vim.log.levels.WARN)
+      end
+    end)
+  end,
+  complete = function(_, words)
+    return #words == 0 and { "now", "give_up" } or {}
+  end,
+}
+
+---@type pygent.Subcommand
+M.queue = {
+  summary = "The prompts that wait for the turn that runs; the one that is chosen is taken out.",
+  run = function()
+    M._queued(function(session, waiting)
+      local options = {
+        prompt = "Take out of the queue",
+        kind = "pygent.queue",
+        format_item = function(item)
+          return plain.line(item.prompt, MAX_PROMPT_CHARS)
+        end,
+      }
+      vim.ui.select(waiting, options, function(item)
+        if item then
+          M._take_out(session, item)
+        end
+      end)
+    end)
+  end,
+}
+
+---@type pygent.Subcommand
+M.dequeue = {
+  summary = "Take the prompt that was sent last out of the queue, and write it in the prompt again; with ! all.",
+  run = function(given)
+    M._queued(function(session, waiting)
+      for index = #waiting, given.bang and 1 or #waiting, -1 do
+        M._take_out(session, waiting[index])
+      end
+    end)
+  end,
+}
+
+---@type pygent.Subcommand
+M.cost = {
+  summary = "What the session has cost, and how full the context of its model is.",
+  run = function()
+    local session = keeping.current()
+    if session == nil then
+      return
+    end
+    sessions.ask_daemon("pygent/session/load", { sessionId = session.id, messages = false }, function(loaded)
+      telling.user(M._account(loaded, session.conversation.usage))
+    end)
+  end,
+}
+
+---@param loaded pygent.Session
+---@param last? pygent.Usage of the last turn
+---@return string
+function M._account(loaded, last)
+  local usage = loaded.usage
+  local parts = {
+    ("%s: %s"):format(
+      plain.line(loaded.model),
+      usage.costUsd and amounts.dollars(usage.costUsd) or "its price is not known"
+    ),
+    ("%s tokens in, %s out"):format(amounts.count(usage.inputTokens), amounts.count(usage.outputTokens)),
+  }
+  if usage.cacheReadTokens > 0 then
+    table.insert(parts, ("%s of them from the provider's cache"):format(amounts.count(usage.cacheReadTokens)))
+  end
+  local context = last or usage
+  if context.contextTokens > 0 then
+    local limit = context.contextLimit
+    local share = limit and (" of %s (%.0f %%)"):format(amounts.count(limit), 100 * context.contextTokens / limit) or ""
+    table.insert(parts, ("the context holds %s tokens%s"):format(amounts.count(context.contextTokens), share))
+  end
+  return table.concat(parts, ", ")
+end
+
+---The session, where a turn runs in it; else that is told.
+---@return pygent.FollowedSession?
+function M._running()
+  local session = sessions.current()
+  if session == nil or not session:is_running() then
+    telling.user("nothing runs in this session", vim.log.levels.WARN)
+    return nil
+  end
+  return session
+end
+
+---@param go_on fun(session: pygent.FollowedSession, waiting: pygent.QueuedTurn[])
+function M._queued(go_on)
+  local session = keeping.current()
+  if session == nil then
+    return
+  end
+  sessions.ask_daemon("pygent/turn/queue", { sessionId = session.id }, function(result)
+    if #result.items == 0 then
+      return telling.user("no prompt waits", vim.log.levels.WARN)
+    end
+    go_on(session, result.items)
+  end)
+end
+
+---It comes back as a draft: who took it out may want to say it in another way.
+---@param session pygent.FollowedSession
+---@param item pygent.QueuedTurn
+function M._take_out(session, item)
+  local params = { sessionId = session.id, turnId = item.turnId }
+  sessions.ask_daemon("pygent/turn/dequeue", params, function(result)
+    if not result.removed then
+      return telling.user("it waits no more: its turn runs", vim.log.levels.WARN)
+    end
+    require("pygent.prompt").give_back(session, item.prompt)
+  end)
+end
+
+return M

@@ -1,0 +1,158 @@
+--- What can be written behind `/` and `@`: the daemon knows. As an `omnifunc` for any completion plugin, and as a menu
+--- that opens by itself.
+
+local client = require("pygent.client")
+local diagnostics = require("pygent.diagnostics")
+local drafts = require("pygent.prompt.drafts")
+local plain = require("pygent.chat.plain")
+local text = require("pygent.text")
+
+local M = {}
+
+---A plugin that calls `omnifunc` waits for its answer: this long, so that keys are not felt to be late.
+local MAX_WAIT_MS = 150
+
+---Text before the cursor that the daemon takes.
+local MAX_BYTES = 100000
+
+local MAX_DETAIL_CHARS = 60
+
+---What was found for the text before the cursor.
+---@class pygent.prompt.Found
+---@field before string
+---@field start integer in the cursor's line, in bytes from 0
+---@field items table[] as `complete-items` has them
+
+---The last that was found.
+---@type pygent.prompt.Found?
+local last
+---What stood before the cursor when an item was taken: the menu does not come back for it.
+---@type string?
+local taken
+local n_asked = 0
+
+---See `complete-functions`.
+---@param find_start integer
+---@param _ string
+---@return any
+function M.omnifunc(find_start, _)
+  if find_start == 0 then
+    return last and { words = last.items, refresh = "always" } or {}
+  end
+  local before = M._before()
+  if last and last.before == before then
+    return last.start
+  end
+  last = nil
+  -- While Vim itself completes, nothing may be changed, and what comes meanwhile wants to: the menu opens later.
+  local is_vims_own = vim.fn.complete_info({ "mode" }).mode ~= ""
+  M._ask(before, is_vims_own and M._show or nil)
+  if not is_vims_own then
+    vim.wait(MAX_WAIT_MS, function()
+      return last ~= nil and last.before == before
+    end, 5)
+  end
+  return last and last.before == before and last.start or -2
+end
+
+---Text has changed: where it ends in what can be completed, the menu opens.
+function M.changed()
+  local before = M._before()
+  if before == taken or M._is_browsing() then
+    return
+  end
+  taken = nil
+  local is_mention = before:find("^@[^%s]*$") or before:find("[%s(\"'%[`]@[^%s]*$") or before:find('@"[^"\n]*$')
+  if is_mention or before:find("^%s*/[^\n]*$") then
+    M._ask(before, M._show)
+  end
+end
+
+---An item was taken, or none.
+function M.done()
+  local item = vim.v.completed_item
+  taken = type(item) == "table" and item.word and M._before() or nil
+end
+
+---All text up to the cursor.
+---@return string
+function M._before()
+  local row, column = unpack(vim.api.nvim_win_get_cursor(0))
+  local lines = vim.api.nvim_buf_get_lines(0, 0, row, false)
+  lines[#lines] = (lines[#lines] or ""):sub(1, column)
+  return table.concat(lines, "\n")
+end
+
+---Whether the user goes through the menu, whose words are then inserted one after the other.
+---@return boolean
+function M._is_browsing()
+  local info = vim.fn.complete_info({ "mode", "selected", "items" })
+  local item = info.selected and info.selected >= 0 and info.items[info.selected + 1]
+  return item and info.mode ~= "" and vim.endswith(M._before(), item.word) or false
+end
+
+---@param before string
+---@param go_on? fun(found: pygent.prompt.Found)
+function M._ask(before, go_on)
+  local draft = drafts.in_buffer(vim.api.nvim_get_current_buf())
+  if draft == nil or #before > MAX_BYTES then
+    return
+  end
+  n_asked = n_asked + 1
+  local mine = n_asked
+  client.need(function(ready)
+    if ready == nil then
+      return -- who sends the prompt is told why
+    end
+    local encoding = diagnostics.encoding_of(ready)
+    local valid = text.valid(before)
+    local params = { text = valid, offset = text.units(valid, encoding, #valid), sessionId = draft.session_id }
+    client.request(ready, "pygent/complete", params, function(err, result)
+      if err == nil and mine == n_asked then
+        last = M._found(before, result, encoding)
+        if last and go_on then
+          go_on(last)
+        end
+      end
+    end)
+  end, draft.root)
+end
+
+---@param before string
+---@param result pygent.Completion
+---@param encoding pygent.Encoding
+---@return pygent.prompt.Found?
+function M._found(before, result, encoding)
+  local n_before_line = #(before:match("^.*\n") or "")
+  local start = vim.str_byteindex(before, encoding, result.start, false) - n_before_line
+  if start < 0 then
+    return nil
+  end
+  return { before = before, start = start, items = vim.tbl_map(M._item, result.items) }
+end
+
+---@param item pygent.CompletionItem
+---@return table
+function M._item(item)
+  return {
+    word = plain.line(item.insertText),
+    abbr = plain.line(item.label),
+    kind = item.kind,
+    menu = item.detail and plain.line(item.detail, MAX_DETAIL_CHARS) or "",
+    equal = 1, -- the daemon knows what fits: `@main` finds `src/main.py`
+    dup = 1,
+  }
+end
+
+---@param found pygent.prompt.Found
+function M._show(found)
+  local is_typing = vim.startswith(vim.fn.mode(), "i") and drafts.in_buffer(vim.api.nvim_get_current_buf())
+  if not is_typing or M._before() ~= found.before then
+    return
+  end
+  if #found.items > 0 or vim.fn.pumvisible() == 1 then
+    vim.fn.complete(found.start + 1, found.items)
+  end
+end
+
+return M

@@ -1,0 +1,101 @@
+--- The keys of the prompt's buffer. A mapping of your own in an autocommand `FileType pygent-prompt` replaces one.
+
+local M = {}
+
+---@class pygent.Key
+---@field modes string[] as for `vim.keymap.set`
+---@field lhs string
+---@field summary string one line of the help
+---@field run fun()
+
+---@param does string a function of `require("pygent.prompt")`
+---@param ... any its arguments
+---@return fun()
+local function prompt(does, ...)
+  local arguments = { ... }
+  return function()
+    require("pygent.prompt")[does](unpack(arguments))
+  end
+end
+
+---Do it unless the menu of a completion is open, whose key it then is.
+---@param key string
+---@param does fun(): boolean? false: the key does what it always does
+---@return fun()
+local function unless_menu(key, does)
+  return function()
+    if vim.fn.pumvisible() == 1 or does() == false then
+      vim.api.nvim_feedkeys(vim.keycode(key), "n", false)
+    end
+  end
+end
+
+---@param step -1|1
+---@return fun(): boolean?
+local function at_the_edge(step)
+  return function()
+    local edge = step == -1 and 1 or vim.api.nvim_buf_line_count(0)
+    if vim.api.nvim_win_get_cursor(0)[1] ~= edge then
+      return false
+    end
+    require("pygent.prompt").history(step)
+  end
+end
+
+---@type pygent.Key[]
+M.keys = {
+  { modes = { "n" }, lhs = "<CR>", summary = "send; while the agent works, it is next", run = prompt("send") },
+  { modes = { "n", "i" }, lhs = "<C-s>", summary = "the same, also while you write", run = prompt("send") },
+  {
+    modes = { "n", "i" },
+    lhs = "<C-CR>",
+    summary = "the same, in terminals that tell it from <CR>",
+    run = prompt("send"),
+  },
+  { modes = { "n" }, lhs = "g<CR>", summary = "say it to the agent while it works", run = prompt("steer") },
+  { modes = { "n", "i" }, lhs = "<M-CR>", summary = "the same, also while you write", run = prompt("steer") },
+  { modes = { "n", "i" }, lhs = "<C-c>", summary = "stop what the agent does", run = prompt("stop") },
+  { modes = { "n" }, lhs = "q", summary = "close the window; what is written stays", run = prompt("close") },
+  {
+    modes = { "n" },
+    lhs = "<BS>",
+    summary = "take off the last thing that the prompt is about",
+    run = prompt("detach"),
+  },
+  { modes = { "n" }, lhs = "<C-p>", summary = "what you asked before", run = prompt("history", -1) },
+  { modes = { "n" }, lhs = "<C-n>", summary = "what you asked after that", run = prompt("history", 1) },
+  {
+    modes = { "i" },
+    lhs = "<C-p>",
+    summary = "what you asked before, unless a menu is open",
+    run = unless_menu("<C-p>", prompt("history", -1)),
+  },
+  {
+    modes = { "i" },
+    lhs = "<C-n>",
+    summary = "what you asked after that, unless a menu is open",
+    run = unless_menu("<C-n>", prompt("history", 1)),
+  },
+  {
+    modes = { "n", "i" },
+    lhs = "<Up>",
+    summary = "in the first line: what you asked before",
+    run = unless_menu("<Up>", at_the_edge(-1)),
+  },
+  {
+    modes = { "n", "i" },
+    lhs = "<Down>",
+    summary = "in the last line: what you asked after that",
+    run = unless_menu("<Down>", at_the_edge(1)),
+  },
+  { modes = { "n" }, lhs = "g?", summary = "show these keys", run = prompt("show_keys") },
+}
+
+---@param buffer integer
+function M.map(buffer)
+  for _, key in ipairs(M.keys) do
+    vim.keymap.set(key.modes, key.lhs, key.run, { buffer = buffer, nowait = true, desc = "pygent: " .. key.summary })
+  end
+end
+
+return M

@@ -1,0 +1,179 @@
+--- A draft becomes a prompt. What the daemon has not begun stays known here, and comes back where it never will.
+
+local client = require("pygent.client")
+local diagnostics = require("pygent.diagnostics")
+local drafts = require("pygent.prompt.drafts")
+local history = require("pygent.prompt.history")
+local sessions = require("pygent.sessions")
+local telling = require("pygent.telling")
+local text = require("pygent.text")
+
+local M = {}
+
+---A prompt is sent to the session, and begins a turn or waits for the one that runs; or it is said to that one.
+---@alias pygent.Way "prompt"|"steer"
+
+---Called with each draft that is sent, and that comes back.
+---@type fun(draft: pygent.Draft, is_back: boolean)
+M.on_change = function() end
+
+---Send what is written. The text goes away once there is a session that takes it, and comes back if it does not.
+---@param draft pygent.Draft
+---@param way pygent.Way
+---@param on_taken? fun(session: pygent.FollowedSession)
+function M.send(draft, way, on_taken)
+  local prompt = { text = drafts.text(draft), attachments = draft.attachments } ---@type pygent.SentPrompt
+  if not prompt.text:find("%S") then
+    local lacks = #prompt.attachments > 0 and "say what to do with it" or "there is nothing to send"
+    return telling.user(lacks .. ": the prompt is empty", vim.log.levels.WARN)
+  end
+  if draft.is_sending then
+    return telling.user("it is being sent: the daemon is about to be there", vim.log.levels.WARN)
+  end
+  M._with_session(draft, function(session)
+    M._clear(draft, prompt)
+    M._deliver(draft, session, prompt, way)
+    if on_taken then
+      on_taken(session)
+    end
+  end)
+end
+
+---Send a prompt that was never written in a draft.
+---@param prompt pygent.SentPrompt
+---@param way pygent.Way
+---@param on_taken? fun(session: pygent.FollowedSession)
+function M.send_at_once(prompt, way, on_taken)
+  local draft = drafts.current()
+  M._with_session(draft, function(session)
+    M._deliver(draft, session, prompt, way)
+    if on_taken then
+      on_taken(session)
+    end
+  end, function()
+    drafts.give_back(draft, prompt)
+    M.on_change(draft, true)
+  end)
+end
+
+---@param draft pygent.Draft
+---@param go_on fun(session: pygent.FollowedSession)
+---@param on_problem? fun()
+function M._with_session(draft, go_on, on_problem)
+  local session = drafts.session(draft)
+  if session then
+    return go_on(session)
+  end
+  draft.is_sending = true
+  sessions.need(function(made)
+    draft.is_sending = false
+    drafts.adopt(draft, made)
+    go_on(made)
+  end, function()
+    draft.is_sending = false
+    if on_problem then
+      on_problem()
+    end
+  end)
+end
+
+---What was written since it was sent stays.
+---@param draft pygent.Draft
+---@param prompt pygent.SentPrompt
+function M._clear(draft, prompt)
+  local now = drafts.text(draft)
+  if vim.startswith(now, prompt.text) then
+    drafts.write(draft, (now:sub(#prompt.text + 1):gsub("^\n+", "")))
+  end
+  draft.attachments = {}
+end
+
+---@param draft pygent.Draft
+---@param session pygent.FollowedSession
+---@param prompt pygent.SentPrompt
+---@param way pygent.Way
+function M._deliver(draft, session, prompt, way)
+  history.add(draft, prompt.text)
+  table.insert(draft.sent, prompt)
+  prompt.stop_listening = session:listen(function(change)
+    for _, event in ipairs(change.events or {}) do
+      if event.type == "turn_started" and draft.sent[1] == prompt and M._is_of(event.prompt, prompt) then
+        M._take(draft, prompt)
+      end
+    end
+  end)
+  local function on_end(err)
+    local is_lost = err ~= nil and err.code ~= -32800
+    if M._take(draft, prompt) and is_lost then
+      drafts.give_back(draft, prompt)
+    end
+    M.on_change(draft, is_lost)
+  end
+  local blocks = M._blocks(prompt, session.root)
+  if way == "steer" then
+    session:steer(blocks, on_end)
+  else
+    session:send(blocks, on_end)
+  end
+  M.on_change(draft, false)
+end
+
+---@param told string the prompt of an event
+---@param prompt pygent.SentPrompt
+---@return boolean
+function M._is_of(told, prompt)
+  return type(told) == "string" and told:find(vim.trim(text.valid(prompt.text)), 1, true) ~= nil
+end
+
+---It is in the daemon's hands.
+---@param draft pygent.Draft
+---@param prompt pygent.SentPrompt
+---@return boolean was_waiting
+function M._take(draft, prompt)
+  for index, each in ipairs(draft.sent) do
+    if each == prompt then
+      table.remove(draft.sent, index)
+      prompt.stop_listening()
+      return true
+    end
+  end
+  return false
+end
+
+---@param prompt pygent.SentPrompt
+---@param root string
+---@return pygent.Prompt
+function M._blocks(prompt, root)
+  local words = text.valid(prompt.text)
+  if #prompt.attachments == 0 then
+    return words
+  end
+  local ready = vim.iter(client.all()):find(function(each)
+    return each.root_dir == root
+  end)
+  local blocks = vim.tbl_map(function(attachment)
+    return attachment.block(diagnostics.encoding_of(ready))
+  end, prompt.attachments)
+  table.insert(blocks, { type = "text", text = words })
+  return blocks
+end
+
+-- A daemon that is gone answers no request: what it had not begun is written again, in the order in which it was sent.
+client.watch(function(gone, is_ready)
+  if is_ready then
+    return
+  end
+  for _, draft in ipairs(drafts.all()) do
+    if draft.root == gone.root_dir then
+      local waiting = draft.sent
+      draft.sent = {}
+      for index = #waiting, 1, -1 do
+        waiting[index].stop_listening()
+        drafts.give_back(draft, waiting[index])
+      end
+      M.on_change(draft, #waiting > 0)
+    end
+  end
+end)
+
+return M

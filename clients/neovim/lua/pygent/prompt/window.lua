@@ -1,0 +1,146 @@
+--- Where a draft is shown: below the chat, or in a float where the chat is not on the screen; and what is said around it.
+
+local drafts = require("pygent.prompt.drafts")
+local plain = require("pygent.chat.plain")
+local text = require("pygent.text")
+
+local M = {}
+
+---Lines of the window: a few sentences, and the answer still has its place.
+local HEIGHT = 8
+---Columns of the float: prose is read well up to here.
+local MAX_WIDTH = 90
+---Of an attachment's label.
+local MAX_LABEL_CHARS = 50
+
+local hints = vim.api.nvim_create_namespace("pygent.prompt.hints")
+
+---The window of the prompt in this tab page.
+---@return integer?
+function M.find()
+  for _, window in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    if drafts.in_buffer(vim.api.nvim_win_get_buf(window)) then
+      return window
+    end
+  end
+end
+
+---Show a draft, and go there.
+---@param draft pygent.Draft
+function M.show(draft)
+  local window = M.find()
+  if window then
+    vim.api.nvim_win_set_buf(window, draft.buffer)
+    vim.api.nvim_set_current_win(window)
+  else
+    window = M._open(draft.buffer)
+  end
+  local last = vim.api.nvim_buf_line_count(draft.buffer)
+  vim.api.nvim_win_set_cursor(window, { last, #vim.fn.getbufoneline(draft.buffer, last) })
+  M.decorate(draft)
+end
+
+---Say around the draft what it is about, and what the keys do now.
+---@param draft pygent.Draft
+function M.decorate(draft)
+  if not vim.api.nvim_buf_is_loaded(draft.buffer) then
+    return
+  end
+  local bar = M._about(draft)
+  for _, window in ipairs(vim.fn.win_findbuf(draft.buffer)) do
+    vim.wo[window][0].winbar = bar
+  end
+  vim.api.nvim_buf_clear_namespace(draft.buffer, hints, 0, -1)
+  local hint, place = M._hint(draft)
+  if hint then
+    local mark = { virt_text = { { hint, "PygentPromptHint" } }, virt_text_pos = place, hl_mode = "combine" }
+    vim.api.nvim_buf_set_extmark(draft.buffer, hints, 0, 0, mark)
+  end
+end
+
+---@param buffer integer
+---@return integer window
+function M._open(buffer)
+  local chat = M._chat()
+  local window = chat and M._below(buffer, chat) or M._float(buffer)
+  local options = vim.wo[window][0]
+  options.wrap, options.linebreak, options.number, options.relativenumber = true, true, false, false
+  options.signcolumn, options.foldcolumn, options.foldenable, options.winfixheight = "no", "0", false, true
+  return window
+end
+
+---The chat's window, unless it floats.
+---@return integer?
+function M._chat()
+  for _, window in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    local is_chat = vim.bo[vim.api.nvim_win_get_buf(window)].filetype == "pygent-chat"
+    if is_chat and vim.api.nvim_win_get_config(window).relative == "" then
+      return window
+    end
+  end
+end
+
+---@param buffer integer
+---@param chat integer
+---@return integer
+function M._below(buffer, chat)
+  local height = math.max(1, math.min(HEIGHT, math.floor(vim.api.nvim_win_get_height(chat) / 3)))
+  return vim.api.nvim_open_win(buffer, true, { split = "below", win = chat, height = height })
+end
+
+---@param buffer integer
+---@return integer
+function M._float(buffer)
+  local width = math.max(1, math.min(MAX_WIDTH, vim.o.columns - 4))
+  local height = math.max(1, math.min(HEIGHT, vim.o.lines - 6))
+  return vim.api.nvim_open_win(buffer, true, {
+    relative = "editor",
+    width = width,
+    height = height,
+    row = math.max(0, vim.o.lines - height - 5),
+    col = math.floor((vim.o.columns - width) / 2),
+    border = vim.o.winborder == "" and "rounded" or vim.o.winborder,
+    title = " pygent ",
+    zindex = 60, -- above a chat that floats
+  })
+end
+
+---@param draft pygent.Draft
+---@return string
+function M._about(draft)
+  if #draft.attachments == 0 then
+    return ""
+  end
+  local labels = vim.tbl_map(function(attachment)
+    return text.no_items(plain.line(attachment.label, MAX_LABEL_CHARS))
+  end, draft.attachments)
+  return "%#PygentPromptAbout# about " .. table.concat(labels, ", ") .. "%#PygentPromptHint#  <BS> takes it off%*"
+end
+
+---@param draft pygent.Draft
+---@return string? hint
+---@return "eol"|"right_align"|"overlay"? place
+function M._hint(draft)
+  if draft.is_sending then
+    return "the daemon is being started …", "right_align"
+  end
+  local session = drafts.session(draft)
+  local is_running = session ~= nil and session:is_running()
+  local keys = is_running and "<CR> sends it next · g<CR> says it now · <C-c> stops"
+    or "<CR> sends · g? shows all keys"
+  if M._is_blank(draft) then
+    local what = is_running and "The agent works." or "Ask pygent: @ names files, / commands."
+    return ("%s %s"):format(what, keys), "overlay"
+  end
+  if is_running then
+    return keys, "right_align"
+  end
+end
+
+---@param draft pygent.Draft
+---@return boolean
+function M._is_blank(draft)
+  return vim.api.nvim_buf_line_count(draft.buffer) == 1 and vim.fn.getbufoneline(draft.buffer, 1) == ""
+end
+
+return M

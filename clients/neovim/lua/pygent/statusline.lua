@@ -1,0 +1,134 @@
+--- One line on what the agent does, for a statusline. It asks nothing: it is what events told.
+
+local amounts = require("pygent.conversation.amounts")
+local client = require("pygent.client")
+local plain = require("pygent.chat.plain")
+local sessions = require("pygent.sessions")
+
+local M = {}
+
+local MAX_TITLE_CHARS = 30
+
+---Redrawn at most so often, in milliseconds: a turn has many events.
+local REDRAW_MS = 100
+
+---Calls that run, the one that began last at the end, by the session's id.
+---@type table<string, {id: string, title: string}[]>
+local calls = {}
+---@type table<string, fun()>
+local listening = {}
+---@type uv.uv_timer_t?
+local timer
+
+---`pygent: openai/gpt-5 · plan · Read a.py · $0.12`; empty where no daemon runs for the project. Never an error.
+---@return string
+function M.text()
+  local is_well, text = pcall(M._text)
+  return is_well and text or ""
+end
+
+---From now on it is drawn anew when it changes.
+function M.begin()
+  vim.api.nvim_create_autocmd("User", {
+    group = vim.api.nvim_create_augroup("pygent.statusline", {}),
+    pattern = { "PygentReady", "PygentExit", "PygentSession", "PygentTurnStarted", "PygentTurnFinished" },
+    desc = "pygent: the statusline",
+    callback = function()
+      M._listen()
+      M._redraw()
+    end,
+  })
+end
+
+---@return string
+function M._text()
+  if client.ready() == nil then
+    return ""
+  end
+  local session = sessions.current()
+  if session == nil then
+    return "pygent"
+  end
+  local parts = { plain.line(session.info.model) }
+  if session.info.mode ~= "default" then
+    table.insert(parts, plain.line(session.info.mode))
+  end
+  local doing = M._doing(session)
+  if doing then
+    table.insert(parts, doing)
+  end
+  if session.info.usage.costUsd then
+    table.insert(parts, amounts.dollars(session.info.usage.costUsd))
+  end
+  -- `%` begins an item in some places where this is put, and is text in others: it is in neither.
+  return (("pygent: " .. table.concat(parts, " · ")):gsub("%%", ""))
+end
+
+---@param session pygent.FollowedSession
+---@return string?
+function M._doing(session)
+  if #session.asks > 0 then
+    return "waits for you"
+  end
+  if not session:is_running() then
+    return nil
+  end
+  local running = calls[session.id] or {}
+  local last = running[#running]
+  return last and plain.line(last.title, MAX_TITLE_CHARS) or "works"
+end
+
+---Hear of the session that prompts go to, once.
+function M._listen()
+  local session = sessions.current()
+  if session == nil or listening[session.id] then
+    return
+  end
+  listening[session.id] = session:listen(function(change)
+    local is_other = change.asks or change.info or change.is_new
+    for _, event in ipairs(change.events or {}) do
+      is_other = M._take(session.id, event) or is_other
+    end
+    if sessions.get(session.id) == nil then -- it is deleted
+      listening[session.id], calls[session.id] = nil, nil
+    end
+    if is_other then
+      M._redraw()
+    end
+  end)
+end
+
+---@param id string
+---@param event pygent.Event
+---@return boolean is_other the line is another one now
+function M._take(id, event)
+  local running = calls[id] or {}
+  calls[id] = running
+  if event.type == "tool_call" then
+    table.insert(running, { id = event.toolId, title = event.title })
+  elseif event.type == "tool_result" or event.type == "permission_denied" then
+    calls[id] = vim.tbl_filter(function(call)
+      return call.id ~= event.toolId
+    end, running)
+  elseif event.type == "finished" or event.type == "turn_started" then
+    calls[id] = {}
+  else
+    return false
+  end
+  return true
+end
+
+function M._redraw()
+  timer = timer or assert(vim.uv.new_timer())
+  if not timer:is_active() then
+    timer:start(
+      REDRAW_MS,
+      0,
+      vim.schedule_wrap(function()
+        vim.cmd.redrawstatus({ bang = true })
+      end)
+    )
+  end
+end
+
+return M

@@ -1,0 +1,43 @@
+--- Text on its way between buffers, the wire and the screen.
+
+local M = {}
+
+---How the wire counts within a line: `client.offset_encoding`.
+---@alias pygent.Encoding "utf-8"|"utf-16"|"utf-32"
+
+local REPLACEMENT = "\239\191\189"
+
+---A column in bytes as the wire counts it; beyond the end it is the end.
+---@param line string
+---@param encoding pygent.Encoding
+---@param n_bytes integer
+---@return integer
+function M.units(line, encoding, n_bytes)
+  return vim.str_utfindex(line, encoding, math.min(n_bytes, #line), false)
+end
+
+---The same where it is UTF-8; what is not is replaced, since a message with it could not be read.
+---@param given string
+---@return string
+function M.valid(given)
+  if not given:find("[\128-\255]") then
+    return given
+  end
+  given = given:gsub("[\192\193\245-\255]", REPLACEMENT):gsub("\237[\160-\191][\128-\191]", REPLACEMENT)
+  local starts, parts = vim.str_utf_pos(given), {} ---@type integer[], string[]
+  for index, start in ipairs(starts) do
+    local stop = (starts[index + 1] or #given + 1) - 1
+    local is_odd = stop == start and given:byte(start) >= 128
+    parts[index] = is_odd and REPLACEMENT or given:sub(start, stop)
+  end
+  return table.concat(parts)
+end
+
+---For a place where `%` begins an item: a winbar, a statusline.
+---@param given string
+---@return string
+function M.no_items(given)
+  return (given:gsub("%%", "%%%%"))
+end
+
+return M
