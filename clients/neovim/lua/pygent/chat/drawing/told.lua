@@ -207,7 +207,7 @@ function M._add_counts(chunks, changes, what)
     added, removed = added + change.added, removed + change.removed
   end
   table.insert(chunks, { (#chunks > 0 and " · " or "") .. what, "PygentChatTime" })
-  table.insert(chunks, { (" +%d"):format(added), "PygentChatAdded" })
+  table.insert(chunks, { ("%s+%d"):format(what == "" and "" or " ", added), "PygentChatAdded" })
   table.insert(chunks, { (" −%d"):format(removed), "PygentChatRemoved" })
 end
 
