@@ -166,6 +166,12 @@ def load_runtime(library: Library, runtime: Path) -> None:
             _declare_function(library, block, following, (root, module), bound)
 
 
+TOO_NARROW = frozenset({"vim.fn.appendbufline"})
+"""Functions of Neovim that take more than its annotations say: here a list of lines."""
+
+ANYTHING = Function((Field("...", ANY, optional=True),), None)
+"""What is known of a function that is declared in more than one way."""
+
 _FUNCTION = re.compile(r"function ([\w.]+)([.:])(\w+)\(([^)]*)\)|([\w.]+)\.(\w+) = function\(([^)]*)\)")
 
 
@@ -186,7 +192,8 @@ def _declare_function(library: Library, block: Block, line: str, home: tuple[str
     first, _, rest = owner.partition(".")
     whole = ".".join(part for part in (home[1] if first == home[0] != "vim" else first, rest, name) if part)
     if whole.startswith("vim."):
-        library.functions[whole] = signature
+        known = library.functions.get(whole, signature)
+        library.functions[whole] = signature if known == signature and whole not in TOO_NARROW else ANYTHING
 
 
 def with_self(signature: Function) -> Function:

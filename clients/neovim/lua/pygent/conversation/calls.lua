@@ -133,7 +133,7 @@ function M._new(event)
     output_bytes = 0,
     changes = {},
     children = {},
-  }
+  } --[[@as pygent.ToolItem]]
 end
 
 ---@param call pygent.ToolItem

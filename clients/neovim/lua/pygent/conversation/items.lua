@@ -100,7 +100,7 @@
 ---@field output_bytes integer of all pieces that are kept
 ---What the model read; nil while it runs.
 ---@field result? pygent.ToolOutcome
----@field changes pygent.Change[]
+---@field changes pygent.FileChange[]
 ---How the question whether it may run was answered.
 ---@field decision? {outcome: pygent.PermissionAnswer, by: "user"|"rule"|"mode"|"hook"}
 ---@field denied_reason? string
