@@ -40,6 +40,53 @@ async def test_initialized_without_parameters_is_heard(folder: Path) -> None:
     assert "no such setting" in editor.notifications("window/showMessage")[0]["message"]
 
 
+@pytest.mark.parametrize("info", ["Vim", [], {}, {"name": None}, {"name": 7}, {"version": "9"}], ids=str)
+async def test_a_client_whose_name_is_odd_has_none(folder: Path, info: object) -> None:
+    async with wired(folder) as editor:
+        await editor.request("initialize", {"rootUri": folder.as_uri(), "capabilities": {}, "clientInfo": info})
+
+        assert (await editor.request("pygent/status"))["sessions"] == 0
+
+
+# Commands
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"arguments": ["Why?"]}, {"arguments": "Why?"}, {"arguments": ["Why?", None, 7, {"a": 1}]}], ids=str
+)
+async def test_one_argument_may_come_without_its_list_and_with_others(
+    folder: Path, arguments: dict[str, object]
+) -> None:
+    async with connected(folder, Setup(script=[say("Because.")])) as editor:
+        await editor.request("workspace/executeCommand", {"command": "pygent.ask", **arguments})
+        await editor.until(lambda: editor.core.model.requests)
+
+        assert editor.core.model.requests[0].messages[-1].text == "Why?"
+
+
+@pytest.mark.parametrize("arguments", [{}, {"arguments": None}, {"arguments": []}], ids=str)
+async def test_arguments_may_be_missing_or_null(folder: Path, arguments: dict[str, object]) -> None:
+    async with connected(folder) as editor:
+        answered = await editor.request("workspace/executeCommand", {"command": "pygent.cancel", **arguments})
+
+        assert answered == {"cancelled": False}
+
+
+async def test_a_session_may_be_named_without_a_list(folder: Path) -> None:
+    async with connected(folder) as editor:
+        session = (await editor.request("pygent/session/new"))["sessionId"]
+        named = {"command": "pygent.setModel", "arguments": {"sessionId": session}}
+
+        assert (await editor.request("workspace/executeCommand", named))["sessionId"] == session
+
+
+async def test_a_command_that_there_is_not_is_refused_by_its_name(folder: Path) -> None:
+    async with connected(folder) as editor:
+        error = await editor.error("workspace/executeCommand", {"command": "pygent.fly", "arguments": []})
+
+    assert (error.code, "pygent.fly" in error.message) == (-32602, True)
+
+
 # Prompts
 
 
