@@ -20,6 +20,7 @@ from pygent_ls.agent.events import (
     TurnStarted,
 )
 from pygent_ls.agent.messages import Usage
+from pygent_ls.agent.tool import one_line
 from pygent_ls.editors.lsp.convert import UriOf, event_out
 from pygent_ls.editors.lsp.endpoint import Endpoint
 from pygent_ls.editors.lsp.line import Line
@@ -27,6 +28,9 @@ from pygent_ls.editors.turn_text import failure_line, limit_line
 from pygent_ls.sessions.stream import SessionEvent
 
 Token = str | int
+
+MAX_MESSAGE_CHARS = 200
+"""Of what runs now: editors show it in a status line, and what a provider or a server says may be a page."""
 
 
 @dataclass(kw_only=True)
@@ -110,6 +114,7 @@ class TurnProgress:
                 pass
 
     def _work(self, kind: str, message: str) -> None:
+        message = one_line(message, MAX_MESSAGE_CHARS)
         self._last = (kind, message)
         if self.work_token is None or self._is_for_nobody:
             return

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from pygent_ls.editors.lsp.progress import MAX_MESSAGE_CHARS
+from pygent_ls.errors import ModelError
 from tests.editors.lsp.editor import CAPABILITIES, NO_ANSWER, Editor, Handler, Setup, WireError, connected
 from tests.fakes import Call, FakeModel, Gate, bounded, say
 
@@ -41,6 +43,16 @@ async def test_the_clients_token_is_begun_reported_on_and_ended(folder: Path) ->
         assert {each["kind"] for each in reports} == {"report"}
         assert [each["message"] for each in reports][:3] == ["Read a.txt", "Edit a.txt", "waits for your permission"]
         assert last == {"kind": "end", "message": "end turn, 1 file changed, 240 tokens, cost unknown"}
+
+
+async def test_what_a_provider_says_is_one_short_line_of_the_progress(folder: Path) -> None:
+    page = "<html>\n<b>\x1b[31mtoo many</b>\r\n" + "x" * 10_000
+    async with connected(folder, Setup(script=[[ModelError(page, type="auth")]])) as editor:
+        await editor.turn(workDoneToken="work")
+
+        (said,) = [each["message"] for each in editor.progress("work") if "too many" in each["message"]]
+        assert "<html> <b>\\x1b[31mtoo many</b> xxx" in said
+        assert len(said) == MAX_MESSAGE_CHARS
 
 
 async def test_the_progress_is_over_before_the_response_comes(folder: Path) -> None:
