@@ -250,7 +250,7 @@ def test_a_hook_may_change_what_a_call_asks_for(lua: Lua) -> None:
 
 
 def test_live_output_is_bounded_and_gone_with_the_result(lua: Lua) -> None:
-    lines = [{"type": "tool_progress", "toolId": "c1", "content": f"{number:5} é\n" * 100} for number in range(100)]
+    lines = [progressed("c1", f"{number:5} é\n" * 100) for number in range(100)]
 
     running = items_of(shown(lua, started(), called(), *lines), "tool")[0]
     done = items_of(shown(lua, started(), called(), *lines, resulted()), "tool")[0]
@@ -312,6 +312,27 @@ def test_an_hour_of_a_turn_is_an_hour(lua: Lua) -> None:
     assert end["duration_ms"] == 3_600_250
 
 
+def progressed(call: str, content: str) -> Event:
+    return {"type": "tool_progress", "toolId": call, "content": content}
+
+
+def requested(call: str) -> Event:
+    return {"type": "permission_requested", "permissionId": "p", "toolId": call}
+
+
+def resolved(call: str, outcome: str) -> Event:
+    return {"type": "permission_resolved", "permissionId": "p", "toolId": call, "outcome": outcome, "by": "user"}
+
+
+def placed(event: Event, turn: str, parent: str | None) -> Event:
+    return {**event, "turnId": turn, **({} if parent is None else {"parentToolId": parent})}
+
+
+def two_turns(told: list[Event]) -> list[Event]:
+    middle = len(told) // 2
+    return numbered(started(), *told[:middle], started("more", "t2"), *told[middle:])
+
+
 PARENTS = st.sampled_from([None, None, "c1", "c2"])
 CALLS = st.sampled_from(["c1", "c2", "c3"])
 TEXTS = st.text(alphabet="aé\n`", max_size=4)
@@ -320,30 +341,15 @@ EVENTS: st.SearchStrategy[Event] = st.one_of(
     st.builds(called, CALLS),
     st.builds(resulted, CALLS, TEXTS, isError=st.booleans(), durationMs=st.sampled_from([0, 5])),
     st.builds(failed, st.integers(1, 3), will_retry=st.booleans(), withdrawn=st.sampled_from([[], ["i1"]])),
-    st.builds(lambda call, text: {"type": "tool_progress", "toolId": call, "content": text}, CALLS, TEXTS),
-    st.builds(lambda call: {"type": "permission_requested", "permissionId": "p", "toolId": call}, CALLS),
-    st.builds(
-        lambda call, outcome: {
-            "type": "permission_resolved",
-            "permissionId": "p",
-            "toolId": call,
-            "outcome": outcome,
-            "by": "user",
-        },
-        CALLS,
-        st.sampled_from(["allow_once", "reject_once", "cancelled"]),
-    ),
+    st.builds(progressed, CALLS, TEXTS),
+    st.builds(requested, CALLS),
+    st.builds(resolved, CALLS, st.sampled_from(["allow_once", "reject_once", "cancelled"])),
     st.just({"type": "notice", "content": "so", "level": "info"}),
     st.just({"type": "cancelled"}),
     st.just(finished()),
     st.just({"type": "something_new"}),
 )
-STREAMS = st.lists(
-    st.tuples(EVENTS, st.sampled_from(["t1", "t1", "t2"]), PARENTS).map(
-        lambda told: {**told[0], "turnId": told[1], **({} if told[2] is None else {"parentToolId": told[2]})}
-    ),
-    max_size=25,
-).map(lambda told: numbered(started(), *told[: len(told) // 2], started("more", "t2"), *told[len(told) // 2 :]))
+STREAMS = st.lists(st.builds(placed, EVENTS, st.sampled_from(["t1", "t1", "t2"]), PARENTS), max_size=25).map(two_turns)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

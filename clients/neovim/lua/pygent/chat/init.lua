@@ -11,9 +11,6 @@ local M = {}
 M.FILETYPE = "pygent-chat"
 M.SCHEME = "pygent://chat/"
 
----Beyond so many lines, markdown is not highlighted any more: parsing it would be felt.
-M.MAX_HIGHLIGHTED_LINES = 20000
-
 ---By the session's id.
 ---@type table<string, pygent.chat.View>
 local views = {}

@@ -4,6 +4,7 @@ local drawing = require("pygent.chat.drawing")
 local footer = require("pygent.chat.drawing.footer")
 local page = require("pygent.chat.page")
 local stream = require("pygent.chat.stream")
+local winbar = require("pygent.chat.winbar")
 local windows = require("pygent.chat.windows")
 
 local M = {}
@@ -26,6 +27,7 @@ local PIECE_BYTES = 32000
 ---@field private _is_due boolean
 ---@field private _footer_lines? string[] as they were drawn
 ---@field private _hint_mark? integer
+---@field private _bar? string as it was drawn
 ---@field private _tick integer of the text as the chat left it
 ---@field private _stop fun()
 local View = {}
@@ -174,7 +176,7 @@ function View:_soon(after_ms)
       if not self:paint() then
         self:_soon(1)
       end
-      vim.cmd.redrawstatus()
+      self:_draw_bar()
     end
   end, after_ms)
 end
@@ -258,6 +260,15 @@ function View:_draw_footer()
   if not is_same or self.page.footer.n_lines == 0 then
     self.page:put(self.page.footer, drawn)
     self._footer_lines = drawn.lines
+  end
+end
+
+---The line above the chat, where it reads otherwise than before.
+function View:_draw_bar()
+  local bar = winbar.of(self.session)
+  if bar ~= self._bar then
+    self._bar = bar
+    vim.cmd("redrawstatus!")
   end
 end
 
