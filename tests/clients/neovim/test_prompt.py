@@ -2,31 +2,156 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 from tests.clients.neovim.conftest import Start
 from tests.clients.neovim.nvim import Editor
+from tests.clients.neovim.prompts import PROMPT, hint, last_prompt, open_prompt, prompt_text, told, type_keys
 from tests.model_server import Step
 
-
-def last_prompt(editor: Editor) -> str:
-    """The words that the model was asked last."""
-    return editor.model.requests[-1].texts("user")[-1]
+CHAT = "vim.iter(vim.api.nvim_tabpage_list_wins(0)):any(function(w) return vim.bo[vim.api.nvim_win_get_buf(w)].filetype == 'pygent-chat' end)"  # noqa: E501
 
 
-def prompt_lines(editor: Editor) -> list[str]:
-    return editor.lines("pygent://prompt")
+def window_kind(editor: Editor) -> str:
+    """`float`, or `split`, of the window that the cursor is in."""
+    return editor.lua("return vim.api.nvim_win_get_config(0).relative == '' and 'split' or 'float'")
 
 
-def test_what_is_written_is_sent_and_the_chat_shows_it(start: Start) -> None:
-    editor = start([Step(text="Hello there")])
+def kill_daemon(editor: Editor) -> None:
+    """As the system does it where memory is short."""
+    process = editor.lua("return vim.lsp.get_clients({ name = 'pygent' })[1].server_capabilities.experimental.pygent")
+    os.kill(process["processId"], signal.SIGKILL)
+    editor.until("return #vim.lsp.get_clients({ name = 'pygent' }) == 0", what="the daemon to be gone")
 
-    editor.command("Pygent ask")
-    editor.until("return vim.bo.filetype == 'pygent-prompt' and vim.fn.mode() == 'i'")
-    editor.keys("say hello<Esc><CR>")
+
+def test_what_is_written_is_sent_and_the_chat_is_shown_beside_the_window_that_one_was_in(start: Start) -> None:
+    editor = start([Step(text="Hello there"), Step(text="Again")])
+
+    open_prompt(editor, "say hello<CR>in two lines<Esc>")
+    assert window_kind(editor) == "float"
+    editor.keys("<CR>")
     editor.until_over()
 
-    assert last_prompt(editor) == "say hello"
-    assert prompt_lines(editor) == [""]
-    assert editor.until(
-        "return vim.iter(vim.api.nvim_list_wins()):any(function(w) return "
-        "vim.bo[vim.api.nvim_win_get_buf(w)].filetype == 'pygent-chat' end)"
-    )
+    assert last_prompt(editor) == "say hello\nin two lines"
+    assert prompt_text(editor) == ""
+    editor.until(f"return {CHAT} and not ({PROMPT})", what="the chat in place of the float")
+    open_prompt(editor, "once more<C-s>")
+    editor.until(lambda: len(editor.model.requests) == 2)
+    assert window_kind(editor) == "split"
+    assert last_prompt(editor) == "once more"
+    assert editor.lua(f"return {PROMPT}"), "the prompt below the chat stays open for the next one"
+
+
+def test_a_draft_outlives_its_window_and_its_buffer_and_each_session_has_its_own(start: Start) -> None:
+    editor = start()
+
+    open_prompt(editor, "half a thou<Esc>q")
+    assert not editor.lua(f"return {PROMPT}")
+    open_prompt(editor, "ght<Esc>")
+    assert prompt_text(editor) == "half a thought"
+    editor.command("bwipeout!")
+    assert prompt_text(editor) == "half a thought"
+
+    editor.command("Pygent new other")
+    editor.until("return require('pygent.sessions').current() ~= nil")
+    assert prompt_text(editor) == "half a thought", "what was written before there was a session belongs to the first"
+    editor.command("Pygent new second")
+    editor.until("return require('pygent.sessions').current().info.name == 'second'")
+    assert prompt_text(editor) == ""
+    open_prompt(editor, "<Esc>")
+    assert "<CR> sends" in hint(editor)
+
+
+def test_history_goes_through_what_was_asked_and_comes_back_to_what_is_being_written(start: Start) -> None:
+    editor = start(lambda *_: Step(text="ok"))
+    for words in ("one", "two\\nlines"):
+        editor.lua(f"require('pygent').ask('{words}')")
+        editor.until_over()
+
+    open_prompt(editor, "thr<Up>")
+    assert prompt_text(editor) == "two\nlines"
+    type_keys(editor, "<Up>")
+    assert prompt_text(editor) == "two\nlines", "in the second line the key moves the cursor"
+    type_keys(editor, "<Up>")
+    assert prompt_text(editor) == "one"
+    type_keys(editor, "<C-p>")
+    assert prompt_text(editor) == "one", "there is nothing older"
+    type_keys(editor, "<C-n><C-n>")
+    assert prompt_text(editor) == "thr"
+    type_keys(editor, "<Esc><C-p><C-p>")
+    assert prompt_text(editor) == "one"
+
+
+def test_while_a_turn_runs_a_prompt_waits_or_is_said_to_it(start: Start) -> None:
+    editor = start([Step(text="working", pause_after=2), Step(text="steered"), Step(text="queued")])
+    editor.command("Pygent ask begin")
+    editor.until("local s = require('pygent.sessions').current(); return s and s:is_running()")
+    editor.model.wait_for(lambda: len(editor.model.requests) == 1)
+
+    open_prompt(editor, "next one")
+    editor.until(lambda: "<CR> sends it next" in hint(editor))
+    type_keys(editor, "<Esc><CR>")
+    editor.until("return #require('pygent.sessions').current().conversation.queue == 1")
+    type_keys(editor, "ilook here<M-CR>")
+    assert prompt_text(editor) == ""
+    editor.until("return #require('pygent.prompt.drafts').current().sent == 1", what="the daemon to take what was said")
+    editor.model.resume()
+    editor.model.wait_for(lambda: len(editor.model.answered_s) == 3)
+    editor.until("return #require('pygent.prompt.drafts').current().sent == 0", what="the queued prompt to begin")
+
+    said = [request.texts("user") for request in editor.model.requests]
+    assert said == [["begin"], ["begin", "look here"], ["begin", "look here", "next one"]]
+
+
+def test_ctrl_c_stops_the_turn_and_what_is_being_written_stays(start: Start) -> None:
+    editor = start([Step(text="endless", stall_after=2)])
+    editor.command("Pygent ask begin")
+    editor.until("local s = require('pygent.sessions').current(); return s and s:is_running()")
+
+    open_prompt(editor, "wait<C-c>")
+    editor.until_over()
+
+    assert prompt_text(editor) == "wait"
+    assert editor.lua("return vim.fn.mode()") == "i"
+
+
+def test_a_daemon_that_is_killed_loses_nothing_that_was_written_and_the_next_prompt_starts_another(
+    start: Start,
+) -> None:
+    editor = start([Step(text="endless", stall_after=2), Step(text="fresh")])
+    editor.command("Pygent ask begin")
+    editor.until("local s = require('pygent.sessions').current(); return s and s:is_running()")
+    editor.model.wait_for(lambda: len(editor.model.requests) == 1)
+    open_prompt(editor, "it waits<C-s>")
+    editor.until("return #require('pygent.sessions').current().conversation.queue == 1")
+    type_keys(editor, "and a draft")
+
+    kill_daemon(editor)
+
+    editor.until(lambda: prompt_text(editor) == "it waits\n\nand a draft", what="what was sent in vain")
+    type_keys(editor, "<C-s>")
+    editor.until(lambda: len(editor.model.requests) == 2)
+    assert last_prompt(editor) == "it waits\n\nand a draft"
+    assert prompt_text(editor) == ""
+
+
+def test_without_a_daemon_the_text_stays_and_the_user_is_told_what_to_install(start: Start) -> None:
+    editor = start()
+    editor.lua("require('pygent').setup({ cmd = { 'no-such-daemon' } })")
+
+    open_prompt(editor, "hello<C-s>")
+
+    told(editor, "no-such-daemon is not there: install it with")
+    assert prompt_text(editor) == "hello"
+    editor.command("Pygent ask direct")
+    editor.until(lambda: prompt_text(editor) == "direct\n\nhello")
+
+
+def test_an_empty_prompt_is_not_sent(start: Start) -> None:
+    editor = start()
+
+    open_prompt(editor, "  <CR><C-s>")
+
+    told(editor, "there is nothing to send: the prompt is empty")
+    assert editor.lua("return #vim.lsp.get_clients({ name = 'pygent' })") == 0

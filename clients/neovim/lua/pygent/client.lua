@@ -294,7 +294,11 @@ function M._on_exit(code, signal, id)
     local problem = ("the daemon ended with %s; `:Pygent log` shows why, `:Pygent restart` starts it anew"):format(how)
     local was_expected = code == 0 and signal == 0
     if not was_expected and waiting[client.root_dir] == nil then
-      telling.user(problem, vim.log.levels.ERROR)
+      local loud = telling.hush()
+      vim.schedule(function() -- after what Neovim itself says of it, which says less
+        loud()
+        telling.user(problem, vim.log.levels.ERROR)
+      end)
     end
     M._tell(client.root_dir, nil, problem)
   end)

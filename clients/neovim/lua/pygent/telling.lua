@@ -24,8 +24,47 @@ function M.user(message, level)
   local notify = config.get().notify
   if notify then
     notify(text, severity)
+  elseif M._is_own(vim.notify) then
+    M._echo(text, severity)
   else
     vim.notify(text, severity)
+  end
+end
+
+---Whether it is Neovim's own, and no plugin's.
+---@param notify function
+---@return boolean
+function M._is_own(notify)
+  return vim.endswith(debug.getinfo(notify, "S").source, "vim/_editor.lua")
+end
+
+---@type table<integer, string>
+local HIGHLIGHTS = { [vim.log.levels.ERROR] = "ErrorMsg", [vim.log.levels.WARN] = "WarningMsg" }
+
+---As `vim.notify` does it, but nobody has to press a key for it: not for what was told just before, and not for what is
+---too long for the screen's last line, which `:messages` has whole. Nor does an error abort what told it.
+---@param text string
+---@param severity integer
+function M._echo(text, severity)
+  local highlight, room = HIGHLIGHTS[severity], vim.o.columns - 12 -- which 'showcmd' and 'ruler' may have
+  local loud = M.hush()
+  pcall(vim.cmd.redraw)
+  vim.api.nvim_echo({ { text, highlight } }, true, {})
+  if vim.fn.strdisplaywidth(text) > room or text:find("\n") then
+    pcall(vim.cmd.redraw)
+    local line = vim.fn.strcharpart((text:gsub("\n.*", "")), 0, math.max(1, room - 14))
+    vim.api.nvim_echo({ { line .. " … (:messages)", highlight } }, false, {})
+  end
+  loud()
+end
+
+---From now on nobody has to press a key for a message.
+---@return fun() loud until then
+function M.hush()
+  local before = vim.o.messagesopt
+  vim.o.messagesopt = (before:gsub("hit%-enter", "wait:0"))
+  return function()
+    vim.o.messagesopt = before
   end
 end
 

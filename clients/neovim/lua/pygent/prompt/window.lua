@@ -1,4 +1,4 @@
---- Where a draft is shown: below the chat, or in a float where the chat is not on the screen; and what is said around it.
+--- Where a draft is shown: below the chat, or in a float where the chat is not on the screen; what is said around it.
 
 local drafts = require("pygent.prompt.drafts")
 local plain = require("pygent.chat.plain")
