@@ -1,0 +1,76 @@
+"""Neovim's own client and no plugin: code actions, questions, edits, commands."""
+
+from __future__ import annotations
+
+from tests.clients.plain_neovim.conftest import Rig
+from tests.clients.project import edit
+from tests.model_server import Step
+
+PYTHON = "import os\n\n\ndef one():\n    return 1\n"
+
+A_CHECKER_FINDS = """
+vim.diagnostic.set(vim.api.nvim_create_namespace("checker"), 0, {
+  { lnum = 0, col = 7, end_col = 9, message = "os is unused", source = "checker", code = "F401" },
+})
+"""
+
+
+def test_a_problem_that_another_checker_found_is_fixed_and_the_fix_undone(rig: Rig) -> None:
+    path = rig.opens("problem.py", PYTHON)
+    rig.project.model.play(edit(path, "import os\n", "import re\n"), Step(text="It is re now."))
+    rig.editor.lua(A_CHECKER_FINDS)
+
+    rig.editor.keys("gra")
+    rig.chooses(1)
+    rig.chooses(1)
+
+    rig.until(lambda: "It is re now." in rig.text(".pygent.md"))
+    assert "line 1: os is unused [checker F401]" in rig.project.model.requests[0].texts("user")[-1]
+    assert "Edited problem.py" in rig.project.told()[-1]
+    assert rig.text("problem.py") == PYTHON.replace("os", "re")
+    assert rig.editor.lua("return vim.bo.modified")
+    assert path.read_text() == PYTHON
+
+    rig.editor.keys("u")
+    rig.until(lambda: rig.text("problem.py") == PYTHON)
+    rig.editor.keys("<C-r>")
+    rig.until(lambda: rig.text("problem.py") != PYTHON)
+    rig.editor.command("Pygent undo")
+    rig.until(lambda: rig.text("problem.py") == PYTHON)
+
+
+def test_the_answer_is_shown_beside_what_is_edited(rig: Rig) -> None:
+    rig.opens("beside.py", PYTHON)
+    rig.project.model.play(Step(text="It gives one."))
+
+    rig.editor.command("Pygent ask what does one give?")
+
+    rig.until(lambda: len(rig.editor.nvim.api.tabpage_list_wins(0)) == 2)
+    rig.until(lambda: "It gives one." in rig.text(".pygent.md"))
+    assert rig.editor.lua("return vim.fs.basename(vim.api.nvim_buf_get_name(0))") == "beside.py"
+    assert rig.editor.lua("return #vim.lsp.get_clients({ name = 'pygent' })") == 1
+
+
+def test_a_refused_edit_leaves_the_buffer_alone_and_tells_the_model(rig: Rig) -> None:
+    path = rig.opens("comment.py", "def one():  # pygent: return two\n    return 1\n")
+    rig.project.model.play(edit(path, "return 1", "return 2"), Step(text="Then it stays."))
+    rig.until(lambda: rig.editor.lua("return #vim.lsp.codelens.get(0) == 1"))
+
+    rig.editor.keys("grl")
+    rig.chooses(4)
+
+    rig.until(lambda: "Then it stays." in rig.text(".pygent.md"))
+    assert "return 1" in rig.text("comment.py")
+    assert "reject" in rig.project.told()[-1].lower()
+
+
+def test_a_turn_ends_with_the_command(rig: Rig) -> None:
+    rig.opens("ends.py", PYTHON)
+    rig.project.model.play(Step(hang=True))
+    rig.editor.command("Pygent ask will you ever answer?")
+    rig.until(lambda: len(rig.project.model.requests) == 1)
+    n_before = rig.project.server.disconnects
+
+    rig.editor.command("Pygent cancel")
+
+    rig.project.server.wait_for(lambda: rig.project.server.disconnects > n_before)
