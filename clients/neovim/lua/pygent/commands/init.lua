@@ -45,6 +45,7 @@ M.modules = {
   delete = "keeping",
   fork = "keeping",
   export = "keeping",
+  answer = "answering",
   accept = "reviewing",
   reject = "reviewing",
   changes = "reviewing",

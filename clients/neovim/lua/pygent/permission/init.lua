@@ -1,0 +1,197 @@
+--- Something is about to happen, and the user is asked.
+
+local dialogs = require("pygent.permission.dialogs")
+local diff = require("pygent.permission.diff")
+local plain = require("pygent.chat.plain")
+local sessions = require("pygent.sessions")
+
+local M = {}
+
+---Show it when it is its turn.
+---@param ask pygent.PermissionAsk
+---@return fun() hide
+function M.show(ask)
+  return dialogs.add(M.dialog(ask))
+end
+
+---Show what waits for the user, also what they have hidden, and go there.
+---@param id? string of the ask that is shown first; without it the oldest
+---@return boolean is_any
+function M.again(id)
+  return dialogs.again(id)
+end
+
+---@type table<string, string>
+local KEYS = {
+  allow_once = "a",
+  allow_session = "s",
+  allow_always = "A",
+  reject_once = "r",
+  reject_always = "R",
+}
+
+---@type table<string, {words: string, group: string}>
+local RISKS = {
+  high = { words = "HIGH RISK", group = "PygentAskHigh" },
+  medium = { words = "medium risk", group = "PygentAskMedium" },
+  low = { words = "low risk", group = "PygentAskLow" },
+}
+
+---What is shown of it.
+---@param ask pygent.PermissionAsk
+---@return pygent.Dialog
+function M.dialog(ask)
+  local request = ask.request
+  local risk = RISKS[request.risk] or RISKS.high
+  local choices, proposed = M._choices(ask)
+  return {
+    id = ask.id,
+    heading = ("pygent asks · %s · %s"):format(risk.words, plain.line(request.title)),
+    group = risk.group,
+    body = M._body(request),
+    choices = choices,
+    proposed = proposed,
+    notes = M._notes(request.options),
+    details = diff.lines(M._diffs(request)),
+    keys = M._keys(ask),
+  }
+end
+
+---@param request pygent.PermissionRequest
+---@return pygent.DialogLine[]
+function M._body(request)
+  local body = {} ---@type pygent.DialogLine[]
+  local message = type(request.message) == "string" and request.message or ""
+  if not message:find(request.title, 1, true) then
+    table.insert(body, { text = plain.line(request.title), group = "PygentAskTitle" })
+  end
+  for _, line in ipairs(plain.lines(vim.trim(message))) do
+    table.insert(body, { text = line, group = "PygentAskTitle" })
+  end
+  if type(request.source) == "string" and request.source ~= "" then
+    table.insert(body, { text = "asked by: " .. plain.line(request.source), group = "PygentAskMedium" })
+  end
+  local session, current = sessions.get(request.sessionId), sessions.current()
+  if session and session ~= current then
+    local named = plain.line(session.info.name or session.id)
+    table.insert(body, { text = "in another session: " .. named, group = "PygentAskNote" })
+  end
+  return body
+end
+
+---The choices, and which of them `<CR>` takes at first: the first, and for high risk none that allows.
+---@param ask pygent.PermissionAsk
+---@return pygent.DialogChoice[]
+---@return integer proposed
+function M._choices(ask)
+  local is_high = ask.request.risk ~= "low" and ask.request.risk ~= "medium"
+  local choices, taken, proposed = {}, {}, nil ---@type pygent.DialogChoice[], table<string, true>, integer?
+  for index, option in ipairs(ask.request.options or {}) do
+    local key = KEYS[option.kind]
+    if key and taken[key] then
+      key = nil
+    elseif key then
+      taken[key] = true
+    end
+    local is_grave = is_high and not M._rejects(option)
+    if not is_grave then
+      proposed = proposed or index
+    end
+    table.insert(choices, {
+      title = plain.line(option.title),
+      key = key,
+      is_grave = is_grave,
+      choose = function()
+        ask.answer({ optionId = option.optionId })
+      end,
+    })
+  end
+  if proposed == nil then
+    table.insert(choices, {
+      title = "Reject",
+      key = not taken.r and "r" or nil,
+      choose = function()
+        ask.answer(nil)
+      end,
+    })
+    proposed = #choices
+  end
+  return choices, proposed
+end
+
+---@param option pygent.PermissionOption
+---@return boolean
+function M._rejects(option)
+  return option.kind == "reject_once" or option.kind == "reject_always"
+end
+
+---Which rules are kept by which choices; the same ones are said once.
+---@param options pygent.PermissionOption[]
+---@return pygent.DialogLine[]
+function M._notes(options)
+  local titles, said = {}, {} ---@type table<string, string[]>, string[]
+  for _, option in ipairs(options or {}) do
+    local rules = option.rules or { option.rule }
+    if #rules > 0 then
+      local words = plain.line(table.concat(rules, ", "))
+      if titles[words] == nil then
+        titles[words] = {}
+        table.insert(said, words)
+      end
+      table.insert(titles[words], KEYS[option.kind] or plain.line(option.title))
+    end
+  end
+  return vim.tbl_map(function(words)
+    return {
+      text = ("  %s: the rule %s is kept"):format(table.concat(titles[words], ", "), words),
+      group = "PygentAskNote",
+    }
+  end, said)
+end
+
+---@param request pygent.PermissionRequest
+---@return pygent.Diff[]
+function M._diffs(request)
+  return type(request.diff) == "table" and request.diff or {}
+end
+
+---@param ask pygent.PermissionAsk
+---@return pygent.DialogKey[]
+function M._keys(ask)
+  local keys = {} ---@type pygent.DialogKey[]
+  local rejecting = vim.iter(ask.request.options or {}):find(function(option)
+    return option.kind == "reject_once"
+  end)
+  if rejecting then
+    table.insert(keys, {
+      key = "f",
+      title = "rejects, and says why",
+      run = function()
+        M._reject_with_words(ask, rejecting)
+      end,
+    })
+  end
+  local diffs = M._diffs(ask.request)
+  if #diffs > 0 then
+    table.insert(keys, {
+      key = "d",
+      title = "shows the diff in a tab",
+      run = function()
+        diff.open(diffs)
+      end,
+    })
+  end
+  return keys
+end
+
+---@param ask pygent.PermissionAsk
+---@param option pygent.PermissionOption
+function M._reject_with_words(ask, option)
+  vim.ui.input({ prompt = "What to do instead: " }, function(words)
+    if words then
+      ask.answer({ optionId = option.optionId, feedback = words ~= "" and words or nil })
+    end
+  end)
+end
+
+return M

@@ -1,0 +1,115 @@
+--- What the daemon says and asks in the way of every language server: `window/showMessage` and
+--- `window/showMessageRequest`. Neovim's own form of the second takes all keys at once, whatever is being typed.
+
+local client = require("pygent.client")
+local dialogs = require("pygent.permission.dialogs")
+local plain = require("pygent.chat.plain")
+local telling = require("pygent.telling")
+
+local M = {}
+
+local n_asked = 0
+
+---What waits for an answer, by the client that asked; its end ends them.
+---@type table<integer, table<fun(), true>>
+local open = {}
+
+---Take them from now on. Before the client is started.
+function M.begin()
+  client.answer("window/showMessageRequest", M._ask)
+  client.listen("window/showMessage", function(told)
+    telling.user(M._without_name(told.message), M._level(told.type))
+  end)
+  client.watch(function(gone, is_ready)
+    if not is_ready then
+      for over in pairs(open[gone.id] or {}) do
+        over()
+      end
+      open[gone.id] = nil
+    end
+  end)
+end
+
+---@param request lsp.ShowMessageRequestParams
+---@param respond fun(result: any)
+---@param ctx lsp.HandlerContext
+function M._ask(request, respond, ctx)
+  n_asked = n_asked + 1
+  local remove = nil ---@type fun()?
+  open[ctx.client_id] = open[ctx.client_id] or {}
+  local of_client = open[ctx.client_id]
+  local function over()
+    if remove then
+      remove()
+    end
+  end
+  local function answer(action)
+    of_client[over] = nil
+    over()
+    respond(action)
+  end
+  of_client[over] = true
+  remove = dialogs.add(M._dialog(request, answer))
+end
+
+---@param request lsp.ShowMessageRequestParams
+---@param answer fun(action: lsp.MessageActionItem?)
+---@return pygent.Dialog
+function M._dialog(request, answer)
+  local body = {} ---@type pygent.DialogLine[]
+  for _, line in ipairs(plain.lines(vim.trim(M._without_name(request.message)))) do
+    table.insert(body, { text = line, group = "PygentAskTitle" })
+  end
+  local choices = {} ---@type pygent.DialogChoice[]
+  for _, action in ipairs(request.actions or {}) do
+    table.insert(choices, {
+      title = plain.line(action.title),
+      choose = function()
+        answer(action)
+      end,
+    })
+  end
+  if #choices == 0 then
+    table.insert(choices, {
+      title = "Close",
+      choose = function()
+        answer(nil)
+      end,
+    })
+  end
+  local is_warning = request.type == vim.lsp.protocol.MessageType.Warning
+  local is_error = request.type == vim.lsp.protocol.MessageType.Error
+  return {
+    id = ("message-%d"):format(n_asked),
+    heading = "pygent asks",
+    group = is_error and "PygentAskHigh" or is_warning and "PygentAskMedium" or "PygentAskLow",
+    body = body,
+    choices = choices,
+    proposed = 1,
+    notes = {},
+    details = {},
+    keys = {},
+  }
+end
+
+---@param message string
+---@return string
+function M._without_name(message)
+  return (message:gsub("^pygent%-ls: ", ""):gsub("^pygent: ", ""))
+end
+
+---@param type integer `lsp.MessageType`
+---@return integer `vim.log.levels`
+function M._level(type)
+  local levels, types = vim.log.levels, vim.lsp.protocol.MessageType
+  if type == types.Error then
+    return levels.ERROR
+  elseif type == types.Warning then
+    return levels.WARN
+  elseif type == types.Info then
+    return levels.INFO
+  end
+  return levels.DEBUG
+end
+
+return M

@@ -1,0 +1,80 @@
+--- The agent asks the user something.
+
+local dialogs = require("pygent.permission.dialogs")
+local plain = require("pygent.chat.plain")
+
+local M = {}
+
+---Show it when it is its turn.
+---@param ask pygent.QuestionAsk
+---@return fun() hide
+function M.show(ask)
+  return dialogs.add(M.dialog(ask))
+end
+
+---What is shown of it.
+---@param ask pygent.QuestionAsk
+---@return pygent.Dialog
+function M.dialog(ask)
+  local request = ask.request
+  local body, choices = {}, {} ---@type pygent.DialogLine[], pygent.DialogChoice[]
+  for _, line in ipairs(plain.lines(vim.trim(request.question))) do
+    table.insert(body, { text = line, group = "PygentAskTitle" })
+  end
+  for _, choice in ipairs(request.choices or {}) do
+    table.insert(choices, {
+      title = M._title(choice),
+      choose = function()
+        ask.answer({ choice = choice.title })
+      end,
+    })
+  end
+  if request.allowText then
+    table.insert(choices, {
+      title = "In your own words",
+      key = "i",
+      choose = function()
+        M._ask_for_words(ask)
+      end,
+    })
+  end
+  table.insert(choices, {
+    title = "No answer",
+    key = "x",
+    choose = function()
+      ask.answer(nil)
+    end,
+  })
+  return {
+    id = ask.id,
+    heading = "pygent asks",
+    group = "PygentAskLow",
+    body = body,
+    choices = choices,
+    proposed = 1,
+    notes = {},
+    details = {},
+    keys = {},
+  }
+end
+
+---@param choice pygent.Choice
+---@return string
+function M._title(choice)
+  local title = plain.line(choice.title)
+  if type(choice.description) == "string" and choice.description ~= "" then
+    return ("%s: %s"):format(title, plain.line(choice.description))
+  end
+  return title
+end
+
+---@param ask pygent.QuestionAsk
+function M._ask_for_words(ask)
+  vim.ui.input({ prompt = "Your answer: " }, function(words)
+    if words and vim.trim(words) ~= "" then
+      ask.answer({ text = words })
+    end
+  end)
+end
+
+return M

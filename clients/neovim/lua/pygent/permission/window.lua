@@ -1,0 +1,339 @@
+--- The window of a dialog: it lies over the others, away from the cursor, and its own keys answer.
+
+local plain = require("pygent.chat.plain")
+
+local M = {}
+
+---Who is told what the user does in it.
+---@class pygent.DialogKeeper
+---@field choose fun(dialog: pygent.Dialog, choice: pygent.DialogChoice)
+---@field counts fun(dialog: pygent.Dialog): boolean
+---@field hide fun(dialog: pygent.Dialog)
+
+---@class pygent.DialogWindow
+---@field private _dialog pygent.Dialog
+---@field private _keeper pygent.DialogKeeper
+---@field private _window integer
+---@field private _buffer integer
+---@field private _before integer the window that was current before this one
+---@field private _choice_lines table<integer, pygent.DialogChoice> by line, from 1
+---@field private _hint string
+---@field private _is_open boolean
+local Window = {}
+Window.__index = Window
+
+---Groups of highlighting, and what they look like unless the colour scheme or the user says otherwise.
+---@type table<string, string>
+M.groups = {
+  PygentAskHigh = "DiagnosticError",
+  PygentAskMedium = "DiagnosticWarn",
+  PygentAskLow = "DiagnosticInfo",
+  PygentAskTitle = "Title",
+  PygentAskKey = "Special",
+  PygentAskNote = "Comment",
+  PygentAskAdded = "Added",
+  PygentAskDeleted = "Removed",
+  PygentAskPlace = "Function",
+}
+for name, link in pairs(M.groups) do
+  vim.api.nvim_set_hl(0, name, { link = link, default = true })
+end
+
+---Of the body, before the choices; more of it is shown behind them.
+local MOST_BODY_LINES = 10
+
+---What is shown at all: the whole diff opens with a key.
+local MOST_LINES = 2000
+
+---Of a line, in bytes: a longer one is a file without lines.
+local MOST_LINE_BYTES = 1000
+
+---In columns.
+local WIDEST = 100
+
+local NAMESPACE = vim.api.nvim_create_namespace("pygent.dialog")
+
+---Open it without the focus. Raises what Neovim says where there can be no window now.
+---@param dialog pygent.Dialog
+---@param keeper pygent.DialogKeeper
+---@return pygent.DialogWindow
+function M.open(dialog, keeper)
+  local self = setmetatable({ _dialog = dialog, _keeper = keeper, _hint = "", _is_open = true }, Window)
+  self._before = vim.api.nvim_get_current_win()
+  self._buffer = vim.api.nvim_create_buf(false, true)
+  vim.bo[self._buffer].bufhidden = "wipe"
+  vim.bo[self._buffer].undolevels = -1
+  local proposed = self:_fill()
+  local is_open, window = pcall(vim.api.nvim_open_win, self._buffer, false, self:_shape(1))
+  if not is_open then
+    vim.api.nvim_buf_delete(self._buffer, { force = true })
+    error(window, 0)
+  end
+  self._window = window
+  local options = { wrap = true, breakindent = true, cursorline = true, winfixbuf = true, foldenable = false }
+  for name, value in pairs(options) do
+    vim.api.nvim_set_option_value(name, value, { scope = "local", win = window })
+  end
+  vim.bo[self._buffer].filetype = "pygent-ask"
+  vim.api.nvim_win_set_cursor(window, { proposed, 0 })
+  self:place()
+  self:_map()
+  self:_watch()
+  return self
+end
+
+---Give it its size and its place on the screen as it is now.
+function Window:place()
+  if not vim.api.nvim_win_is_valid(self._window) then
+    return
+  end
+  vim.api.nvim_win_set_config(self._window, self:_shape(1))
+  local last = math.min(vim.api.nvim_buf_line_count(self._buffer), vim.o.lines)
+  local height = vim.api.nvim_win_text_height(self._window, { end_row = last - 1 }).all
+  vim.api.nvim_win_set_config(self._window, self:_shape(height))
+  -- All that is above the choice, where there is room for it.
+  vim.api.nvim_win_call(self._window, function()
+    local line = vim.fn.line(".")
+    vim.fn.winrestview({ topline = 1, lnum = line, col = 0 })
+  end)
+end
+
+---Whether it is in the tab that is looked at.
+---@return boolean
+function Window:is_here()
+  return vim.api.nvim_win_is_valid(self._window)
+    and vim.api.nvim_win_get_tabpage(self._window) == vim.api.nvim_get_current_tabpage()
+end
+
+---@return boolean
+function Window:is_focused()
+  return vim.api.nvim_get_current_win() == self._window
+end
+
+function Window:focus()
+  if not self:is_here() or self:is_focused() then
+    return
+  end
+  self._before = vim.api.nvim_get_current_win()
+  vim.api.nvim_set_current_win(self._window)
+end
+
+---Say below it what can be done.
+---@param counts boolean whether keys count already
+function Window:hint(counts)
+  local hint = "…"
+  if not self:is_focused() then
+    hint = ":Pygent answer goes here"
+  elseif counts then
+    hint = self:_keys_shown()
+  end
+  if hint ~= self._hint and vim.api.nvim_win_is_valid(self._window) then
+    self._hint = hint
+    self:place()
+  end
+end
+
+---Close it; who was in it is where they were before.
+function Window:close()
+  self._is_open = false
+  if not vim.api.nvim_win_is_valid(self._window) then
+    return
+  end
+  local was_focused = self:is_focused()
+  vim.api.nvim_win_close(self._window, true)
+  if was_focused and vim.api.nvim_win_is_valid(self._before) then
+    vim.api.nvim_set_current_win(self._before)
+  end
+end
+
+---@return string
+function Window:_keys_shown()
+  local shown = { "<CR> takes the line" }
+  for _, each in ipairs(self._dialog.keys) do
+    table.insert(shown, ("%s %s"):format(each.key, each.title))
+  end
+  table.insert(shown, "q hides")
+  return table.concat(shown, " · ")
+end
+
+---Away from the cursor: at the bottom where that is in the upper half of the screen, else at the top.
+---@param height integer that the text takes
+---@return vim.api.keyset.win_config
+function Window:_shape(height)
+  local width = math.max(1, math.min(WIDEST, vim.o.columns - 4))
+  local below = vim.o.cmdheight + (vim.o.laststatus > 0 and 1 or 0)
+  local most = math.max(1, vim.o.lines - below - 3)
+  if vim.o.lines > 24 then
+    most = math.floor(most * 0.7)
+  end
+  height = math.max(1, math.min(height, most))
+  local is_above = self:_cursor_row() >= math.floor(vim.o.lines / 2)
+  local border = vim.o.winborder == "" and "rounded" or nil
+  return {
+    relative = "editor",
+    anchor = is_above and "NE" or "SE",
+    row = is_above and (vim.o.showtabline > 0 and 1 or 0) or vim.o.lines - below,
+    col = vim.o.columns,
+    width = width,
+    height = height,
+    style = "minimal",
+    border = border,
+    title = { { self:_cut(self._dialog.heading, width), self._dialog.group } },
+    footer = { { self:_cut(self._hint, width), "PygentAskNote" } },
+    zindex = 60,
+  }
+end
+
+---@return integer row on the screen, from 0, of the window that the user was in
+function Window:_cursor_row()
+  local window = self:is_focused() and self._before or vim.api.nvim_get_current_win()
+  if not vim.api.nvim_win_is_valid(window) then
+    return 0
+  end
+  return vim.api.nvim_win_get_position(window)[1] + vim.api.nvim_win_call(window, vim.fn.winline)
+end
+
+---@param given string
+---@param width integer
+---@return string
+function Window:_cut(given, width)
+  local line = plain.line(given)
+  if vim.fn.strdisplaywidth(line) > width - 2 then
+    while line ~= "" and vim.fn.strdisplaywidth(line) > width - 3 do
+      line = vim.fn.strcharpart(line, 0, math.min(vim.fn.strchars(line) - 1, width - 3))
+    end
+    line = line .. "…"
+  end
+  return line == "" and "" or (" %s "):format(line)
+end
+
+---@return integer line of the choice that is proposed
+function Window:_fill()
+  local dialog = self._dialog
+  local body, rest = dialog.body, {}
+  if #body > MOST_BODY_LINES then
+    rest = vim.list_slice(body, MOST_BODY_LINES)
+    body = vim.list_slice(body, 1, MOST_BODY_LINES - 1)
+    local said = ("… %d more lines below"):format(#rest)
+    table.insert(body, { text = said, group = "PygentAskHigh" })
+  end
+  local shown = vim.list_extend({}, body)
+  table.insert(shown, { text = "" })
+  self._choice_lines = {}
+  local first = #shown
+  for index, choice in ipairs(dialog.choices) do
+    table.insert(shown, M._choice(index, choice))
+    self._choice_lines[#shown] = choice
+  end
+  vim.list_extend(shown, dialog.notes)
+  for _, part in ipairs({ rest, dialog.details }) do
+    if #part > 0 then
+      table.insert(shown, { text = "" })
+      vim.list_extend(shown, part, 1, MOST_LINES)
+    end
+    if #part > MOST_LINES then
+      table.insert(shown, { text = ("… %d more lines"):format(#part - MOST_LINES), group = "PygentAskNote" })
+    end
+  end
+  self:_write(shown)
+  return math.max(1, first + (#dialog.choices > 0 and dialog.proposed or 0))
+end
+
+---@param index integer
+---@param choice pygent.DialogChoice
+---@return pygent.DialogLine
+function M._choice(index, choice)
+  local keys = {} ---@type string[]
+  if index <= 9 then
+    table.insert(keys, tostring(index))
+  end
+  table.insert(keys, choice.key)
+  return { text = ("  %-4s%s"):format(table.concat(keys, " "), choice.title) }
+end
+
+---@param shown pygent.DialogLine[]
+function Window:_write(shown)
+  local lines = {} ---@type string[]
+  for index, line in ipairs(shown) do
+    local given = line.text
+    if #given > MOST_LINE_BYTES then
+      local cut = given:sub(1, plain.boundary(given, MOST_LINE_BYTES))
+      given = ("%s … %d more bytes"):format(cut, #given - #cut)
+    end
+    lines[index] = given
+  end
+  vim.api.nvim_buf_set_lines(self._buffer, 0, -1, false, lines)
+  for index, line in ipairs(shown) do
+    if line.group and #lines[index] > 0 then
+      local mark = { end_col = #lines[index], hl_group = line.group }
+      vim.api.nvim_buf_set_extmark(self._buffer, NAMESPACE, index - 1, 0, mark)
+    elseif self._choice_lines[index] then
+      vim.api.nvim_buf_set_extmark(self._buffer, NAMESPACE, index - 1, 0, { end_col = 6, hl_group = "PygentAskKey" })
+    end
+  end
+  vim.bo[self._buffer].modifiable = false
+end
+
+function Window:_map()
+  local dialog, keeper = self._dialog, self._keeper
+  local function map(key, title, run)
+    vim.keymap.set("n", key, run, { buffer = self._buffer, nowait = true, desc = "pygent: " .. title })
+  end
+  local function hide()
+    keeper.hide(dialog)
+  end
+  map("q", "hide it; it goes on to wait", hide)
+  map("<Esc>", "hide it; it goes on to wait", hide)
+  for _, each in ipairs(dialog.keys) do
+    map(each.key, each.title, function()
+      if keeper.counts(dialog) then
+        each.run()
+      end
+    end)
+  end
+  map("<CR>", "take the choice in this line", function()
+    local choice = self._choice_lines[vim.fn.line(".")]
+    if choice then
+      keeper.choose(dialog, choice)
+    end
+  end)
+  for line, choice in pairs(self._choice_lines) do
+    local function take()
+      if choice.is_grave then
+        vim.api.nvim_win_set_cursor(self._window, { line, 0 })
+      else
+        keeper.choose(dialog, choice)
+      end
+    end
+    local number = line - self:_first_choice() + 1
+    if number <= 9 then
+      map(tostring(number), choice.title, take)
+    end
+    if choice.key then
+      map(choice.key, choice.title, take)
+    end
+  end
+end
+
+---@return integer
+function Window:_first_choice()
+  return vim.iter(vim.tbl_keys(self._choice_lines)):fold(math.huge, math.min)
+end
+
+---A window that is closed in another way, as with `:q`, is hidden.
+function Window:_watch()
+  vim.api.nvim_create_autocmd("WinClosed", {
+    pattern = tostring(self._window),
+    once = true,
+    callback = function()
+      if self._is_open then
+        self._is_open = false
+        vim.schedule(function()
+          self._keeper.hide(self._dialog)
+        end)
+      end
+    end,
+  })
+end
+
+return M

@@ -1,0 +1,439 @@
+"""How a permission is asked for, in the window that lies over the others."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from tests.clients.neovim.nvim import WAIT_S, Editor, bare_neovim
+from tests.e2e.command_line import clean_environment
+
+SHOW = """
+local kind, request = ...
+local id = request[kind .. "Id"]
+_G.answers, _G.remove = _G.answers or {}, _G.remove or {}
+local ask = { kind = kind, id = id, request = request, is_over = function() return _G.remove[id] == nil end }
+ask.answer = function(result)
+  table.insert(_G.answers, { id = id, result = result == nil and vim.NIL or result })
+  _G.remove[id]()
+end
+_G.remove[id] = require(kind == "permission" and "pygent.permission" or "pygent.permission.question").show(ask)
+"""
+
+FOUND = """
+for _, window in ipairs(vim.api.nvim_list_wins()) do
+  if vim.bo[vim.api.nvim_win_get_buf(window)].filetype == "pygent-ask" then return window end
+end
+"""
+
+OPTIONS = [
+    {"optionId": "1", "kind": "allow_once", "title": "Allow once"},
+    {"optionId": "2", "kind": "allow_session", "title": "Allow for this session", "rule": "Shell(ls *)"},
+    {"optionId": "3", "kind": "allow_always", "title": "Always allow", "rule": "Shell(ls *)"},
+    {"optionId": "4", "kind": "reject_once", "title": "Reject"},
+    {"optionId": "5", "kind": "reject_always", "title": "Always reject", "rule": "Shell(ls *)"},
+]
+
+GRAVE = [OPTIONS[3], *OPTIONS[:3], OPTIONS[4]]
+
+
+class Asked(Editor):
+    """An editor in which dialogs are shown as if a daemon had asked."""
+
+    def asks(self, permission_id: str = "p1", **fields: Any) -> None:
+        """Something is asked; what is left out is harmless."""
+        request = {
+            "permissionId": permission_id,
+            "sessionId": "s1",
+            "turnId": "t1",
+            "toolCall": {"toolId": "c1", "toolName": "shell", "title": "List", "kind": "execute"},
+            "title": "Run a command",
+            "message": "ls -l",
+            "risk": "medium",
+            "options": OPTIONS,
+            "source": "",
+        }
+        self.lua(SHOW, "permission", {**request, **fields})
+
+    def questions(self, question: str, *choices: Mapping[str, str], allow_text: bool = False) -> None:
+        """The agent wants to know something."""
+        asked = {"questionId": "q1", "sessionId": "s1", "question": question, "choices": list(choices)}
+        self.lua(SHOW, "question", {**asked, "allowText": allow_text})
+
+    @property
+    def window(self) -> int | None:
+        """Of the dialog that is shown."""
+        return self.lua(FOUND)
+
+    @property
+    def shown(self) -> list[str]:
+        """The lines of the dialog."""
+        return self.lines(self.lua("return vim.api.nvim_win_get_buf(...)", self.window))
+
+    def part(self, name: str) -> str:
+        """Title or footer of its border."""
+        parts = self.lua("local w, name = ...; return vim.api.nvim_win_get_config(w)[name]", self.window, name)
+        return "".join(text for text, *_ in parts)
+
+    def goes_there(self) -> None:
+        """`:Pygent answer`, until keys count."""
+        self.command("Pygent answer")
+        self.until_it_counts()
+
+    def until_it_counts(self) -> None:
+        """The dialog has the focus, and takes keys."""
+        self.until(lambda: self.window and self.part("footer").startswith(" <CR>"), what="keys that count")
+
+    def until_blocked(self) -> None:
+        """Neovim waits for keys, and for nothing else."""
+        deadline = time.monotonic() + WAIT_S
+        while self.nvim.api.get_mode()["mode"] != "c":
+            assert time.monotonic() < deadline, "nothing is asked"
+            time.sleep(0.005)
+
+    def until_gone(self) -> None:
+        """No dialog is shown."""
+        self.until(lambda: self.window is None, what="the end of the dialog")
+
+    @property
+    def answers(self) -> list[Any]:
+        """What was answered so far."""
+        return [each["result"] for each in self.lua("return _G.answers or {}")]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Generator[Any]:
+    home = tmp_path_factory.mktemp("h")
+    with bare_neovim(clean_environment(home), home, home) as nvim:
+        nvim.exec_lua("_G.told = {}; require('pygent').setup({ notify = function(m) table.insert(told, m) end })")
+        yield nvim
+
+
+@pytest.fixture
+def asked(shared: Any, tmp_path: Path) -> Generator[Asked]:
+    yield Asked(nvim=shared, folder=tmp_path, model=cast("Any", None), environment={})
+    shared.input("<C-\\><C-n>")
+    shared.exec_lua("for _, remove in pairs(_G.remove or {}) do remove() end; _G.answers, _G.told = {}, {}")
+    shared.api.ui_try_resize(120, 40)
+    shared.command("silent! tabonly! | silent! only! | enew!")
+
+
+def test_it_says_what_would_happen_what_it_risks_and_what_would_be_kept(asked: Asked) -> None:
+    asked.asks(message="ls -l\nsecond line", source="subagent explorer")
+
+    assert "medium risk" in asked.part("title")
+    shown = asked.shown
+    assert shown[:4] == ["Run a command", "ls -l", "second line", "asked by: subagent explorer"]
+    assert "  1 a Allow once" in shown
+    assert "  5 R Always reject" in shown
+    assert "  s, A, R: the rule Shell(ls *) is kept" in shown
+
+
+@pytest.mark.parametrize(
+    ("key", "chosen"), [("a", "1"), ("s", "2"), ("A", "3"), ("r", "4"), ("R", "5"), ("4", "4"), ("<CR>", "1")]
+)
+def test_a_key_answers(asked: Asked, key: str, chosen: str) -> None:
+    asked.asks()
+    asked.goes_there()
+    asked.keys(key)
+
+    asked.until_gone()
+    assert asked.answers == [{"optionId": chosen}]
+
+
+def test_who_types_goes_on_to_type_and_answers_nothing(asked: Asked) -> None:
+    before = asked.nvim.api.get_current_win()
+    asked.keys("i")
+    asked.asks()
+    for key in ["a", "s", "<CR>", "r", "A"]:
+        asked.keys(key)
+
+    asked.until(lambda: asked.lines() == ["as", "rA"])
+    assert asked.nvim.api.get_current_win() == before
+    assert asked.part("footer") == " :Pygent answer goes here "
+    assert asked.answers == []
+
+
+def test_it_takes_the_focus_from_who_types_nothing_in_normal_mode(asked: Asked) -> None:
+    asked.asks()
+    assert asked.nvim.api.get_current_win() != asked.window
+
+    asked.until_it_counts()
+    assert asked.nvim.api.get_current_win() == asked.window
+
+
+def test_a_key_that_comes_with_the_dialog_was_meant_for_something_else(asked: Asked) -> None:
+    asked.asks("p1")
+    asked.asks("p2", message="rm -r build")
+    asked.goes_there()
+    asked.keys("aaa")  # a key that repeats
+
+    asked.until(lambda: asked.window and "rm -r build" in asked.shown)
+    assert asked.answers == [{"optionId": "1"}]
+
+
+def test_for_high_risk_enter_rejects_and_a_letter_only_goes_to_its_line(asked: Asked) -> None:
+    asked.asks(risk="high", options=GRAVE)
+    assert "HIGH RISK" in asked.part("title")
+    asked.goes_there()
+    asked.keys("AA")
+    asked.until(lambda: asked.lua("return vim.api.nvim_get_current_line()") == "  4 A Always allow")
+    assert asked.answers == []
+    asked.keys("r")
+    asked.until_gone()
+    asked.asks("p2", risk="high", options=OPTIONS)  # the first of them allows: it is not proposed all the same
+    asked.goes_there()
+    asked.keys("<CR>")
+    asked.until_gone()
+    asked.asks("p3", risk="high", options=GRAVE)
+    asked.goes_there()
+    asked.keys("a<CR>")
+    asked.until_gone()
+
+    assert asked.answers == [{"optionId": "4"}, {"optionId": "4"}, {"optionId": "1"}]
+
+
+@pytest.mark.parametrize("how", ["q", "<Esc>", ":q<CR>", "<C-w>c"])
+def test_to_hide_it_is_no_answer_and_says_so(asked: Asked, how: str) -> None:
+    asked.asks()
+    asked.goes_there()
+    asked.keys(how)
+
+    asked.until_gone()
+    told = asked.until("return _G.told[1]")
+    assert told.endswith("it waits for your answer, `:Pygent answer` shows it again")
+    assert asked.answers == []
+    asked.goes_there()
+    asked.keys("a")
+    asked.until_gone()
+    assert asked.answers == [{"optionId": "1"}]
+
+
+def test_it_rejects_with_words(asked: Asked) -> None:
+    asked.asks()
+    asked.goes_there()
+    asked.keys("fuse the tests<CR>")
+
+    asked.until_gone()
+    assert asked.answers == [{"optionId": "4", "feedback": "use the tests"}]
+
+
+def test_words_that_are_not_given_leave_the_question(asked: Asked) -> None:
+    asked.asks()
+    asked.goes_there()
+    asked.keys("fuse<C-c>")
+
+    asked.until_it_counts()
+    assert asked.answers == []
+
+
+def test_what_is_withdrawn_closes_by_itself_and_the_next_is_shown(asked: Asked) -> None:
+    before = asked.nvim.api.get_current_win()
+    asked.asks("p1")
+    asked.asks("p2", message="make")
+    asked.command("Pygent answer")
+    asked.lua("_G.remove.p1()")
+    assert "make" in asked.shown
+    asked.lua("_G.remove.p2()")
+
+    assert asked.window is None
+    assert asked.nvim.api.get_current_win() == before
+    assert asked.answers == []
+
+
+def test_the_diff_is_shown_with_its_colours_and_opens_in_a_tab(asked: Asked) -> None:
+    uri = (asked.folder / "a.py").as_uri()
+    patch = "--- a.py\n+++ a.py\n@@ -1,2 +1,2 @@\n x = 1\n--- x\n+++ y\n"
+    asked.asks(diff=[{"uri": uri, "oldText": "x = 1\n-- x\n", "newText": "x = 1\n++ y\n", "patch": patch}])
+    marks = asked.lua(
+        "local b = vim.api.nvim_win_get_buf(...); local r = {} "
+        "for _, m in ipairs(vim.api.nvim_buf_get_extmarks(b, -1, 0, -1, { details = true })) do "
+        "r[vim.api.nvim_buf_get_lines(b, m[2], m[2] + 1, true)[1]] = m[4].hl_group end; return r",
+        asked.window,
+    )
+    assert (marks["--- x"], marks["+++ y"]) == ("PygentAskDeleted", "PygentAskAdded")
+    assert "+++ a.py" not in asked.shown
+
+    asked.goes_there()
+    asked.keys("d")
+    asked.until("return #vim.api.nvim_list_tabpages() == 2")
+    texts = asked.lua(
+        "return vim.tbl_map(function(w) return { vim.wo[w].diff, "
+        "table.concat(vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(w), 0, -1, true), '\\n') } end, "
+        "vim.api.nvim_tabpage_list_wins(0))"
+    )
+    assert texts == [[True, "x = 1\n-- x\n"], [True, "x = 1\n++ y\n"]]
+    asked.keys("q")
+    asked.until("return #vim.api.nvim_list_tabpages() == 1")
+    asked.until_it_counts()
+    asked.keys("a")
+    asked.until_gone()
+    assert asked.answers == [{"optionId": "1"}]
+
+
+def test_a_huge_diff_is_bounded_and_says_so(asked: Asked) -> None:
+    long = "+" + "x" * 1_000_000
+    patch = "@@ -1 +1 @@\n" + "+line\n" * 200_000
+    diffs = [{"uri": "file:///a", "oldText": "", "newText": "", "patch": each} for each in (long, patch)]
+    asked.asks(diff=diffs)
+
+    shown = asked.shown
+    assert len(shown) < 2100
+    assert max(map(len, shown)) < 1100
+    assert any("more bytes" in line for line in shown)
+    assert any("more lines" in line for line in shown)
+
+
+def test_a_long_command_hides_nothing(asked: Asked) -> None:
+    asked.asks(message="\n".join(f"line {number}" for number in range(30)))
+
+    shown = asked.shown
+    assert shown.index("… 22 more lines below") < shown.index("  1 a Allow once") < shown.index("line 29")
+
+
+@pytest.mark.parametrize("size", [(40, 10), (12, 5), (200, 60)])
+def test_it_fits_into_a_window_of_any_size_and_its_resize(asked: Asked, size: tuple[int, int]) -> None:
+    asked.asks(message="x" * 300, title="T" * 5000)
+    asked.nvim.api.ui_try_resize(*size)
+    asked.until(lambda: asked.lua("return vim.o.columns") == size[0])
+    asked.goes_there()
+
+    width, height, row = asked.lua(
+        "local w = ...; return { vim.api.nvim_win_get_width(w), vim.api.nvim_win_get_height(w), "
+        "vim.fn.win_screenpos(w)[1] }",
+        asked.window,
+    )
+    assert 1 <= width <= size[0]
+    assert row >= 1
+    assert row + height <= size[1]
+    asked.keys("r")
+    asked.until_gone()
+    assert asked.answers == [{"optionId": "4"}]
+
+
+def test_it_does_not_lie_over_the_cursor(asked: Asked) -> None:
+    asked.lua("vim.api.nvim_buf_set_lines(0, 0, -1, true, vim.fn['repeat']({ 'x' }, 200))")
+    for where, is_above in [("normal! zt", False), ("normal! zb", True)]:
+        asked.command(f"100 | {where}")
+        asked.asks()
+        top = asked.lua("return vim.fn.win_screenpos(...)[1]", asked.window)
+        assert (top < 10) == is_above
+        asked.lua("_G.remove.p1()")
+
+
+def test_it_follows_into_the_tab_that_is_looked_at(asked: Asked) -> None:
+    asked.asks()
+    asked.command("tabnew")
+
+    asked.until(
+        lambda: (
+            asked.window
+            and asked.lua("return vim.api.nvim_win_get_tabpage(...)", asked.window)
+            == asked.nvim.api.get_current_tabpage()
+        )
+    )
+    assert asked.answers == []
+    assert asked.lua("return _G.told") == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"options": []},
+        {"options": [{"optionId": "9", "kind": "allow_for_ever", "title": "\x1b[31mSure\nthing\x07"}], "risk": "dire"},
+        {"title": "a\nb\x1b]0;x\x07" * 1000, "message": "\x00\x1b[2J\r\n\u202e", "source": "\n\n"},
+        {"title": "漢字" * 500, "message": "漢字🎉" * 500},
+        {"message": "", "title": ""},
+        {"diff": None},
+        {"diff": [{"uri": "nonsense", "oldText": "", "newText": "", "patch": "\x1b[2J"}]},
+    ],
+)
+def test_whatever_it_holds_it_is_shown_and_can_be_rejected(asked: Asked, fields: Mapping[str, Any]) -> None:
+    asked.asks(**fields)
+    asked.goes_there()
+    assert "\n" not in asked.part("title")
+    assert "\x1b" not in asked.part("title")
+    asked.keys("r")
+
+    asked.until_gone()
+    assert asked.answers[0] in [None, {"optionId": "4"}]
+
+
+def test_select_shows_it_where_the_user_wants_that(asked: Asked) -> None:
+    asked.lua(
+        "require('pygent').setup({ permission = { ui = 'select' }, notify = function(m) table.insert(told, m) end }) "
+        "_G.selects = vim.ui.select; _G.selected = {} "
+        "vim.ui.select = function(items, options, take) table.insert(selected, { items, options.prompt }) "
+        "vim.ui.take = function(i) take(items[i], i) end end"
+    )
+    try:
+        asked.asks()
+        items, prompt = asked.until(
+            "local s = selected[1]; return s and { vim.tbl_map(function(i) return i.title end, s[1]), s[2] }"
+        )
+        assert items[:4] == ["Allow once", "Allow for this session", "Always allow", "Reject"]
+        assert "ls -l" in prompt
+        assert "the rule Shell(ls *) is kept" in prompt
+        asked.lua("vim.ui.take(nil)")
+        assert asked.answers == []
+        assert "it waits for your answer" in asked.lua("return _G.told[1]")
+        asked.command("Pygent answer")
+        asked.until("return #selected == 2")
+        asked.lua("vim.ui.take(4)")
+        assert asked.answers == [{"optionId": "4"}]
+    finally:
+        asked.lua(
+            "vim.ui.select = _G.selects; require('pygent').setup({ notify = function(m) table.insert(told, m) end })"
+        )
+
+
+def test_neovims_own_select_waits_until_nothing_is_typed(asked: Asked) -> None:
+    asked.lua("require('pygent').setup({ permission = { ui = 'select' } })")
+    try:
+        asked.keys("i")
+        asked.asks()
+        asked.keys("1<CR>2")
+        asked.until(lambda: asked.lines() == ["1", "2"])
+        assert asked.answers == []
+        asked.keys("<Esc>")
+        asked.until_blocked()
+        asked.keys("4<CR>")
+        asked.until("return #(_G.answers or {}) == 1")
+        assert asked.answers == [{"optionId": "4"}]
+    finally:
+        asked.lua("require('pygent').setup({ notify = function(m) table.insert(told, m) end })")
+
+
+def test_without_a_window_it_is_selected(asked: Asked) -> None:
+    asked.lua(
+        "_G.opens, _G.selects = vim.api.nvim_open_win, vim.ui.select "
+        "vim.api.nvim_open_win = function() error('E36: Not enough room') end "
+        "vim.ui.select = function(items, _, take) take(items[1], 1) end"
+    )
+    try:
+        asked.asks()
+        asked.until("return #(_G.answers or {}) == 1")
+        assert asked.answers == [{"optionId": "1"}]
+    finally:
+        asked.lua("vim.api.nvim_open_win, vim.ui.select = _G.opens, _G.selects")
+
+
+def test_in_the_window_of_command_lines_it_waits_for_its_end(asked: Asked) -> None:
+    asked.keys("q:")
+    asked.until("return vim.fn.getcmdwintype() ~= ''")
+    asked.asks()
+    asked.keys(":q<CR>")
+
+    asked.until_it_counts()
+    asked.keys("a")
+    asked.until_gone()
+    assert asked.answers == [{"optionId": "1"}]
+
+
+def test_nothing_waits(asked: Asked) -> None:
+    asked.command("Pygent answer")
+    assert asked.lua("return _G.told") == ["pygent: nothing waits for your answer"]
