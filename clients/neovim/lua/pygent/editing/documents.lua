@@ -47,24 +47,15 @@ function M.load(path)
   if stat and not vim.uv.fs_access(path, "R") then
     return nil, name .. " cannot be read"
   end
-  local buffer = vim.fn.bufadd(path)
-  local swap ---@type string?
-  local group = api.nvim_create_augroup("pygent.editing.swap", {})
-  api.nvim_create_autocmd("SwapExists", {
-    group = group,
-    desc = "pygent: asks nothing when it loads a file",
-    callback = function()
-      if vim.v.swapchoice == "" then -- nobody else has decided, and Neovim would ask
-        swap = vim.v.swapname
-        vim.v.swapchoice = "q"
-      end
-    end,
-  })
-  local _, problem = pcall(vim.cmd, ("silent call bufload(%d)"):format(buffer))
-  api.nvim_del_augroup_by_id(group)
+  local swap = M._unsaved_elsewhere(path)
   if swap then
-    return nil, ("%s has a swap file, %s: another Vim edits it, or did when it crashed"):format(name, swap)
+    return nil, ("%s has unsaved changes in another Vim, or one that crashed: %s"):format(name, swap)
   end
+  local buffer = vim.fn.bufadd(path)
+  local messages = vim.o.shortmess
+  vim.o.shortmess = messages .. "A" -- one that holds nothing unsaved is no reason to wait for a key
+  local _, problem = pcall(vim.cmd, ("silent call bufload(%d)"):format(buffer))
+  vim.o.shortmess = messages
   if not api.nvim_buf_is_loaded(buffer) then
     return nil, ("%s could not be loaded: %s"):format(name, tostring(problem))
   end
@@ -172,6 +163,22 @@ function M.rewrite(made, join_key)
   end
   if made.ends_with_break ~= vim.bo[buffer].endofline or (made.is_end_changed and not made.ends_with_break) then
     M._set_end(made)
+  end
+end
+
+---The swap file that holds changes of the file.
+---@param path string
+---@return string?
+function M._unsaved_elsewhere(path)
+  if not vim.go.swapfile or vim.go.updatecount == 0 then
+    return nil
+  end
+  local real = vim.uv.fs_realpath(path) or path
+  for _, swap in ipairs(vim.fn.swapfilelist()) do
+    local about = vim.fn.swapinfo(swap) ---@type table<string, any>
+    if about.dirty == 1 and vim.uv.fs_realpath(vim.fs.normalize(about.fname)) == real then
+      return vim.fn.fnamemodify(swap, ":~")
+    end
   end
 end
 

@@ -33,7 +33,9 @@ function M.begin()
     callback = function(about)
       local session = sessions.get(about.data.session_id)
       if session then
-        reloading.reload_all(session.root)
+        vim.schedule(function() -- within an autocommand the files' own autocommands would not run
+          reloading.reload_all(session.root)
+        end)
       end
     end,
   })

@@ -8,6 +8,9 @@ local M = {}
 
 local api = vim.api
 
+---Of what is told of a failure: a longer message would have Neovim wait for a key.
+local MAX_REASON_CHARS = 60
+
 ---Write these documents; nothing is asked, and what cannot be written is told to the user.
 ---@param uris string[]
 ---@return string[] saved those whose text is on the disk now
@@ -42,7 +45,7 @@ function M._saved(path)
   local force = ""
   if reloading.is_newer_on_disk(buffer) then -- `:update` would ask
     if documents.text_on_disk(path) ~= documents.text(buffer) then
-      return "another program wrote the file, too: `:write!` keeps what you see, `:edit!` what it wrote"
+      return "another program wrote it, too (`:write!`, or `:edit!` for its text)"
     end
     force = "!"
   end
@@ -64,7 +67,15 @@ function M._written(buffer, path, force)
   if api.nvim_buf_is_valid(buffer) and not vim.bo[buffer].modified then
     return nil
   end
-  return is_well and "an autocommand kept it from being written" or (tostring(problem):gsub("^.-Vim%b():", ""))
+  return is_well and "an autocommand kept it from being written" or M._reason(problem)
+end
+
+---@param problem any what `:update` raised, with all that Neovim says of where that was
+---@return string
+function M._reason(problem)
+  local line = tostring(problem):match("^[^\n]*")
+  line = line:match('Autocommands for ".-": (.*)') or line
+  return vim.fn.strcharpart(line:match("Vim%b():(.*)") or line, 0, MAX_REASON_CHARS)
 end
 
 return M

@@ -29,8 +29,12 @@ function M.busy_with(buffers)
   if vim.fn.pumvisible() == 1 then
     return "is completing a word in it"
   end
-  if api.nvim_get_mode().mode:match("^[sS\19]") then
+  local mode = api.nvim_get_mode().mode
+  if mode:match("^[sS\19]") then
     return "has selected a text in it, to type over it"
+  end
+  if vim.startswith(mode, "no") then -- Neovim would take the lines from where it began, whatever stands there by then
+    return "is about to change it with an operator"
   end
 end
 
