@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -11,7 +11,7 @@ from lsprotocol import types
 if TYPE_CHECKING:
     from pygent_ls.editors.lsp.initializing import ClientCapabilities
 
-Encoding = Literal["utf-8", "utf-16"]
+Encoding = Literal["utf-8", "utf-16", "utf-32"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +54,10 @@ RESOURCE_OPERATIONS = ("create", "rename", "delete")
 SPOILS_NEW_FILES = frozenset({"emacs", "Vim"})
 """What lsp-mode and yegappan/lsp call themselves. A file that one edit creates and fills is refused by the first, which
 has opened a buffer of it before, and left empty by the second. Eglot calls itself "Eglot", vim-lsp "vim-lsp"."""
+
+COUNTS_CHARACTERS = frozenset({"Vim"})
+"""What yegappan/lsp calls itself. It offers UTF-16 in every Vim, and counts characters in those before 9.0.1629, where
+it does not offer UTF-8."""
 
 
 def used_capabilities(capabilities: Any) -> Any:
@@ -108,7 +112,7 @@ def features_of(params: types.InitializeParams) -> ClientFeatures:
     offered = [str(getattr(each, "value", each)) for each in (general.position_encodings or [])] if general else []
     return ClientFeatures(
         name=name,
-        encoding="utf-8" if "utf-8" in offered else "utf-16",
+        encoding=_encoding(name, offered),
         apply_edit=bool(workspace and workspace.apply_edit),
         configuration=bool(workspace and workspace.configuration),
         configuration_registration=bool(
@@ -128,6 +132,12 @@ def features_of(params: types.InitializeParams) -> ClientFeatures:
         has_plugin=bool(_own(params)),
         show_document=bool(window and window.show_document and window.show_document.support),
     )
+
+
+def _encoding(name: str, offered: Sequence[str]) -> Encoding:
+    if "utf-8" in offered:
+        return "utf-8"
+    return "utf-32" if "utf-32" in offered and name in COUNTS_CHARACTERS else "utf-16"
 
 
 def _own(params: types.InitializeParams) -> ClientCapabilities:

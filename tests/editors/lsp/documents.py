@@ -175,6 +175,8 @@ def n_units(character: str, encoding: str) -> int:
     """How much of a position's `character` one character takes."""
     if encoding == "utf-8":
         return len(character.encode("utf-8", "surrogatepass"))
+    if encoding == "utf-32":
+        return 1
     return len(character.encode("utf-16-le", "surrogatepass")) // 2
 
 

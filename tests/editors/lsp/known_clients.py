@@ -124,6 +124,22 @@ KNOWN_CLIENTS: Mapping[str, KnownClient] = {
             "offsetEncoding": ["utf-32", "utf-16", "utf-8"],
         },
     ),
+    "yegappan/lsp in a Vim before 9.0.1629": KnownClient(
+        read_in="autoload/lsp/capabilities.vim, 2026-08-17, and seen in Vim 9.0.1378",
+        name="Vim",
+        encoding="utf-32",
+        capabilities={
+            "general": {"positionEncodings": ["utf-32", "utf-16"]},
+            "window": {"workDoneProgress": True},
+            "workspace": {
+                "workspaceFolders": True,
+                "applyEdit": True,
+                "workspaceEdit": {"resourceOperations": ["rename", "create", "delete"]},
+                "configuration": True,
+            },
+            "offsetEncoding": ["utf-32", "utf-16"],
+        },
+    ),
     "vim-lsp": KnownClient(
         read_in="autoload/lsp.vim, 2026-04-18",
         name="vim-lsp",
