@@ -64,7 +64,7 @@ def test_a_draft_outlives_its_window_and_its_buffer_and_each_session_has_its_own
 
 
 def test_history_goes_through_what_was_asked_and_comes_back_to_what_is_being_written(start: Start) -> None:
-    editor = start(lambda *_: Step(text="ok"))
+    editor = start([Step(text="ok")] * 2)
     for words in ("one", "two\\nlines"):
         editor.lua(f"require('pygent').ask('{words}')")
         editor.until_over()

@@ -25,10 +25,9 @@ local M = {}
 function M.region(region)
   local buffer = region.buffer
   local lines = vim.api.nvim_buf_get_lines(buffer, region.first - 1, region.last, false)
-  local is_whole = region.from == nil
   local from = region.from or 0
   local to = math.min(region.to or math.huge, #(lines[#lines] or ""))
-  local chosen = region.text or M._between(lines, from, is_whole and math.huge or to)
+  local chosen = region.text or M._between(lines, from, to)
   local label = M._name(buffer) .. M._lines(region.first, region.last)
   if not M._is_file(buffer) then
     return M._quoted(label, chosen)
@@ -97,7 +96,7 @@ end
 
 ---@param lines string[]
 ---@param from integer
----@param to number
+---@param to integer
 ---@return string
 function M._between(lines, from, to)
   local chosen = vim.list_slice(lines)
