@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 
+from tests.clients.neovim import dialogs
 from tests.clients.neovim.nvim import WAIT_S, Editor, bare_neovim
 from tests.e2e.command_line import clean_environment
 
@@ -22,12 +23,6 @@ ask.answer = function(result)
   _G.remove[id]()
 end
 _G.remove[id] = require(kind == "permission" and "pygent.permission" or "pygent.permission.question").show(ask)
-"""
-
-FOUND = """
-for _, window in ipairs(vim.api.nvim_list_wins()) do
-  if vim.bo[vim.api.nvim_win_get_buf(window)].filetype == "pygent-ask" then return window end
-end
 """
 
 OPTIONS = [
@@ -67,17 +62,16 @@ class Asked(Editor):
     @property
     def window(self) -> int | None:
         """Of the dialog that is shown."""
-        return self.lua(FOUND)
+        return dialogs.dialog(self)
 
     @property
     def shown(self) -> list[str]:
         """The lines of the dialog."""
-        return self.lines(self.lua("return vim.api.nvim_win_get_buf(...)", self.window))
+        return dialogs.shown(self)
 
     def part(self, name: str) -> str:
         """Title or footer of its border."""
-        parts = self.lua("local w, name = ...; return vim.api.nvim_win_get_config(w)[name]", self.window, name)
-        return "".join(text for text, *_ in parts)
+        return dialogs.border(self, name)
 
     def goes_there(self) -> None:
         """`:Pygent answer`, until keys count."""
@@ -86,7 +80,7 @@ class Asked(Editor):
 
     def until_it_counts(self) -> None:
         """The dialog has the focus, and takes keys."""
-        self.until(lambda: self.window and self.part("footer").startswith(" <CR>"), what="keys that count")
+        dialogs.until_it_counts(self)
 
     def until_blocked(self) -> None:
         """Neovim waits for keys, and for nothing else."""
@@ -97,7 +91,7 @@ class Asked(Editor):
 
     def until_gone(self) -> None:
         """No dialog is shown."""
-        self.until(lambda: self.window is None, what="the end of the dialog")
+        dialogs.until_gone(self)
 
     @property
     def answers(self) -> list[Any]:
@@ -437,3 +431,56 @@ def test_in_the_window_of_command_lines_it_waits_for_its_end(asked: Asked) -> No
 def test_nothing_waits(asked: Asked) -> None:
     asked.command("Pygent answer")
     assert asked.lua("return _G.told") == ["pygent: nothing waits for your answer"]
+
+
+# Questions
+
+
+def test_a_choice_answers_a_question(asked: Asked) -> None:
+    asked.questions("Which\ncolour?", {"title": "Red", "description": "as\nblood"}, {"title": "Blue"})
+    assert asked.shown == ["Which", "colour?", "", "  1   Red: as blood", "  2   Blue", "  3 x No answer"]
+    asked.goes_there()
+    asked.keys("2")
+
+    asked.until_gone()
+    assert asked.answers == [{"choice": "Blue"}]
+
+
+def test_a_question_is_answered_in_own_words(asked: Asked) -> None:
+    asked.questions("Which colour?", allow_text=True)
+    asked.goes_there()
+    asked.keys("ia dark green<CR>")
+
+    asked.until_gone()
+    assert asked.answers == [{"text": "a dark green"}]
+
+
+def test_words_that_were_not_finished_leave_the_question_open(asked: Asked) -> None:
+    asked.questions("Which colour?", {"title": "Red"}, allow_text=True)
+    asked.goes_there()
+    asked.keys("ia dark<C-c>")
+    asked.until_it_counts()
+    asked.keys("i<CR>")
+    asked.until_it_counts()
+    asked.keys("x")
+
+    asked.until_gone()
+    assert asked.answers == [None]
+
+
+def test_enter_takes_the_choice_that_was_gone_to(asked: Asked) -> None:
+    asked.questions("Which?", *({"title": f"\x1b[3{number}m{number}\x07" * 40} for number in range(30)))
+    asked.goes_there()
+    asked.keys("j" * 11 + "<CR>")
+
+    asked.until_gone()
+    assert asked.answers == [{"choice": "\x1b[311m11\x07" * 40}]
+
+
+def test_a_question_without_anything_to_choose_can_be_declined(asked: Asked) -> None:
+    asked.questions("")
+    asked.goes_there()
+    asked.keys("<CR>")
+
+    asked.until_gone()
+    assert asked.answers == [None]

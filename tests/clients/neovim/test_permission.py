@@ -1,0 +1,105 @@
+"""What the real daemon asks, from the model's tool call to what comes of the answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.clients.neovim.changing import results, send
+from tests.clients.neovim.conftest import Start
+from tests.clients.neovim.dialogs import answer, border, dialog, shown, until_asked, until_gone
+from tests.model_server import Call, Step
+
+
+def created(*names: str) -> Step:
+    return Step(calls=tuple(Call(name="create_file", arguments={"path": name, "content": "new\n"}) for name in names))
+
+
+def ran(command: str) -> Step:
+    return Step(calls=(Call(name="shell", arguments={"command": command}),))
+
+
+def test_what_is_allowed_is_done_what_is_rejected_is_not_and_words_reach_the_model(start: Start, folder: Path) -> None:
+    editor = start([created("a.txt"), created("b.txt"), created("c.txt"), Step(text="Done")])
+    editor.lua(
+        "_G.heard = {}; vim.api.nvim_create_autocmd('User', { pattern = 'PygentPermission', "
+        "callback = function(e) table.insert(heard, e.data.request.title) end })"
+    )
+    send(editor)
+
+    until_asked(editor, "a.txt")
+    assert "+new" in shown(editor)
+    assert not (folder / "a.txt").exists()
+    answer(editor, "a.txt", "a")
+    answer(editor, "b.txt", "r")
+    answer(editor, "c.txt", "fcall it d.txt<CR>")
+    editor.until_over()
+
+    allowed, rejected, told = results(editor)
+    assert (allowed[0], rejected[0], told[0]) == (True, False, False)
+    assert "call it d.txt" in told[1]
+    assert len(editor.lua("return heard")) == 3
+    assert [path.name for path in folder.iterdir() if path.suffix == ".txt"] in [["a.txt"], []]
+    assert editor.lua("return #require('pygent.sessions').current().asks") == 0
+
+
+def test_a_rule_for_the_session_asks_no_second_time(start: Start) -> None:
+    editor = start([ran("touch x"), ran("touch x"), Step(text="Done")])
+    send(editor)
+    answer(editor, "touch x", "s<CR>")
+    editor.until_over()
+
+    assert [is_well for is_well, _ in results(editor)] == [True, True]
+
+
+def test_a_turn_that_is_stopped_takes_its_question_along(start: Start, folder: Path) -> None:
+    editor = start([ran("touch here"), Step(text="Done")])
+    editor.keys("i")
+    send(editor)
+    until_asked(editor, "touch here")
+    editor.keys("a")
+    editor.lua("require('pygent.sessions').current():cancel()")
+
+    until_gone(editor)
+    editor.until_over()
+    assert editor.lines() == ["a"]
+    assert not (folder / "here").exists()
+
+
+def test_the_end_of_the_daemon_takes_its_question_along(start: Start, folder: Path) -> None:
+    editor = start([ran("touch here"), Step(text="Done")])
+    send(editor)
+    until_asked(editor, "touch here")
+    editor.lua("vim.lsp.get_clients({ name = 'pygent' })[1]:stop(true)")
+
+    until_gone(editor)
+    assert not (folder / "here").exists()
+
+
+def test_trust_is_asked_for_in_a_window_while_the_user_types(start: Start, folder: Path) -> None:
+    (folder / ".pygent").mkdir()
+    (folder / ".pygent" / "config.toml").write_text('mode = "trust"\n')
+    editor = start([created("a.txt"), Step(text="Done")])
+    editor.keys("i")
+    send(editor)
+    until_asked(editor, "work in the mode trust")
+    editor.keys("2<CR>x")
+    editor.until(lambda: editor.lines() == ["2", "x"])
+    assert dialog(editor)
+    assert "takes the line" not in border(editor, "footer")
+    editor.keys("<Esc>")
+    answer(editor, "work in the mode trust", "2")
+    editor.until_over()
+
+    assert [is_well for is_well, _ in results(editor)] == [True]
+
+
+def test_a_question_of_the_agent_is_answered(start: Start) -> None:
+    asked = {"question": "Which colour?", "choices": [{"title": "Red"}, {"title": "Blue"}]}
+    editor = start([Step(calls=(Call(name="ask_user", arguments=asked),)), Step(text="Done")])
+    send(editor)
+    answer(editor, "Which colour?", "2")
+    editor.until_over()
+
+    ((is_well, text),) = results(editor)
+    assert is_well
+    assert "Blue" in text
