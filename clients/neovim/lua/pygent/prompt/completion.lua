@@ -30,6 +30,9 @@ local last
 ---@type string?
 local taken
 local n_asked = 0
+---A buffer that nobody sees.
+---@type integer?
+local probe
 
 ---See `complete-functions`.
 ---@param find_start integer
@@ -44,10 +47,9 @@ function M.omnifunc(find_start, _)
     return last.start
   end
   last = nil
-  -- While Vim itself completes, nothing may be changed, and what comes meanwhile wants to: the menu opens later.
-  local is_vims_own = vim.fn.complete_info({ "mode" }).mode ~= ""
-  M._ask(before, is_vims_own and M._show or nil)
-  if not is_vims_own then
+  local may_wait = not M._is_locked()
+  M._ask(before, not may_wait and M._show or nil)
+  if may_wait then
     vim.wait(MAX_WAIT_MS, function()
       return last ~= nil and last.before == before
     end, 5)
@@ -72,6 +74,17 @@ end
 function M.done()
   local item = vim.v.completed_item
   taken = type(item) == "table" and item.word and M._before() or nil
+end
+
+---Whether text may not be changed now, as while Neovim itself completes. What happens during a wait would want to, such
+---as the chat with what has come: the menu opens later, then.
+---@return boolean
+function M._is_locked()
+  if probe == nil or not vim.api.nvim_buf_is_valid(probe) then
+    local is_made, made = pcall(vim.api.nvim_create_buf, false, true)
+    probe = is_made and made or nil
+  end
+  return probe == nil or not pcall(vim.api.nvim_buf_set_lines, probe, 0, -1, false, { "" })
 end
 
 ---All text up to the cursor.
