@@ -55,9 +55,9 @@ SPOILS_NEW_FILES = frozenset({"emacs", "Vim"})
 """What lsp-mode and yegappan/lsp call themselves. A file that one edit creates and fills is refused by the first, which
 has opened a buffer of it before, and left empty by the second. Eglot calls itself "Eglot", vim-lsp "vim-lsp"."""
 
-COUNTS_CHARACTERS = frozenset({"Vim"})
-"""What yegappan/lsp calls itself. It offers UTF-16 in every Vim, and counts characters in those before 9.0.1629, where
-it does not offer UTF-8."""
+COUNTS_CHARACTERS = frozenset({"Vim", "vim-lsp"})
+"""What yegappan/lsp and vim-lsp call themselves. The first offers UTF-16 in every Vim, and counts characters in those
+before 9.0.1629, where it does not offer UTF-8; the second offers nothing, and always does."""
 
 
 def used_capabilities(capabilities: Any) -> Any:
@@ -87,7 +87,7 @@ def used_capabilities(capabilities: Any) -> Any:
             "workDoneProgress": window.get("workDoneProgress") is True,
             "showDocument": {"support": document.get("support") is True},
         },
-        "general": {"positionEncodings": encodings or ["utf-16"]},
+        "general": {"positionEncodings": encodings},
         "experimental": given.get("experimental"),
     }
 
@@ -137,7 +137,8 @@ def features_of(params: types.InitializeParams) -> ClientFeatures:
 def _encoding(name: str, offered: Sequence[str]) -> Encoding:
     if "utf-8" in offered:
         return "utf-8"
-    return "utf-32" if "utf-32" in offered and name in COUNTS_CHARACTERS else "utf-16"
+    counts_characters = name in COUNTS_CHARACTERS and ("utf-32" in offered or not offered)
+    return "utf-32" if counts_characters else "utf-16"
 
 
 def _own(params: types.InitializeParams) -> ClientCapabilities:

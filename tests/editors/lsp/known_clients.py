@@ -141,9 +141,9 @@ KNOWN_CLIENTS: Mapping[str, KnownClient] = {
         },
     ),
     "vim-lsp": KnownClient(
-        read_in="autoload/lsp.vim, 2026-04-18",
+        read_in="autoload/lsp.vim, 2026-04-18, and seen in Vim 9.0.1378",
         name="vim-lsp",
-        encoding="utf-16",
+        encoding="utf-32",
         only_first_action=True,
         capabilities={
             "textDocument": {"codeAction": {"dynamicRegistration": False, "codeActionLiteralSupport": ACTION_KINDS}},
