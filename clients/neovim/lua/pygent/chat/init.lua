@@ -121,7 +121,6 @@ function M._watch(shown)
     local window = vim.api.nvim_get_current_win()
     if vim.api.nvim_win_get_buf(window) == buffer then
       shown.page:adopt(window)
-      windows.to_end({ window }, buffer)
     end
   end)
   on("BufWinLeave", function()

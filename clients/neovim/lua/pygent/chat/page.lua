@@ -19,6 +19,7 @@ local PRIORITY = 200
 ---@field canvas pygent.chat.Canvas
 ---@field blocks pygent.chat.Blocks
 ---@field footer pygent.chat.Block
+---@field left_at? integer the line where the user was when the last window was closed; none at the end
 local Page = {}
 Page.__index = Page
 
@@ -165,6 +166,7 @@ end
 ---@param window integer
 function Page:adopt(window)
   windows.set_options(window)
+  windows.to_line(window, self.buffer, self.left_at)
   folds.forget(window)
   local made = {} ---@type pygent.chat.Fold[]
   for _, fold in ipairs(self.blocks:folds()) do
@@ -176,6 +178,8 @@ end
 ---A window shows the chat no more: which folds are open is kept for the next one.
 ---@param window integer
 function Page:leave(window)
+  local is_at_end = vim.tbl_contains(windows.at_end(self.buffer), window)
+  self.left_at = not is_at_end and vim.api.nvim_win_get_cursor(window)[1] or nil
   for _, fold in ipairs(self.blocks:folds()) do
     fold.block.is_open = folds.is_open(window, fold.first)
   end

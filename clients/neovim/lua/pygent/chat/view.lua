@@ -1,5 +1,6 @@
 --- One session in one buffer: what has changed is drawn, a little at a time, and nothing else is touched.
 
+local conversation = require("pygent.conversation")
 local drawing = require("pygent.chat.drawing")
 local footer = require("pygent.chat.drawing.footer")
 local page = require("pygent.chat.page")
@@ -27,6 +28,7 @@ local PIECE_BYTES = 32000
 ---@field private _is_due boolean
 ---@field private _footer_lines? string[] as they were drawn
 ---@field private _hint_mark? integer
+---@field private _is_learning? boolean
 ---@field private _bar? string as it was drawn
 ---@field private _tick integer of the text as the chat left it
 ---@field private _stop fun()
@@ -46,6 +48,7 @@ function M.new(session, buffer)
     view:_changed(change)
   end)
   view:redraw()
+  view:_learn()
   return view
 end
 
@@ -73,6 +76,7 @@ function View:paint()
   if vim.api.nvim_buf_get_changedtick(self.buffer) ~= self._tick then
     self:redraw() -- somebody else wrote in it
   end
+  local before = self._tick
   local following = windows.at_end(self.buffer)
   local deadline = vim.uv.hrtime() + BUDGET_MS * 1e6
   self.page.canvas:edit(function()
@@ -80,7 +84,9 @@ function View:paint()
     self:_draw_footer()
   end)
   self._tick = vim.api.nvim_buf_get_changedtick(self.buffer)
-  windows.to_end(following, self.buffer)
+  if self._tick ~= before then
+    windows.to_end(following, self.buffer)
+  end
   self:_hint()
   return self._queue[self._first] == nil
 end
@@ -140,10 +146,35 @@ function View:_changed(change)
   if change.is_new then
     return self:redraw()
   end
+  if change.info then
+    self:_learn()
+  end
   for _, item in ipairs(change.items or {}) do
     self:_enqueue(item)
+    if item.type == "end" then
+      self:_learn()
+    end
   end
   self:_soon(FRAME_MS)
+end
+
+---What no event tells: what was said before the first of them, and which turns count no more.
+function View:_learn()
+  local session = self.session
+  for _, item in ipairs(conversation.stand(session.conversation, session.info)) do
+    self:_enqueue(item)
+  end
+  if self._is_learning or not conversation.is_missing(session.conversation, session.info) then
+    return
+  end
+  self._is_learning = true
+  session:request("pygent/session/load", { sessionId = session.id, messages = true }, function(err, loaded)
+    self._is_learning = false
+    if err == nil and vim.api.nvim_buf_is_loaded(self.buffer) then
+      conversation.put_before(session.conversation, loaded.messages)
+      self:redraw()
+    end
+  end)
 end
 
 ---@param items pygent.Item[]
@@ -188,8 +219,7 @@ function View:_draw_queue(deadline)
     local item = queue[self._first]
     self._queued[item] = nil -- what becomes of it from now on is drawn again
     if self:_draw(item) then
-      queue[self._first] = nil
-      self._first = self._first + 1
+      self._first = self._first + 1 -- what was drawn stays where it is: behind a hole `table.insert` would lose its way
     else
       self._queued[item] = true
     end

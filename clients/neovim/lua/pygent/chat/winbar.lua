@@ -23,10 +23,10 @@ function M.of(session)
   local info = session.info
   local name = info.name ~= "" and info.name or "new session"
   local parts = {
-    M._part("PygentChatAgent", plain.line(name, 60)),
-    M._part("PygentChatBar", M._settings(session)),
-    "%<",
+    M._part("PygentChatAgent", plain.line(name, 40)),
     M._state(session),
+    "%<", -- of a narrow window, what follows is cut off
+    M._part("PygentChatBar", M._settings(session)),
     "%=",
     M._part("PygentChatTime", M._usage(session.conversation.usage)),
   }

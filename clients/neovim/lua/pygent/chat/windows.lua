@@ -75,6 +75,17 @@ function M.open(buffer)
   return window
 end
 
+---Go to a line, or to the end where there is none.
+---@param window integer
+---@param buffer integer
+---@param line? integer
+function M.to_line(window, buffer, line)
+  if line == nil or line > vim.api.nvim_buf_line_count(buffer) then
+    return M.to_end({ window }, buffer)
+  end
+  vim.api.nvim_win_set_cursor(window, { line, 0 })
+end
+
 ---Close a window; where it is the last one, it shows an empty buffer.
 ---@param window integer
 function M.close(window)

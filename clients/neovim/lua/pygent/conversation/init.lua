@@ -2,6 +2,7 @@
 
 local answers = require("pygent.conversation.answers")
 local calls = require("pygent.conversation.calls")
+local earlier = require("pygent.conversation.earlier")
 local told = require("pygent.conversation.told")
 local tree = require("pygent.conversation.tree")
 local turns = require("pygent.conversation.turns")
@@ -72,6 +73,11 @@ function M.take(conversation, events)
   end
   return touched.list
 end
+
+---See `pygent.conversation.earlier`.
+M.is_missing = earlier.is_missing
+M.put_before = earlier.put_before
+M.stand = earlier.stand
 
 ---All that was said in a text, or thought.
 ---@param item pygent.TextItem|pygent.ThinkingItem

@@ -16,6 +16,7 @@
 ---@field plan pygent.PlanEntry[]
 ---Totals of the last turn that asked a model, as far as known.
 ---@field usage? pygent.Usage
+---@field has_earlier? boolean what was said before the first event is among the items
 ---@field package _scopes table<string, pygent.conversation.Scope> by the turn's id
 
 ---A turn that waits for the one that runs.
@@ -25,6 +26,7 @@
 
 ---@class pygent.Turn
 ---@field turn_id string
+---@field seq integer of the event that it began with
 ---@field state "queued"|"running"|"finished"
 ---@field model string
 ---@field mode string
@@ -34,6 +36,7 @@
 ---@field stop_reason? pygent.StopReason
 ---@field usage? pygent.Usage
 ---@field files_changed pygent.FileChanged[]
+---@field is_taken_back? boolean the user went back to before it: the model knows nothing of it
 
 ---What stands in a conversation, from top to bottom; `type` tells them apart. An item stays the same table while it
 ---changes.

@@ -115,6 +115,7 @@ end
 function M._begun(event, state)
   return {
     turn_id = event.turnId,
+    seq = event.seq,
     state = state,
     model = tree.words(event.model),
     mode = tree.words(event.mode),

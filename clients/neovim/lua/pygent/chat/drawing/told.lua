@@ -43,10 +43,21 @@ function M.prompt(item, turn)
   return {
     lines = lines,
     marks = {
-      { line = 1, group = "PygentChatYou", chunks = { { M._clock(item.at), "PygentChatTime" } } },
+      { line = 1, group = "PygentChatYou", chunks = M._beside_prompt(item, turn) },
       { line = #lines, group = "PygentChatAgent", chunks = { { table.concat(facts, " · ", 2), "PygentChatTime" } } },
     },
   }
+end
+
+---@param item pygent.PromptItem
+---@param turn? pygent.Turn
+---@return pygent.chat.Chunk[]
+function M._beside_prompt(item, turn)
+  local chunks = { { M._clock(item.at), "PygentChatTime" } } ---@type pygent.chat.Chunk[]
+  if turn and turn.is_taken_back then
+    table.insert(chunks, { " · taken back: the model knows nothing of this turn", "PygentChatWarning" })
+  end
+  return chunks
 end
 
 ---What a failure of that kind means.

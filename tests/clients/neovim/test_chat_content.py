@@ -1,0 +1,179 @@
+"""What the model, tools and files say, as the chat shows it: bounded, on their lines, and never taken for its own."""
+
+from __future__ import annotations
+
+from tests.clients.neovim.chats import ask, chat, closed, n_ends, open_chat, place, screen, send
+from tests.clients.neovim.conftest import Start
+from tests.model_server import Call, Step
+
+REQUEST = """
+local session = require("pygent.sessions").current()
+session:request(..., { sessionId = session.id }, function() end)
+"""
+
+
+def allow(answer: str = "allow_once") -> str:
+    return f"require('pygent.sessions').current().asks[1].answer({{ optionId = '{answer}' }})"
+
+
+def test_what_waits_for_the_user_stands_at_the_end_until_it_is_answered(start: Start) -> None:
+    run = Call(name="shell", arguments={"command": "rm a.py\n\x1b[2J"})
+    editor = start([Step(calls=(run,)), Step(text="Then not.")])
+    open_chat(editor)
+    send(editor, "go")
+    editor.until(lambda: any(line.startswith("⏸ waits for your permission: ") for line in chat(editor)))
+
+    assert chat(editor)[-1].startswith("⏸ waits for your permission: ")
+    assert any("◆ " in line and "waits for you" in line for line in screen(editor))
+    editor.lua(allow("reject_once"))
+    editor.until(lambda: n_ends(editor) == 1)
+    assert chat(editor)[-1] == "· Done"
+    assert any("⊘ denied" in line for line in screen(editor))
+
+
+def test_enter_shows_again_what_waits(start: Start) -> None:
+    editor = start([Step(calls=(Call(name="shell", arguments={"command": "rm a.py"}),)), Step(text="Then not.")])
+    window = open_chat(editor)
+    send(editor, "go")
+    editor.until("return require('pygent.sessions').current().asks[1] ~= nil")
+    editor.until(lambda: chat(editor)[-1].startswith("⏸"))
+    editor.lua("vim.api.nvim_set_current_win(...)", window)
+    editor.keys("G<CR>")
+
+    editor.until("return vim.api.nvim_win_get_config(0).relative ~= ''", what="the float of the permission")
+
+
+def test_output_of_a_program_is_plain_and_bounded(start: Start) -> None:
+    command = "printf '\\033[31mred\\033[0m\\a 10%%\\r100%%\\n```\\n'; seq 1 500; printf '%05000d' 7"
+    editor = start([Step(calls=(Call(name="shell", arguments={"command": command}),)), Step(text="So.")])
+    window = open_chat(editor)
+    send(editor, "go")
+    editor.until("return require('pygent.sessions').current().asks[1] ~= nil")
+    editor.lua(allow())
+    editor.until(lambda: n_ends(editor) == 1)
+
+    lines = chat(editor)
+    assert len(closed(editor, window)) == 1
+    assert "100%" in lines
+    assert "````" in lines, "the fence is longer than what it holds"
+    assert any(line.endswith("more lines; `gd` shows all") for line in lines)
+    assert not [line for line in lines if "\x1b" in line or "\a" in line or "\r" in line]
+    assert len(lines) < 300
+
+
+def test_what_a_model_says_moves_no_cursor_and_turns_no_text(start: Start) -> None:
+    editor = start([Step(text="a\x1b[2Jb\rc\x00d\u202eabc\u2066 \x9b31m\r\n~~~\nopen")])
+    open_chat(editor)
+
+    lines = ask(editor, "say")
+
+    assert lines[6:9] == ["a␛[2Jbc␀d‹U+202E›abc‹U+2066› ‹U+009B›31m", "~~~", "open"]
+    assert lines[9:] == ["~~~", "", "· Done"], "a code block that it leaves open is closed"
+
+
+def test_a_line_without_an_end_is_broken(start: Start) -> None:
+    said = "é" * 30_000
+    editor = start([Step(text=said, chunk=1500)])
+    open_chat(editor)
+
+    lines = ask(editor, "say")
+
+    assert "".join(lines[6:-2]) == said
+    assert max(len(line.encode()) for line in lines) <= 4000
+
+
+def test_a_modeline_and_a_heading_of_the_models_are_only_text(start: Start) -> None:
+    editor = start([Step(text="vim: set readonly tabstop=99:\n\n## You\n\nfoo")])
+    open_chat(editor)
+    ask(editor, "say")
+
+    assert editor.lua("return vim.bo.tabstop") != 99
+    assert len(editor.lua("return require('pygent.chat').of(vim.api.nvim_get_current_buf()):turns()")) == 1
+
+
+def test_a_plan_is_shown_below_until_all_of_it_is_done(start: Start) -> None:
+    def plan(*states: str) -> Call:
+        entries = [{"content": f"step\n{number}", "status": state} for number, state in enumerate(states, 1)]
+        return Call(name="plan", arguments={"entries": entries})
+
+    editor = start(
+        [
+            Step(calls=(plan("in_progress", "pending"),)),
+            Step(text="On.", pause_after=1),
+            Step(calls=(plan("completed", "completed"),)),
+            Step(text="All done."),
+        ]
+    )
+    open_chat(editor)
+    send(editor, "go")
+    editor.until(lambda: chat(editor)[-1] == "- [ ] step 2")
+    assert chat(editor)[-3:] == ["Plan: 0 of 2 done", "- [-] step 1", "- [ ] step 2"]
+    editor.model.resume()
+    editor.until(lambda: n_ends(editor) == 1)
+    assert chat(editor)[-3:] == ["Plan: 0 of 2 done", "- [-] step 1", "- [ ] step 2"]
+
+    lines = ask(editor, "more")
+
+    assert lines[-1] == "· Done"
+
+
+def test_prompts_that_wait_are_named_and_what_is_said_meanwhile_stands_where_it_was_heard(start: Start) -> None:
+    editor = start([Step(text="One.", pause_after=1), Step(text="Two.")])
+    open_chat(editor)
+    send(editor, "first")
+    editor.lua("require('pygent.sessions').current():send('second\\nline')")
+    editor.until(lambda: chat(editor)[-1] == "… next: second line")
+    editor.model.resume()
+    editor.until(lambda: n_ends(editor) == 2)
+
+    assert chat(editor).count("## You") == 2
+    assert not [line for line in chat(editor) if line.startswith("… next")]
+
+
+def test_a_copy_of_a_session_shows_what_was_said_before_it_was_made(start: Start) -> None:
+    editor = start(
+        [Step(text="I look.", calls=(Call(name="read_file", arguments={"path": "a.py"}),)), Step(text="One.")]
+    )
+    (editor.folder / "a.py").write_text("x = 1\n")
+    open_chat(editor)
+    ask(editor, "first")
+    editor.lua(
+        "local sessions = require('pygent.sessions')\n"
+        "sessions.current():request('pygent/session/fork', { sessionId = sessions.current().id }, function(_, made)\n"
+        "  sessions.open(made.sessionId, function(copy) _G.copy = copy.id; require('pygent.chat').open(copy) end)\n"
+        "end)"
+    )
+    editor.until("return _G.copy")
+    editor.until(lambda: "One." in chat(editor))
+
+    lines = chat(editor)
+    assert lines[lines.index("first") :][:8] == [
+        "first",
+        "",
+        "## pygent",
+        "",
+        "I look.",
+        "",
+        "◆ read_file a.py",
+        "```yaml",
+    ]
+    assert place(editor, "One.") == len(lines)
+
+
+def test_a_turn_that_was_taken_back_says_so(start: Start) -> None:
+    editor = start([Step(text="One.")])
+    open_chat(editor)
+    ask(editor, "first")
+    editor.lua(REQUEST, "pygent/session/clear")
+
+    editor.until(lambda: any("taken back" in line for line in screen(editor)))
+
+
+def test_a_session_that_is_deleted_leaves_its_chat_readable(start: Start) -> None:
+    editor = start([Step(text="One.")])
+    open_chat(editor)
+    before = ask(editor, "first")
+    editor.lua(REQUEST, "pygent/session/delete")
+
+    editor.until(lambda: any("deleted" in line for line in screen(editor)[:2]))
+    editor.until(lambda: editor.lines(0) == before)
