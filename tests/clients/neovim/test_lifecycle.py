@@ -1,0 +1,344 @@
+"""The daemon of a project from its start to its end, and what is there without any set-up."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.clients.neovim.changing import connect, results, send, turn
+from tests.clients.neovim.chats import chat
+from tests.clients.neovim.conftest import Start
+from tests.clients.neovim.dialogs import answer
+from tests.clients.neovim.nvim import WAIT_S, Editor
+from tests.e2e.command_line import Lifeline
+from tests.model_server import Call, Received, Step
+
+OTHER_SERVER = """
+import json, sys
+while header := sys.stdin.buffer.readline():
+    sys.stdin.buffer.readline()
+    asked = json.loads(sys.stdin.buffer.read(int(header.split(b":")[1])))
+    if "id" in asked:
+        result = {"capabilities": {"experimental": EXPERIMENTAL}} if asked["method"] == "initialize" else None
+        content = json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}).encode()
+        sys.stdout.buffer.write(b"Content-Length: %d\\r\\n\\r\\n%s" % (len(content), content))
+        sys.stdout.buffer.flush()
+"""
+
+ATTACHED = "return #vim.lsp.get_clients({ name = 'pygent', bufnr = 0 }) > 0"
+
+TOLD = "require('pygent').setup({ notify = function(m, l) _G.told = _G.told or {}; table.insert(told, { m, l }) end })"
+
+
+def until_told(editor: Editor, words: str) -> None:
+    editor.until(
+        lambda: any(words in told for told, _ in editor.lua("return _G.told or {}")), what=f"to be told: {words}"
+    )
+
+
+def said(editor: Editor) -> list[str]:
+    """What the model said in the session that prompts go to."""
+    return editor.lua(
+        "return vim.iter(require('pygent.sessions').current().conversation.items):map(function(i) "
+        "return i.type == 'text' and table.concat(i.parts) or nil end):totable()"
+    )
+
+
+def processes_of(home: Path) -> list[str]:
+    """The command lines of all that were started in this home, and of their children."""
+    found: list[str] = []
+    for each in Path("/proc").glob("[0-9]*"):
+        try:
+            environment = (each / "environ").read_bytes()
+            line = (each / "cmdline").read_bytes()
+        except OSError:  # it has ended, or is another user's
+            continue
+        if line and f"HOME={home}".encode() in environment.split(b"\0"):
+            found.append(line.replace(b"\0", b" ").decode())
+    return found
+
+
+def until_none_is_left(home: Path) -> None:
+    deadline = time.monotonic() + WAIT_S
+    while left := processes_of(home):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.01)
+
+
+# Without any set-up
+
+
+def test_nothing_is_set_up_and_a_prompt_is_answered(start: Start) -> None:
+    editor = start([Step(text="Hello there")])
+    assert editor.lua("return package.loaded['pygent.client']") is None
+    editor.command("Pygent ask hi")
+    editor.until_over()
+
+    editor.until(lambda: "Hello there" in chat(editor))
+    assert editor.messages() == ""
+
+
+def test_lsp_enable_alone_starts_the_daemon_with_the_first_file(start: Start, folder: Path) -> None:
+    (folder / "a.py").write_text("x = 1\n")
+    editor = start([])
+    editor.command("lua vim.lsp.enable('pygent')")
+    editor.edit("a.py")
+    editor.until(ATTACHED)
+    turns = editor.lua("return #vim.lsp.get_clients({ name = 'pygent' })")
+    editor.command("lua require('pygent.client').need(function(c) _G.client = c.id end)")
+
+    assert editor.until("return _G.client") == editor.lua("return vim.lsp.get_clients({ name = 'pygent' })[1].id")
+    assert turns == 1
+
+
+def test_wrong_options_are_told_with_what_would_work_and_the_rest_counts(start: Start) -> None:
+    editor = start([Step(text="Hello")])
+    editor.lua(
+        "_G.notified = {}; vim.notify = function(m) table.insert(notified, m) end; "
+        "require('pygent').setup({ chat = { position = 'middle', size = 0.3 }, colour = 'red', cmd = 3 })"
+    )
+    assert sorted(editor.lua("return notified")) == [
+        "pygent: chat.position must be one of right, left, below, above, tab, float",
+        'pygent: cmd must be a list of strings such as { "pygent-ls" }',
+        "pygent: there is no option colour: there are chat, cmd, edits, notify, permission, prompt, review, settings",
+    ]
+    assert editor.lua("return require('pygent.config').get().chat.size") == 0.3
+    turn(editor)
+
+
+# A daemon that is not there, or another
+
+
+def test_a_daemon_that_is_not_installed_is_told_with_advice(start: Start) -> None:
+    editor = start([])
+    editor.lua(TOLD.replace("setup({", "setup({ cmd = { 'no-such-pygent' },"))
+    editor.command("Pygent ask hi")
+
+    until_told(editor, "no-such-pygent is not there: install it with")
+
+
+@pytest.mark.parametrize(
+    ("experimental", "words"),
+    [({"pygent": {"protocolVersion": 2}}, "speaks version 2 of the protocol"), ({}, "is no pygent-ls")],
+)
+def test_another_protocol_is_told_and_its_program_ends(
+    start: Start, home: Path, experimental: dict[str, object], words: str
+) -> None:
+    editor = start([])
+    program = home / "other.py"
+    program.write_text(OTHER_SERVER.replace("EXPERIMENTAL", repr(experimental)))
+    editor.lua(TOLD.replace("setup({", "setup({ cmd = { ... },").replace("...", f"'{sys.executable}', '{program}'"))
+    editor.command("Pygent ask hi")
+
+    until_told(editor, words)
+    editor.until("return #vim.lsp.get_clients({ name = 'pygent', _uninitialized = true }) == 0")
+
+
+def test_a_daemon_that_is_killed_in_a_turn_is_told_and_the_next_prompt_goes_on(start: Start, home: Path) -> None:
+    editor = start([Step(text="Half of it", stall_after=2), Step(text="Whole")])
+    editor.lua(TOLD)
+    use_real(editor)
+    send(editor, "first")
+    editor.until("local s = require('pygent.sessions').current(); return s and s:is_running()")
+    editor.until(lambda: len(editor.model.requests) == 1)
+    os.kill(daemon(editor), signal.SIGKILL)
+    until_told(editor, "the daemon ended with signal 9")
+    session = editor.lua("return require('pygent.sessions').current().id")
+    editor.command("Pygent ask second")
+    editor.until(lambda: "Whole" in said(editor))
+
+    states = editor.lua(
+        "return vim.tbl_map(function(i) "
+        "return i.type .. ' ' .. (i.stop_reason or (i.parts and table.concat(i.parts)) or '') end, "
+        "require('pygent.sessions').current().conversation.items)"
+    )
+    assert editor.lua("return require('pygent.sessions').current().id") == session
+    assert "end interrupted" in states
+    editor.keys(":qa!<CR>")
+    until_none_is_left(home)
+
+
+def use_real(editor: Editor) -> None:
+    """Start the daemon as users do: a process of its own, which can be killed."""
+    editor.lua("require('pygent.config').get().cmd = ...", [sys.executable, "-m", "pygent_ls"])
+
+
+def daemon(editor: Editor) -> int:
+    """Its process."""
+    parent = editor.lua("return vim.fn.getpid()")
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    (found,) = (int(each) for each in children if b"pygent_ls" in Path(f"/proc/{each}/cmdline").read_bytes())
+    return found
+
+
+def test_who_leaves_in_a_turn_leaves_no_process_behind(start: Start, home: Path) -> None:
+    lifeline = Lifeline(home / "life")
+    try:
+        editor = start([Step(calls=(Call(name="shell", arguments={"command": lifeline.stubborn_command}),))])
+        use_real(editor)
+        send(editor)
+        answer(editor, "exec 3>", "a<CR>")
+        lifeline.wait_until_up()
+        assert any("pygent_ls" in line for line in processes_of(home))
+        editor.keys(":qa!<CR>")
+
+        lifeline.wait_until_gone()
+        until_none_is_left(home)
+    finally:
+        lifeline.close()
+
+
+def test_who_leaves_while_something_is_asked_waits_for_nothing(start: Start, home: Path) -> None:
+    editor = start([Step(calls=(Call(name="shell", arguments={"command": "touch x"}),))])
+    use_real(editor)
+    send(editor)
+    answer(editor, "touch x", ":qa!<CR>")
+
+    until_none_is_left(home)
+    assert not (editor.folder / "x").exists()
+
+
+# Which files it sees
+
+
+def test_it_sees_every_file_of_its_project_and_no_other(start: Start, folder: Path, tmp_path: Path) -> None:
+    (folder / "no_type").write_text("x\n")
+    (tmp_path / "outside.txt").write_text("x\n")
+    editor = start([])
+    editor.edit("no_type")
+    connect(editor)
+    seen = {"no_type": editor.lua(ATTACHED)}
+    editor.edit("later.txt")
+    seen["later.txt"] = editor.lua(ATTACHED)
+    editor.edit(tmp_path / "outside.txt")
+    seen["outside.txt"] = editor.lua(ATTACHED)
+    editor.command("enew")
+    seen["no name"] = editor.lua(ATTACHED)
+    editor.command("file named.txt | silent write")
+    seen["named.txt"] = editor.lua(ATTACHED)
+    editor.command("help")
+    seen["help"] = editor.lua(ATTACHED)
+
+    expected = {"no_type": True, "later.txt": True, "outside.txt": False, "no name": False, "named.txt": True}
+    assert seen == {**expected, "help": False}
+    assert editor.lua("return #vim.lsp.get_clients({ name = 'pygent' })") == 1
+
+
+def test_two_tabs_in_two_projects_have_two_daemons_and_two_sessions(start: Start, folder: Path, tmp_path: Path) -> None:
+    other = (tmp_path / "other").resolve()
+    other.mkdir()
+
+    def script(request: Received, _: int) -> Step:
+        return Step(text=f"Said {request.texts('user')[-1][-3:]}")
+
+    editor = start(script)
+    turn(editor, "one")
+    editor.command(f"tabnew | tcd {other}")
+    turn(editor, "two")
+
+    assert said(editor) == ["Said two"]
+    editor.command("tabprevious")
+    assert said(editor) == ["Said one"]
+    roots = editor.lua(
+        "return vim.tbl_map(function(c) return c.root_dir end, vim.lsp.get_clients({ name = 'pygent' }))"
+    )
+    assert sorted(roots) == sorted([str(folder), str(other)])
+
+
+def test_a_folder_within_the_project_is_of_the_project(start: Start, folder: Path) -> None:
+    (folder / ".git").mkdir()
+    (folder / "deep").mkdir()
+    editor = start([Step(text="one"), Step(text="two")])
+    turn(editor)
+    session = editor.lua("return require('pygent.sessions').current().id")
+    editor.command("cd deep")
+    turn(editor)
+
+    assert editor.lua("return require('pygent.sessions').current().id") == session
+    assert editor.lua("return #vim.lsp.get_clients({ name = 'pygent' })") == 1
+
+
+def test_a_file_that_is_deleted_under_an_open_buffer_is_edited_as_it_is_there(start: Start, folder: Path) -> None:
+    (folder / "a.txt").write_text("old\n")
+    edit = Call(name="edit_file", arguments={"path": "a.txt", "old": "old", "new": "new"})
+    editor = start([Step(calls=(edit,)), Step(text="Done")], PYGENT_MODE="trust")
+    buffer = editor.edit("a.txt")
+    connect(editor)
+    (folder / "a.txt").unlink()
+    turn(editor)
+
+    ((is_well, told),) = results(editor)
+    assert is_well, told
+    assert editor.lines(buffer) == ["new"]
+
+
+# What other plugins hear
+
+
+def test_every_event_is_heard_with_what_it_is_about(start: Start) -> None:
+    asks = Call(name="ask_user", arguments={"question": "Which?", "choices": [{"title": "This"}]})
+    makes = Call(name="create_file", arguments={"path": "a.txt", "content": "x\n"})
+    editor = start([Step(calls=(asks,)), Step(calls=(makes,)), Step(text="Done")])
+    editor.lua(
+        "_G.heard = {}; vim.api.nvim_create_autocmd('User', { pattern = 'Pygent*', callback = function(e) "
+        "heard[e.match] = vim.tbl_keys(e.data); table.sort(heard[e.match]) end })"
+    )
+    send(editor)
+    answer(editor, "Which?", "1")
+    answer(editor, "a.txt", "a")
+    editor.until_over()
+    editor.lua("vim.lsp.get_clients({ name = 'pygent' })[1]:stop()")
+    editor.until("return heard.PygentExit")
+
+    of_turn = ["event", "session_id", "turn_id"]
+    assert editor.lua("return heard") == {
+        "PygentReady": ["client_id", "root"],
+        "PygentSession": ["session_id"],
+        "PygentTurnStarted": of_turn,
+        "PygentToolCall": of_turn,
+        "PygentQuestion": ["request", "session_id"],
+        "PygentPermission": ["request", "session_id"],
+        "PygentToolResult": of_turn,
+        "PygentEdit": ["changes", "session_id", "turn_id"],
+        "PygentTurnFinished": of_turn,
+        "PygentExit": ["client_id", "code", "signal"],
+    }
+
+
+# What stays
+
+
+def test_many_turns_leave_nothing_that_grows_but_the_chat(start: Start, folder: Path) -> None:
+    (folder / "a.txt").write_text("0\n")
+
+    def script(_: object, number: int) -> Step:
+        if number % 2:
+            return Step(text="Done")
+        change = {"path": "a.txt", "content": f"{number}\n"}
+        return Step(calls=(Call(name="create_file", arguments={**change, "overwrite": True}),))
+
+    editor = start(script, PYGENT_MODE="trust")
+    editor.edit("a.txt")
+    editor.command("Pygent chat")
+    held = (
+        "collectgarbage(); local handles = 0; vim.uv.walk(function(h) handles = handles + 1 end); "
+        "local marks = 0; for _, b in ipairs(vim.api.nvim_list_bufs()) do "
+        "if vim.bo[b].filetype ~= 'pygent-chat' then "
+        "marks = marks + #vim.api.nvim_buf_get_extmarks(b, -1, 0, -1, {}) end end; "
+        "return { handles, #vim.api.nvim_list_bufs(), #vim.api.nvim_list_wins(), marks, "
+        "#vim.api.nvim_get_autocmds({}) }"
+    )
+    for _ in range(5):
+        turn(editor)
+    before = editor.lua(held)
+    for _ in range(20):
+        turn(editor)
+
+    editor.until(
+        lambda: all(now <= then + 2 for now, then in zip(editor.lua(held), before, strict=True)), what=str(before)
+    )
