@@ -145,14 +145,29 @@ end
 ---@param prompt pygent.Prompt
 ---@param on_end? fun(err: lsp.ResponseError?, result: pygent.TurnResult?) when the turn is over
 function Session:send(prompt, on_end)
-  self:request("pygent/turn/start", { sessionId = self.id, prompt = prompt }, function(err, result)
+  local report, give_back = require("pygent.review.rejections").take(self.id)
+  local params = { sessionId = self.id, prompt = M._with_report(prompt, report) }
+  self:request("pygent/turn/start", params, function(err, result)
     if err and err.code ~= -32800 then
+      give_back()
       telling.user(telling.reason(err), vim.log.levels.ERROR)
     end
     if on_end then
       on_end(err, result)
     end
   end)
+end
+
+---@param prompt pygent.Prompt
+---@param report? string what the user took back since the model was told last
+---@return pygent.Prompt
+function M._with_report(prompt, report)
+  if report == nil then
+    return prompt
+  end
+  local blocks = type(prompt) == "string" and { { type = "text", text = prompt } } or vim.list_slice(prompt)
+  table.insert(blocks, { type = "text", text = report })
+  return blocks
 end
 
 ---Say something to the turn that runs, before its next call of the model; without one, it is a prompt.

@@ -182,6 +182,37 @@ function M._unsaved_elsewhere(path)
   end
 end
 
+---Give the buffer that text: the lines that differ are changed, in one step of undo. Raises as `rewrite` does.
+---@param buffer integer
+---@param text string with "\n" between lines
+function M.replace(buffer, text)
+  local is_empty = M.text(buffer) == ""
+  local old = is_empty and {} or api.nvim_buf_get_lines(buffer, 0, -1, true)
+  local ends_with_break = vim.endswith(text, "\n")
+  local new = text == "" and {} or vim.split(ends_with_break and text:sub(1, -2) or text, "\n", { plain = true })
+  local places = vim.diff(M._joined(old), M._joined(new), { result_type = "indices" }) --[[@as integer[][] ]]
+  M.rewrite({
+    buffer = buffer,
+    blocks = vim.tbl_map(function(place)
+      local start, count, new_start, new_count = unpack(place)
+      return {
+        first = count == 0 and start or start - 1,
+        count = count,
+        lines = new_count == 0 and {} or vim.list_slice(new, new_start, new_start + new_count - 1),
+      }
+    end, places),
+    is_empty = is_empty,
+    ends_with_break = ends_with_break,
+    is_end_changed = not ends_with_break,
+  })
+end
+
+---@param lines string[]
+---@return string
+function M._joined(lines)
+  return #lines == 0 and "" or table.concat(lines, "\n") .. "\n"
+end
+
 ---@param edits lsp.TextEdit[]
 ---@param format "unix"|"dos"|"mac"
 ---@return lsp.TextEdit[]

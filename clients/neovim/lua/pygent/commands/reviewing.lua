@@ -1,0 +1,72 @@
+--- `:Pygent accept`, `reject`, `changes`: what the agent has changed, and what you think of it.
+
+local changes = require("pygent.review.changes")
+local review = require("pygent.review")
+local telling = require("pygent.telling")
+
+local M = {}
+
+---@param given pygent.Given
+---@param is_accepted boolean
+local function decide(given, is_accepted)
+  if given.bang then
+    return review.decide_all(is_accepted)
+  end
+  if given.text == "file" then
+    return review.decide(given.buffer, is_accepted)
+  end
+  if given.text ~= "" then
+    local verb = is_accepted and "accept" or "reject"
+    return telling.user(
+      ("%s what? There is `file`, or nothing for the cursor's place"):format(verb),
+      vim.log.levels.ERROR
+    )
+  end
+  local line = vim.fn.line(".")
+  local range = given.range or { first = line, last = line }
+  review.decide(given.buffer, is_accepted, range.first, range.last)
+end
+
+---@return string[]
+local function complete()
+  return { "file" }
+end
+
+---@type pygent.Subcommand
+M.accept = {
+  summary = "Accept the edit at the cursor, those in a range, all of the `file`, or with ! all that wait anywhere.",
+  arguments = "[file]",
+  run = function(given)
+    decide(given, true)
+  end,
+  complete = complete,
+}
+
+---@type pygent.Subcommand
+M.reject = {
+  summary = "Take back the edit at the cursor, those in a range, all of the `file`, or with ! all that wait anywhere.",
+  arguments = "[file]",
+  run = function(given)
+    decide(given, false)
+  end,
+  complete = complete,
+}
+
+---@type pygent.Subcommand
+M.changes = {
+  summary = "List what the last turn of the session changed, and all that waits for review, in the quickfix window.",
+  run = function()
+    local session = require("pygent.sessions").current()
+    local items = changes.items(session and session.id or nil)
+    if #items == 0 then
+      return telling.user("the agent has changed nothing here", vim.log.levels.WARN)
+    end
+    vim.fn.setqflist({}, " ", {
+      title = ("Changes of pygent%s"):format(session and ": " .. session.info.name or ""),
+      items = items,
+    })
+    vim.cmd("botright copen")
+  end,
+}
+
+return M

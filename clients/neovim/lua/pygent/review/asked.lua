@@ -1,0 +1,140 @@
+--- Edits for whose review the daemon waits: the user decides hunk by hunk, and once all are decided the daemon hears
+--- it, takes back what was rejected, and tells the model.
+
+local documents = require("pygent.editing.documents")
+local hunks = require("pygent.review.hunks")
+
+local M = {}
+
+local api = vim.api
+local namespace = api.nvim_create_namespace("pygent.review.asked")
+
+---A hunk that is not decided yet.
+---@class pygent.AskedHunk
+---@field id string
+---@field path string
+---@field hunk pygent.ReviewHunk as it was when it was asked
+---@field mark? integer of its first line, which goes with the user's typing
+
+---@class pygent.Asked
+---@field ask pygent.ReviewAsk
+---@field open pygent.AskedHunk[]
+---@field decided pygent.ReviewedHunk[]
+
+---@type table<string, pygent.Asked>
+local asked = {}
+---Calls whose edits are judged this way: they need no other review.
+---@type table<string, true>
+local judged = {}
+---@type fun(path: string)
+local tell = function() end
+
+---@param watcher fun(path: string) hears of each file whose hunks are not as they were
+function M.watch(watcher)
+  tell = watcher
+end
+
+---@param tool_id string
+---@return boolean
+function M.was_judged(tool_id)
+  return judged[tool_id] == true
+end
+
+---Let the user decide about its hunks.
+---@param ask pygent.ReviewAsk
+---@return fun() hide
+function M.begin(ask)
+  local open = {} ---@type pygent.AskedHunk[]
+  for _, file in ipairs(ask.request.files) do
+    for _, hunk in ipairs(file.hunks) do
+      table.insert(open, M._opened(vim.uri_to_fname(file.uri), hunk))
+    end
+  end
+  judged[ask.request.toolId] = true
+  asked[ask.id] = { ask = ask, open = open, decided = {} }
+  M._tell(open)
+  return function()
+    asked[ask.id] = nil
+    M._tell(open)
+  end
+end
+
+---The hunks of a file that wait, where they stand now; or those of all files.
+---@param path? string
+---@return pygent.AskedHunk[]
+function M.open(path)
+  local found = {} ---@type pygent.AskedHunk[]
+  for _, each in pairs(asked) do
+    for _, hunk in ipairs(each.open) do
+      if path == nil or hunk.path == path then
+        table.insert(found, M._now(hunk))
+      end
+    end
+  end
+  return found
+end
+
+---What is rejected stands until the whole review is decided.
+---@param ids table<string, true>
+---@param is_accepted boolean
+function M.decide(ids, is_accepted)
+  for _, each in pairs(vim.tbl_values(asked)) do
+    local now = vim.tbl_filter(function(hunk)
+      return ids[hunk.id] == true
+    end, each.open)
+    for _, hunk in ipairs(now) do
+      table.insert(each.decided, { hunkId = hunk.id, accepted = is_accepted })
+    end
+    each.open = vim.tbl_filter(function(hunk)
+      return ids[hunk.id] == nil
+    end, each.open)
+    if #now > 0 and #each.open == 0 then
+      each.ask.answer({ hunks = each.decided })
+    end
+    M._tell(now)
+  end
+end
+
+---@param path string
+---@param given pygent.Hunk
+---@return pygent.AskedHunk
+function M._opened(path, given)
+  local line = given.range.start.line
+  local hunk = {
+    old_first = line,
+    new_first = line,
+    old_lines = hunks.lines((given.oldText:gsub("\r\n", "\n"))),
+    new_lines = hunks.lines((given.newText:gsub("\r\n", "\n"))),
+  }
+  local buffer = documents.loaded(path)
+  local mark = buffer
+    and api.nvim_buf_set_extmark(buffer, namespace, math.min(line, api.nvim_buf_line_count(buffer)), 0, {
+      strict = false,
+    })
+  return { id = given.hunkId, path = path, hunk = hunk, mark = mark or nil }
+end
+
+---@param open pygent.AskedHunk
+---@return pygent.AskedHunk
+function M._now(open)
+  local buffer = open.mark and documents.loaded(open.path)
+  local place = buffer and api.nvim_buf_get_extmark_by_id(buffer, namespace, open.mark, {})
+  if not place or #place == 0 then
+    return open
+  end
+  local moved = vim.tbl_extend("force", open.hunk, { new_first = place[1] })
+  return { id = open.id, path = open.path, hunk = moved, mark = open.mark }
+end
+
+---@param open pygent.AskedHunk[]
+function M._tell(open)
+  local paths = {} ---@type table<string, true>
+  for _, each in ipairs(open) do
+    paths[each.path] = true
+  end
+  for path in pairs(paths) do
+    tell(path)
+  end
+end
+
+return M

@@ -1,0 +1,261 @@
+--- All files that wait for the user's review: from the agent's edit until each of its hunks is accepted or rejected.
+
+local config = require("pygent.config")
+local documents = require("pygent.editing.documents")
+local editing = require("pygent.editing")
+local hunks = require("pygent.review.hunks")
+local patches = require("pygent.review.patches")
+
+local M = {}
+
+local api = vim.api
+
+---A file with what it waits for.
+---@class pygent.ReviewEntry
+---@field path string
+---@field session_id string whose edits these are: the last session that changed the file
+---@field file pygent.PendingText
+---@field hunks pygent.ReviewHunk[] those of `file`
+
+---How the daemon labels an edit that restores a checkpoint: the user went back themselves, and judges nothing.
+local RESTORE = "Restore a checkpoint"
+
+---Edits of one file of which no tool call has told yet.
+local MOST_APPLIED = 8
+
+---After the last change of a buffer, in milliseconds: several keys come in quick succession.
+local QUIET_MS = 30
+
+---@type table<string, pygent.ReviewEntry>
+local entries = {}
+---@type table<string, pygent.Applied[]>
+local applied = {}
+---@type fun(path: string)[]
+local watchers = {}
+---Buffers whose changes are heard of.
+---@type table<integer, true>
+local attached = {}
+---@type table<string, uv.uv_timer_t>
+local timers = {}
+
+---Follow what is edited, by the agent and by others.
+function M.begin()
+  editing.watch({ before = M._before, after = M._after, moved = M._moved })
+  api.nvim_create_autocmd({ "BufReadPost", "BufWinEnter", "BufUnload" }, {
+    group = api.nvim_create_augroup("pygent.review.book", {}),
+    desc = "pygent: a file that waits for review is shown, or closed",
+    callback = function(about)
+      local path = api.nvim_buf_get_name(about.buf)
+      if entries[path] and vim.bo[about.buf].buftype == "" then
+        M._look_soon(path)
+      end
+    end,
+  })
+end
+
+---Hear of each file whose hunks are not as they were.
+---@param watcher fun(path: string)
+function M.watch(watcher)
+  table.insert(watchers, watcher)
+end
+
+---@param path string
+---@return pygent.ReviewEntry?
+function M.entry(path)
+  return entries[path]
+end
+
+---Those of all files, by name.
+---@return pygent.ReviewEntry[]
+function M.all()
+  local all = vim.tbl_values(entries)
+  table.sort(all, function(one, other)
+    return one.path < other.path
+  end)
+  return all
+end
+
+---The agent changed a file: what a tool call says when it is over.
+---@param session_id string
+---@param change pygent.FileChange
+function M.changed(session_id, change)
+  local path = vim.uri_to_fname(change.uri)
+  local told = M._told(path, change.patch)
+  if change.kind == "move" or config.get().review.when == "off" then
+    return -- one that was only moved has no lines to judge, and what waited has moved with it
+  end
+  local current = documents.text_of(path)
+  local entry = entries[path]
+  if entry then
+    return M._put(path, session_id, { baseline = entry.file.baseline, current = current })
+  end
+  local fits, before = told ~= nil, told and told.before
+  if not fits then
+    fits, before = M._before_patch(current, change.patch)
+  end
+  if fits then -- else it is no text, or another program has changed it since
+    M._put(path, session_id, { baseline = before, current = current })
+  end
+end
+
+---What the user decided about some hunks of the entry, as it is now.
+---@param entry pygent.ReviewEntry
+---@param file pygent.PendingText
+function M.decided(entry, file)
+  M._put(entry.path, entry.session_id, file)
+end
+
+---Take in what others than the agent have done to the file.
+---@param path string
+function M.look(path)
+  local entry = entries[path]
+  if entry == nil then
+    return
+  end
+  local current = documents.text_of(path)
+  if current == entry.file.current then
+    return M._tell(path)
+  end
+  local is_agents = vim.iter(applied[path] or {}):any(function(each)
+    return each.after == current
+  end)
+  if is_agents then
+    M._put(path, entry.session_id, { baseline = entry.file.baseline, current = current })
+  elseif current == nil then
+    M._forget(path) -- the user deleted it, with all that is in it
+  else
+    M._put(path, entry.session_id, hunks.followed(entry.file, current))
+  end
+end
+
+---@param paths string[]
+function M._before(paths)
+  for _, path in ipairs(paths) do
+    M.look(path)
+  end
+end
+
+---@param all pygent.Applied[]
+function M._after(all)
+  for _, each in ipairs(all) do
+    local entry = entries[each.path]
+    if each.label == RESTORE then
+      M.look(each.path)
+    elseif each.before ~= each.after then
+      local waiting = applied[each.path] or {}
+      table.insert(waiting, each)
+      applied[each.path] = vim.list_slice(waiting, math.max(1, #waiting - MOST_APPLIED + 1))
+      if entry then
+        M._put(each.path, entry.session_id, { baseline = entry.file.baseline, current = each.after })
+      end
+    end
+  end
+end
+
+---@param from string
+---@param to string
+function M._moved(from, to)
+  for path, entry in pairs(vim.deepcopy(entries)) do
+    if path == from or vim.startswith(path, from .. "/") then
+      M._forget(path)
+      M._put(to .. path:sub(#from + 1), entry.session_id, entry.file)
+    end
+  end
+end
+
+---The edit that a tool call tells of: it, and those before it, are of no more use.
+---@param path string
+---@param patch string
+---@return pygent.Applied?
+function M._told(path, patch)
+  local waiting = applied[path] or {}
+  for index, each in ipairs(waiting) do
+    local fits, before = M._before_patch(each.after, patch)
+    if fits and before == each.before then
+      applied[path] = vim.list_slice(waiting, index + 1)
+      return each
+    end
+  end
+  applied[path] = vim.list_slice(waiting, 2)
+  return waiting[1] -- what is secret is masked in a patch, which then fits no text
+end
+
+---@param current? string
+---@param patch string
+---@return boolean fits
+---@return string? before
+function M._before_patch(current, patch)
+  local fits, before = patches.text_before(current, patch)
+  if not fits and patch:find("\r\n", 1, true) then
+    fits, before = patches.text_before(current, (patch:gsub("\r\n", "\n")))
+  end
+  return fits, before
+end
+
+---@param path string
+---@param session_id string
+---@param file pygent.PendingText
+function M._put(path, session_id, file)
+  if hunks.is_settled(file) then
+    return M._forget(path)
+  end
+  entries[path] = { path = path, session_id = session_id, file = file, hunks = hunks.of(file) }
+  M._tell(path)
+end
+
+---@param path string
+function M._forget(path)
+  if entries[path] then
+    entries[path] = nil
+    M._tell(path)
+  end
+end
+
+---@param path string
+function M._tell(path)
+  local buffer = documents.loaded(path)
+  if buffer and entries[path] then
+    M._attach(buffer)
+  end
+  for _, watcher in ipairs(watchers) do
+    watcher(path)
+  end
+end
+
+---@param buffer integer
+function M._attach(buffer)
+  if attached[buffer] then
+    return
+  end
+  local function look()
+    local path = api.nvim_buf_get_name(buffer)
+    if entries[path] == nil then
+      attached[buffer] = nil
+      return true
+    end
+    M._look_soon(path)
+  end
+  attached[buffer] = api.nvim_buf_attach(buffer, false, {
+    on_lines = look,
+    on_reload = look,
+    on_detach = function()
+      attached[buffer] = nil
+    end,
+  }) or nil
+end
+
+---@param path string
+function M._look_soon(path)
+  local timer = timers[path] or assert(vim.uv.new_timer())
+  timers[path] = timer
+  timer:stop()
+  timer:start(QUIET_MS, 0, function()
+    timer:close()
+    timers[path] = nil
+    vim.schedule(function()
+      M.look(path)
+    end)
+  end)
+end
+
+return M

@@ -1,0 +1,86 @@
+--- What the last turn of each session changed, as a list of places.
+
+local documents = require("pygent.editing.documents")
+local patches = require("pygent.review.patches")
+local plain = require("pygent.chat.plain")
+
+local M = {}
+
+---Of what stands at a place, in characters.
+local MAX_TEXT_CHARS = 200
+
+---@class pygent.TurnChanges
+---@field turn_id string
+---@field changes pygent.FileChange[] in their order
+
+---By session.
+---@type table<string, pygent.TurnChanges>
+local last = {}
+
+---Note what turns change from now on, and what sessions tell that are opened again.
+function M.begin()
+  vim.api.nvim_create_autocmd("User", {
+    group = vim.api.nvim_create_augroup("pygent.review.changes", {}),
+    pattern = "PygentEdit",
+    desc = "pygent: notes what a turn changes",
+    callback = function(about)
+      local data = about.data ---@type {session_id: string, turn_id: string, changes: pygent.FileChange[]}
+      local known = last[data.session_id]
+      if known == nil or known.turn_id ~= data.turn_id then
+        known = { turn_id = data.turn_id, changes = {} }
+        last[data.session_id] = known
+      end
+      vim.list_extend(known.changes, data.changes)
+    end,
+  })
+end
+
+---For the quickfix list: hunks that wait for review, then what else the session's last turn changed, in files where
+---nothing waits.
+---@param session_id? string
+---@return vim.quickfix.entry[]
+function M.items(session_id)
+  local items, is_listed = {}, {} ---@type vim.quickfix.entry[], table<string, true>
+  for _, each in ipairs(require("pygent.review").waiting()) do
+    is_listed[each.path] = true
+    local line = each.hunk.new_lines[1] and "+" .. each.hunk.new_lines[1] or "-" .. (each.hunk.old_lines[1] or "")
+    table.insert(items, M._item(each.path, each.hunk.new_first + 1, "waits: " .. line))
+  end
+  local made = last[session_id or ""]
+  for _, change in ipairs(made and made.changes or {}) do
+    local path = vim.uri_to_fname(change.uri)
+    if not is_listed[path] then
+      M._add(items, path, change)
+    end
+  end
+  return items
+end
+
+---@param items vim.quickfix.entry[]
+---@param path string
+---@param change pygent.FileChange
+function M._add(items, path, change)
+  local places = change.kind == "edit" and patches.places(change.patch) or {}
+  for _, place in ipairs(places) do
+    table.insert(items, M._item(path, place.line, place.text))
+  end
+  if #places == 0 then
+    local text = ("%s, +%d −%d lines"):format(change.kind, change.added, change.removed)
+    table.insert(items, M._item(path, 1, text))
+  end
+end
+
+---@param path string
+---@param line integer
+---@param text string
+---@return vim.quickfix.entry
+function M._item(path, line, text)
+  return {
+    filename = documents.name(path),
+    lnum = line,
+    text = plain.line(text, MAX_TEXT_CHARS),
+    user_data = { path = path },
+  }
+end
+
+return M

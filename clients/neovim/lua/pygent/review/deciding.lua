@@ -1,0 +1,92 @@
+--- What it means to accept and to reject: the one changes no text, the other brings back what was there before.
+
+local asked = require("pygent.review.asked")
+local book = require("pygent.review.book")
+local documents = require("pygent.editing.documents")
+local files = require("pygent.editing.files")
+local hunks = require("pygent.review.hunks")
+local rejections = require("pygent.review.rejections")
+local telling = require("pygent.telling")
+
+local M = {}
+
+---@param waiting pygent.WaitingHunk[]
+---@param is_accepted boolean
+function M.decide(waiting, is_accepted)
+  local ids, of_files = {}, {} ---@type table<string, true>, table<string, pygent.ReviewHunk[]>
+  for _, each in ipairs(waiting) do
+    if each.id then
+      ids[each.id] = true
+    else
+      of_files[each.path] = of_files[each.path] or {}
+      table.insert(of_files[each.path], each.hunk)
+    end
+  end
+  asked.decide(ids, is_accepted)
+  for path, chosen in pairs(of_files) do
+    local entry = book.entry(path)
+    if entry and is_accepted then
+      book.decided(entry, hunks.accepted(entry.file, chosen))
+    elseif entry then
+      M._reject(entry, chosen)
+    end
+  end
+end
+
+---@param entry pygent.ReviewEntry
+---@param chosen pygent.ReviewHunk[]
+function M._reject(entry, chosen)
+  local after = hunks.rejected(entry.file, chosen).current
+  local is_well, problem = pcall(M._restore, entry, after)
+  if is_well and problem == nil then
+    rejections.add(entry.session_id, documents.name(entry.path), chosen)
+    book.decided(entry, { baseline = entry.file.baseline, current = after })
+  else
+    local name = documents.name(entry.path)
+    telling.user(("%s stays as it is: %s"):format(name, telling.reason(problem)), vim.log.levels.ERROR)
+  end
+end
+
+---@param entry pygent.ReviewEntry
+---@param text? string nil: the file shall be gone
+---@return string? problem
+function M._restore(entry, text)
+  local path = entry.path
+  if text == nil then
+    return M._remove(path)
+  end
+  if entry.file.current == nil then
+    M._write(path, text)
+    return nil
+  end
+  local buffer, problem = documents.loaded(path), nil
+  if buffer == nil then
+    buffer, problem = documents.load(path)
+  end
+  problem = problem or documents.refusal(buffer --[[@as integer]])
+  if problem == nil then
+    documents.replace(buffer --[[@as integer]], text)
+  end
+  return problem
+end
+
+---@param path string
+---@return string? problem
+function M._remove(path)
+  local buffer = documents.loaded(path)
+  if buffer then
+    vim.bo[buffer].modified = false -- it holds what the agent wrote, and that is to go
+  end
+  files.carry_out({ kind = "delete", uri = vim.uri_from_fname(path), options = { ignoreIfNotExists = true } })
+end
+
+---@param path string
+---@param text string
+function M._write(path, text)
+  vim.fn.mkdir(vim.fs.dirname(path), "p")
+  local file = assert(io.open(path, "wb"))
+  file:write(text)
+  file:close()
+end
+
+return M

@@ -1,0 +1,196 @@
+--- The review of the agent's edits, inline where they stand: each hunk is accepted or rejected, after the edit was made
+--- or, with `review.when = "each"`, before the turn goes on.
+
+local asked = require("pygent.review.asked")
+local book = require("pygent.review.book")
+local changes = require("pygent.review.changes")
+local config = require("pygent.config")
+local deciding = require("pygent.review.deciding")
+local documents = require("pygent.editing.documents")
+local highlights = require("pygent.review.highlights")
+local keys = require("pygent.review.keys")
+local marks = require("pygent.review.marks")
+local rejections = require("pygent.review.rejections")
+local telling = require("pygent.telling")
+
+local M = {}
+
+local api = vim.api
+
+---A hunk that waits: of an edit that the daemon waits with for the user, or of a file that was edited.
+---@class pygent.WaitingHunk
+---@field path string
+---@field hunk pygent.ReviewHunk
+---@field id? string as the daemon calls it, where it waits
+
+---Calls that were taken in; a session that is followed anew tells of all of them again.
+---@type table<string, true>
+local taken = {}
+
+---Called once, with the first client.
+function M.begin()
+  highlights.define()
+  book.begin()
+  book.watch(M._changed)
+  asked.watch(M._changed)
+  rejections.begin()
+  changes.begin()
+  local began = os.date("!%Y-%m-%dT%H:%M:%S")
+  api.nvim_create_autocmd("User", {
+    group = api.nvim_create_augroup("pygent.review", {}),
+    pattern = "PygentToolResult",
+    desc = "pygent: what a call has changed waits for review",
+    callback = function(about)
+      local event = about.data.event ---@type pygent.ToolResultEvent
+      if event.timestamp < began or taken[event.toolId] or asked.was_judged(event.toolId) then
+        return
+      end
+      taken[event.toolId] = true
+      vim.schedule(function() -- after files that it changed were read again
+        for _, change in ipairs(event.changes or {}) do
+          book.changed(about.data.session_id, change)
+        end
+      end)
+    end,
+  })
+end
+
+---Let the user decide about an edit with which the turn waits.
+---@param ask pygent.ReviewAsk
+---@return fun() hide
+function M.show(ask)
+  local hide = asked.begin(ask)
+  local paths = {} ---@type string[]
+  for _, file in ipairs(ask.request.files) do
+    table.insert(paths, documents.name(vim.uri_to_fname(file.uri)))
+  end
+  telling.user(("the agent waits for your review of %s"):format(table.concat(paths, ", ")))
+  return hide
+end
+
+---What waits in a file, from the first line to the last; or in all files, file by file.
+---@param path? string
+---@return pygent.WaitingHunk[]
+function M.waiting(path)
+  local found = {} ---@type pygent.WaitingHunk[]
+  for _, each in ipairs(asked.open(path)) do
+    table.insert(found, { path = each.path, hunk = each.hunk, id = each.id })
+  end
+  for _, entry in ipairs(path and { book.entry(path) } or book.all()) do
+    for _, hunk in ipairs(entry.hunks) do
+      table.insert(found, { path = entry.path, hunk = hunk })
+    end
+  end
+  table.sort(found, function(one, other)
+    if one.path ~= other.path then
+      return one.path < other.path
+    end
+    return one.hunk.new_first < other.hunk.new_first
+  end)
+  return found
+end
+
+---Decide about what waits at these lines of a buffer, counted from 1; about all of the file without lines.
+---@param buffer integer
+---@param is_accepted boolean
+---@param first? integer
+---@param last? integer
+function M.decide(buffer, is_accepted, first, last)
+  local path = api.nvim_buf_get_name(buffer)
+  book.look(path)
+  local waiting = M.waiting(path)
+  local chosen = first and M._at(buffer, waiting, first, last or first) or waiting
+  if #chosen == 0 then
+    return telling.user(M._nothing_here(#waiting), vim.log.levels.WARN)
+  end
+  deciding.decide(chosen, is_accepted)
+end
+
+---Decide about all that waits anywhere.
+---@param is_accepted boolean
+function M.decide_all(is_accepted)
+  for _, entry in ipairs(book.all()) do
+    book.look(entry.path)
+  end
+  local waiting = M.waiting()
+  if #waiting == 0 then
+    return telling.user("no edit of the agent waits for review", vim.log.levels.WARN)
+  end
+  deciding.decide(waiting, is_accepted)
+end
+
+---Move the cursor to the hunk that is so many further in this buffer, backward for fewer than none.
+---@param count integer
+function M.go(count)
+  local line = vim.fn.line(".")
+  local n_lines = vim.fn.line("$")
+  local places = {} ---@type integer[]
+  for _, each in ipairs(M.waiting(api.nvim_buf_get_name(0))) do
+    local place = math.min(each.hunk.new_first + 1, n_lines)
+    if (count > 0 and place > line) or (count < 0 and place < line) then
+      table.insert(places, place)
+    end
+  end
+  local place = count > 0 and places[math.min(count, #places)] or places[math.max(1, #places + 1 + count)]
+  if place == nil then
+    return telling.user(("no edit waits %s in this file"):format(count > 0 and "below" or "above"))
+  end
+  vim.cmd("normal! m'")
+  api.nvim_win_set_cursor(0, { place, 0 })
+  vim.cmd("normal! zv")
+end
+
+---@param buffer integer
+---@param waiting pygent.WaitingHunk[]
+---@param first integer
+---@param last integer
+---@return pygent.WaitingHunk[]
+function M._at(buffer, waiting, first, last)
+  local n_lines = api.nvim_buf_line_count(buffer)
+  return vim.tbl_filter(function(each)
+    local from = math.min(each.hunk.new_first + 1, n_lines)
+    local to = from + math.max(0, #each.hunk.new_lines - 1)
+    return from <= last and first <= to
+  end, waiting)
+end
+
+---@param n_waiting integer in this file
+---@return string
+function M._nothing_here(n_waiting)
+  local next_key = config.get().review.keys and config.get().review.keys.next
+  if n_waiting > 0 then
+    return "no edit waits at the cursor" .. (next_key and ("; %s goes to the next"):format(next_key) or "")
+  end
+  local elsewhere = #M.waiting()
+  return elsewhere > 0 and ("no edit waits here; in other files %d do: `:Pygent changes`"):format(elsewhere)
+    or "no edit of the agent waits for review"
+end
+
+---@param path string
+function M._changed(path)
+  local buffer = documents.loaded(path)
+  if buffer == nil then
+    return
+  end
+  local waiting = M.waiting(path)
+  marks.draw(
+    buffer,
+    vim.tbl_map(function(each)
+      return each.hunk
+    end, waiting)
+  )
+  if #waiting == 0 then
+    return keys.unmap(buffer)
+  end
+  keys.map(buffer, function(name, first, last, count)
+    if name == "next" or name == "previous" then
+      M.go(name == "next" and count or -count)
+    elseif name == "accept_all" then
+      M.decide(buffer, true)
+    else
+      M.decide(buffer, name == "accept", first, last)
+    end
+  end)
+end
+
+return M

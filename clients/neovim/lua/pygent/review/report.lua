@@ -1,0 +1,56 @@
+--- What the user took back, in words for the model. Pure.
+
+local M = {}
+
+---A hunk that was rejected.
+---@class pygent.Rejected
+---@field path string as the user and the model call the file
+---@field hunk pygent.ReviewHunk
+
+---Of one report, in bytes; beyond it, hunks are named by their lines alone.
+local MAX_BYTES = 8000
+
+local INTRO = "I reviewed your edits and took some back. The files no longer hold the lines marked + below; they hold "
+  .. "those marked - again. Do not make these changes again unless I ask for them."
+
+---It is the user's own decision, so it is told as theirs.
+---@param rejected pygent.Rejected[]
+---@return string
+function M.of(rejected)
+  local parts, size = { INTRO .. "\n" }, 0 ---@type string[], integer
+  for _, each in ipairs(rejected) do
+    local part = size < MAX_BYTES and M._patch(each) or M._head(each)
+    table.insert(parts, part)
+    size = size + #part
+  end
+  return table.concat(parts, "\n")
+end
+
+---@param rejected pygent.Rejected
+---@return string
+function M._head(rejected)
+  local hunk = rejected.hunk
+  local old, new = #hunk.old_lines, #hunk.new_lines
+  return ("%s @@ -%d,%d +%d,%d @@"):format(rejected.path, hunk.old_first + 1, old, hunk.new_first + 1, new)
+end
+
+---@param rejected pygent.Rejected
+---@return string
+function M._patch(rejected)
+  local lines = { M._head(rejected) }
+  M._mark(lines, "-", rejected.hunk.old_lines)
+  M._mark(lines, "+", rejected.hunk.new_lines)
+  return table.concat(lines, "\n")
+end
+
+---@param lines string[]
+---@param sign string
+---@param marked string[]
+function M._mark(lines, sign, marked)
+  for _, line in ipairs(marked) do
+    local text = line:gsub("\r?\n$", "")
+    table.insert(lines, sign .. text)
+  end
+end
+
+return M
