@@ -41,6 +41,9 @@ class Buffer:
     truth until the editor tells of the buffer again."""
     out_of_step: bool = False
     """A change could not be decoded: what the user sees is not known until the editor sends the whole text."""
+    untold: bool = False
+    """The editor said that it made an edit that had no version, and has told of no change since: the user may see
+    another text than this, and a second edit could hit the wrong place."""
     _digest: tuple[int, str] = field(default=(0, ""))
 
     @property
@@ -158,7 +161,7 @@ class Buffers:
             if not buffer.out_of_step:
                 self._notice(buffer.path, buffer.text)
         buffer.version = document.version
-        buffer.superseded = False
+        buffer.superseded = buffer.untold = False
         self._on_change(buffer.path)
 
     def lose(self, uri: str) -> None:
@@ -172,12 +175,19 @@ class Buffers:
             buffer.generation = self._next_generation()
             self._on_change(buffer.path)
 
+    def doubt(self, path: Path) -> None:
+        """The editor may have made an edit of the document, and does not tell of it."""
+        buffer = self.get(path)
+        if buffer is not None:
+            buffer.untold = True
+
     def saved(self, uri: str) -> None:
         """`textDocument/didSave`: what the buffer holds is on the disk."""
         buffer = self._find(uri)
         if buffer is not None and not buffer.out_of_step:
             buffer.saved_text = buffer.text
             buffer.saved_stamp = disk_stamp(buffer.path)
+            buffer.untold = buffer.untold and read_text_now(buffer.path) != buffer.text
             self._changed(buffer.path, buffer.text)
 
     def closed(self, uri: str) -> None:

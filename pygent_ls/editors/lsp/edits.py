@@ -72,8 +72,16 @@ class EditorEdits:
                 if proof.seen is not None:
                     proof.seen.cancel()
         if failed := [op for op in unproven if op not in merged]:
+            self._doubt(answer, failed)
             raise UnprovenEditError(self.failure(answer, failed))
         return Applied(asked=plan, stands=plan, note=self.note_on(merged))
+
+    def _doubt(self, answer: Answer, failed: Sequence[FileOperation]) -> None:
+        """Without a version the editor cannot refuse a second edit that was made for the text before the first."""
+        if answer.applied and not self.features.document_changes:
+            for operation in failed:
+                if isinstance(operation, WriteText):
+                    self.buffers.doubt(operation.path)
 
     async def send(self, plan: EditPlan, hunks: Sequence[Hunk] = ()) -> Answer:
         """Send the edit and return what the editor says; its user is asked about each of the hunks."""

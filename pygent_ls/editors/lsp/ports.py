@@ -186,6 +186,7 @@ class LspWorkspace:
                 pass
         for path in _paths_read(operation):
             self.open_document(path)
+            self._must_be_told(path)
         if not self._editor.takes(operation):
             self._must_be_saved(operation)
 
@@ -217,6 +218,15 @@ class LspWorkspace:
             raise StaleDocumentError(
                 f"{self.shown(path)} was changed by the user while this edit was under way. Nothing was written. "
                 f"It now reads:\n{excerpt(current.text)}\nMake the edit again from this text."
+            )
+
+    def _must_be_told(self, path: Path) -> None:
+        buffer = self._buffers.get(path)
+        if buffer is not None and buffer.untold:
+            raise ToolError(
+                f"The editor said that it made the last edit of {self.shown(path)}, and has told of no change since: "
+                "what the user sees is not known. Nothing was done. Ask the user to look at the file, to undo what is "
+                "wrong there, and to save it."
             )
 
     def _exists(self, path: Path) -> ToolError:
