@@ -108,12 +108,8 @@ M.compact = {
     end
     local params = { sessionId = session.id, instruction = given.text ~= "" and given.text or nil }
     sessions.ask_daemon("pygent/session/compact", params, function(done)
-      local what = ("%d messages are summed up: %d tokens where %d were"):format(
-        done.messagesSummarised,
-        done.tokensAfter,
-        done.tokensBefore
-      )
-      telling.user(done.messagesSummarised > 0 and what or "the conversation is too short to be summed up")
+      local what = "%d messages are summed up for the model: %d tokens where %d were"
+      telling.user(what:format(done.messagesSummarised, done.tokensAfter, done.tokensBefore))
     end)
   end,
 }

@@ -15,7 +15,7 @@ M.new = {
   summary = "Begin a new session, and show it.",
   arguments = "[{name}]",
   run = function(given)
-    sessions.begin(M._show, { name = given.text ~= "" and given.text or nil })
+    sessions.begin(M._show, given.text ~= "" and { name = given.text } or nil)
   end,
 }
 
