@@ -48,7 +48,8 @@ def test_a_turn_is_shown_from_its_prompt_to_its_end(start: Start) -> None:
     assert closed(editor, window) == ["◇ Thinking"]
     shown = screen(editor)
     assert any("· Done" in line and "tokens" in line for line in shown)
-    assert any("openai/mock · default" in line for line in shown[:2])
+    assert any("## pygent openai/mock · default" in line for line in shown)
+    assert any("hi you" in line and "tokens" in line for line in shown[:2])
     assert not editor.messages()
 
 

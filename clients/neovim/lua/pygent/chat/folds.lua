@@ -36,13 +36,15 @@ function M.forget(window)
   end)
 end
 
----Whether a fold that begins there is open, as far as a window knows.
+---Whether folds that begin there are open in a window.
 ---@param window integer
----@param first integer
----@return boolean
-function M.is_open(window, first)
+---@param firsts integer[]
+---@return boolean[] one for each
+function M.are_open(window, firsts)
   return vim.api.nvim_win_call(window, function()
-    return vim.fn.foldlevel(first) > 0 and vim.fn.foldclosed(first) == -1
+    return vim.tbl_map(function(first)
+      return vim.fn.foldlevel(first) > 0 and vim.fn.foldclosed(first) == -1
+    end, firsts)
   end)
 end
 

@@ -107,7 +107,6 @@ function M._prepare(buffer)
   end
   keys.map(buffer)
   vim.bo[buffer].filetype = M.FILETYPE
-  pcall(vim.treesitter.start, buffer, "markdown") -- without its parser the chat is read without colours
 end
 
 ---@param shown pygent.chat.View

@@ -180,8 +180,15 @@ end
 function Page:leave(window)
   local is_at_end = vim.tbl_contains(windows.at_end(self.buffer), window)
   self.left_at = not is_at_end and vim.api.nvim_win_get_cursor(window)[1] or nil
-  for _, fold in ipairs(self.blocks:folds()) do
-    fold.block.is_open = folds.is_open(window, fold.first)
+  local known = self.blocks:folds()
+  local are_open = folds.are_open(
+    window,
+    vim.tbl_map(function(fold)
+      return fold.first
+    end, known)
+  )
+  for index, fold in ipairs(known) do
+    fold.block.is_open = are_open[index]
   end
 end
 

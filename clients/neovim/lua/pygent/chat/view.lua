@@ -13,9 +13,13 @@ local M = {}
 ---How long what has changed is collected before it is drawn: two frames of a screen.
 local FRAME_MS = 30
 ---How long is drawn at a time; what is left is drawn after the editor has had its turn.
-local BUDGET_MS = 6
+local BUDGET_MS = 4
 ---Of one text that is drawn in one go.
 local PIECE_BYTES = 32000
+
+---So many items that wait to be drawn are a conversation that is taken up again. The more of markdown is parsed, the
+---longer takes each line that comes, so that is done when all of it is there.
+local MANY_ITEMS = 100
 
 ---@class pygent.chat.View
 ---@field session pygent.FollowedSession
@@ -24,11 +28,13 @@ local PIECE_BYTES = 32000
 ---@field asks table<integer, pygent.Ask> by the line of the footer
 ---@field private _queue pygent.Item[] what is to be drawn
 ---@field private _first integer of it
+---@field private _last integer of it
 ---@field private _queued table<pygent.Item, true>
 ---@field private _is_due boolean
 ---@field private _footer_lines? string[] as they were drawn
 ---@field private _hint_mark? integer
 ---@field private _is_learning? boolean
+---@field private _is_highlighted boolean
 ---@field private _bar? string as it was drawn
 ---@field private _tick integer of the text as the chat left it
 ---@field private _stop fun()
@@ -43,6 +49,7 @@ function M.new(session, buffer)
     session = session,
     buffer = buffer,
     _is_due = false,
+    _is_highlighted = false,
   }, View)
   view._stop = session:listen(function(change)
     view:_changed(change)
@@ -55,12 +62,12 @@ end
 ---It is drawn no more.
 function View:close()
   self._stop()
-  self._queue, self._first, self._queued = {}, 1, {}
+  self._queue, self._first, self._last, self._queued = {}, 1, 0, {}
 end
 
 ---Forget the lines, and draw all of the conversation.
 function View:redraw()
-  self._queue, self._first, self._queued = {}, 1, {}
+  self._queue, self._first, self._last, self._queued = {}, 1, 0, {}
   self.asks = {}
   self._footer_lines, self._hint_mark = nil, nil
   self.page = page.new(self.buffer)
@@ -76,6 +83,9 @@ function View:paint()
   if vim.api.nvim_buf_get_changedtick(self.buffer) ~= self._tick then
     self:redraw() -- somebody else wrote in it
   end
+  if self._last - self._first >= MANY_ITEMS then
+    self:_highlight(false)
+  end
   local before = self._tick
   local following = windows.at_end(self.buffer)
   local deadline = vim.uv.hrtime() + BUDGET_MS * 1e6
@@ -88,7 +98,11 @@ function View:paint()
     windows.to_end(following, self.buffer)
   end
   self:_hint()
-  return self._queue[self._first] == nil
+  local is_all = self._queue[self._first] == nil
+  if is_all then
+    self:_highlight(true)
+  end
+  return is_all
 end
 
 ---The first lines of all turns.
@@ -191,7 +205,8 @@ end
 function View:_enqueue(item)
   if not self._queued[item] then
     self._queued[item] = true
-    table.insert(self._queue, item)
+    self._last = self._last + 1
+    self._queue[self._last] = item
   end
 end
 
@@ -227,7 +242,7 @@ function View:_draw_queue(deadline)
       return
     end
   end
-  self._queue, self._first = {}, 1
+  self._queue, self._first, self._last = {}, 1, 0
 end
 
 ---@param item pygent.Item
@@ -290,6 +305,19 @@ function View:_draw_footer()
   if not is_same or self.page.footer.n_lines == 0 then
     self.page:put(self.page.footer, drawn)
     self._footer_lines = drawn.lines
+  end
+end
+
+---@param is_on boolean
+function View:_highlight(is_on)
+  if is_on == self._is_highlighted then
+    return
+  end
+  self._is_highlighted = is_on
+  if is_on then
+    pcall(vim.treesitter.start, self.buffer, "markdown") -- without its parser the chat is read without colours
+  else
+    vim.treesitter.stop(self.buffer)
   end
 end
 
