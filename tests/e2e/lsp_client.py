@@ -18,7 +18,7 @@ from pygls.protocol import JsonRPCNotification, JsonRPCRequestMessage, JsonRPCRe
 from tests.e2e.raw import clean_environment
 from tests.e2e.warm_client import WarmClient
 from tests.e2e.warm_command import can_be_warm
-from tests.editors.lsp.documents import Documents
+from tests.editors.lsp.documents import Documents, path_of
 
 WAIT_S = 80.0
 """Longest wait for anything here: importing litellm takes 5 s of a core, which many may share."""
@@ -167,6 +167,17 @@ class EditorClient:
         """Whether each tool call went well, and what it returned."""
         return [(not event["isError"], event["content"]) for event in self.events() if event["type"] == "tool_result"]
 
+    async def answered(self, number: int = 1, *, uri: str | None = None) -> str:
+        """Wait for the first (second, …) answer in a chat document, the one that was shown last by default; returns the
+        document."""
+
+        def text() -> str:
+            where = uri or (self.shown_documents[-1] if self.shown_documents else "")
+            return self.documents.text(where) if where in self.documents.open_documents else ""
+
+        await self.until(lambda: text().count("\n## pygent") == number and text().rstrip().endswith("\n## You"))
+        return text()
+
     async def until(self, true: Callable[[], object]) -> None:
         """Wait until a message has made something true."""
         async with asyncio.timeout(WAIT_S):
@@ -216,6 +227,8 @@ class EditorClient:
 
     def _show(self, params: types.ShowDocumentParams) -> types.ShowDocumentResult:
         self.shown_documents.append(params.uri)
+        if params.uri not in self.documents.open_documents:
+            self.documents.open(path_of(params.uri), uri=params.uri)
         return types.ShowDocumentResult(success=True)
 
 

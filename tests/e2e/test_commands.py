@@ -23,10 +23,6 @@ async def command(editor: EditorClient, name: str, *arguments: object) -> Any:
     return await editor.ask_lsp("workspace/executeCommand", params)
 
 
-def text_at(uri: str) -> str:
-    return Path(unquote(urlsplit(uri).path)).read_text()
-
-
 async def test_a_diagnostic_is_fixed_without_a_plugin(folder: Path) -> None:
     path = folder / "app.py"
     path.write_text(CODE)
@@ -44,17 +40,18 @@ async def test_a_diagnostic_is_fixed_without_a_plugin(folder: Path) -> None:
         (action,) = [each for each in actions if each["kind"] == "quickfix"]
 
         begun = await command(editor, action["command"]["command"], *action["command"]["arguments"])
-        await editor.until(lambda: len(editor.shown_documents) == 1)
+        text = await editor.answered()
 
         assert begun["turnId"].startswith("turn-")
         assert editor.documents.text(uri) == CODE.replace("3.14", "math.pi")
-        assert "## pygent\n\nFixed." in text_at(editor.shown_documents[0])
+        assert "\n\nFixed.\n\n## You\n" in text
+        assert "## pygent\n\n> tool: " in text
         (token,) = editor.progress_tokens
+        await editor.until(lambda: editor.progress(token)[-1]["kind"] == "end")
         assert [value["kind"] for value in (editor.progress(token)[0], editor.progress(token)[-1])] == ["begin", "end"]
 
         await command(editor, "pygent.explain")
-        await editor.until(lambda: len(editor.shown_documents) == 2)
-        assert "It computes an area." in text_at(editor.shown_documents[1])
+        assert "It computes an area." in await editor.answered(2)
         assert folder not in Path(unquote(urlsplit(editor.shown_documents[0]).path)).parents
 
 
@@ -65,6 +62,5 @@ async def test_cancel_ends_what_a_command_began(folder: Path) -> None:
         await editor.until(lambda: editor.changed_sessions and editor.changed_sessions[-1]["what"] == "turn_started")
 
         assert await command(editor, "pygent.cancel") == {"cancelled": True}
-        await editor.until(lambda: editor.shown_documents)
 
-        assert "*The turn ended: cancelled*" in text_at(editor.shown_documents[0])
+        assert "*The turn ended: cancelled*" in await editor.answered()

@@ -83,7 +83,7 @@ async def test_the_command_takes_back_the_last_turn_of_the_folder(folder: Path) 
     environment = scripted(folder, *SCRIPT)
     async with editor_client(folder, environment) as editor:
         asked = await editor.ask_lsp("workspace/executeCommand", {"command": "pygent.ask", "arguments": ["make it"]})
-        await editor.until(lambda: editor.shown_documents)
+        await editor.answered()
         session_id = asked["sessionId"]
 
     async with editor_client(folder, environment) as editor:

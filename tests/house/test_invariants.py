@@ -50,6 +50,7 @@ CATCHES_ALL: Mapping[str, str] = {
 
 OWNED_TASKS: Mapping[str, str] = {
     "agent/committing.py": "whoever begins an edit awaits it, also where they are cancelled",
+    "editors/lsp/chat/chats.py": "the connection awaits the answers that are written into documents when it closes",
     "editors/lsp/choosing.py": "the connection ends the open question of a command before it closes",
     "editors/lsp/offering.py": "the connection ends the question of its client before it closes",
     "editors/lsp/returning.py": "the daemon awaits the ends of servers whose windows stayed away when it ends",

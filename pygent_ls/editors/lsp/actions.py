@@ -67,11 +67,11 @@ def code_actions(params: types.CodeActionParams, text: str) -> list[types.CodeAc
     """
     target, wanted = target_of(params), params.context.only or ()
     actions: list[types.CodeAction] = []
-    if _is_wanted("quickfix", wanted):
+    if is_wanted("quickfix", wanted):
         actions += _fixes(target.uri, params.context.diagnostics)
         actions += _requests(target, text)
     is_automatic = params.context.trigger_kind == types.CodeActionTriggerKind.Automatic and not wanted
-    if _is_wanted("refactor", wanted) and not is_automatic and _is_selection(params.range):
+    if is_wanted("refactor", wanted) and not is_automatic and _is_selection(params.range):
         arguments = [target.uri, target.first_line, target.last_line]
         actions += [_action(title, "refactor", command, arguments) for command, (title, _) in SELECTION_PROMPTS.items()]
     return actions
@@ -151,7 +151,7 @@ def start_line(diagnostic: Mapping[str, Any]) -> int:
         return 0
 
 
-def _is_wanted(kind: str, wanted: Sequence[str]) -> bool:
+def is_wanted(kind: str, wanted: Sequence[str]) -> bool:
     """Whether a kind is one of those, or below one; the empty kind is above all."""
     return not wanted or any(each == "" or f"{kind}.".startswith(f"{each}.") for each in wanted)
 

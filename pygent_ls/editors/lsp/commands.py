@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
 from pygent_ls.agent.attachments import PromptPart
-from pygent_ls.agent.turn import TurnResult
 from pygent_ls.editors.lsp import incoming, outgoing, outgoing_checkpoints, outgoing_commands, outgoing_lists
 from pygent_ls.editors.lsp.actions import (
     SELECTION_PROMPTS,
@@ -19,11 +17,12 @@ from pygent_ls.editors.lsp.actions import (
     code_actions,
     code_lenses,
     is_request_of_a_comment,
+    is_wanted,
     prompt_for,
     target_of,
 )
 from pygent_ls.editors.lsp.buffers import Buffers, read_text_now
-from pygent_ls.editors.lsp.chat_file import append_exchange, chat_path
+from pygent_ls.editors.lsp.chat.chats import Chats
 from pygent_ls.editors.lsp.checkpoints import restored_message, restored_out
 from pygent_ls.editors.lsp.choosing import Choosing
 from pygent_ls.editors.lsp.client import Client
@@ -39,9 +38,6 @@ from pygent_ls.sessions.listing import SessionFilter
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.turns import RunningTurn, TurnRequest
 
-SHOWN_LINES = 8
-"""Of an answer, in a message box: what fits without scrolling."""
-
 
 class Commands:
     """Runs the commands of one client, in a session of their own."""
@@ -51,21 +47,28 @@ class Commands:
         self._core = core
         self._turns = turns
         self._buffers = buffers
+        self._chats = Chats(client, core, turns, buffers)
         self._choosing = Choosing(client, core)
         self._session: Session | None = None
+        self._chat_session: Session | None = None
+        """Of the chat document that was sent last, where that was after the last command."""
         self._running: list[RunningTurn] = []
         self._last_target: Target | None = None
 
     def code_actions(self, params: types.CodeActionParams) -> list[types.CodeAction]:
         """`textDocument/codeAction`: lists, and asks nothing."""
+        uri = params.text_document.uri
+        if self._chats.is_chat(uri):  # what the user asks about is where they were before
+            return self._chats.actions(uri, self._text(uri)) if is_wanted("refactor", params.context.only or ()) else []
         self._last_target = target_of(params)
         self._client.told.looked_at(params)
-        return code_actions(params, self._text(params.text_document.uri))
+        return code_actions(params, self._text(uri))
 
     def code_lenses(self, params: types.CodeLensParams) -> list[types.CodeLens]:
         """`textDocument/codeLens`."""
         uri = params.text_document.uri
-        return code_lenses(uri, self._text(uri))
+        offered = self._chats.lenses if self._chats.is_chat(uri) else code_lenses
+        return offered(uri, self._text(uri))
 
     async def close(self) -> None:
         """Ask nothing more."""
@@ -80,7 +83,16 @@ class Commands:
         """`workspace/executeCommand`. Raises `JsonRpcInvalidParams`."""
         try:
             given, session = await self._session_of(repaired([*arguments]))
-            return await self._undo(session) if command == "pygent.undo" else self._run(command, given, session)
+            match command:
+                case "pygent.undo":
+                    return await self._undo(session)
+                case "pygent.sendChat":
+                    return await self._send_chat(_optional_uri(given), session)
+                case "pygent.openChat":
+                    opened: outgoing_commands.OpenedChatOut = {"uri": await self._chats.open(_optional_uri(given))}
+                    return opened
+                case _:
+                    return self._run(command, given, session)
         except ModelError as error:
             raise JsonRpcInvalidParams(f"model: {error.message}") from None
         except SessionError as error:
@@ -106,9 +118,9 @@ class Commands:
             case "pygent.newSession":
                 return self._new_session()
             case "pygent.setMode":
-                return self._set_mode(_text_or_none(arguments, "the mode"), named or self._current_session())
+                return self._set_mode(_text_or_none(arguments, "the mode"), named or self._last_used())
             case "pygent.setModel":
-                return self._set_model(_text_or_none(arguments, "the model"), named or self._current_session())
+                return self._set_model(_text_or_none(arguments, "the model"), named or self._last_used())
             case _ if command in SELECTION_PROMPTS:
                 return self._start(prompt_for(command, target_in(arguments, self._last_target)), named)
             case _:
@@ -131,7 +143,7 @@ class Commands:
         return self._start(prompt_for("pygent.fix", target), named, own_words="")
 
     async def _undo(self, named: Session | None) -> outgoing_checkpoints.RestoredOut:
-        done = await (named or self._session or await self._last_session()).undo()
+        done = await (named or self._chat_session or self._session or await self._last_session()).undo()
         message = {"type": int(types.MessageType.Info), "message": restored_message(done)}
         self._client.endpoint.tell(types.WINDOW_SHOW_MESSAGE, message)
         return restored_out(self._client, done)
@@ -150,12 +162,27 @@ class Commands:
         if parts is None:
             raise JsonRpcInvalidParams("the document is not a file")
         session = named or self._current_session()
-        turn = self._turns.begin(
-            session, TurnRequest(parts=parts, own_words=own_words), events_token=None, work_token=None
-        )
+        self._chat_session = None
+        request = TurnRequest(parts=parts, own_words=own_words)
+        if self._client.features.chat_panel:  # which has the answer from the session's events
+            return self._started(session, self._turns.begin(session, request, events_token=None, work_token=None))
+        return self._started(session, self._chats.ask(session, request))
+
+    async def _send_chat(self, uri: str | None, named: Session | None) -> outgoing_commands.SentChatOut:
+        sent = await self._chats.send(uri, named)
+        if sent is None:
+            return {"sessionId": None, "turnId": None}
+        session, turn, is_the_workspaces = sent
+        self._chat_session = session
+        if is_the_workspaces:  # commands go on with what stands there
+            self._session = session
+        started = self._started(session, turn)
+        return {"sessionId": started["sessionId"], "turnId": started["turnId"]}
+
+    def _started(self, session: Session, turn: RunningTurn) -> outgoing_commands.CommandTurnOut:
         assert turn.task is not None
         self._running.append(turn)
-        turn.task.add_done_callback(self._when_done(turn))
+        turn.task.add_done_callback(lambda _: self._running.remove(turn))
         return {"sessionId": session.id, "turnId": turn.turn_id}
 
     async def _last_session(self) -> Session:
@@ -172,6 +199,9 @@ class Commands:
         """Use that session from now on. Raises `SessionError`."""
         self._session = await self._core.sessions.hold(session_id)
 
+    def _last_used(self) -> Session:
+        return self._chat_session or self._current_session()
+
     def _current_session(self) -> Session:
         if self._session is None:
             self._session = self._core.sessions.new(NewSession())
@@ -185,56 +215,9 @@ class Commands:
         self._choosing.set_model(model, session)
         return session_out(session)
 
-    # What the user sees of it
-
-    def _when_done(self, turn: RunningTurn) -> Callable[[asyncio.Task[TurnResult]], None]:
-        def done(task: asyncio.Task[TurnResult]) -> None:
-            self._running.remove(turn)
-            if task.cancelled() or self._client.features.chat_panel:  # which has it from the session's events
-                return
-            error = task.exception()
-            answer = f"*The turn failed: {type(error).__name__}*" if error else _answer(task.result())
-            self._show(turn.prompt, answer)
-
-        return done
-
-    def _show(self, prompt: str, answer: str) -> None:
-        folders = self._client.folders()
-        path = chat_path(self._core.state_folder, folders[0] if folders else None)
-        try:
-            append_exchange(path, prompt, answer)
-        except (OSError, UnicodeError) as error:
-            self._show_message(answer, f"It could not be written to {path}: {error}")
-            return
-        where = f"The whole answer: {path}"
-        if not self._client.features.show_document:
-            self._show_message(answer, where)
-            return
-
-        def shown(result: Any) -> None:
-            if not (isinstance(result, Mapping) and cast("Mapping[str, Any]", result).get("success") is True):
-                self._show_message(answer, where)
-
-        self._client.endpoint.ask_without_waiting(
-            types.WINDOW_SHOW_DOCUMENT,
-            {"uri": path.as_uri(), "takeFocus": False},
-            shown,
-            on_failure=lambda: self._show_message(answer, where),
-        )
-
-    def _show_message(self, answer: str, where: str) -> None:
-        lines = answer.strip().splitlines()
-        said = "\n".join(lines[:SHOWN_LINES]) + ("\n…" if len(lines) > SHOWN_LINES else "")
-        message = {"type": int(types.MessageType.Info), "message": f"{said}\n\n{where}"}
-        self._client.endpoint.tell(types.WINDOW_SHOW_MESSAGE, message)
-
-
-def _answer(result: TurnResult) -> str:
-    if result.error is not None:
-        return f"{result.text}\n\n*The turn failed: {result.error.message}*".strip()
-    if result.stop_reason == "end_turn":
-        return result.text
-    return f"{result.text}\n\n*The turn ended: {result.stop_reason.replace('_', ' ')}*".strip()
+    async def end_chats(self) -> None:
+        """Let the answers of turns that have ended come into their documents; called when all have."""
+        await self._chats.close()
 
 
 def _text(arguments: Sequence[Any], place: int, what: str) -> str:
@@ -248,3 +231,10 @@ def _text_or_none(arguments: Sequence[Any], what: str) -> str | None:
     """The first argument; None where it is not given."""
     is_given = bool(arguments) and arguments[0] is not None and arguments[0] != ""
     return _text(arguments, 0, what) if is_given else None
+
+
+def _optional_uri(arguments: Sequence[Any]) -> str | None:
+    value = arguments[0] if arguments else None
+    if value is not None and not isinstance(value, str):
+        raise JsonRpcInvalidParams("argument 1 must be the URI of a chat document, as text")
+    return value or None

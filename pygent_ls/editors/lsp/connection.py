@@ -95,4 +95,5 @@ class Connection:
         await self.offers.close()
         await self.commands.close()
         await close(self.core)
+        await self.commands.end_chats()
         await self.requests.attachments.close()

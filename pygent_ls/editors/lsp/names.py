@@ -81,6 +81,8 @@ COMMANDS = (
     "pygent.test",
     "pygent.refactor",
     "pygent.doc",
+    "pygent.sendChat",
+    "pygent.openChat",
     "pygent.cancel",
     "pygent.undo",
     "pygent.newSession",

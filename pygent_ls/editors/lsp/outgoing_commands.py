@@ -28,3 +28,16 @@ class CommandTurnOut(TypedDict):
 
     sessionId: str
     turnId: str
+
+
+class SentChatOut(TypedDict):
+    """The turn that `pygent.sendChat` has started; null where there was nothing to send, which the user was told."""
+
+    sessionId: str | None
+    turnId: str | None
+
+
+class OpenedChatOut(TypedDict):
+    """The chat document that `pygent.openChat` shows, or says the path of."""
+
+    uri: str

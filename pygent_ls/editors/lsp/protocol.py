@@ -77,6 +77,8 @@ COMMAND_RESULTS: dict[str, Any] = {
         ("pygent.ask", "pygent.fix", "pygent.explain", "pygent.test", "pygent.refactor", "pygent.doc"),
         outgoing_commands.CommandTurnOut,
     ),
+    "pygent.sendChat": outgoing_commands.SentChatOut,
+    "pygent.openChat": outgoing_commands.OpenedChatOut,
     "pygent.cancel": outgoing.CancelledTurnOut,
     "pygent.undo": outgoing_checkpoints.RestoredOut,
     "pygent.newSession": outgoing.SessionOut,

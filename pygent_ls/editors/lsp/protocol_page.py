@@ -33,11 +33,19 @@ does not reject stands, since it was allowed before.
 
 Commands of `workspace/executeCommand` are answered at once; `pygent.ask`, `pygent.fix`, `pygent.explain`,
 `pygent.test`, `pygent.refactor` and `pygent.doc` start a turn in the session that the client's commands have in common,
-and write what came of it into the workspace's chat document, which is shown. Arguments that a command does not know are
-ignored, but for an object `{{"sessionId": …}}`, in any place: then the command is for that session, and a turn waits
-there for the one that runs. A client that says `chatPanel` shows conversations itself: its commands write no chat
-document and show none; the turn's events come by `pygent/session/attach`, with the `sinceSeq` that the client knows, or
-0. Such a turn has a work-done progress as any other.
+and write what comes of it into the workspace's chat document, which is shown when the work starts. Arguments that a
+command does not know are ignored, but for an object `{{"sessionId": …}}`, in any place: then the command is for that
+session, and a turn waits there for the one that runs. A client that says `chatPanel` shows conversations itself: its
+commands write no chat document and show none; the turn's events come by `pygent/session/attach`, with the `sinceSeq`
+that the client knows, or 0. Such a turn has a work-done progress as any other.
+
+Any `*.pygent.md` document is a conversation: what stands below a line `## You` was asked, below `## pygent` answered;
+what stands above the first of these is not sent, and neither are lines `> tool: title` and `*The turn ended: …*` in an
+answer. The code lens on the last question, and a code action anywhere in the document, is `pygent.sendChat` with its
+URI, or `pygent.cancel` while it is answered. Its result holds nulls where there is nothing to send, which the
+user is told. The answer is written into the buffer by versioned edits, one at a time, each again until a `didChange`
+proves it, and the next `## You` stands below it before the work-done progress ends; a document that is not open is
+written on the disk. `pygent.openChat` makes and shows the workspace's document, or that of a URI.
 
 A client whose user does not trust the workspace says `restricted`. Until the next `initialize` every session works
 there in the mode `plan`, whatever its own, the settings', an agent's or a rule's word is: only tools that read run;

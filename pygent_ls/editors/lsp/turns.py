@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from uuid import uuid4
 
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
@@ -18,6 +19,7 @@ from pygent_ls.sessions.beginning import NewSession
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.steering import steer
 from pygent_ls.sessions.store import Sessions
+from pygent_ls.sessions.stream import Subscriber
 from pygent_ls.sessions.turns import RunningTurn, TurnRequest
 
 REQUEST_CANCELLED = -32800
@@ -59,9 +61,16 @@ class Turns:
         return self._sessions.new(NewSession(agent=params.agent, model=params.model, mode=params.mode))
 
     def begin(
-        self, session: Session, request: TurnRequest, *, events_token: Token | None, work_token: Token | None
+        self,
+        session: Session,
+        request: TurnRequest,
+        *,
+        events_token: Token | None,
+        work_token: Token | None,
+        through: Callable[[Subscriber], Subscriber] = lambda progress: progress,
     ) -> RunningTurn:
-        """Start or queue a turn that reports to the client; makes a work-done progress where none is given."""
+        """Start or queue a turn that reports to the client; makes a work-done progress where none is given. `through`
+        makes what stands between the turn and its progress."""
         client = self._client
         progress = TurnProgress(
             endpoint=client.endpoint,
@@ -70,7 +79,7 @@ class Turns:
             events_token=events_token,
             work_token=work_token,
         )
-        turn = session.start_turn(request, progress, self._sessions)
+        turn = session.start_turn(request, through(progress), self._sessions)
         if work_token is not None:
             self._remember(work_token, turn)
         elif client.features.work_done_progress:

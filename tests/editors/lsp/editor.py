@@ -39,7 +39,7 @@ from pygent_ls.sessions.store import Sessions
 from pygent_ls.tools.offered import offered_tools
 from pygent_ls.workspace.process import LocalProcesses
 from pygent_ls.workspace.snapshots import Snapshots
-from tests.editors.lsp.documents import Documents
+from tests.editors.lsp.documents import Documents, path_of
 from tests.fakes import WAIT_S, FakeClock, FakeModel, Step, bounded
 from tests.sessions.conversation import LIMITS, say_mode
 
@@ -274,7 +274,7 @@ class Editor:
         self.handlers: dict[str, Handler] = {
             "workspace/applyEdit": self.documents.apply,
             "window/showMessageRequest": lambda _: {"title": "Allow once"},
-            "window/showDocument": lambda _: {"success": True},
+            "window/showDocument": self.show,
             "window/workDoneProgress/create": lambda _: None,
         }
         self._ids = itertools.count(1)
@@ -344,6 +344,12 @@ class Editor:
     def answer(self, asked: Asked, result: object) -> None:
         """Answer a request that no handler answered."""
         self.send({"jsonrpc": "2.0", "id": asked.id, "result": result})
+
+    def show(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """`window/showDocument`: open the file in a buffer."""
+        if params["uri"] not in self.documents.open_documents:
+            self.documents.open(path_of(params["uri"]), uri=params["uri"])
+        return {"success": True}
 
     def notifications(self, method: str) -> list[Mapping[str, Any]]:
         """The parameters of every notification of that name."""

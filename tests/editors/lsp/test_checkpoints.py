@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pygent_ls.editors.lsp.asking import Patience
+from tests.editors.lsp.chat.conversing import answered
 from tests.editors.lsp.editor import Editor, Setup, connected
 from tests.fakes import Call, Gate, Step, bounded, say
 
@@ -150,7 +151,7 @@ async def test_undo_takes_back_the_last_turn_of_the_commands_and_says_what_it_le
     calls = edit("a.txt", "one", "two"), create("new.txt")
     async with connected(folder, calling(*calls)) as editor:
         await editor.request("workspace/executeCommand", {"command": "pygent.ask", "arguments": ["go"]})
-        await editor.until(lambda: editor.requests("window/showDocument"))
+        await answered(editor)
         (folder / "new.txt").write_text("mine\n")
 
         result = await undo(editor)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pygent_ls.agent.messages import ImageBlock
+from tests.editors.lsp.chat.conversing import answered
 from tests.editors.lsp.editor import Editor, Setup, connected, wired
 from tests.fakes import Call, say
 
@@ -260,7 +261,7 @@ async def test_a_comment_that_asks_for_something_has_a_lens_that_does_it(folder:
     async with connected(folder, Setup(script=[say("It is async now.")])) as editor:
         (lens,) = await editor.request("textDocument/codeLens", document)
         await editor.request("workspace/executeCommand", lens["command"])
-        await editor.until(lambda: editor.requests("window/showDocument"))
+        await answered(editor)
 
     assert lens["range"]["start"]["line"] == 2
     assert "make this async" in editor.core.model.requests[0].messages[-1].text

@@ -531,6 +531,10 @@
 ---@field content string
 ---@field level "info"|"warning"|"error"
 
+--- The chat document that `pygent.openChat` shows, or says the path of.
+---@class pygent.OpenedChat
+---@field uri string
+
 --- The prompt is no longer valid: the turn was cancelled, or the mode that was set meanwhile decides. Close it.
 ---@class pygent.PermissionCancelled
 ---@field permissionId string
@@ -720,6 +724,11 @@
 ---@field uri string
 ---@field range lsp.Range
 ---@field text string
+
+--- The turn that `pygent.sendChat` has started; null where there was nothing to send, which the user was told.
+---@class pygent.SentChat
+---@field sessionId? string
+---@field turnId? string
 
 --- What the daemon answers: the requests and the events that it has, the model of sessions that choose none,
 --- whether the workspace is restricted, its process, and the sessions whose turns went on while the window was away.
@@ -1140,6 +1149,8 @@
 ---@field ["pygent.test"] pygent.CommandTurn
 ---@field ["pygent.refactor"] pygent.CommandTurn
 ---@field ["pygent.doc"] pygent.CommandTurn
+---@field ["pygent.sendChat"] pygent.SentChat
+---@field ["pygent.openChat"] pygent.OpenedChat
 ---@field ["pygent.cancel"] pygent.CancelledTurn
 ---@field ["pygent.undo"] pygent.Restored
 ---@field ["pygent.newSession"] pygent.Session

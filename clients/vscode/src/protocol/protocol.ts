@@ -601,6 +601,11 @@ export interface NoticeEvent {
 	readonly level: "info" | "warning" | "error";
 }
 
+/** The chat document that `pygent.openChat` shows, or says the path of. */
+export interface OpenedChat {
+	readonly uri: string;
+}
+
 /** The prompt is no longer valid: the turn was cancelled, or the mode that was set meanwhile decides. Close it. */
 export interface PermissionCancelled {
 	readonly permissionId: string;
@@ -835,6 +840,12 @@ export interface SelectionContent {
 	readonly uri: string;
 	readonly range: Range;
 	readonly text: string;
+}
+
+/** The turn that `pygent.sendChat` has started; null where there was nothing to send, which the user was told. */
+export interface SentChat {
+	readonly sessionId: string | null;
+	readonly turnId: string | null;
 }
 
 /**
@@ -1271,6 +1282,8 @@ export interface CommandResults {
 	readonly "pygent.test": CommandTurn;
 	readonly "pygent.refactor": CommandTurn;
 	readonly "pygent.doc": CommandTurn;
+	readonly "pygent.sendChat": SentChat;
+	readonly "pygent.openChat": OpenedChat;
 	readonly "pygent.cancel": CancelledTurn;
 	readonly "pygent.undo": Restored;
 	readonly "pygent.newSession": Session;

@@ -1,0 +1,270 @@
+"""The chat documents of one client: what is offered in them, their sessions, and the turns that write into them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+from weakref import WeakValueDictionary
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
+
+from pygent_ls.editors.lsp.buffers import Buffers, read_text_now
+from pygent_ls.editors.lsp.chat.document import SUFFIX, Said, read_document
+from pygent_ls.editors.lsp.chat.exchange import Exchange, Place
+from pygent_ls.editors.lsp.chat.files import ChatFileError, chat_path, make_chat
+from pygent_ls.editors.lsp.chat.memory import Memory, digest_of, known_now, messages_of
+from pygent_ls.editors.lsp.chat.region import Region
+from pygent_ls.editors.lsp.chat.showing import show, tell
+from pygent_ls.editors.lsp.client import Client
+from pygent_ls.editors.lsp.turns import Turns
+from pygent_ls.editors.lsp.uris import path_of
+from pygent_ls.editors.ports import Core
+from pygent_ls.errors import SessionError
+from pygent_ls.sessions.beginning import NewSession
+from pygent_ls.sessions.session import Session
+from pygent_ls.sessions.turns import RunningTurn, TurnRequest
+
+log = logging.getLogger(__name__)
+
+CLOSING_S = 0.1
+"""For the answers of turns that have just ended to come into their documents when the daemon ends."""
+
+SOON_S = 2.0
+"""For the rest of an answer that is over to come into its document, before the next question is refused."""
+
+SEND_TITLE = "Send to pygent"
+STOP_TITLE = "Stop pygent"
+
+
+class _Answering(NamedTuple):
+    """An answer that is written."""
+
+    path: Path
+    session: Session
+    exchange: Exchange
+    task: asyncio.Task[None]
+
+
+class Sent(NamedTuple):
+    """A question that was sent."""
+
+    session: Session
+    turn: RunningTurn
+    is_the_workspaces: bool
+    """Its document is the one of the answers to commands."""
+
+
+class Chats:
+    """Owns the tasks that write. All of it belongs to the event loop's thread."""
+
+    def __init__(self, client: Client, core: Core, turns: Turns, buffers: Buffers) -> None:
+        self._client = client
+        self._core = core
+        self._turns = turns
+        self._buffers = buffers
+        sessions = core.sessions
+        self._memory = Memory(
+            core.state_folder / "chats" / "sessions",
+            is_kept=lambda: sessions.journals is not None and sessions.defaults.persist,
+        )
+        self._sending: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
+        """Held while a question is looked at: one that is sent twice at once is sent once."""
+        self._locks: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
+        self._answering: list[_Answering] = []
+        """In the order in which they were asked for."""
+        self._last_uri: str | None = None
+
+    @staticmethod
+    def is_chat(uri: str) -> bool:
+        """Whether a document is a conversation, by its name."""
+        path = path_of(uri, follow=False)
+        return path is not None and path.name.endswith(SUFFIX)
+
+    @property
+    def workspace_path(self) -> Path:
+        """The document that the answers to commands are written to."""
+        folders = self._client.folders()
+        return Path(os.path.realpath(chat_path(self._core.state_folder, folders[0] if folders else None)))
+
+    # What is offered
+
+    def lenses(self, uri: str, text: str) -> list[types.CodeLens]:
+        """One, on the last question: to send it, or to stop its turn."""
+        self._last_uri = uri
+        asking = read_document(text).asking
+        if asking is None:
+            return []
+        place = types.Range(start=types.Position(asking.line, 0), end=types.Position(asking.line, 0))
+        return [types.CodeLens(range=place, command=self._command(uri))]
+
+    def actions(self, uri: str, text: str) -> list[types.CodeAction]:
+        """The same, wherever in the document."""
+        self._last_uri = uri
+        if read_document(text).asking is None:
+            return []
+        command = self._command(uri)
+        return [types.CodeAction(title=command.title, kind=types.CodeActionKind.Refactor, command=command)]
+
+    def _command(self, uri: str) -> types.Command:
+        running = [each for each in self._answering if each.path == path_of(uri) and not each.exchange.is_over]
+        if running:
+            session = {"sessionId": running[0].session.id}
+            return types.Command(title=STOP_TITLE, command="pygent.cancel", arguments=[session])
+        return types.Command(title=SEND_TITLE, command="pygent.sendChat", arguments=[uri])
+
+    # Turns
+
+    async def send(self, uri: str | None, named: Session | None) -> Sent | None:
+        """Send the last question of a document, the one that was looked at last by default; None where there is nothing
+        to send, or not now, of which the user is told.
+
+        Raises `JsonRpcInvalidParams` for what is no chat document, `ModelError` and `SessionError` as `start_turn`.
+        """
+        uri = uri or self._last_uri
+        if uri is None:
+            raise JsonRpcInvalidParams(f"which chat? Give the URI of a document whose name ends in {SUFFIX}")
+        path = self._path(uri)
+        self._last_uri = uri
+        async with self._sending.setdefault(path, asyncio.Lock()):
+            if await self._is_free(path):
+                return await self._send(path, named)
+        self._refuse(f"{path.name} is still being answered: send the next question then, or stop this one.")
+        return None
+
+    async def _is_free(self, path: Path) -> bool:
+        """Whether the answers before are there; those that are over will be soon."""
+        before = [each for each in self._answering if each.path == path]
+        if not all(each.exchange.is_over for each in before):
+            return False
+        _, pending = await asyncio.wait([each.task for each in before], timeout=SOON_S) if before else ((), ())
+        return not pending
+
+    async def _send(self, path: Path, named: Session | None) -> Sent | None:
+        place = self._place(path)
+        try:
+            text = await place.text()
+        except ChatFileError as error:
+            raise JsonRpcInvalidParams(f"{path.name} cannot be read: {error}") from None
+        document = read_document(text)
+        asking = document.asking
+        if asking is None or not asking.said:
+            self._refuse(f"There is no question in {path.name}: write one below the last line “## You”, then send it.")
+            return None
+        session = named or await self._session_of(path, document.history)
+        exchange = Exchange(place, Region(asking.said, text, stands_there=True))
+        turn = self._begin(session, TurnRequest(parts=(asking.said,)), exchange, path, knows_all=True)
+        return Sent(session, turn, path == self.workspace_path)
+
+    def ask(self, session: Session, request: TurnRequest) -> RunningTurn:
+        """Start a turn whose question and answer are written into the workspace's document."""
+        path = self.workspace_path
+        buffer = self._buffers.get(path)
+        text = buffer.text if buffer else read_text_now(path) or ""
+        said = read_document(text).conversation
+        known = self._memory.of(path)
+        knows_all = known.is_at(session) and known.said == digest_of(said) if known else not (said or session.messages)
+        return self._begin(session, request, Exchange(self._place(path)), path, knows_all=knows_all)
+
+    def _begin(
+        self, session: Session, request: TurnRequest, exchange: Exchange, path: Path, *, knows_all: bool
+    ) -> RunningTurn:
+        """`knows_all`: the session's conversation is that of the document."""
+        turn = self._turns.begin(session, request, events_token=None, work_token=None, through=exchange.before)
+        exchange.follow(turn)
+
+        async def write() -> None:
+            is_written = await exchange.run()
+            known = known_now(session, exchange.said) if is_written and knows_all else None
+            await asyncio.to_thread(self._memory.remember, path, known)
+
+        task = asyncio.create_task(write())
+        answering = _Answering(path, session, exchange, task)
+        self._answering.append(answering)
+        task.add_done_callback(lambda _: self._ended(answering))
+        return turn
+
+    def _ended(self, answering: _Answering) -> None:
+        self._answering.remove(answering)
+        error = None if answering.task.cancelled() else answering.task.exception()
+        if error is not None:
+            log.error("an answer could not be written into its document: %s", type(error).__name__, exc_info=error)
+
+    async def _session_of(self, path: Path, history: list[Said]) -> Session:
+        """The session that said all this, else a new one to which it is told."""
+        sessions = self._core.sessions
+        known = await asyncio.to_thread(self._memory.of, path)
+        session: Session | None = None
+        if known is not None:
+            with suppress(SessionError):
+                session = await sessions.hold(known.session_id)
+                if known.is_at(session) and known.said == digest_of(history):
+                    return session
+        made = sessions.new(self._like(session))
+        if history:
+            made.take_conversation(messages_of(history))
+        return made
+
+    @staticmethod
+    def _like(session: Session | None) -> NewSession:
+        """What is chosen for the session that the document had goes on."""
+        if session is None:
+            return NewSession()
+        state = session.state
+        return NewSession(model=state.own_model, agent=state.own_agent, mode=state.own_mode, is_inherited=True)
+
+    # Opening
+
+    async def open(self, uri: str | None) -> str:
+        """Show a chat document, the workspace's by default, and make it where there is none; returns its URI. Raises
+        `JsonRpcInvalidParams`."""
+        path = self._path(uri) if uri is not None else self.workspace_path
+        if self._buffers.get(path) is None:
+            try:
+                await asyncio.to_thread(make_chat, path)
+            except ChatFileError as error:
+                raise JsonRpcInvalidParams(f"{path} cannot be made: {error}") from None
+        found = self._buffers.uri_of(path) or uri or path.as_uri()
+        self._last_uri = found
+
+        def say_where() -> None:
+            tell(self._client, f"The chat document: {path}")
+
+        if self._client.features.show_document:
+            show(self._client, self._buffers, path, not_shown=say_where, takes_focus=True)
+        else:
+            say_where()
+        return found
+
+    async def close(self) -> None:
+        """The daemon ends: what is written by then is, and the rest of it as far as no editor has to help."""
+        tasks = [each.task for each in self._answering]
+        if tasks:
+            await asyncio.wait(tasks, timeout=CLOSING_S)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _path(self, uri: str) -> Path:
+        path = path_of(uri)
+        if path is None or not self.is_chat(uri):
+            raise JsonRpcInvalidParams(f"{uri} is no chat document: the name of its file must end in {SUFFIX}")
+        return path
+
+    def _place(self, path: Path) -> Place:
+        chats = self._core.state_folder / "chats"
+        stem = path.name.removesuffix(SUFFIX)
+        return Place(
+            client=self._client,
+            buffers=self._buffers,
+            path=path,
+            one_at_a_time=self._locks.setdefault(path, asyncio.Lock()),
+            spare=lambda turn_id: chats / f"{stem}-{turn_id}{SUFFIX}",
+        )
+
+    def _refuse(self, why: str) -> None:
+        tell(self._client, why, types.MessageType.Warning)

@@ -1,0 +1,89 @@
+"""Shows a chat document to the user, or says where it is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, cast
+
+from lsprotocol import types
+
+from pygent_ls.editors.lsp.buffers import Buffers
+from pygent_ls.editors.lsp.client import Client
+
+SHOWN_LINES = 8
+"""Of an answer, in a message box: what fits without scrolling."""
+
+OPENED_S = 1.0
+"""For the editor to open a document that it is asked to show; then its file is written."""
+
+
+class Showing:
+    """Of the document that one answer is written to."""
+
+    def __init__(self, client: Client, buffers: Buffers, path: Path) -> None:
+        self.is_wanted = False
+        """Whether it began."""
+        self._client = client
+        self._buffers = buffers
+        self._path = path
+        self._is_refused = False
+        self._stirred = asyncio.Event()
+        self._answer: str | None = None
+
+    async def begin(self) -> None:
+        """Have the editor show it, and wait for it to be open, for a while."""
+        self.is_wanted = True
+        if not self._client.features.show_document:
+            self._is_refused = True
+            return
+        show(self._client, self._buffers, self._path, not_shown=self._refused, takes_focus=False)
+        with suppress(TimeoutError), self._buffers.listening(self._path, lambda _: self._stirred.set()):
+            async with asyncio.timeout(OPENED_S):
+                while self._buffers.get(self._path) is None and not self._is_refused:
+                    self._stirred.clear()
+                    await self._stirred.wait()
+
+    def end(self, answer: str) -> None:
+        """This is all of the answer: say it where the editor shows no document."""
+        self._answer = answer
+        self._tell()
+
+    def _refused(self) -> None:
+        self._is_refused = True
+        self._stirred.set()
+        self._tell()
+
+    def _tell(self) -> None:
+        is_seen = self._client.features.show_document and self._buffers.get(self._path) is not None
+        if self._answer is not None and self._is_refused and not is_seen:
+            tell_answer(self._client, self._answer, f"The whole answer: {self._path}")
+
+
+def show(client: Client, buffers: Buffers, path: Path, *, not_shown: Callable[[], None], takes_focus: bool) -> None:
+    """Ask the editor to show a document; `not_shown` is called where it does not say that it did."""
+
+    def answered(result: Any) -> None:
+        if not (isinstance(result, Mapping) and cast("Mapping[str, Any]", result).get("success") is True):
+            not_shown()
+
+    client.endpoint.ask_without_waiting(
+        types.WINDOW_SHOW_DOCUMENT,
+        {"uri": buffers.uri_of(path) or path.as_uri(), "takeFocus": takes_focus},
+        answered,
+        on_failure=not_shown,
+    )
+
+
+def tell_answer(client: Client, answer: str, where: str) -> None:
+    """The first lines of an answer, and where the whole is."""
+    lines = answer.strip().splitlines()
+    said = "\n".join(lines[:SHOWN_LINES]) + ("\n…" if len(lines) > SHOWN_LINES else "")
+    tell(client, f"{said}\n\n{where}")
+
+
+def tell(client: Client, message: str, kind: types.MessageType = types.MessageType.Info) -> None:
+    """`window/showMessage`."""
+    client.endpoint.tell(types.WINDOW_SHOW_MESSAGE, {"type": int(kind), "message": message})
