@@ -36,6 +36,7 @@ PAGES = (
     "docs/structured-results.md",
     "docs/templates.md",
     "clients/neovim/CONTRIBUTING.md",
+    "clients/neovim/README.md",
     "clients/vscode/CONTRIBUTING.md",
     "clients/vscode/README.md",
 )

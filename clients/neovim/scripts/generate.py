@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from clients.neovim.scripts.help_page import help_page
 from clients.neovim.scripts.wire_types import wire_types
 
 PLUGIN = Path(__file__).parent.parent
@@ -15,6 +16,7 @@ def generated() -> dict[Path, str]:
     """The text of each generated file."""
     return {
         PLUGIN / "lua/pygent/protocol.lua": wire_types(json.loads(SCHEMA.read_text(encoding="utf-8"))),
+        PLUGIN / "doc/pygent.txt": help_page(PLUGIN),
     }
 
 

@@ -124,7 +124,11 @@ def _options(found: list[Option]) -> Iterator[str]:
 
 
 def _keys(plugin: Path) -> Iterator[str]:
-    yield _paragraph("Nothing is mapped in your own buffers. To map, for instance:", 0)
+    yield _paragraph(
+        "In your own buffers nothing is mapped, but for |pygent-option-review.keys| while edits wait. To map, for"
+        " instance:",
+        0,
+    )
     yield '>lua\n    vim.keymap.set({ "n", "x" }, "gp", "<Plug>(pygent-ask)")\n'
     yield '    vim.keymap.set("n", "<leader>pc", "<Plug>(pygent-chat)")\n<\n'
     for one in keys_in(plugin / "plugin"):
@@ -134,7 +138,7 @@ def _keys(plugin: Path) -> Iterator[str]:
         if found:
             yield _spread(f"{title} ~", f"*pygent-{tag}-keys*") + "\n"
         for one in found:
-            yield _entry(f"{one.name}  ({_modes(one.more)})", [f"pygent-{tag}-{_key_tag(one.name)}"], one.text)
+            yield _entry(f"{one.name}  ({_modes(one.more)})", [f"pygent-{tag}-{_key_tag(one)}"], one.text)
 
 
 def _modes(modes: str) -> str:
@@ -142,9 +146,10 @@ def _modes(modes: str) -> str:
     return ", ".join(names.get(mode, mode) for mode in modes) + " mode" + ("s" if len(modes) > 1 else "")
 
 
-def _key_tag(key: str) -> str:
-    """A key as a tag, in which neither a bar nor a star may stand."""
-    return key.replace("|", "bar").replace("*", "star")
+def _key_tag(key: Named) -> str:
+    """A key as a tag, in which neither a bar nor a star may stand; as Vim has it, `i_` for insert mode alone."""
+    bare = key.name.replace("|", "bar").replace("*", "star")
+    return bare if "n" in key.more else f"{key.more}_{bare}"
 
 
 def _functions(found: list[ApiFunction]) -> Iterator[str]:

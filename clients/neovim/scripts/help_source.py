@@ -180,17 +180,23 @@ def highlights_in(plugin: Path) -> list[Named]:
 
 
 def keys_in(folder: Path) -> list[Named]:
-    """The keys that a part of the plugin maps, by their `desc` or `summary`, each once, in the order of the source."""
-    found: dict[tuple[str, str], Named] = {}
-    for table in _tables(folder):
-        key, text = table.get("key") or table.get("lhs"), table.get("summary") or table.get("desc")
-        if key and text:
-            found.setdefault((key, text), Named(key, text, table.get("mode", "n")))
+    """The keys that a part of the plugin maps, each with its modes, in the order of the source.
 
+    They stand in tables with `lhs`, `modes` and `summary`, or in calls of `vim.keymap.set` with a `desc`.
+    """
+    found: dict[tuple[str, str], Named] = {}
     for source in _sources(folder):
-        for one in _mapped(source):
-            found.setdefault((one.name, one.text), one)
+        for one in (*_tabled(source), *_mapped(source)):
+            found.setdefault((one.name, one.more), one)
     return list(found.values())
+
+
+def _tabled(source: Source) -> Iterator[Named]:
+    for node in nodes_in(source.tree):
+        fields = dict(_fields(node)) if node.type == "table_constructor" else {}
+        key, text, modes = (fields.get(name) for name in ("lhs", "summary", "modes"))
+        if key and text and modes:
+            yield Named(string_of(key) or "", string_of(text) or "", _letters(modes))
 
 
 def _mapped(source: Source) -> Iterator[Named]:
@@ -202,7 +208,12 @@ def _mapped(source: Source) -> Iterator[Named]:
         given = arguments_of(node)
         key, text = string_of(given[1]), string_of(dict(_fields(given[-1])).get("desc"))
         if key and text:
-            yield Named(key, text, "".join(re.findall(r"\w", text_of(given[0]))))
+            yield Named(key, text.removeprefix("pygent: "), _letters(given[0]))
+
+
+def _letters(modes: Node) -> str:
+    """`nx` of `{ "n", "x" }`."""
+    return "".join(re.findall(r"\w", text_of(modes)))
 
 
 def _tables(folder: Path) -> Iterator[dict[str, str]]:

@@ -10,7 +10,7 @@ LUACHECK = shutil.which("luacheck") or "luacheck"
 
 
 def linting(folder: Path) -> "subprocess.CompletedProcess[str]":
-    arguments = [LUACHECK, "--no-color", "--codes", "--config", PLUGIN / ".luacheckrc", "."]
+    arguments = [LUACHECK, "--quiet", "--no-color", "--codes", "--config", PLUGIN / ".luacheckrc", "."]
     return subprocess.run(arguments, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
 
 

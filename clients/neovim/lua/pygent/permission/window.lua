@@ -22,22 +22,7 @@ local M = {}
 local Window = {}
 Window.__index = Window
 
----Groups of highlighting, and what they look like unless the colour scheme or the user says otherwise.
----@type table<string, string>
-M.groups = {
-  PygentAskHigh = "DiagnosticError",
-  PygentAskMedium = "DiagnosticWarn",
-  PygentAskLow = "DiagnosticInfo",
-  PygentAskTitle = "Title",
-  PygentAskKey = "Special",
-  PygentAskNote = "Comment",
-  PygentAskAdded = "Added",
-  PygentAskDeleted = "Removed",
-  PygentAskPlace = "Function",
-}
-for name, link in pairs(M.groups) do
-  vim.api.nvim_set_hl(0, name, { link = link, default = true })
-end
+require("pygent.permission.highlights").define()
 
 ---Of the body, before the choices; more of it is shown behind them.
 local MOST_BODY_LINES = 10
