@@ -11,7 +11,7 @@ import attrs
 from lsprotocol import types
 
 from pygent_ls.agent.attachments import DiagnosticsPart, FilePart, LineRange, PromptPart
-from pygent_ls.agent.showing import on_one_line
+from pygent_ls.agent.tool import one_line
 from pygent_ls.editors.lsp.comments import comment_requests
 from pygent_ls.editors.lsp.convert import origin_of
 from pygent_ls.editors.lsp.uris import path_of
@@ -164,7 +164,7 @@ def _fixes(uri: str, diagnostics: Sequence[types.Diagnostic]) -> Iterator[types.
     """A fix for each, under a title of its own: some editors find the action that was chosen by its title."""
     titles: set[str] = set()
     for diagnostic in diagnostics:
-        title = f"Fix with pygent: {_quoted(diagnostic.message)}"
+        title = f"Fix with pygent: {one_line(diagnostic.message, MAX_TITLE_CHARS)}"
         if title in titles:
             start = diagnostic.range.start
             title = f"{title} (line {start.line + 1}, column {start.character + 1})"
@@ -177,13 +177,7 @@ def _fixes(uri: str, diagnostics: Sequence[types.Diagnostic]) -> Iterator[types.
 def _requests(target: Target, text: str) -> Iterator[types.CodeAction]:
     for request in list(dict.fromkeys(requests_at(target, text)))[:MAX_COMMENTS]:
         arguments = [request, target.uri, target.first_line, target.last_line]
-        yield _action(f"Do it with pygent: {_quoted(request)}", "quickfix", "pygent.ask", arguments)
-
-
-def _quoted(text: str) -> str:
-    """As much as fits, on one line."""
-    words = on_one_line(" ".join(text.split()))
-    return words if len(words) <= MAX_TITLE_CHARS else f"{words[: MAX_TITLE_CHARS - 1].rstrip()}…"
+        yield _action(f"Do it with pygent: {one_line(request, MAX_TITLE_CHARS)}", "quickfix", "pygent.ask", arguments)
 
 
 def _action(title: str, kind: str, command: str, arguments: Sequence[Any]) -> types.CodeAction:

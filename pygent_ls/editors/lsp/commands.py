@@ -86,6 +86,8 @@ class Commands:
             match command:
                 case "pygent.undo":
                     return await self._undo(session)
+                case "pygent.ask" if self._asks_nothing(given):
+                    return await self._open_to_ask()
                 case "pygent.sendChat":
                     return await self._send_chat(_optional_uri(given), session)
                 case "pygent.openChat":
@@ -97,6 +99,15 @@ class Commands:
             raise JsonRpcInvalidParams(f"model: {error.message}") from None
         except SessionError as error:
             raise JsonRpcException(str(error), JsonRpcInvalidParams.CODE, {"kind": error.kind}) from None
+
+    def _asks_nothing(self, arguments: Sequence[Any]) -> bool:
+        """A client that has a panel has a place to ask in, too."""
+        return not self._client.features.chat_panel and _is_left_out(arguments)
+
+    async def _open_to_ask(self) -> outgoing_commands.SentChatOut:
+        """The editor has no line to type a prompt in: the chat document is one."""
+        await self._chats.open(None)
+        return {"sessionId": None, "turnId": None}
 
     async def _session_of(self, arguments: Sequence[Any]) -> tuple[Sequence[Any], Session | None]:
         """The arguments without the session that they name, and that session. Raises `SessionError`."""
@@ -229,8 +240,12 @@ def _text(arguments: Sequence[Any], place: int, what: str) -> str:
 
 def _text_or_none(arguments: Sequence[Any], what: str) -> str | None:
     """The first argument; None where it is not given."""
-    is_given = bool(arguments) and arguments[0] is not None and arguments[0] != ""
-    return _text(arguments, 0, what) if is_given else None
+    return None if _is_left_out(arguments) else _text(arguments, 0, what)
+
+
+def _is_left_out(arguments: Sequence[Any]) -> bool:
+    """Whether the first argument is: clients whose users type none send null, or no text."""
+    return not arguments or arguments[0] is None or (isinstance(arguments[0], str) and not arguments[0].strip())
 
 
 def _optional_uri(arguments: Sequence[Any]) -> str | None:

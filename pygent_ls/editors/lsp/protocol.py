@@ -74,9 +74,10 @@ CANCELLED: dict[str, Any] = {
 
 COMMAND_RESULTS: dict[str, Any] = {
     **dict.fromkeys(
-        ("pygent.ask", "pygent.fix", "pygent.explain", "pygent.test", "pygent.refactor", "pygent.doc"),
+        ("pygent.fix", "pygent.explain", "pygent.test", "pygent.refactor", "pygent.doc"),
         outgoing_commands.CommandTurnOut,
     ),
+    "pygent.ask": outgoing_commands.SentChatOut,
     "pygent.sendChat": outgoing_commands.SentChatOut,
     "pygent.openChat": outgoing_commands.OpenedChatOut,
     "pygent.cancel": outgoing.CancelledTurnOut,

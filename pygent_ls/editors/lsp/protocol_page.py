@@ -18,7 +18,8 @@ _HEAD = f"""\
 Standard LSP carries everything: requests that `$/cancelRequest` cancels, streaming through `$/progress`, prompts
 through `window/showMessageRequest`, edits through `workspace/applyEdit`, text document sync. The requests and
 notifications on this page are added to it. JSON keys are camelCase; positions are in the negotiated encoding (utf-8
-where the client offers it, else utf-16); fields may be added, none is renamed or removed without a new version.
+where the client offers it, else utf-16, but for Vim clients that count characters whatever they say: utf-32); fields
+may be added, none is renamed or removed without a new version.
 `pygent-ls schema` prints the same as JSON Schema; `protocol.schema.json` beside this page is its output.
 
 `initialize` takes any setting in `initializationOptions.pygent` (docs/configuration.md), and answers in
@@ -35,7 +36,10 @@ Commands of `workspace/executeCommand` are answered at once; `pygent.ask`, `pyge
 `pygent.test`, `pygent.refactor` and `pygent.doc` start a turn in the session that the client's commands have in common,
 and write what comes of it into the workspace's chat document, which is shown when the work starts. Arguments that a
 command does not know are ignored, but for an object `{{"sessionId": …}}`, in any place: then the command is for that
-session, and a turn waits there for the one that runs. A client that says `chatPanel` shows conversations itself: its
+session, and a turn waits there for the one that runs. What is left out of a place, a URI and two lines, is where code
+actions were asked for last; `pygent.ask` without a prompt shows the chat document; `pygent.setMode` and
+`pygent.setModel` without a name are answered with what is now, and their user is offered a choice by
+`window/showMessageRequest`. A client that says `chatPanel` shows conversations itself: its
 commands write no chat document and show none; the turn's events come by `pygent/session/attach`, with the `sinceSeq`
 that the client knows, or 0. Such a turn has a work-done progress as any other.
 

@@ -192,7 +192,25 @@ async def test_a_question_may_come_with_a_place(folder: Path, source: Path) -> N
         assert "3.14" in asked_of_the_model(editor)
 
 
-@pytest.mark.parametrize("arguments", [[], [""], ["  "], [7], [None], [["x"]]], ids=str)
+@pytest.mark.parametrize("arguments", [[], [None], ["  "]], ids=str)
+async def test_without_a_prompt_the_place_to_write_one_is_shown(folder: Path, arguments: list[object]) -> None:
+    async with connected(folder) as editor:
+        answered = await command(editor, "pygent.ask", *arguments)
+        shown = await editor.asks("window/showDocument")
+
+        assert answered == {"sessionId": None, "turnId": None}
+        assert shown.params["takeFocus"] is True
+        assert text_at(shown.params["uri"]) == "## You\n\n"
+        assert editor.core.sessions.all() == []
+
+
+async def test_a_panel_has_a_place_of_its_own_for_prompts(folder: Path) -> None:
+    async with connected(folder, capabilities=PANEL) as editor:
+        assert "argument 1 must be the prompt" in await refused(editor, "pygent.ask")
+        assert editor.requests("window/showDocument") == []
+
+
+@pytest.mark.parametrize("arguments", [[7], [["x"]]], ids=str)
 async def test_a_question_must_be_text(folder: Path, arguments: list[object]) -> None:
     async with connected(folder) as editor:
         assert "argument 1 must be the prompt" in await refused(editor, "pygent.ask", *arguments)

@@ -725,7 +725,8 @@
 ---@field range lsp.Range
 ---@field text string
 
---- The turn that `pygent.sendChat` has started; null where there was nothing to send, which the user was told.
+--- The turn that `pygent.sendChat` or `pygent.ask` has started. Nulls where there was nothing to send, which the
+--- user was told, or no prompt, for which the chat document is shown.
 ---@class pygent.SentChat
 ---@field sessionId? string
 ---@field turnId? string
@@ -1143,12 +1144,12 @@
 
 --- What a command of `workspace/executeCommand` comes to.
 ---@class pygent.CommandResults
----@field ["pygent.ask"] pygent.CommandTurn
 ---@field ["pygent.fix"] pygent.CommandTurn
 ---@field ["pygent.explain"] pygent.CommandTurn
 ---@field ["pygent.test"] pygent.CommandTurn
 ---@field ["pygent.refactor"] pygent.CommandTurn
 ---@field ["pygent.doc"] pygent.CommandTurn
+---@field ["pygent.ask"] pygent.SentChat
 ---@field ["pygent.sendChat"] pygent.SentChat
 ---@field ["pygent.openChat"] pygent.OpenedChat
 ---@field ["pygent.cancel"] pygent.CancelledTurn

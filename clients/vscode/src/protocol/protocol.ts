@@ -842,7 +842,10 @@ export interface SelectionContent {
 	readonly text: string;
 }
 
-/** The turn that `pygent.sendChat` has started; null where there was nothing to send, which the user was told. */
+/**
+ * The turn that `pygent.sendChat` or `pygent.ask` has started. Nulls where there was nothing to send, which the
+ * user was told, or no prompt, for which the chat document is shown.
+ */
 export interface SentChat {
 	readonly sessionId: string | null;
 	readonly turnId: string | null;
@@ -1276,12 +1279,12 @@ export interface Notifications {
 
 /** What each command of `workspace/executeCommand` comes to. */
 export interface CommandResults {
-	readonly "pygent.ask": CommandTurn;
 	readonly "pygent.fix": CommandTurn;
 	readonly "pygent.explain": CommandTurn;
 	readonly "pygent.test": CommandTurn;
 	readonly "pygent.refactor": CommandTurn;
 	readonly "pygent.doc": CommandTurn;
+	readonly "pygent.ask": SentChat;
 	readonly "pygent.sendChat": SentChat;
 	readonly "pygent.openChat": OpenedChat;
 	readonly "pygent.cancel": CancelledTurn;
