@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 
 from tests.clients.neovim.nvim import Editor, bare_neovim, neovim
+from tests.clients.programs import are_here
 from tests.e2e.command_line import clean_environment
 from tests.model_server import Step
+
+collect_ignore_glob = [] if are_here("tmux") else ["test_terminal.py"]
 
 Start = Callable[..., Editor]
 

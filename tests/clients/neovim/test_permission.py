@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.clients.neovim.changing import results, send
+from tests.clients.neovim.changing import connect, results, send
 from tests.clients.neovim.conftest import Start
 from tests.clients.neovim.dialogs import answer, border, dialog, shown, until_asked, until_gone
 from tests.model_server import Call, Step
@@ -103,3 +103,54 @@ def test_a_question_of_the_agent_is_answered(start: Start) -> None:
     ((is_well, text),) = results(editor)
     assert is_well
     assert "Blue" in text
+
+
+def test_what_the_daemon_says_and_asks_as_any_language_server_blocks_nobody(start: Start) -> None:
+    editor = start([])
+    editor.lua("_G.told = {}; require('pygent').setup({ notify = function(m, l) table.insert(told, { m, l }) end })")
+    connect(editor)
+    editor.lua(
+        "local c = require('pygent.client').ready(); _G.answers = {}; local ctx = { client_id = c.id } "
+        "for type = 1, 4 do c.handlers['window/showMessage'](nil, { type = type, message = 'm' .. type }, ctx) end "
+        "for _, name in ipairs({ 'one', 'two', 'three' }) do coroutine.wrap(function() "
+        "_G.answers[name] = c.handlers['window/showMessageRequest'](nil, { type = 2, message = 'pygent-ls: ' .. name, "
+        "actions = name ~= 'three' and { { title = 'No' }, { title = 'Yes', extra = 1 } } or nil }, ctx) "
+        "if _G.answers[name] == vim.NIL then _G.answers[name] = 'nothing' end end)() end"
+    )
+    levels = editor.lua(
+        "return { vim.log.levels.ERROR, vim.log.levels.WARN, vim.log.levels.INFO, vim.log.levels.DEBUG }"
+    )
+    assert editor.lua("return told") == [[f"pygent: m{each}", level] for each, level in enumerate(levels, 1)]
+    assert shown(editor) == ["one", "", "  1   No", "  2   Yes"]
+    answer(editor, "one", "2")
+    answer(editor, "two", "<CR>")
+    answer(editor, "three", "<CR>")
+
+    until_gone(editor)
+    assert editor.lua("return answers") == {
+        "one": {"title": "Yes", "extra": 1},
+        "two": {"title": "No"},
+        "three": "nothing",
+    }
+
+
+def test_the_end_of_the_daemon_ends_what_it_asked_as_any_language_server(start: Start, folder: Path) -> None:
+    (folder / ".pygent").mkdir()
+    (folder / ".pygent" / "config.toml").write_text('mode = "trust"\n')
+    editor = start([Step(text="Done")])
+    send(editor)
+    until_asked(editor, "work in the mode trust")
+    editor.lua("vim.lsp.get_clients({ name = 'pygent' })[1]:stop(true)")
+
+    until_gone(editor)
+
+
+def test_at_a_limit_the_user_says_whether_it_goes_on(start: Start) -> None:
+    steps = [Step(calls=(Call(name="list_directory", arguments={"path": "."}),)) for _ in range(2)]
+    editor = start([*steps, Step(text="Done")], PYGENT_MAX_ITERATIONS="1")
+    send(editor)
+    answer(editor, "Continue", "2")
+    editor.until(lambda: len(editor.model.requests) == 2)
+    answer(editor, "Stop", "1")
+    editor.until_over()
+    assert len(editor.model.requests) == 2

@@ -57,7 +57,8 @@ end
 ---@param n_lines integer
 function Canvas:delete(line, n_lines)
   if n_lines > 0 then
-    vim.fn.deletebufline(self.buffer, line, line + n_lines - 1)
+    -- It would say "--No lines in buffer--" over whatever the user reads there.
+    vim.cmd(("silent call deletebufline(%d, %d, %d)"):format(self.buffer, line, line + n_lines - 1))
   end
 end
 
