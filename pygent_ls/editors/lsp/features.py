@@ -25,6 +25,8 @@ class ClientFeatures:
     resource_operations: frozenset[str] = frozenset()
     work_done_progress: bool = False
     show_document: bool = False
+    code_lens_refresh: bool = False
+    """It asks for code lenses again when it is told to."""
     configuration: bool = False
     """It answers `workspace/configuration`."""
     configuration_registration: bool = False
@@ -77,6 +79,7 @@ def used_capabilities(capabilities: Any) -> Any:
             "applyEdit": workspace.get("applyEdit") is True,
             "configuration": workspace.get("configuration") is True,
             "didChangeConfiguration": {"dynamicRegistration": told.get("dynamicRegistration") is True},
+            "codeLens": {"refreshSupport": _part(workspace, "codeLens").get("refreshSupport") is True},
             "workspaceEdit": {
                 "documentChanges": edit.get("documentChanges") is True,
                 "resourceOperations": [each for each in operations if each in RESOURCE_OPERATIONS],
@@ -130,6 +133,7 @@ def features_of(params: types.InitializeParams) -> ClientFeatures:
         chat_panel=_own(params).get("chatPanel") is True,
         restricted=_own(params).get("restricted", False) is not False,  # an odd value is read the safe way
         has_plugin=bool(_own(params)),
+        code_lens_refresh=bool(workspace and workspace.code_lens and workspace.code_lens.refresh_support),
         show_document=bool(window and window.show_document and window.show_document.support),
     )
 

@@ -185,6 +185,9 @@ class Chats:
         task = asyncio.create_task(write())
         answering = _Answering(path, session, exchange, task)
         self._answering.append(answering)
+        self._refresh_lenses()
+        assert turn.task is not None
+        turn.task.add_done_callback(lambda _: self._refresh_lenses())
         task.add_done_callback(lambda _: self._ended(answering))
         return turn
 
@@ -265,6 +268,10 @@ class Chats:
             one_at_a_time=self._locks.setdefault(path, asyncio.Lock()),
             spare=lambda turn_id: chats / f"{stem}-{turn_id}{SUFFIX}",
         )
+
+    def _refresh_lenses(self) -> None:
+        if self._client.features.code_lens_refresh:
+            self._client.endpoint.ask_without_waiting(types.WORKSPACE_CODE_LENS_REFRESH, {}, lambda _: None)
 
     def _refuse(self, why: str) -> None:
         tell(self._client, why, types.MessageType.Warning)

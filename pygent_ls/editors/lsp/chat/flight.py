@@ -10,7 +10,7 @@ from pygent_ls.editors.lsp.asking import Patience
 from pygent_ls.editors.lsp.chat.tracking import Edit, end_of_edit
 
 LATE_S = 0.4
-"""For the editor to tell of an edit that it says it made, after it told of another change: Neovim gathers changes for
+"""For the editor to tell of an edit that it says it made, where it told of another change: Neovim gathers changes for
 0.12 s, Vim clients for up to 0.3."""
 
 REFUSED_S = 0.3
@@ -37,7 +37,6 @@ class Flight:
     has_changed: bool = False
     """The document did, and by now the edit is of another version."""
     _answered_at: float = 0.0
-    _changed_at: float = 0.0
 
     def answered(self, result: Any) -> None:
         """The editor's answer: whatever is no clear refusal may mean that it was made."""
@@ -56,7 +55,6 @@ class Flight:
     def end_in(self, text: str) -> int | None:
         """Where it ends, in a text that the document came to be; None if that does not hold it."""
         self.has_changed = True
-        self._changed_at = self.now()
         return end_of_edit(self.before, self.edit, text)
 
     def deadline(self, patience: Patience) -> float:
@@ -66,10 +64,8 @@ class Flight:
                 return self.sent_at + patience.answer_s + patience.proof_s
             case "refused":
                 return self._answered_at + (0.0 if self.has_changed else REFUSED_S)
-            case "made" if self.has_changed:
-                return max(self._answered_at, self._changed_at) + LATE_S
             case "made":
-                return self._answered_at + patience.proof_s
+                return self._answered_at + (LATE_S if self.has_changed else patience.proof_s)
 
     def _settle(self, answer: Literal["made", "refused"]) -> None:
         self.answer, self._answered_at = answer, self.now()

@@ -57,8 +57,10 @@ class Showing:
         self._tell()
 
     def _tell(self) -> None:
-        is_seen = self._client.features.show_document and self._buffers.get(self._path) is not None
-        if self._answer is not None and self._is_refused and not is_seen:
+        features = self._client.features
+        is_open = self._buffers.get(self._path) is not None
+        is_shown = not self._is_refused or (features.show_document and is_open)
+        if self._answer is not None and not (is_shown and (features.apply_edit or not is_open)):
             tell_answer(self._client, self._answer, f"The whole answer: {self._path}")
 
 

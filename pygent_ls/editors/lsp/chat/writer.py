@@ -30,7 +30,7 @@ LOOK_S = 0.1
 AT_LAST_S = 30.0
 """For the rest of an answer to come into its document, once it is over; then it is kept elsewhere."""
 
-MAX_REFUSED = 5
+MAX_REFUSED = 4
 """Edits that an editor may refuse in a row without a reason, once the answer is over: its user cannot write there."""
 
 

@@ -169,6 +169,22 @@ async def test_a_document_that_is_being_answered_can_be_stopped_and_not_sent(fol
         await answered(editor, 2, uri=uri)
 
 
+async def test_an_editor_that_can_is_told_to_ask_for_the_lens_again(folder: Path) -> None:
+    gate = Gate()
+    capabilities = {**CAPABILITIES, "workspace": {**CAPABILITIES["workspace"], "codeLens": {"refreshSupport": True}}}
+    async with connected(folder, Setup(script=[[gate, *say("Yes.")]]), capabilities=capabilities) as editor:
+        titles: list[object] = []
+        editor.handlers["workspace/codeLens/refresh"] = lambda _: None
+        uri = editor.documents.open(chat_in(folder, START))
+        await send(editor, uri)
+        for number in (1, 2):
+            await editor.asks("workspace/codeLens/refresh", number)
+            titles.append((await lens_of(editor, uri))["command"]["title"])
+            gate.open()
+
+        assert titles == ["Stop pygent", "Send to pygent"]
+
+
 @pytest.mark.parametrize(
     ("script", "line"),
     [
