@@ -8,7 +8,7 @@ local M = {}
 M.NAME = "pygent"
 
 ---Version of the protocol that this plugin speaks: `protocolVersion` of the daemon.
-M.PROTOCOL_VERSION = 1
+M.PROTOCOL_VERSION = require("pygent.protocol").VERSION
 
 ---How soon after a keystroke the daemon hears of it, in milliseconds; Neovim's own 150 would let edits meet stale text.
 local DEBOUNCE_MS = 20

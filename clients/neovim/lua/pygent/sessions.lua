@@ -30,6 +30,9 @@ local followed = {}
 ---The session that prompts go to, by the project's root.
 ---@type table<string, string>
 local current = {}
+---Who waits for the first one, while it is made.
+---@type table<string, {go_on: pygent.WithSession, on_problem?: fun()}[]>
+local needed = {}
 
 ---@param given pygent.Session
 ---@param root string
@@ -79,11 +82,33 @@ end
 ---@param go_on pygent.WithSession
 ---@param on_problem? fun() it went wrong
 function M.need(go_on, on_problem)
-  local known = M.current()
+  local known, root = M.current(), client.root()
   if known then
     return go_on(known)
   end
-  M._asked("pygent/session/new", vim.empty_dict(), go_on, on_problem)
+  local is_first = needed[root] == nil
+  needed[root] = needed[root] or {}
+  table.insert(needed[root], { go_on = go_on, on_problem = on_problem })
+  if is_first then -- whoever comes until it is there takes the same one
+    local function tell(session)
+      M._tell_needing(root, session)
+    end
+    M._asked("pygent/session/new", vim.empty_dict(), tell, tell)
+  end
+end
+
+---@param root string
+---@param session? pygent.FollowedSession none where it could not be made
+function M._tell_needing(root, session)
+  local told = needed[root] or {}
+  needed[root] = nil
+  for _, each in ipairs(told) do
+    if session then
+      each.go_on(session)
+    elseif each.on_problem then
+      each.on_problem()
+    end
+  end
 end
 
 ---Make a session, which prompts go to from now on.
@@ -352,6 +377,9 @@ function M._forget(session)
 end
 
 client.watch(function(changed, is_ready)
+  if not is_ready then
+    M._tell_needing(changed.root_dir) -- a request that is under way when its daemon ends is never answered
+  end
   for _, session in pairs(followed) do
     if session.root == changed.root_dir then
       if is_ready then
