@@ -43,6 +43,22 @@ def test_enter_shows_again_what_waits(start: Start) -> None:
     editor.until("return vim.api.nvim_win_get_config(0).relative ~= ''", what="the float of the permission")
 
 
+def test_enter_goes_to_the_edits_that_wait_to_be_looked_at(start: Start) -> None:
+    edit = Call(name="edit_file", arguments={"path": "a.py", "old": "line 9", "new": "line nine"})
+    editor = start([Step(calls=(edit,)), Step(text="Done.")])
+    (editor.folder / "a.py").write_text("".join(f"line {number}\n" for number in range(1, 21)))
+    editor.lua("require('pygent').setup({ review = { when = 'each' } })")
+    window = open_chat(editor)
+    send(editor, "go")
+    editor.until("return require('pygent.sessions').current().asks[1] ~= nil")
+    editor.lua(allow())
+    editor.until(lambda: "⏸ waits until you have looked at its edits" in chat(editor))
+    editor.lua("vim.api.nvim_set_current_win(...)", window)
+    editor.keys("G<CR>")
+
+    editor.until("return vim.fn.expand('%:.') .. ':' .. vim.fn.line('.') == 'a.py:9'")
+
+
 def test_output_of_a_program_is_plain_and_bounded(start: Start) -> None:
     command = "printf '\\033[31mred\\033[0m\\a 10%%\\r100%%\\n```\\n'; seq 1 500; printf '%05000d' 7"
     editor = start([Step(calls=(Call(name="shell", arguments={"command": command}),)), Step(text="So.")])

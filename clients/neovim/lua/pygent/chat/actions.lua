@@ -170,10 +170,15 @@ end
 
 ---@param ask pygent.Ask
 function M._show(ask)
-  if ask.kind == "review" then
-    return require("pygent.review").show(ask)
+  if ask.kind ~= "review" then
+    require("pygent.permission").again(ask.id)
+    return
   end
-  require("pygent.permission").again(ask.id)
+  local file = ask.request.files[1]
+  local hunk = file and file.hunks[1]
+  if file then
+    places.open(vim.uri_to_fname(file.uri), hunk and hunk.range.start.line + 1)
+  end
 end
 
 return M
