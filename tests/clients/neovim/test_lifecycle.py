@@ -13,7 +13,7 @@ import pytest
 from tests.clients.neovim.changing import connect, results, send, turn
 from tests.clients.neovim.chats import chat
 from tests.clients.neovim.conftest import Start
-from tests.clients.neovim.dialogs import answer
+from tests.clients.neovim.dialogs import answer, until_asked
 from tests.clients.neovim.nvim import WAIT_S, Editor
 from tests.e2e.command_line import Lifeline
 from tests.model_server import Call, Received, Step
@@ -248,6 +248,27 @@ def test_two_tabs_in_two_projects_have_two_daemons_and_two_sessions(start: Start
         "return vim.tbl_map(function(c) return c.root_dir end, vim.lsp.get_clients({ name = 'pygent' }))"
     )
     assert sorted(roots) == sorted([str(folder), str(other)])
+
+
+def test_the_end_of_one_daemon_leaves_what_the_other_asks(start: Start, tmp_path: Path) -> None:
+    other = (tmp_path / "other").resolve()
+    other.mkdir()
+    makes = Call(name="create_file", arguments={"path": "made.txt", "content": "x"})
+    editor = start([Step(text="Hello"), Step(calls=(makes,)), Step(text="Done")])
+    turn(editor)
+    editor.command(f"tabnew | tcd {other}")
+    send(editor)
+    until_asked(editor, "made.txt")
+    editor.lua(
+        "for _, c in ipairs(vim.lsp.get_clients({ name = 'pygent' })) do "
+        "if c.root_dir == ... then c:stop(true) end end",
+        str(editor.folder),
+    )
+    editor.until("return #vim.lsp.get_clients({ name = 'pygent' }) == 1")
+    answer(editor, "made.txt", "a")
+
+    editor.until(lambda: "Done" in said(editor))
+    assert [is_well for is_well, _ in results(editor)] == [True]
 
 
 def test_a_folder_within_the_project_is_of_the_project(start: Start, folder: Path) -> None:

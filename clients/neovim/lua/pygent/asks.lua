@@ -35,36 +35,54 @@ local M = {}
 ---Shows an ask to the user; what it returns takes that away again, when it is over in another way.
 ---@alias pygent.Show fun(ask: any): fun()?
 
----@type table<string, fun()>
+---What waits, by its client and its id: two daemons may give the same ones.
+---@type table<string, pygent.OpenAsk>
 local open = {}
+
+---@class pygent.OpenAsk
+---@field client_id integer
+---@field over fun() it needs no answer any more
+
+---@param client_id integer
+---@param id string
+---@return string
+local function key_of(client_id, id)
+  return ("%d %s"):format(client_id, id)
+end
 
 ---Show what is asked of that kind.
 ---@param kind pygent.AskKind
 ---@param show pygent.Show
 function M.shown_by(kind, show)
-  client.answer(("pygent/%s/request"):format(kind), function(request, respond)
-    M._ask(kind, request, respond, show)
+  client.answer(("pygent/%s/request"):format(kind), function(request, respond, ctx)
+    M._show(M._opened(kind, request, respond, ctx.client_id), show)
   end)
-  client.listen(("pygent/%s/cancelled"):format(kind), function(told)
-    local over = open[told[kind .. "Id"]]
-    if over then
-      over()
+  client.listen(("pygent/%s/cancelled"):format(kind), function(told, ctx)
+    local asked = open[key_of(ctx.client_id, told[kind .. "Id"])]
+    if asked then
+      asked.over()
     end
   end)
 end
 
+---@class pygent.OpenedAsk
+---@field ask pygent.Ask
+---@field hidden_by fun(hide: fun()?) what takes it away when it is over
+
 ---@param kind pygent.AskKind
 ---@param request table
 ---@param respond fun(result: any)
----@param show pygent.Show
-function M._ask(kind, request, respond, show)
+---@param client_id integer
+---@return pygent.OpenedAsk
+function M._opened(kind, request, respond, client_id)
   local id = request[kind .. "Id"] ---@type string
+  local key = key_of(client_id, id)
   local is_over, hide = false, nil ---@type boolean, fun()?
   local function over(result)
     if is_over then
       return
     end
-    is_over, open[id] = true, nil
+    is_over, open[key] = true, nil
     respond(result)
     local session = sessions.get(request.sessionId)
     if session then
@@ -74,35 +92,42 @@ function M._ask(kind, request, respond, show)
       hide()
     end
   end
-  open[id] = over
-  local ask = {
-    kind = kind,
-    id = id,
-    request = request,
-    answer = over,
-    is_over = function()
-      return is_over
-    end,
-  }
-  local session = sessions.get(request.sessionId)
+  open[key] = { client_id = client_id, over = over }
+  local function is_answered()
+    return is_over
+  end
+  local function hidden_by(given)
+    hide = given
+    if is_over and hide then
+      hide()
+    end
+  end
+  local ask = { kind = kind, id = id, request = request, answer = over, is_over = is_answered }
+  return { ask = ask, hidden_by = hidden_by }
+end
+
+---@type table<pygent.AskKind, pygent.UserEvent>
+local ANNOUNCED = { permission = "PygentPermission", question = "PygentQuestion" }
+
+---@param opened pygent.OpenedAsk
+---@param show pygent.Show
+function M._show(opened, show)
+  local ask = opened.ask
+  local session = sessions.get(ask.request.sessionId)
   if session then
     session:_asked(ask)
   end
-  if kind == "permission" then
-    telling.plugins("PygentPermission", { session_id = request.sessionId, request = request })
-  elseif kind == "question" then
-    telling.plugins("PygentQuestion", { session_id = request.sessionId, request = request })
+  local announced = ANNOUNCED[ask.kind]
+  if announced then
+    telling.plugins(announced, { session_id = ask.request.sessionId, request = ask.request })
   end
-  hide = show(ask)
-  if is_over and hide then
-    hide()
-  end
+  opened.hidden_by(show(ask))
 end
 
-client.watch(function(_, is_ready)
-  if not is_ready then
-    for _, over in pairs(vim.deepcopy(open)) do
-      over() -- nobody hears the answer any more
+client.watch(function(gone, is_ready)
+  for _, asked in pairs(vim.deepcopy(open)) do
+    if not is_ready and asked.client_id == gone.id then
+      asked.over() -- nobody hears the answer any more
     end
   end
 end)
