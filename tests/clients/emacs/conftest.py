@@ -43,11 +43,11 @@ class Rig:
 
 
 @contextmanager
-def emacs_with_eglot(parent: Path) -> Generator[Rig]:
-    """A new one, whose project lies in this empty folder."""
+def emacs_with_eglot(parent: Path, init: str | None = None) -> Generator[Rig]:
+    """A new one, whose project lies in this empty folder; its set-up is that of the page where no other is given."""
     with (
         project(parent) as opened,
-        emacs(set_up(HEADING, "elisp") + RUFF, opened.folder, opened.environment) as started,
+        emacs(init or set_up(HEADING, "elisp") + RUFF, opened.folder, opened.environment) as started,
     ):
         yield Rig(started, opened)
 
