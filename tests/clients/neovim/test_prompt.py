@@ -18,10 +18,15 @@ def window_kind(editor: Editor) -> str:
     return editor.lua("return vim.api.nvim_win_get_config(0).relative == '' and 'split' or 'float'")
 
 
+def daemon_id(editor: Editor) -> int:
+    """Its process."""
+    own = editor.lua("return vim.lsp.get_clients({ name = 'pygent' })[1].server_capabilities.experimental.pygent")
+    return own["processId"]
+
+
 def kill_daemon(editor: Editor) -> None:
     """As the system does it where memory is short."""
-    process = editor.lua("return vim.lsp.get_clients({ name = 'pygent' })[1].server_capabilities.experimental.pygent")
-    os.kill(process["processId"], signal.SIGKILL)
+    os.kill(daemon_id(editor), signal.SIGKILL)
     editor.until("return #vim.lsp.get_clients({ name = 'pygent' }) == 0", what="the daemon to be gone")
 
 
@@ -134,6 +139,36 @@ def test_a_daemon_that_is_killed_loses_nothing_that_was_written_and_the_next_pro
     editor.until(lambda: len(editor.model.requests) == 2)
     assert last_prompt(editor) == "it waits\n\nand a draft"
     assert prompt_text(editor) == ""
+
+
+def test_a_daemon_that_dies_before_it_has_made_the_session_leaves_the_text_to_be_sent_again(start: Start) -> None:
+    editor = start([Step(text="there")])
+    editor.lua("require('pygent.client').need(function() end)")
+    editor.until("return require('pygent.client').ready() ~= nil")
+    os.kill(daemon_id(editor), signal.SIGSTOP)
+
+    open_prompt(editor, "hello<C-s>")
+    editor.command("Pygent ask direct")
+    assert prompt_text(editor) == "hello"
+    kill_daemon(editor)
+
+    editor.until(lambda: prompt_text(editor) == "direct\n\nhello")
+    told(editor, "what the agent has not begun can be sent again")
+    type_keys(editor, "<C-s>")
+    editor.until_over()
+    assert last_prompt(editor) == "direct\n\nhello"
+
+
+def test_what_was_written_for_a_session_that_is_deleted_stays(start: Start) -> None:
+    editor = start()
+    editor.command("Pygent new")
+    editor.until("return require('pygent.sessions').current() ~= nil")
+    open_prompt(editor, "half a thought")
+
+    editor.command("Pygent! delete")
+    editor.until("return require('pygent.sessions').current() == nil")
+
+    assert prompt_text(editor) == "half a thought"
 
 
 def test_without_a_daemon_the_text_stays_and_the_user_is_told_what_to_install(start: Start) -> None:

@@ -10,6 +10,9 @@ M.NAME = "pygent"
 ---Version of the protocol that this plugin speaks: `protocolVersion` of the daemon.
 M.PROTOCOL_VERSION = require("pygent.protocol").VERSION
 
+---The code of the error that a request has when the daemon ends before it has answered, which the user is told anyway.
+M.ENDED = -32099
+
 ---How soon after a keystroke the daemon hears of it, in milliseconds; Neovim's own 150 would let edits meet stale text.
 local DEBOUNCE_MS = 20
 
@@ -23,6 +26,9 @@ local listeners = {}
 ---Who takes the events on a `partialResultToken`.
 ---@type table<string, fun(events: pygent.Event[])>
 local followers = {}
+---What was asked of a client and is not answered yet, by its id: who waits is told when it is gone.
+---@type table<integer, table<{callback: pygent.Callback}, true>>
+local pending = {}
 ---Who waits for a client of that root.
 ---@type table<string, fun(client: vim.lsp.Client?, problem: string?)[]>
 local waiting = {}
@@ -111,7 +117,11 @@ end
 ---@param callback pygent.Callback
 ---@return fun() cancel
 function M.request(client, method, params, callback)
+  local asked = { callback = callback }
+  local unanswered = pending[client.id] or {}
+  pending[client.id] = unanswered
   local is_sent, id = client:request(method, params, function(err, result)
+    unanswered[asked] = nil
     callback(err, result)
   end)
   if not is_sent then
@@ -120,6 +130,7 @@ function M.request(client, method, params, callback)
     end)
     return function() end
   end
+  unanswered[asked] = true
   return function()
     client:cancel_request(id --[[@as integer]])
   end
@@ -289,6 +300,7 @@ function M._on_exit(code, signal, id)
     for _, watcher in ipairs(watchers) do
       watcher(client, false)
     end
+    M._leave_unanswered(id)
     telling.plugins("PygentExit", { client_id = id, code = code, signal = signal })
     local how = signal ~= 0 and ("signal %d"):format(signal) or ("code %d"):format(code)
     local problem = ("the daemon ended with %s; `:Pygent log` shows why, `:Pygent restart` starts it anew"):format(how)
@@ -302,6 +314,16 @@ function M._on_exit(code, signal, id)
     end
     M._tell(client.root_dir, nil, problem)
   end)
+end
+
+---Nobody answers any more what was asked of that client.
+---@param id integer
+function M._leave_unanswered(id)
+  local unanswered = pending[id] or {}
+  pending[id] = nil
+  for asked in pairs(unanswered) do
+    asked.callback({ code = M.ENDED, message = "the daemon ended before it answered" }, nil)
+  end
 end
 
 ---@return table<string, lsp.Handler>

@@ -175,7 +175,9 @@ function Session:send(prompt, on_end)
   self:request("pygent/turn/start", params, function(err, result)
     if err and err.code ~= -32800 then
       give_back()
-      telling.user(telling.reason(err), vim.log.levels.ERROR)
+      if err.code ~= client.ENDED then
+        telling.user(telling.reason(err), vim.log.levels.ERROR)
+      end
     end
     if on_end then
       on_end(err, result)
@@ -205,11 +207,11 @@ function Session:steer(prompt, on_end)
   end
   local params = { sessionId = self.id, turnId = turn_id, prompt = prompt }
   self:request("pygent/turn/steer", params, function(err, result)
-    if err or not result.accepted then -- the turn ended meanwhile: nothing that was said is lost
-      return self:send(prompt, on_end)
+    if (err and err.code ~= client.ENDED) or (result and not result.accepted) then
+      return self:send(prompt, on_end) -- the turn ended meanwhile: nothing that was said is lost
     end
     if on_end then
-      on_end(nil, nil)
+      on_end(err, nil)
     end
   end)
 end

@@ -120,7 +120,8 @@ function M._choose(prompt, choices, go_on)
     prompt = prompt,
     kind = "pygent.choice",
     format_item = function(choice)
-      return choice.about == "" and choice.name or ("%s · %s"):format(choice.name, choice.about)
+      local name = plain.line(choice.name)
+      return choice.about == "" and name or ("%s · %s"):format(name, choice.about)
     end,
   }
   vim.ui.select(choices, options, function(choice)

@@ -39,6 +39,7 @@ end
 function M.current()
   local root, session = client.root(), sessions.current()
   if session == nil then
+    M._keep_orphan(root)
     return M._of(root, root)
   end
   local waiting = drafts[root]
@@ -120,6 +121,18 @@ function M.give_back(draft, prompt)
   local since = M.text(draft)
   M.write(draft, since:find("%S") and prompt.text .. "\n\n" .. since or prompt.text)
   draft.attachments = vim.list_extend(vim.list_slice(prompt.attachments), draft.attachments)
+end
+
+---What was written for a session that was deleted is the project's own again.
+---@param root string
+function M._keep_orphan(root)
+  local key, orphan = vim.iter(pairs(drafts)):find(function(_, draft)
+    return draft.root == root and draft.session_id ~= nil and M.session(draft) == nil
+  end)
+  if orphan and drafts[root] == nil then
+    drafts[key] = nil
+    drafts[root], orphan.session_id = orphan, nil
+  end
 end
 
 ---@param key string

@@ -53,11 +53,11 @@ function M._known(draft)
   local session, here = drafts.session(draft), sent[draft.root] or {}
   local is_known, known = {}, {} ---@type table<string, true>, string[]
   for _, text in ipairs(here) do
-    is_known[text] = true
+    is_known[vim.trim(text)] = true
   end
   for _, item in ipairs(session and session.conversation.items or {}) do
-    if item.type == "prompt" and not is_known[item.text] then
-      is_known[item.text] = true
+    if item.type == "prompt" and not is_known[vim.trim(item.text)] then
+      is_known[vim.trim(item.text)] = true
       table.insert(known, item.text)
     end
   end

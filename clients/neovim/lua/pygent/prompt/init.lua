@@ -165,8 +165,11 @@ function M._refresh()
 end
 
 drafts.on_make(M._begin)
-sending.on_change = function(draft)
+sending.on_change = function(draft, is_back)
   window.decorate(draft)
+  if is_back then
+    telling.user("what the agent has not begun can be sent again: it stands in the prompt", vim.log.levels.WARN)
+  end
 end
 vim.api.nvim_create_autocmd("User", {
   group = vim.api.nvim_create_augroup("pygent.prompt", {}),
