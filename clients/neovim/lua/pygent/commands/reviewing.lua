@@ -16,11 +16,8 @@ local function decide(given, is_accepted)
     return review.decide(given.buffer, is_accepted)
   end
   if given.text ~= "" then
-    local verb = is_accepted and "accept" or "reject"
-    return telling.user(
-      ("%s what? There is `file`, or nothing for the cursor's place"):format(verb),
-      vim.log.levels.ERROR
-    )
+    local problem = ("%s? There is `file`, or nothing for the place of the cursor"):format(given.text)
+    return telling.user(problem, vim.log.levels.ERROR)
   end
   local line = vim.fn.line(".")
   local range = given.range or { first = line, last = line }

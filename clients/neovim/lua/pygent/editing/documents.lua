@@ -116,7 +116,19 @@ function M.text_on_disk(path)
   end
   local text = file:read("*a") ---@type string
   file:close()
+  if text:find("^\n") or text:find("[^\r]\n") then
+    return text -- Neovim, too, takes no carriage return for an end of a line where one line has none
+  end
   return (text:gsub("\r\n", "\n"))
+end
+
+---Tell the daemon what was typed in the buffer up to now: what it is told next may make it change the text.
+---@param buffer integer
+function M.tell(buffer)
+  for _, client in ipairs(vim.lsp.get_clients({ bufnr = buffer, name = "pygent" })) do
+    -- Neovim holds changes back for a moment, but not longer than to the next request about the buffer.
+    client:request("pygent/status", vim.empty_dict(), function() end, buffer)
+  end
 end
 
 ---What these edits come to in the buffer; nil, and why, where they do not fit it.

@@ -89,10 +89,21 @@ function M.decide(ids, is_accepted)
       return ids[hunk.id] == nil
     end, each.open)
     if #now > 0 and #each.open == 0 then
-      each.ask.answer({ hunks = each.decided })
+      M._answer(each)
     end
     M._tell(now)
   end
+end
+
+---@param judged_now pygent.Asked
+function M._answer(judged_now)
+  for _, file in ipairs(judged_now.ask.request.files) do
+    local buffer = documents.loaded(vim.uri_to_fname(file.uri))
+    if buffer then
+      documents.tell(buffer)
+    end
+  end
+  judged_now.ask.answer({ hunks = judged_now.decided })
 end
 
 ---@param path string

@@ -1,0 +1,358 @@
+"""Edits of the agent wait inline for the user's review, and are accepted or rejected hunk by hunk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.clients.neovim.changing import (
+    TRUSTING,
+    bypass_permissions,
+    edits,
+    replaced,
+    results,
+    send,
+    turn,
+)
+from tests.clients.neovim.conftest import Start
+from tests.clients.neovim.nvim import Editor
+from tests.model_server import Step
+
+LINES = "".join(f"line {number}\n" for number in range(1, 31))
+
+DONE = Step(text="done")
+
+TWO_HUNKS = edits(
+    replaced("a.txt", "line 3\n", "line three\nand more\n"),
+    replaced("a.txt", "line 20\nline 21\n", ""),
+)
+
+
+def edited(start: Start, folder: Path, *steps: Step, text: str = LINES) -> tuple[Editor, int]:
+    """An editor in which a turn has edited a file that is open."""
+    (folder / "a.txt").write_text(text)
+    editor = start([*(steps or (TWO_HUNKS,)), DONE, DONE, DONE], **TRUSTING)
+    buffer = editor.edit("a.txt")
+    turn(editor)
+    assert all(ok for ok, _ in results(editor)), results(editor)
+    return editor, buffer
+
+
+def waiting(editor: Editor, name: str = "a.txt") -> list[tuple[int, list[str], list[str]]]:
+    """The hunks of a file: the first line, from 1, what was there, and what is."""
+    found = editor.lua(
+        "return vim.tbl_map(function(each) return { each.hunk.new_first + 1, each.hunk.old_lines, "
+        "each.hunk.new_lines } end, require('pygent.review').waiting(...))",
+        str(editor.folder / name),
+    )
+    return [
+        (line, [old.rstrip("\n") for old in before], [new.rstrip("\n") for new in now]) for line, before, now in found
+    ]
+
+
+def until_waiting(editor: Editor, count: int, name: str = "a.txt") -> None:
+    editor.until(lambda: len(waiting(editor, name)) == count or None, what=f"{count} hunks")
+
+
+def marks(editor: Editor, buffer: int) -> list[tuple[int, Mapping[str, Any]]]:
+    """What is drawn: lines from 1, and how."""
+    found = editor.lua(
+        "return vim.api.nvim_buf_get_extmarks(..., vim.api.nvim_create_namespace('pygent.review'), 0, -1, "
+        "{ details = true })",
+        buffer,
+    )
+    return [(row + 1, details) for _, row, _, details in found]
+
+
+def drawn(editor: Editor, buffer: int, key: str) -> list[int]:
+    """The lines that have a mark of that sort."""
+    return [line for line, details in marks(editor, buffer) if key in details]
+
+
+def prompts(editor: Editor) -> str:
+    """All that the model was asked last."""
+    return str(editor.model.requests[-1].body["messages"])
+
+
+def test_hunks_are_shown_where_they_stand(start: Start, folder: Path) -> None:
+    editor, buffer = edited(start, folder)
+    until_waiting(editor, 2)
+
+    assert waiting(editor) == [
+        (3, ["line 3"], ["line three", "and more"]),
+        (21, ["line 20", "line 21"], []),
+    ]
+    assert drawn(editor, buffer, "line_hl_group") == [3, 4]
+    assert drawn(editor, buffer, "virt_lines") == [3, 21]
+    shown = [details["virt_lines"] for _, details in marks(editor, buffer) if "virt_lines" in details]
+    assert [[chunks[0][0].rstrip() for chunks in lines] for lines in shown] == [["line 3"], ["line 20", "line 21"]]
+    hints = [details["virt_text"][0][0] for _, details in marks(editor, buffer) if "virt_text" in details]
+    assert hints == [" 1 of 2 · ga accept · gr reject", " 2 of 2 · ga accept · gr reject"]
+
+
+def test_accepting_and_rejecting_with_keys(start: Start, folder: Path) -> None:
+    editor, buffer = edited(start, folder)
+    until_waiting(editor, 2)
+
+    editor.keys("gg]h")
+    editor.until("return vim.fn.line('.') == 3")
+    editor.keys("gr")
+    until_waiting(editor, 1)
+    assert editor.lines(buffer) == [f"line {n}" for n in range(1, 31) if n not in (20, 21)]
+    editor.keys("G[h")
+    editor.until("return vim.fn.line('.') == 20")
+    editor.keys("ga")
+    until_waiting(editor, 0)
+
+    assert editor.lines(buffer) == [f"line {n}" for n in range(1, 31) if n not in (20, 21)]
+    assert marks(editor, buffer) == []
+    editor.command("silent undo")
+    assert editor.lines(buffer)[2:4] == ["line three", "and more"]
+
+
+def test_a_selection_and_a_whole_file_are_decided_at_once(start: Start, folder: Path) -> None:
+    changes = [replaced("a.txt", f"line {n}\n", f"LINE {n}\n") for n in (2, 5, 9, 12)]
+    editor, buffer = edited(start, folder, edits(*changes))
+    until_waiting(editor, 4)
+
+    editor.keys("5GV9Ggr")
+    until_waiting(editor, 2)
+    assert [line for line, _, _ in waiting(editor)] == [2, 12]
+    editor.keys("gA")
+    until_waiting(editor, 0)
+
+    assert [n for n, line in enumerate(editor.lines(buffer), 1) if line.isupper() or "LINE" in line] == [2, 12]
+
+
+def test_keys_are_mapped_only_while_edits_wait(start: Start, folder: Path) -> None:
+    (folder / "a.txt").write_text(LINES)
+    editor = start([TWO_HUNKS, DONE], **TRUSTING)
+    editor.edit("a.txt")
+    editor.command("nnoremap <buffer> ga :let g:mine = 1<CR>")
+    turn(editor)
+    until_waiting(editor, 2)
+    mapped = "return vim.fn.maparg(..., 'n', false, true).desc or ''"
+    assert editor.lua(mapped, "ga") == "pygent: Accept the agent's edit at the cursor"
+
+    editor.command("Pygent! accept")
+    until_waiting(editor, 0)
+
+    assert editor.lua(mapped, "gr") == ""
+    editor.keys("ga")
+    assert editor.until("return vim.g.mine") == 1
+
+
+def test_the_users_own_typing_is_no_hunk_and_stays(start: Start, folder: Path) -> None:
+    editor, buffer = edited(start, folder)
+    until_waiting(editor, 2)
+
+    editor.keys("ggOmine above<Esc>Gomine below<Esc>")
+    editor.until(lambda: waiting(editor)[0][0] == 4 or None, what="the hunks further below")
+    editor.command("Pygent! reject")
+    until_waiting(editor, 0)
+
+    assert editor.lines(buffer) == ["mine above", *LINES.splitlines(), "mine below"]
+
+
+def test_undoing_an_edit_takes_its_hunks_away(start: Start, folder: Path) -> None:
+    editor, _ = edited(start, folder)
+    until_waiting(editor, 2)
+
+    editor.command("silent undo")
+    until_waiting(editor, 1)
+    editor.command("silent undo")
+
+    until_waiting(editor, 0)
+
+
+def test_going_back_to_a_checkpoint_leaves_nothing_to_judge(start: Start, folder: Path) -> None:
+    editor, buffer = edited(start, folder)
+    until_waiting(editor, 2)
+
+    editor.lua(
+        "local session = require('pygent.sessions').current(); "
+        "session:request('pygent/checkpoint/list', { sessionId = session.id }, function(_, found) "
+        "session:request('pygent/checkpoint/restore', { checkpointId = found.checkpoints[1].checkpointId, "
+        "files = true, conversation = false }, function(err, result) _G.restored = result or err end) end)"
+    )
+
+    editor.until("return _G.restored")
+    until_waiting(editor, 0)
+    assert editor.lines(buffer) == LINES.splitlines()
+
+
+def test_the_model_hears_what_was_rejected_with_the_next_prompt(start: Start, folder: Path) -> None:
+    editor, _ = edited(start, folder)
+    until_waiting(editor, 2)
+
+    editor.command("3Pygent reject")
+    until_waiting(editor, 1)
+    turn(editor, "and now?")
+
+    assert "a.txt @@ -3,1 +3,2 @@" in prompts(editor)
+    assert "+and more" in prompts(editor)
+    turn(editor, "what else?")
+    assert prompts(editor).count("took some back") == 1
+
+
+def test_the_model_hears_at_once_while_a_turn_runs(start: Start, folder: Path) -> None:
+    (folder / "a.txt").write_text(LINES)
+    asks = edits({"question": "Go on?", "choices": [{"title": "Yes"}]}, name="ask_user")
+    editor = start([TWO_HUNKS, asks, DONE], **TRUSTING)
+    editor.lua("require('pygent.permission.question').show = function(ask) _G.ask = ask; return function() end end")
+    editor.edit("a.txt")
+    send(editor)
+    until_waiting(editor, 2)
+    editor.until("return _G.ask ~= nil")
+    editor.lua(
+        "local session = require('pygent.sessions').current(); local request = session.request; "
+        "session.request = function(self, method, params, callback) return request(self, method, params, "
+        "function(err, result) _G.told = { method, result }; callback(err, result) end) end"
+    )
+    editor.command("Pygent! reject")
+    assert editor.until("return _G.told") == ["pygent/turn/steer", {"accepted": True}]
+    editor.lua("_G.ask.answer({ choice = 'Yes' })")
+    editor.until_over()
+
+    assert "took some back" in prompts(editor)
+
+
+def test_a_file_that_the_daemon_wrote_itself_is_shown_when_it_is_opened(start: Start, folder: Path) -> None:
+    text = LINES.replace("line 9\n", "line 9\r\n")  # editors convert such a file: the daemon writes it
+    (folder / "a.txt").write_bytes(text.encode())
+    editor = start([edits(replaced("a.txt", "line 7\n", "LINE 7\n")), DONE], **TRUSTING)
+    editor.edit("other.txt")
+    turn(editor)
+    assert (folder / "a.txt").read_bytes() == text.replace("line 7", "LINE 7").encode()
+    until_waiting(editor, 1)
+
+    buffer = editor.edit("a.txt")
+
+    editor.until(lambda: drawn(editor, buffer, "line_hl_group") == [7] or None)
+    editor.keys("7Ggr")
+    until_waiting(editor, 0)
+    editor.command("silent write")
+    assert (folder / "a.txt").read_bytes() == text.encode()
+
+
+def test_a_new_file_goes_and_a_deleted_one_comes_back_when_that_is_rejected(
+    start: Start, folder: Path, home: Path
+) -> None:
+    (folder / "old.txt").write_text("old\n")
+    bypass_permissions(home)
+    new = edits({"path": "new.txt", "content": "new\n"}, name="create_file")
+    editor = start([new, edits({"path": "old.txt"}, name="delete_file"), DONE])
+    editor.edit("other.txt")
+    turn(editor)
+    assert [ok for ok, _ in results(editor)] == [True, True], results(editor)
+    until_waiting(editor, 1, "new.txt")
+    until_waiting(editor, 1, "old.txt")
+
+    editor.command("Pygent! reject")
+
+    until_waiting(editor, 0, "new.txt")
+    until_waiting(editor, 0, "old.txt")
+    assert not (folder / "new.txt").exists()
+    assert (folder / "old.txt").read_text() == "old\n"
+    assert editor.lua("return vim.fn.bufexists(...)", str(folder / "new.txt")) == 0
+
+
+def test_what_waits_is_listed_in_the_quickfix_window(start: Start, folder: Path) -> None:
+    editor, _ = edited(start, folder)
+    until_waiting(editor, 2)
+
+    editor.command("Pygent changes")
+    listed = [(item["lnum"], item["text"]) for item in editor.lua("return vim.fn.getqflist()")]
+    assert listed == [(3, "waits: +line three"), (21, "waits: -line 20")]
+    editor.command("Pygent! accept")
+    editor.command("Pygent changes")
+
+    listed = [(item["lnum"], item["text"]) for item in editor.lua("return vim.fn.getqflist()")]
+    assert listed == [(3, "-line 3"), (21, "-line 20")]
+    assert "Changes of pygent" in editor.lua("return vim.fn.getqflist({ title = 1 }).title")
+    assert editor.lua("return vim.bo.filetype") == "qf"
+
+
+def test_commands_say_what_is_missing(start: Start, folder: Path) -> None:
+    editor, _ = edited(start, folder)
+    until_waiting(editor, 2)
+
+    editor.command("10Pygent accept")
+    editor.command("Pygent accept all")
+    editor.command("Pygent accept file")
+    editor.command("Pygent reject")
+    said = editor.messages()
+
+    assert "no edit waits at the cursor; ]h goes to the next" in said
+    assert "all? There is `file`, or nothing for the place of the cursor" in said
+    assert "no edit of the agent waits for review" in said
+
+
+def test_with_review_off_nothing_waits(start: Start, folder: Path) -> None:
+    (folder / "a.txt").write_text(LINES)
+    editor = start([TWO_HUNKS, DONE], **TRUSTING)
+    editor.lua("require('pygent').setup({ review = { when = 'off' } })")
+    editor.edit("a.txt")
+
+    turn(editor)
+
+    assert editor.lua("return #require('pygent.review').waiting()") == 0
+
+
+def test_a_wiped_buffer_is_no_trouble(start: Start, folder: Path) -> None:
+    editor, buffer = edited(start, folder)
+    until_waiting(editor, 2)
+
+    editor.command(f"bwipeout! {buffer}")
+
+    until_waiting(editor, 0)
+    assert "E5" not in editor.messages()
+
+
+@pytest.fixture
+def asked(start: Start, folder: Path) -> Editor:
+    """An editor in which a turn waits for the review of two hunks."""
+    (folder / "a.txt").write_text(LINES)
+    editor = start([edits(replaced("a.txt", LINES, changed_at(3, 20))), DONE], **TRUSTING)
+    editor.lua("require('pygent').setup({ review = { when = 'each' } })")
+    editor.edit("a.txt")
+    send(editor)
+    until_waiting(editor, 2)
+    return editor
+
+
+def changed_at(*numbers: int) -> str:
+    return "".join(f"{'LINE' if number in numbers else 'line'} {number}\n" for number in range(1, 31))
+
+
+def test_a_turn_waits_for_its_review_and_rejected_hunks_are_taken_back(asked: Editor) -> None:
+    asked.keys("ggOmine<Esc>")
+    asked.until(lambda: waiting(asked)[0][0] == 4 or None, what="hunks further below")
+    asked.keys("4Gga")
+    until_waiting(asked, 1)
+    assert asked.lua("return require('pygent.sessions').current().conversation.running_turn_id ~= nil")
+    asked.keys("21Ggr")
+    asked.until_over()
+
+    assert asked.lines() == ["mine", *changed_at(3).splitlines()]
+    assert "rejected" in results(asked)[0][1]
+    assert waiting(asked) == []
+
+
+def test_all_of_a_review_is_answered_at_once(asked: Editor) -> None:
+    asked.command("Pygent! accept")
+    asked.until_over()
+
+    assert asked.lines() == changed_at(3, 20).splitlines()
+    assert waiting(asked) == []
+
+
+def test_a_review_is_withdrawn_when_the_turn_is_stopped(asked: Editor) -> None:
+    asked.lua("require('pygent.sessions').current():cancel()")
+    asked.until_over()
+
+    until_waiting(asked, 0)
+    assert asked.lines() == changed_at(3, 20).splitlines()
