@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.clients.emacs.conftest import Rig, emacs_with_eglot
 from tests.clients.emacs.emacs import WAIT_S
 from tests.clients.project import edit
-from tests.model_server import Step
+from tests.model_server import Call, Step
 
 PYTHON = "import os\n\n\ndef one():\n    return 1\n"
 
@@ -84,6 +84,26 @@ def test_a_question_that_was_left_goes_with_the_turn_that_is_cancelled(rig: Rig)
     rig.emacs.runs("pygent-ask")
     rig.emacs.answers("Ask pygent", "still there?")
     rig.emacs.says("Here again.")
+
+
+def test_files_that_no_buffer_shows_are_made_and_edited(rig: Rig) -> None:
+    closed = rig.project.file("closed.py", PYTHON)
+    rig.opens("open.py", PYTHON)
+    made = Call(name="create_file", arguments={"path": "made.py", "content": "MADE = 1\n"})
+    rig.project.model.play(Step(calls=(made,)), edit(closed, "return 1", "return 2"), Step(text="Both are done."))
+
+    rig.emacs.runs("pygent-ask")
+    rig.emacs.answers("Ask pygent", "make one, edit one")
+    rig.emacs.answers("create_file: ", "Allow once")
+    rig.emacs.answers("edit_file: ", "Allow once")
+    rig.emacs.asked("Server wants to edit")
+    rig.emacs.types("y")
+
+    rig.emacs.says("Both are done.")
+    assert (rig.project.folder / "made.py").read_text() == "MADE = 1\n"
+    assert "Edited closed.py" in rig.project.told()[-1]
+    assert rig.emacs.text(closed) == PYTHON.replace("return 1", "return 2")
+    assert closed.read_text() == PYTHON
 
 
 def test_a_buffer_that_was_reverted_and_so_opened_twice_is_edited(rig: Rig) -> None:
