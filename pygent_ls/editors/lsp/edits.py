@@ -20,10 +20,10 @@ from pygent_ls.editors.lsp.endpoint import Endpoint
 from pygent_ls.editors.lsp.features import ClientFeatures
 from pygent_ls.editors.lsp.merging import holds_all_of
 from pygent_ls.editors.lsp.previewing import Preview, change_annotations
+from pygent_ls.editors.lsp.text_edits import text_edits
 from pygent_ls.editors.lsp.uris import FileUris
 from pygent_ls.errors import UnprovenEditError
 from pygent_ls.workspace.changes import minimal_edits
-from pygent_ls.workspace.positions import LineIndex
 
 DISK_POLL_S = 0.02
 """Between two looks at a closed file: editors were seen to answer before they had written."""
@@ -140,15 +140,7 @@ class EditorEdits:
 
     def _text_edits(self, operation: WriteText) -> list[dict[str, Any]]:
         old = operation.before.text if operation.before else ""
-        index = LineIndex(old, self.features.encoding)
-        return [
-            {"range": {"start": self._position(index, start), "end": self._position(index, end)}, "newText": new}
-            for start, end, new in minimal_edits(old, operation.text)
-        ]
-
-    def _position(self, index: LineIndex, offset: int) -> dict[str, int]:
-        line, character = index.position(offset)
-        return {"line": line, "character": character}
+        return text_edits(old, minimal_edits(old, operation.text), self.features)
 
     def _uri(self, path: Path) -> str:
         return self.buffers.uri_of(path) or self.uris.uri_of(path)

@@ -16,7 +16,8 @@ from pygent_ls.editors.lsp.chat.flight import Flight
 from pygent_ls.editors.lsp.chat.region import Region
 from pygent_ls.editors.lsp.chat.tracking import Edit
 from pygent_ls.editors.lsp.client import Client
-from pygent_ls.workspace.positions import position_at
+from pygent_ls.editors.lsp.text_edits import text_edits
+from pygent_ls.workspace.changes import Replacement
 
 EDIT_INTERVAL_S = 0.1
 """Between two edits of a buffer: faster than anyone reads, and an editor has work with each."""
@@ -217,11 +218,9 @@ class ChatWriter:
 
     def _params(self, buffer: Buffer, edit: Edit) -> dict[str, Any]:
         """Without a label: Neovim says each, and asks for a key where several come at once."""
-        encoding = self._client.features.encoding
-        places = (position_at(buffer.text, offset, encoding) for offset in (edit.start, edit.end))
-        start, end = ({"line": place.line, "character": place.character} for place in places)
-        edits = [{"range": {"start": start, "end": end}, "newText": edit.text}]
-        if not self._client.features.document_changes:
+        features = self._client.features
+        edits = text_edits(buffer.text, [Replacement(edit.start, edit.end, edit.text)], features)
+        if not features.document_changes:
             return {"edit": {"changes": {buffer.uri: edits}}}
         document = {"uri": buffer.uri, "version": buffer.version}
         return {"edit": {"documentChanges": [{"textDocument": document, "edits": edits}]}}
