@@ -121,7 +121,12 @@ function M._show(opened, show)
   if announced then
     telling.plugins(announced, { session_id = ask.request.sessionId, request = ask.request })
   end
-  opened.hidden_by(show(ask))
+  local is_shown, hide = xpcall(show, debug.traceback, ask)
+  if is_shown then
+    return opened.hidden_by(hide)
+  end
+  ask.answer(nil) -- which rejects: what nobody can see must not wait for ever
+  telling.user("what the agent asks could not be shown: " .. tostring(hide), vim.log.levels.ERROR)
 end
 
 client.watch(function(gone, is_ready)

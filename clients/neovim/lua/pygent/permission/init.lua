@@ -2,6 +2,7 @@
 
 local dialogs = require("pygent.permission.dialogs")
 local diff = require("pygent.permission.diff")
+local keys = require("pygent.permission.keys")
 local plain = require("pygent.chat.plain")
 local sessions = require("pygent.sessions")
 
@@ -20,15 +21,6 @@ end
 function M.again(id)
   return dialogs.again(id)
 end
-
----@type table<string, string>
-local KEYS = {
-  allow_once = "a",
-  allow_session = "s",
-  allow_always = "A",
-  reject_once = "r",
-  reject_always = "R",
-}
 
 ---@type table<string, {words: string, group: string}>
 local RISKS = {
@@ -87,19 +79,16 @@ function M._choices(ask)
   local is_high = ask.request.risk ~= "low" and ask.request.risk ~= "medium"
   local choices, taken, proposed = {}, {}, nil ---@type pygent.DialogChoice[], table<string, true>, integer?
   for index, option in ipairs(ask.request.options or {}) do
-    local key = KEYS[option.kind]
-    if key and taken[key] then
-      key = nil
-    elseif key then
-      taken[key] = true
-    end
+    local key = keys.of(option.kind)
+    local is_free = M._answers(option) and not taken[key]
+    taken[key] = true
     local is_grave = is_high and not M._rejects(option)
     if not is_grave then
       proposed = proposed or index
     end
     table.insert(choices, {
       title = plain.line(option.title),
-      key = key,
+      key = is_free and key or nil,
       is_grave = is_grave,
       choose = function()
         ask.answer({ optionId = option.optionId })
@@ -117,6 +106,13 @@ function M._choices(ask)
     proposed = #choices
   end
   return choices, proposed
+end
+
+---Whether it is of a kind that is known.
+---@param option pygent.PermissionOption
+---@return boolean
+function M._answers(option)
+  return vim.startswith(option.kind, "allow_") and keys.of(option.kind) ~= "" or M._rejects(option)
 end
 
 ---@param option pygent.PermissionOption
@@ -138,7 +134,7 @@ function M._notes(options)
         titles[words] = {}
         table.insert(said, words)
       end
-      table.insert(titles[words], KEYS[option.kind] or plain.line(option.title))
+      table.insert(titles[words], M._answers(option) and keys.of(option.kind) or plain.line(option.title))
     end
   end
   return vim.tbl_map(function(words)
@@ -158,13 +154,13 @@ end
 ---@param ask pygent.PermissionAsk
 ---@return pygent.DialogKey[]
 function M._keys(ask)
-  local keys = {} ---@type pygent.DialogKey[]
+  local offered = {} ---@type pygent.DialogKey[]
   local rejecting = vim.iter(ask.request.options or {}):find(function(option)
     return option.kind == "reject_once"
   end)
   if rejecting then
-    table.insert(keys, {
-      key = "f",
+    table.insert(offered, {
+      key = keys.of("say_why"),
       title = "rejects, and says why",
       run = function()
         M._reject_with_words(ask, rejecting)
@@ -173,15 +169,15 @@ function M._keys(ask)
   end
   local diffs = M._diffs(ask.request)
   if #diffs > 0 then
-    table.insert(keys, {
-      key = "d",
+    table.insert(offered, {
+      key = keys.of("diff"),
       title = "shows the diff in a tab",
       run = function()
         diff.open(diffs)
       end,
     })
   end
-  return keys
+  return offered
 end
 
 ---@param ask pygent.PermissionAsk

@@ -1,6 +1,7 @@
 --- The agent asks the user something.
 
 local dialogs = require("pygent.permission.dialogs")
+local keys = require("pygent.permission.keys")
 local plain = require("pygent.chat.plain")
 
 local M = {}
@@ -32,7 +33,7 @@ function M.dialog(ask)
   if request.allowText then
     table.insert(choices, {
       title = "In your own words",
-      key = "i",
+      key = keys.of("own_words"),
       choose = function()
         M._ask_for_words(ask)
       end,
@@ -40,7 +41,7 @@ function M.dialog(ask)
   end
   table.insert(choices, {
     title = "No answer",
-    key = "x",
+    key = keys.of("no_answer"),
     choose = function()
       ask.answer(nil)
     end,

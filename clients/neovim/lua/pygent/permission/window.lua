@@ -1,5 +1,6 @@
 --- The window of a dialog: it lies over the others, away from the cursor, and its own keys answer.
 
+local named = require("pygent.permission.keys")
 local plain = require("pygent.chat.plain")
 
 local M = {}
@@ -267,8 +268,8 @@ function Window:_map()
   local function hide()
     keeper.hide(dialog)
   end
-  map("q", "hide it; it goes on to wait", hide)
-  map("<Esc>", "hide it; it goes on to wait", hide)
+  map(named.of("hide"), "hide it; it goes on to wait", hide)
+  map(named.of("leave"), "hide it; it goes on to wait", hide)
   for _, each in ipairs(dialog.keys) do
     map(each.key, each.title, function()
       if keeper.counts(dialog) then
@@ -276,7 +277,7 @@ function Window:_map()
       end
     end)
   end
-  map("<CR>", "take the choice in this line", function()
+  map(named.of("take"), "take the choice in this line", function()
     local choice = self._choice_lines[vim.fn.line(".")]
     if choice then
       keeper.choose(dialog, choice)

@@ -1,0 +1,39 @@
+--- The keys where the agent asks; `1` to `9` take a choice, too.
+
+local M = {}
+
+---@class pygent.DialogKeyName
+---@field name string of what it does
+---@field modes string[]
+---@field lhs string
+---@field summary string
+
+---@type pygent.DialogKeyName[]
+M.keys = {
+  { name = "take", modes = { "n" }, lhs = "<CR>", summary = "take the choice in this line" },
+  { name = "allow_once", modes = { "n" }, lhs = "a", summary = "allow it once; for high risk only go to that line" },
+  { name = "allow_session", modes = { "n" }, lhs = "s", summary = "allow it for this session; the same" },
+  { name = "allow_always", modes = { "n" }, lhs = "A", summary = "always allow it; the same" },
+  { name = "reject_once", modes = { "n" }, lhs = "r", summary = "reject it" },
+  { name = "reject_always", modes = { "n" }, lhs = "R", summary = "always reject it" },
+  { name = "say_why", modes = { "n" }, lhs = "f", summary = "reject it, and say what to do instead" },
+  { name = "diff", modes = { "n" }, lhs = "d", summary = "show the diff side by side in a tab; `q` there closes it" },
+  { name = "own_words", modes = { "n" }, lhs = "i", summary = "answer a question in your own words" },
+  { name = "no_answer", modes = { "n" }, lhs = "x", summary = "give a question no answer" },
+  { name = "hide", modes = { "n" }, lhs = "q", summary = "hide it: it goes on to wait" },
+  { name = "leave", modes = { "n" }, lhs = "<Esc>", summary = "the same" },
+}
+
+---The key of what is done. An answer of a kind that is not known has none, and may have any name.
+---@param name string
+---@return string
+function M.of(name)
+  for _, key in ipairs(M.keys) do
+    if key.name == name then
+      return key.lhs
+    end
+  end
+  return ""
+end
+
+return M
