@@ -9,6 +9,7 @@ import os
 import pty
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -45,10 +46,10 @@ LISTEN = '(setq server-socket-dir "{folder}" server-name "emacs" server-client-i
 class Emacs:
     """One that runs. `eval` looks; what a user does is done with keys."""
 
-    def __init__(self, terminal: int, process: subprocess.Popen[bytes], socket: Path) -> None:
+    def __init__(self, terminal: int, process: subprocess.Popen[bytes], listening: Path) -> None:
         self.process = process
         self._terminal = terminal
-        self._socket = socket
+        self._socket = listening
         self._shown = b""
         self._shows = threading.Condition()
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -127,15 +128,8 @@ class Emacs:
         where = "(minibuffer-window)" if window == "minibuffer" else "(selected-window)"
         looked = f"(with-current-buffer (window-buffer {where}) {expression})"
         sent = f"(base64-encode-string (encode-coding-string (json-encode {looked}) 'utf-8) t)"
-        done = subprocess.run(
-            ["emacsclient", "--socket-name", str(self._socket), "--eval", sent],
-            capture_output=True,
-            text=True,
-            timeout=WAIT_S,
-            check=False,
-        )
-        assert done.returncode == 0, f"{expression}: {done.stdout}{done.stderr}"
-        return json.loads(base64.b64decode(done.stdout.strip().strip('"')))
+        value = self._served(sent)
+        return json.loads(base64.b64decode(value.strip('"')))
 
     def until(self, expression: str, *, window: str = "selected") -> None:
         """Wait until an expression is true."""
@@ -177,6 +171,20 @@ class Emacs:
         self._reader.join(WAIT_S)
         os.close(self._terminal)
 
+    def _served(self, expression: str) -> str:
+        """The value as Emacs prints it, by what emacsclient says and hears; a process for each look would cost more."""
+        with socket.socket(socket.AF_UNIX) as asked:
+            asked.settimeout(WAIT_S)
+            asked.connect(str(self._socket))
+            asked.sendall(f"-eval {server_quoted(expression)}\n".encode())
+            heard = b""
+            while piece := asked.recv(65_536):
+                heard += piece
+        lines = [line.partition(" ") for line in heard.decode().splitlines()]
+        printed = "".join(text for what, _, text in lines if what in {"-print", "-print-nonl"})
+        assert printed, f"{expression}: {heard.decode()}"
+        return printed
+
     def _wait_a_moment(self) -> None:
         with self._shows:
             self._shows.wait(LOOK_AGAIN_S)
@@ -195,6 +203,13 @@ class Emacs:
 def quoted(text: str) -> str:
     """A text as a string of Lisp."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def server_quoted(text: str) -> str:
+    """A text as one word for Emacs' server."""
+    for sign, word in (("&", "&&"), ("\n", "&n"), (" ", "&_")):
+        text = text.replace(sign, word)
+    return text
 
 
 @contextmanager
