@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from pygent_ls.editors.lsp.asking import Patience
 from tests.editors.lsp.chat.conversing import answered, chat_in, send
@@ -32,6 +35,9 @@ async def test_an_edit_that_is_told_late_is_not_made_twice(folder: Path) -> None
         editor.handlers["workspace/applyEdit"] = make_without_telling
         await send(editor, uri)
         await bounded(until_in_doubt(editor, path))
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.5):  # twice the pause before a second attempt
+                await editor.until(lambda: len(editor.requests("workspace/applyEdit")) > 1)
         editor.documents.type_over(uri, editor.documents.text(uri))
 
         assert await answered(editor, uri=uri) == f"{START}\n## pygent\n\nBecause.\n\n## You\n\n"
