@@ -45,13 +45,3 @@ def bar(editor: Editor) -> str:
         "for _, w in ipairs(vim.api.nvim_list_wins()) do if vim.bo[vim.api.nvim_win_get_buf(w)].filetype == "
         "'pygent-prompt' then return vim.wo[w].winbar end end return ''"
     )
-
-
-def hint(editor: Editor) -> str:
-    """What is said beside the text of the prompt."""
-    return editor.lua(
-        "local b = require('pygent.prompt.drafts').current().buffer; "
-        "local n = vim.api.nvim_get_namespaces()['pygent.prompt.hints']; "
-        "local m = vim.api.nvim_buf_get_extmarks(b, n, 0, -1, { details = true })[1]; "
-        "return m and m[4].virt_text[1][1] or ''"
-    )

@@ -191,14 +191,18 @@ def test_what_waits_is_taken_out_of_the_queue_and_is_a_draft_again(start: Start)
     picker = Picker(editor)
     editor.command("Pygent ask begin")
     editor.until("local s = require('pygent.sessions').current(); return s and s:is_running()")
+    (editor.folder / "code.py").write_text("one = 1\n", encoding="utf-8")
+    editor.edit("code.py")
     for words in ("alpha", "beta", "gamma"):
-        editor.command(f"Pygent ask {words}")
+        editor.command(f"1Pygent ask {words}")
     editor.until("return #require('pygent.sessions').current().conversation.queue == 3")
 
     picker.will_choose("alpha")
     editor.command("Pygent queue")
     assert picker.offered() == [["alpha", "beta", "gamma"]]
     editor.until(lambda: prompt_text(editor) == "alpha")
+    about = "return require('pygent.prompt.drafts').current().attachments[1].label"
+    assert editor.lua(about) == "code.py:1", "it comes back with what it was about"
     editor.command("Pygent dequeue")
     editor.until(lambda: prompt_text(editor) == "gamma\n\nalpha")
     editor.command("Pygent! dequeue")

@@ -7,7 +7,7 @@ import signal
 
 from tests.clients.neovim.conftest import Start
 from tests.clients.neovim.nvim import Editor
-from tests.clients.neovim.prompts import PROMPT, hint, last_prompt, open_prompt, prompt_text, told, type_keys
+from tests.clients.neovim.prompts import PROMPT, bar, last_prompt, open_prompt, prompt_text, told, type_keys
 from tests.model_server import Step
 
 CHAT = "vim.iter(vim.api.nvim_tabpage_list_wins(0)):any(function(w) return vim.bo[vim.api.nvim_win_get_buf(w)].filetype == 'pygent-chat' end)"  # noqa: E501
@@ -65,7 +65,7 @@ def test_a_draft_outlives_its_window_and_its_buffer_and_each_session_has_its_own
     editor.until("return require('pygent.sessions').current().info.name == 'second'")
     assert prompt_text(editor) == ""
     open_prompt(editor, "<Esc>")
-    assert "<CR> sends" in hint(editor)
+    assert "<C-s> sends" in bar(editor)
 
 
 def test_history_goes_through_what_was_asked_and_comes_back_to_what_is_being_written(start: Start) -> None:
@@ -95,7 +95,7 @@ def test_while_a_turn_runs_a_prompt_waits_or_is_said_to_it(start: Start) -> None
     editor.model.wait_for(lambda: len(editor.model.requests) == 1)
 
     open_prompt(editor, "next one")
-    editor.until(lambda: "<CR> sends it next" in hint(editor))
+    editor.until(lambda: "<C-s> next · <M-CR> now" in bar(editor))
     type_keys(editor, "<Esc><CR>")
     editor.until("return #require('pygent.sessions').current().conversation.queue == 1")
     type_keys(editor, "ilook here<M-CR>")

@@ -157,12 +157,13 @@ end
 ---@param session pygent.FollowedSession
 ---@param item pygent.QueuedTurn
 function M._take_out(session, item)
+  local give_back = require("pygent.prompt").hold(session, item.prompt)
   local params = { sessionId = session.id, turnId = item.turnId }
   sessions.ask_daemon("pygent/turn/dequeue", params, function(result)
     if not result.removed then
       return telling.user("it waits no more: its turn runs", vim.log.levels.WARN)
     end
-    require("pygent.prompt").give_back(session, item.prompt)
+    give_back()
   end)
 end
 

@@ -88,13 +88,19 @@ function M.show_keys()
   vim.api.nvim_echo({ { table.concat(lines, "\n") } }, false, {})
 end
 
----Write a prompt again that was sent to a session, and never began.
+---Take hold of a prompt that waits in a session's queue, so that it can be written again with what it was about.
 ---@param session pygent.FollowedSession
 ---@param text string
-function M.give_back(session, text)
+---@return fun() give_back
+function M.hold(session, text)
   local draft = drafts.of(session)
-  drafts.give_back(draft, { text = text, attachments = {} })
-  window.decorate(draft)
+  local sent = vim.iter(draft.sent):find(function(each)
+    return vim.trim(each.text) == vim.trim(text)
+  end)
+  return function()
+    drafts.give_back(draft, { text = text, attachments = sent and sent.attachments or {} })
+    window.decorate(draft)
+  end
 end
 
 ---@param way pygent.Way

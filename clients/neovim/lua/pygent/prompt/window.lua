@@ -13,6 +13,8 @@ local MAX_WIDTH = 90
 ---Of an attachment's label.
 local MAX_LABEL_CHARS = 50
 
+local INVITATION = "Ask pygent: @ names files, / commands"
+
 local hints = vim.api.nvim_create_namespace("pygent.prompt.hints")
 
 ---The window of the prompt in this tab page.
@@ -46,14 +48,13 @@ function M.decorate(draft)
   if not vim.api.nvim_buf_is_loaded(draft.buffer) then
     return
   end
-  local bar = M._about(draft)
+  local bar = ("%s%%=%%#PygentPromptHint#%s %%*"):format(M._about(draft), M._keys(draft))
   for _, window in ipairs(vim.fn.win_findbuf(draft.buffer)) do
     vim.wo[window][0].winbar = bar
   end
   vim.api.nvim_buf_clear_namespace(draft.buffer, hints, 0, -1)
-  local hint, place = M._hint(draft)
-  if hint then
-    local mark = { virt_text = { { hint, "PygentPromptHint" } }, virt_text_pos = place, hl_mode = "combine" }
+  if M._is_blank(draft) then
+    local mark = { virt_text = { { INVITATION, "PygentPromptHint" } }, virt_text_pos = "overlay" }
     vim.api.nvim_buf_set_extmark(draft.buffer, hints, 0, 0, mark)
   end
 end
@@ -105,36 +106,31 @@ function M._float(buffer)
   })
 end
 
+---What the prompt is about. It gives way where there is no room, and the keys stay.
 ---@param draft pygent.Draft
 ---@return string
 function M._about(draft)
   if #draft.attachments == 0 then
-    return ""
+    return "%<"
   end
   local labels = vim.tbl_map(function(attachment)
     return text.no_items(plain.line(attachment.label, MAX_LABEL_CHARS))
   end, draft.attachments)
-  return "%#PygentPromptAbout# about " .. table.concat(labels, ", ") .. "%#PygentPromptHint#  <BS> takes it off%*"
+  return "%#PygentPromptAbout# about " .. table.concat(labels, ", ") .. "%#PygentPromptHint#%< · <BS> takes it off"
 end
 
+---What the keys do now.
 ---@param draft pygent.Draft
----@return string? hint
----@return "eol"|"right_align"|"overlay"? place
-function M._hint(draft)
+---@return string
+function M._keys(draft)
   if draft.is_sending then
-    return "the daemon is being started …", "right_align"
+    return "the daemon is being started …"
   end
   local session = drafts.session(draft)
-  local is_running = session ~= nil and session:is_running()
-  local keys = is_running and "<CR> sends it next · g<CR> says it now · <C-c> stops"
-    or "<CR> sends · g? shows all keys"
-  if M._is_blank(draft) then
-    local what = is_running and "The agent works." or "Ask pygent: @ names files, / commands."
-    return ("%s %s"):format(what, keys), "overlay"
+  if session and session:is_running() then
+    return "<C-s> next · <M-CR> now · <C-c> stop"
   end
-  if is_running then
-    return keys, "right_align"
-  end
+  return "<C-s> sends · g? keys"
 end
 
 ---@param draft pygent.Draft
