@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tests.clients.launching import daemon_program
-from tests.clients.neovim.rpc import Nvim
+from tests.clients.neovim.rpc import LOOK_AGAIN_S, Nvim
 from tests.e2e.command_line import clean_environment
 from tests.model_server import ModelServer, Step
 
@@ -80,7 +80,7 @@ class Editor:
             if time.monotonic() > deadline:
                 state = f"Neovim waits for a key (mode {mode['mode']})" if mode["blocking"] else self.messages()
                 raise AssertionError(f"not within {WAIT_S} s: {what or condition}\n{state}")
-            time.sleep(0.005)
+            self.nvim.wait_for_news()
 
     def until_over(self) -> None:
         """No turn runs in any session that is followed, and at least one has ended."""
@@ -128,9 +128,9 @@ def _attached(address: Path, process: subprocess.Popen[bytes]) -> Nvim:
     while True:
         with suppress(FileNotFoundError, ConnectionRefusedError):  # the socket is there before Neovim listens
             return Nvim(address)
-        if process.poll() is not None or time.monotonic() > deadline:
-            raise AssertionError(f"Neovim did not start: exit code {process.poll()}")
-        time.sleep(0.005)
+        assert time.monotonic() < deadline, "Neovim does not listen"
+        with suppress(subprocess.TimeoutExpired):
+            raise AssertionError(f"Neovim did not start: exit code {process.wait(LOOK_AGAIN_S)}")
 
 
 @contextmanager

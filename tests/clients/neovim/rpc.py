@@ -5,6 +5,7 @@ pynvim, the usual client, waits for ever where Neovim does not answer, as it doe
 
 from __future__ import annotations
 
+import select
 import socket
 import time
 from collections.abc import Callable
@@ -17,6 +18,9 @@ msgpack = cast("Any", untyped)
 
 WAIT_S = 30.0
 """Longest wait for an answer."""
+
+LOOK_AGAIN_S = 0.005
+"""To the next look at a Neovim that draws nothing."""
 
 
 class NeovimError(Exception):
@@ -73,6 +77,10 @@ class Nvim:
             if not received:
                 raise NeovimError("Neovim has ended")
             self._unpacker.feed(received)
+
+    def wait_for_news(self) -> None:
+        """Until it draws something, or for a moment: not all that it does can be seen."""
+        select.select([self._socket], [], [], LOOK_AGAIN_S)
 
     def command(self, command: str) -> None:
         """As typed behind `:`."""

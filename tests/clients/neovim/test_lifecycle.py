@@ -67,7 +67,6 @@ def until_none_is_left(home: Path) -> None:
     deadline = time.monotonic() + WAIT_S
     while left := processes_of(home):
         assert time.monotonic() < deadline, left
-        time.sleep(0.01)
 
 
 # Without any set-up

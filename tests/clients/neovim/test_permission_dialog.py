@@ -87,7 +87,7 @@ class Asked(Editor):
         deadline = time.monotonic() + WAIT_S
         while self.nvim.api.get_mode()["mode"] != "c":
             assert time.monotonic() < deadline, "nothing is asked"
-            time.sleep(0.005)
+            self.nvim.wait_for_news()
 
     def until_gone(self) -> None:
         """No dialog is shown."""

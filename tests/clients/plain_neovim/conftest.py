@@ -6,16 +6,13 @@ import tempfile
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic
 
 import pytest
 
 from tests.clients.neovim.nvim import PLUGIN, WAIT_S, Editor, bare_neovim
 from tests.clients.page import set_up
 from tests.clients.project import Project, project
-
-LOOK_AGAIN_S = 0.001
-"""To the next look whether Neovim waits for a key, which it tells nobody."""
 
 READY, INSERTS, LIST = "n", "i", "c"
 """Modes: the last one is also that in which it shows a list to choose from."""
@@ -45,7 +42,7 @@ class Rig:
         deadline = monotonic() + WAIT_S
         while self._mode() not in (READY, INSERTS) or not true():
             assert monotonic() < deadline, f"not within {WAIT_S} s; {self._seen()}"
-            sleep(LOOK_AGAIN_S)
+            self.editor.nvim.wait_for_news()
 
     def chooses(self, number: int) -> None:
         """Wait until Neovim shows a list, and take this one of it."""
@@ -70,7 +67,7 @@ class Rig:
         deadline = monotonic() + WAIT_S
         while (self._mode() == LIST) != wanted:
             assert monotonic() < deadline, f"Neovim {'asks nothing' if wanted else 'still asks'}"
-            sleep(LOOK_AGAIN_S)
+            self.editor.nvim.wait_for_news()
 
     def _seen(self) -> str:
         mode = self._mode()
