@@ -143,6 +143,49 @@ def test_calls_that_come_while_the_user_types_are_folded(start: Start) -> None:
     assert any("◆ Read b.py ✗ failed" in line for line in shown)
 
 
+def test_folds_that_are_turned_off_stay_off_until_they_are_wanted(start: Start) -> None:
+    editor = start([Step(text="I look.", calls=(read(),)), Step(text="So.")])
+    (editor.folder / "a.py").write_text("x = 1\n")
+    window = open_chat(editor)
+    editor.keys("zi")
+    ask(editor, "go")
+    assert closed(editor, window) == []
+    editor.keys("zi")
+
+    editor.until(lambda: closed(editor, window) == ["◆ Read a.py"])
+
+
+MODES = {
+    "a menu of completion": ("iapple apricot<CR>ap<C-n>", "return vim.fn.pumvisible() == 1"),
+    "an operator": ("ione two<Esc>0d", "return vim.api.nvim_get_mode().mode == 'no'"),
+    "a command line": (":echo 'x", 'return vim.fn.getcmdline() == "echo \'x"'),
+    "the window of commands": ("q:ihello", "return vim.fn.getcmdwintype() == ':' and vim.fn.mode() == 'i'"),
+    "a terminal": (":terminal sh<CR>iecho", "return vim.api.nvim_get_mode().mode == 't'"),
+}
+
+
+def test_whatever_the_user_is_in_the_midst_of_goes_on_while_a_turn_is_drawn(start: Start) -> None:
+    turn = [Step(text="I look.", calls=(read(),), pause_after=2), Step(text=LONG, chunk=40)]
+    editor = start(turn * len(MODES))
+    (editor.folder / "a.py").write_text("x = 1\n")
+    window = open_chat(editor, enter=False)
+    left = editor.lua("return vim.api.nvim_get_current_win()")
+    for n_before, (mode, (keys, holds)) in enumerate(MODES.items()):
+        send(editor, mode)
+        editor.command("enew!")
+        editor.keys(keys)
+        editor.until(holds, what=mode)
+
+        editor.model.resume()
+        editor.until(lambda n_before=n_before: n_ends(editor) == n_before + 1, what=f"the end of the turn in {mode}")
+
+        assert editor.lua(holds), mode
+        assert view(editor, window)["line"] == len(chat(editor)), mode
+        editor.keys("<C-\\><C-n><Esc><C-w>:quit<CR>" if "window" in mode else "<C-\\><C-n><Esc>")
+        editor.until(lambda: editor.lua("return vim.api.nvim_get_current_win()") == left)
+    assert closed(editor, window) == ["◆ Read a.py"] * len(MODES)
+
+
 def test_a_subagent_is_a_fold_within_which_its_calls_are_folds(start: Start) -> None:
     (task,) = (Call(name="task", arguments={"description": "look around", "prompt": "Read a.py"}),)
     editor = start(

@@ -312,6 +312,63 @@ def test_an_hour_of_a_turn_is_an_hour(lua: Lua) -> None:
     assert end["duration_ms"] == 3_600_250
 
 
+def message(role: str, turn: str, *content: Event) -> Event:
+    return {"role": role, "turnId": turn, "content": list(content), "timestamp": "2026-03-02T09:00:00Z"}
+
+
+COPIED = [
+    message(
+        "user", "t0", {"type": "text", "text": "Look"}, {"type": "text", "text": "<context/>", "fromOutside": True}
+    ),
+    message(
+        "assistant",
+        "t0",
+        {"type": "thinking", "thinking": "Where?"},
+        {"type": "tool_use", "id": "c1", "name": "read_file", "input": {"path": "cart.py"}},
+        {"type": "tool_use", "id": "c2", "name": "shell", "input": {"command": "ls"}},
+    ),
+    message("user", "t0", {"type": "tool_result", "toolUseId": "c1", "content": "total = 0", "isError": False}),
+    message("user", "t0", {"type": "text", "text": "And be quick"}),
+    message("assistant", "t0", {"type": "text", "text": "It is zero."}, {"type": "text", "text": "\n"}),
+    message("user", "t1", {"type": "text", "text": "go"}),
+]
+
+COPY = """
+local events, messages, info = ...
+local conversation = require("pygent.conversation")
+local made = conversation.new("s1")
+conversation.take(made, vim.list_slice(events, 1, 2))
+local was_missing = conversation.is_missing(made, info)
+conversation.put_before(made, messages)
+conversation.put_before(made, messages)
+conversation.take(made, events)
+local lines = {}
+for _, item in ipairs(made.items) do
+  table.insert(lines, item.type .. ": " .. (item.text or item.title or (item.parts and conversation.text(item)) or ""))
+end
+return { lines = lines, was_missing = was_missing, is_missing = conversation.is_missing(made, info) }
+"""
+
+
+def test_a_copy_of_a_session_has_what_was_said_before_its_own_turns_from_its_messages(lua: Lua) -> None:
+    events = numbered(started(), said("On."), said("On.", kind="text"), finished())
+
+    seen = lua(COPY, events, COPIED, {"turnIds": ["t0", "t1"], "lastSeq": 2})
+
+    assert seen["lines"] == [
+        "prompt: Look",
+        "thinking: Where?",
+        "tool: read_file cart.py",
+        "tool: shell ls",
+        "prompt: And be quick",
+        "text: It is zero.",
+        "prompt: go",
+        "text: On.",
+        "end: ",
+    ]
+    assert (seen["was_missing"], seen["is_missing"]) == (True, False)
+
+
 def progressed(call: str, content: str) -> Event:
     return {"type": "tool_progress", "toolId": call, "content": content}
 

@@ -16,11 +16,12 @@ function M.make(window, folds)
   end
   vim.api.nvim_win_call(window, function()
     -- Where folds are on, the lines that a command is given grow to the closed fold around them
-    vim.wo.foldenable = false
+    local were_on = vim.wo.foldenable
+    vim.wo[0][0].foldenable = false
     for _, fold in ipairs(folds) do
       vim.cmd(("silent %d,%dfold"):format(fold.first, fold.last))
     end
-    vim.wo.foldenable = true
+    vim.wo[0][0].foldenable = were_on
     for _, fold in ipairs(folds) do
       if fold.is_open then
         vim.cmd(("silent! %dfoldopen"):format(fold.first))

@@ -38,8 +38,10 @@ function M.put_before(conversation, messages)
       M._add_prompt(items, message, place, prompted)
     end
   end
-  conversation.items = vim.list_extend(items, conversation.items)
-  conversation._scopes = {} -- they hold the list that was
+  vim.list_extend(items, conversation.items)
+  for index, item in ipairs(items) do
+    conversation.items[index] = item -- the list stays the one that running turns add to
+  end
 end
 
 ---Which turns count is known: those that are over, asked a model and are not among these were taken back.
