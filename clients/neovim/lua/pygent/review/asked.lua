@@ -11,7 +11,8 @@ local namespace = api.nvim_create_namespace("pygent.review.asked")
 
 ---A hunk that is not decided yet.
 ---@class pygent.AskedHunk
----@field id string
+---@field id string unlike that of any other, also of another review
+---@field hunk_id string as the daemon calls it in its review
 ---@field path string
 ---@field hunk pygent.ReviewHunk as it was when it was asked
 ---@field mark? integer of its first line, which goes with the user's typing
@@ -34,10 +35,19 @@ function M.watch(watcher)
   tell = watcher
 end
 
+---One call among all: some models number theirs anew in each answer.
+---@param session_id string
+---@param turn_id string
 ---@param tool_id string
+---@return string
+function M.call(session_id, turn_id, tool_id)
+  return table.concat({ session_id, turn_id, tool_id }, " ")
+end
+
+---@param call string
 ---@return boolean
-function M.was_judged(tool_id)
-  return judged[tool_id] == true
+function M.was_judged(call)
+  return judged[call] == true
 end
 
 ---Let the user decide about its hunks.
@@ -47,10 +57,11 @@ function M.begin(ask)
   local open = {} ---@type pygent.AskedHunk[]
   for _, file in ipairs(ask.request.files) do
     for _, hunk in ipairs(file.hunks) do
-      table.insert(open, M._opened(vim.uri_to_fname(file.uri), hunk))
+      table.insert(open, M._opened(ask.id, vim.uri_to_fname(file.uri), hunk))
     end
   end
-  judged[ask.request.toolId] = true
+  local request = ask.request
+  judged[M.call(request.sessionId, request.turnId, request.toolId)] = true
   asked[ask.id] = { ask = ask, open = open, decided = {} }
   M._tell(open)
   return function()
@@ -83,7 +94,7 @@ function M.decide(ids, is_accepted)
       return ids[hunk.id] == true
     end, each.open)
     for _, hunk in ipairs(now) do
-      table.insert(each.decided, { hunkId = hunk.id, accepted = is_accepted })
+      table.insert(each.decided, { hunkId = hunk.hunk_id, accepted = is_accepted })
     end
     each.open = vim.tbl_filter(function(hunk)
       return ids[hunk.id] == nil
@@ -106,10 +117,11 @@ function M._answer(judged_now)
   judged_now.ask.answer({ hunks = judged_now.decided })
 end
 
+---@param review_id string
 ---@param path string
 ---@param given pygent.Hunk
 ---@return pygent.AskedHunk
-function M._opened(path, given)
+function M._opened(review_id, path, given)
   local line = given.range.start.line
   local hunk = {
     old_first = line,
@@ -122,7 +134,8 @@ function M._opened(path, given)
     and api.nvim_buf_set_extmark(buffer, namespace, math.min(line, api.nvim_buf_line_count(buffer)), 0, {
       strict = false,
     })
-  return { id = given.hunkId, path = path, hunk = hunk, mark = mark or nil }
+  local id = ("%s %s"):format(review_id, given.hunkId)
+  return { id = id, hunk_id = given.hunkId, path = path, hunk = hunk, mark = mark or nil }
 end
 
 ---@param open pygent.AskedHunk
@@ -134,7 +147,7 @@ function M._now(open)
     return open
   end
   local moved = vim.tbl_extend("force", open.hunk, { new_first = place[1] })
-  return { id = open.id, path = open.path, hunk = moved, mark = open.mark }
+  return vim.tbl_extend("force", open, { hunk = moved })
 end
 
 ---@param open pygent.AskedHunk[]

@@ -6,6 +6,8 @@
 
 local M = {}
 
+local BREAK = ("\n"):byte()
+
 ---@class pygent.PendingText
 ---@field baseline? string nil: there was no such file
 ---@field current? string nil: it is gone
@@ -68,15 +70,17 @@ function M.followed(file, current)
   if file.baseline == nil or file.current == nil or current == nil or current == file.baseline then
     return { baseline = file.baseline, current = current }
   end
-  local lines = M.lines(file.baseline)
-  local hunks = M._between(file.baseline, file.current)
+  local baseline = file.baseline --[[@as string]]
+  local hunks = M._between(baseline, file.current)
   for _, change in ipairs(M._from_the_end(M._between(file.current, current), "old_first")) do
     local first = M._in_baseline(hunks, change)
     if first then
-      M._splice(lines, first, #change.old_lines, change.new_lines)
+      local offset = M._offset(baseline, first)
+      local rest = baseline:sub(offset + #table.concat(change.old_lines) + 1)
+      baseline = baseline:sub(1, offset) .. table.concat(change.new_lines) .. rest
     end
   end
-  return { baseline = table.concat(lines), current = current }
+  return { baseline = baseline, current = current }
 end
 
 ---Lines with their ends; a text that ends with one has no empty line behind it.
@@ -92,6 +96,7 @@ function M.lines(text)
   return lines
 end
 
+---What both begin and end with is left out first: typing in a large file must not be felt.
 ---@param before string
 ---@param after string
 ---@return pygent.ReviewHunk[]
@@ -99,16 +104,85 @@ function M._between(before, after)
   if before == after then
     return {}
   end
-  local old, new = M.lines(before), M.lines(after)
+  local head, tail = M._common(before, after)
+  local n_head = M._count_breaks(before, head)
+  local old_part, new_part = before:sub(head + 1, #before - tail), after:sub(head + 1, #after - tail)
+  local old, new = M.lines(old_part), M.lines(new_part)
   return vim.tbl_map(function(place)
     local old_start, n_old, new_start, n_new = unpack(place)
     return { -- of no lines the one before them is named
-      old_first = n_old == 0 and old_start or old_start - 1,
-      new_first = n_new == 0 and new_start or new_start - 1,
-      old_lines = vim.list_slice(old, n_old == 0 and 1 or old_start, n_old == 0 and 0 or old_start + n_old - 1),
-      new_lines = vim.list_slice(new, n_new == 0 and 1 or new_start, n_new == 0 and 0 or new_start + n_new - 1),
+      old_first = n_head + (n_old == 0 and old_start or old_start - 1),
+      new_first = n_head + (n_new == 0 and new_start or new_start - 1),
+      old_lines = n_old == 0 and {} or vim.list_slice(old, old_start, old_start + n_old - 1),
+      new_lines = n_new == 0 and {} or vim.list_slice(new, new_start, new_start + n_new - 1),
     }
-  end, vim.diff(before, after, { result_type = "indices" }) --[[@as integer[][] ]])
+  end, vim.diff(old_part, new_part, { result_type = "indices" }) --[[@as integer[][] ]])
+end
+
+---How many bytes two texts begin and end with alike, in whole lines.
+---@param one string
+---@param other string
+---@return integer head
+---@return integer tail
+function M._common(one, other)
+  local shorter = math.min(#one, #other)
+  local head = M._alike(shorter, function(at, size)
+    return one:sub(at + 1, at + size) == other:sub(at + 1, at + size)
+  end)
+  while head > 0 and one:byte(head) ~= BREAK do
+    head = head - 1
+  end
+  local tail = M._alike(shorter - head, function(at, size)
+    return one:sub(-at - size, -at - 1) == other:sub(-at - size, -at - 1)
+  end)
+  -- A line is whole where the one before it has ended, in both texts.
+  while tail > 0 and not (M._begins_line(one, tail) and M._begins_line(other, tail)) do
+    tail = tail - 1
+  end
+  return head, tail
+end
+
+---@param text string
+---@param tail integer bytes from the end
+---@return boolean
+function M._begins_line(text, tail)
+  return tail == #text or text:byte(#text - tail) == BREAK
+end
+
+---@param most integer bytes
+---@param is_alike fun(at: integer, size: integer): boolean
+---@return integer
+function M._alike(most, is_alike)
+  local at = 0
+  for _, size in ipairs({ 65536, 4096, 256, 16, 1 }) do
+    while at + size <= most and is_alike(at, size) do
+      at = at + size
+    end
+  end
+  return at
+end
+
+---@param text string
+---@param n_bytes integer
+---@return integer
+function M._count_breaks(text, n_bytes)
+  local count, at = 0, text:find("\n", 1, true)
+  while at and at <= n_bytes do
+    count, at = count + 1, text:find("\n", at + 1, true)
+  end
+  return count
+end
+
+---Bytes before a line, which is counted from 0.
+---@param text string
+---@param line integer
+---@return integer
+function M._offset(text, line)
+  local at = 0
+  for _ = 1, line do
+    at = text:find("\n", at + 1, true) or #text
+  end
+  return at
 end
 
 ---Where the changed lines stand in the baseline; nil where the change touches a hunk. Lines right before a hunk, and

@@ -21,9 +21,9 @@ local api = vim.api
 ---@class pygent.WaitingHunk
 ---@field path string
 ---@field hunk pygent.ReviewHunk
----@field id? string as the daemon calls it, where it waits
+---@field id? string of `pygent.AskedHunk`, where the daemon waits
 
----Calls that were taken in; a session that is followed anew tells of all of them again.
+---Results of calls that were taken in; a session that is followed anew tells of all of them again.
 ---@type table<string, true>
 local taken = {}
 
@@ -42,10 +42,12 @@ function M.begin()
     desc = "pygent: what a call has changed waits for review",
     callback = function(about)
       local event = about.data.event ---@type pygent.ToolResultEvent
-      if event.timestamp < began or taken[event.toolId] or asked.was_judged(event.toolId) then
+      local call = asked.call(about.data.session_id, event.turnId, event.toolId)
+      local told = call .. " " .. event.timestamp
+      if event.timestamp < began or taken[told] or asked.was_judged(call) then
         return
       end
-      taken[event.toolId] = true
+      taken[told] = true
       vim.schedule(function() -- after files that it changed were read again
         for _, change in ipairs(event.changes or {}) do
           book.changed(about.data.session_id, change)

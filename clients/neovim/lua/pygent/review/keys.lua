@@ -6,6 +6,9 @@ local M = {}
 
 local api = vim.api
 
+---What the descriptions of these mappings begin with.
+local PREFIX = "pygent: "
+
 ---What a key does: to the hunks at these lines, from 1, or as many times.
 ---@alias pygent.ReviewKey "accept"|"reject"|"accept_all"|"next"|"previous"
 
@@ -63,7 +66,7 @@ function M._map(buffer, mode, key, does, run)
   local before = api.nvim_buf_call(buffer, function()
     return vim.fn.maparg(key, mode, false, true) --[[@as table<string, any>]]
   end)
-  local is_own = before.buffer == 1
+  local is_own = before.buffer == 1 and not vim.startswith(before.desc or "", PREFIX)
   mapped[buffer][mode .. " " .. key] = { mode = mode, key = key, map = is_own and before or nil }
   vim.keymap.set(mode, key, function()
     local count = vim.v.count1
@@ -72,10 +75,10 @@ function M._map(buffer, mode, key, does, run)
       vim.cmd("normal! \27")
     end
     run(does.name, math.min(first, last), math.max(first, last), count)
-  end, { buffer = buffer, nowait = true, desc = "pygent: " .. does.summary })
+  end, { buffer = buffer, nowait = true, desc = PREFIX .. does.summary })
 end
 
-api.nvim_create_autocmd("BufWipeout", {
+api.nvim_create_autocmd({ "BufDelete", "BufWipeout" }, { -- with which the buffer's mappings are gone
   group = api.nvim_create_augroup("pygent.review.keys", {}),
   desc = "pygent: forgets its keys in the buffer",
   callback = function(about)

@@ -86,7 +86,7 @@ function M._draw_deleted(buffer, hunk, n_lines)
   end
   local shown = {} ---@type [string, string][][]
   for _, line in ipairs(vim.list_slice(hunk.old_lines, 1, MAX_DELETED_LINES)) do
-    table.insert(shown, { { M._shown(line), "PygentDeleted" } })
+    table.insert(shown, { { M._shown(line, vim.bo[buffer].tabstop), "PygentDeleted" } })
   end
   if #hunk.old_lines > MAX_DELETED_LINES then
     table.insert(shown, { { ("… %d more lines"):format(#hunk.old_lines - MAX_DELETED_LINES), "PygentHint" } })
@@ -102,11 +102,20 @@ end
 
 ---A file's line as it can be drawn: with spaces for tabs, filled to the width of the screen.
 ---@param line string
+---@param tabstop integer
 ---@return string
-function M._shown(line)
-  local text = line:gsub("\r?\n$", ""):sub(1, MAX_DELETED_CHARS * 4):gsub("\t", (" "):rep(8))
-  text = vim.fn.strcharpart(plain.piece(text), 0, MAX_DELETED_CHARS)
-  return text .. (" "):rep(math.max(0, vim.o.columns - vim.fn.strdisplaywidth(text)))
+function M._shown(line, tabstop)
+  local parts, width = {}, 0 ---@type string[], integer
+  local cut = plain.piece((line:gsub("\r?\n$", ""):sub(1, MAX_DELETED_CHARS * 4)))
+  for part in cut:gmatch("[^\t]*\t?") do
+    local text = part:gsub("\t$", "")
+    width = width + vim.fn.strdisplaywidth(text)
+    local gap = text ~= part and tabstop - width % tabstop or 0
+    width = width + gap
+    table.insert(parts, text .. (" "):rep(gap))
+  end
+  local text = vim.fn.strcharpart(table.concat(parts), 0, MAX_DELETED_CHARS)
+  return text .. (" "):rep(math.max(0, vim.o.columns - width))
 end
 
 ---@param buffer integer
