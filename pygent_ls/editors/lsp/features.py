@@ -96,7 +96,7 @@ def used_capabilities(capabilities: Any) -> Any:
             "workDoneProgress": window.get("workDoneProgress") is True,
             "showDocument": {"support": document.get("support") is True},
         },
-        "general": {"positionEncodings": encodings},
+        "general": {"positionEncodings": encodings or None},
         "experimental": given.get("experimental"),
     }
 

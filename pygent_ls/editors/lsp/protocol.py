@@ -73,11 +73,11 @@ CANCELLED: dict[str, Any] = {
 """The `data` of the error of a request that was cancelled, where there is some."""
 
 COMMAND_RESULTS: dict[str, Any] = {
+    "pygent.ask": outgoing_commands.SentChatOut,
     **dict.fromkeys(
         ("pygent.fix", "pygent.explain", "pygent.test", "pygent.refactor", "pygent.doc"),
         outgoing_commands.CommandTurnOut,
     ),
-    "pygent.ask": outgoing_commands.SentChatOut,
     "pygent.sendChat": outgoing_commands.SentChatOut,
     "pygent.openChat": outgoing_commands.OpenedChatOut,
     "pygent.cancel": outgoing.CancelledTurnOut,

@@ -1144,12 +1144,12 @@
 
 --- What a command of `workspace/executeCommand` comes to.
 ---@class pygent.CommandResults
+---@field ["pygent.ask"] pygent.SentChat
 ---@field ["pygent.fix"] pygent.CommandTurn
 ---@field ["pygent.explain"] pygent.CommandTurn
 ---@field ["pygent.test"] pygent.CommandTurn
 ---@field ["pygent.refactor"] pygent.CommandTurn
 ---@field ["pygent.doc"] pygent.CommandTurn
----@field ["pygent.ask"] pygent.SentChat
 ---@field ["pygent.sendChat"] pygent.SentChat
 ---@field ["pygent.openChat"] pygent.OpenedChat
 ---@field ["pygent.cancel"] pygent.CancelledTurn

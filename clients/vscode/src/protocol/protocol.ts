@@ -1279,12 +1279,12 @@ export interface Notifications {
 
 /** What each command of `workspace/executeCommand` comes to. */
 export interface CommandResults {
+	readonly "pygent.ask": SentChat;
 	readonly "pygent.fix": CommandTurn;
 	readonly "pygent.explain": CommandTurn;
 	readonly "pygent.test": CommandTurn;
 	readonly "pygent.refactor": CommandTurn;
 	readonly "pygent.doc": CommandTurn;
-	readonly "pygent.ask": SentChat;
 	readonly "pygent.sendChat": SentChat;
 	readonly "pygent.openChat": OpenedChat;
 	readonly "pygent.cancel": CancelledTurn;
