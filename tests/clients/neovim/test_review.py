@@ -302,6 +302,35 @@ def test_with_review_off_nothing_waits(start: Start, folder: Path) -> None:
     assert editor.lua("return #require('pygent.review').waiting()") == 0
 
 
+def test_a_buffer_that_was_closed_shows_its_edits_again(start: Start, folder: Path) -> None:
+    editor, buffer = edited(start, folder)
+    until_waiting(editor, 2)
+    editor.command("silent write")
+
+    editor.command(f"enew | bdelete {buffer}")
+    again = editor.edit("a.txt")
+
+    editor.until(lambda: drawn(editor, again, "line_hl_group") == [3, 4] or None)
+    editor.keys("3Ggr")
+    until_waiting(editor, 1)
+    assert editor.lines(again)[2] == "line 3"
+
+
+def test_edits_of_a_file_that_is_moved_move_with_it(start: Start, folder: Path, home: Path) -> None:
+    (folder / "a.txt").write_text(LINES)
+    bypass_permissions(home)
+    editor = start([TWO_HUNKS, edits({"source": "a.txt", "destination": "b.txt"}, name="move_file"), DONE])
+    buffer = editor.edit("a.txt")
+    turn(editor)
+    assert all(ok for ok, _ in results(editor)), results(editor)
+
+    until_waiting(editor, 2, "b.txt")
+    assert drawn(editor, buffer, "line_hl_group") == [3, 4]
+    editor.keys("gA")
+
+    until_waiting(editor, 0, "b.txt")
+
+
 def test_a_wiped_buffer_is_no_trouble(start: Start, folder: Path) -> None:
     editor, buffer = edited(start, folder)
     until_waiting(editor, 2)

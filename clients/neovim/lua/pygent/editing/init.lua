@@ -33,9 +33,7 @@ function M.begin()
     callback = function(about)
       local session = sessions.get(about.data.session_id)
       if session then
-        vim.schedule(function() -- within an autocommand the files' own autocommands would not run
-          reloading.reload_all(session.root)
-        end)
+        reloading.reload_soon(session.root)
       end
     end,
   })

@@ -9,6 +9,9 @@ local api = vim.api
 
 ---@type table<integer, pygent.Stamp?>
 local seen = {}
+---Projects whose files are looked at next.
+---@type table<string, true?>
+local is_due = {}
 
 ---Watch the files of all buffers, those that are there and those to come.
 function M.begin()
@@ -57,15 +60,23 @@ function M.reload(buffer)
   end
 end
 
----All buffers with files of the project.
+---Read all changed files of the project again, once for all that is told at the same time: a session that is opened
+---again tells of thousands of calls. Not at once, since within an autocommand the files' own would not run.
 ---@param root string
-function M.reload_all(root)
-  for _, buffer in ipairs(api.nvim_list_bufs()) do
-    local path = api.nvim_buf_get_name(buffer)
-    if path ~= "" and vim.fs.relpath(root, path) then
-      M.reload(buffer)
-    end
+function M.reload_soon(root)
+  if is_due[root] then
+    return
   end
+  is_due[root] = true
+  vim.schedule(function()
+    is_due[root] = nil
+    for _, buffer in ipairs(api.nvim_list_bufs()) do
+      local path = api.nvim_buf_get_name(buffer)
+      if path ~= "" and vim.fs.relpath(root, path) then
+        M.reload(buffer)
+      end
+    end
+  end)
 end
 
 ---Let Neovim look at the file; where it would ask the user what to do, that is done.
