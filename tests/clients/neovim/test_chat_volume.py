@@ -137,6 +137,19 @@ def test_a_daemon_that_tells_another_story_has_the_chat_drawn_anew(start: Start)
     editor.until(lambda: chat(editor) == before)
 
 
+def test_a_call_without_input_is_no_part_of_the_one_above_it_while_the_user_types(start: Start) -> None:
+    editor = start()
+    window = open_chat(editor)
+    editor.command("leftabove new")
+    editor.keys("ityping")
+    editor.until("return vim.api.nvim_get_mode().mode == 'i'")
+    for number in range(3):
+        take(editor, *([started()] if number == 0 else []), called(f"c{number}", f"Call {number}", input={}))
+        editor.until(lambda number=number: f"◆ Call {number}" in chat(editor))
+
+    editor.until(lambda: closed(editor, window) == ["◆ Call 0", "◆ Call 1", "◆ Call 2"])
+
+
 def test_folds_of_two_windows_are_their_own(start: Start) -> None:
     editor = start()
     window = open_chat(editor)
