@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import time
+from pathlib import Path
 
 from tests.clients.neovim.conftest import Start
-from tests.clients.neovim.nvim import Editor
+from tests.clients.neovim.nvim import WAIT_S, Editor
 from tests.clients.neovim.prompts import PROMPT, bar, last_prompt, open_prompt, prompt_text, told, type_keys
 from tests.model_server import Step
 
@@ -28,6 +30,14 @@ def kill_daemon(editor: Editor) -> None:
     """As the system does it where memory is short."""
     os.kill(daemon_id(editor), signal.SIGKILL)
     editor.until("return #vim.lsp.get_clients({ name = 'pygent' }) == 0", what="the daemon to be gone")
+
+
+def leave(home: Path) -> None:
+    """Return when Neovim has ended."""
+    deadline = time.monotonic() + WAIT_S
+    while (home / "nvim.sock").exists():
+        assert time.monotonic() < deadline, "Neovim was not left"
+        time.sleep(0.005)
 
 
 def test_what_is_written_is_sent_and_the_chat_is_shown_beside_the_window_that_one_was_in(start: Start) -> None:
@@ -66,6 +76,26 @@ def test_a_draft_outlives_its_window_and_its_buffer_and_each_session_has_its_own
     assert prompt_text(editor) == ""
     open_prompt(editor, "<Esc>")
     assert "<C-s> sends" in bar(editor)
+
+
+def test_what_was_not_sent_when_neovim_was_left_is_in_the_first_prompt_of_the_project_again(
+    start: Start, home: Path
+) -> None:
+    editor = start()
+    open_prompt(editor, "größer<CR>half a thought<Esc>")
+    editor.keys(":qa<CR>")
+    leave(home)
+    kept = home / "state/nvim/pygent-drafts.json"
+    assert kept.stat().st_mode & 0o077 == 0
+
+    again = start()
+    open_prompt(again, "!")
+    assert prompt_text(again) == "größer\nhalf a thought!"
+    type_keys(again, "<Esc>ggdG")
+    again.keys(":qa<CR>")
+    leave(home)
+
+    assert prompt_text(start()) == ""
 
 
 def test_history_goes_through_what_was_asked_and_comes_back_to_what_is_being_written(start: Start) -> None:

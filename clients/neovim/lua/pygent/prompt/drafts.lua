@@ -2,6 +2,7 @@
 --- buffer of its own, and outlives its window.
 
 local client = require("pygent.client")
+local leaving = require("pygent.prompt.leaving")
 local sessions = require("pygent.sessions")
 
 local M = {}
@@ -25,6 +26,9 @@ local M = {}
 ---By the session's id, or the project's root.
 ---@type table<string, pygent.Draft>
 local drafts = {}
+---Projects that had a draft since Neovim began.
+---@type table<string, true>
+local known_roots = {}
 ---Called with each buffer that is made.
 ---@type fun(draft: pygent.Draft)
 local on_make = function() end
@@ -144,9 +148,22 @@ function M._of(key, root, session_id)
   if draft == nil then
     draft = { root = root, session_id = session_id, buffer = -1, attachments = {}, is_sending = false, sent = {} }
     drafts[key] = draft
+    M._take_left(draft)
   end
   M._load(draft)
   return draft
+end
+
+---The first draft of a project has what was not sent when Neovim was left.
+---@param draft pygent.Draft
+function M._take_left(draft)
+  if next(known_roots) == nil then
+    leaving.keep(M.all, M.text)
+  end
+  if not known_roots[draft.root] then
+    known_roots[draft.root] = true
+    draft.kept = vim.split(leaving.left(draft.root), "\n", { plain = true })
+  end
 end
 
 ---Its buffer may have been deleted or wiped: what stood there comes back with it.

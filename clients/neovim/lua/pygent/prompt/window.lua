@@ -50,7 +50,9 @@ function M.decorate(draft)
   end
   local bar = ("%s%%=%%#PygentPromptHint#%s %%*"):format(M._about(draft), M._keys(draft))
   for _, window in ipairs(vim.fn.win_findbuf(draft.buffer)) do
-    vim.wo[window][0].winbar = bar
+    if vim.wo[window].winbar ~= bar then
+      vim.wo[window][0].winbar = bar
+    end
   end
   vim.api.nvim_buf_clear_namespace(draft.buffer, hints, 0, -1)
   if M._is_blank(draft) then

@@ -1,0 +1,82 @@
+--- What is written and not sent when Neovim is left stands in the first prompt of that project again.
+
+local M = {}
+
+---Kept by project's root; those of projects that were not worked in meanwhile stay.
+---@return string path
+function M._path()
+  return vim.fs.joinpath(vim.fn.stdpath("state") --[[@as string]], "pygent-drafts.json")
+end
+
+---What was left in a project; empty where nothing was. It is kept until Neovim is left again.
+---@param root string
+---@return string
+function M.left(root)
+  return M._read()[root] or ""
+end
+
+---Keep what is written when Neovim is left, and nothing where nothing is.
+---@param all fun(): pygent.Draft[]
+---@param text fun(draft: pygent.Draft): string
+function M.keep(all, text)
+  vim.api.nvim_create_autocmd("VimLeavePre", {
+    group = vim.api.nvim_create_augroup("pygent.prompt.leaving", {}),
+    desc = "pygent: keeps the prompts that were not sent",
+    callback = function()
+      M._write(M._by_root(all(), text))
+    end,
+  })
+end
+
+---@param drafts pygent.Draft[]
+---@param text fun(draft: pygent.Draft): string
+---@return table<string, string>
+function M._by_root(drafts, text)
+  local parts = {} ---@type table<string, string[]>
+  for _, draft in ipairs(drafts) do
+    parts[draft.root] = parts[draft.root] or {}
+    local written = text(draft)
+    if written:find("%S") then
+      table.insert(parts[draft.root], written)
+    end
+  end
+  return vim.tbl_map(function(texts)
+    return table.concat(texts, "\n\n")
+  end, parts)
+end
+
+---@return table<string, string>
+function M._read()
+  local file = io.open(M._path(), "r")
+  if file == nil then
+    return {}
+  end
+  local is_read, kept = pcall(vim.json.decode, file:read("*a"))
+  file:close()
+  return is_read and type(kept) == "table" and kept or {}
+end
+
+---@param changed table<string, string> by root; an empty text is nothing to keep
+function M._write(changed)
+  local before = M._read()
+  local after = vim.tbl_extend("force", before, changed)
+  for root, text in pairs(after) do
+    after[root] = text ~= "" and text or nil
+  end
+  if vim.deep_equal(before, after) then
+    return
+  end
+  local path = M._path()
+  vim.fn.mkdir(vim.fs.dirname(path), "p")
+  local whole = ("%s.%d"):format(path, vim.uv.os_getpid())
+  local file = vim.uv.fs_open(whole, "w", tonumber("600", 8)) -- what is written is nobody else's business
+  if file then
+    local is_written = vim.uv.fs_write(file, vim.json.encode(after))
+    vim.uv.fs_close(file)
+    if is_written then
+      vim.uv.fs_rename(whole, path)
+    end
+  end
+end
+
+return M
