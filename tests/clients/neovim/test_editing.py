@@ -160,7 +160,7 @@ def test_marks_extmarks_and_jumps_stay_with_their_text(start: Start, folder: Pat
     editor.command("normal! 2Gma5Gmb8Gmc20Gmd10GmA")
     editor.lua(
         "local n = vim.api.nvim_create_namespace('test'); vim.api.nvim_buf_set_extmark(0, n, 7, 5, {}); "
-        "_G.jumps = #vim.fn.getjumplist()[1]"
+        "vim.cmd('normal! 12Gx'); _G.jumps = #vim.fn.getjumplist()[1]"
     )
 
     answer = change(
@@ -179,6 +179,7 @@ def test_marks_extmarks_and_jumps_stay_with_their_text(start: Start, folder: Pat
     mark = editor.lua("return vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_create_namespace('test'), 0, -1, {})")
     assert mark[0][1:] == [8, len("a longer line ")]
     assert editor.lua("return #vim.fn.getjumplist()[1] == _G.jumps")
+    assert editor.lua('return vim.fn.line("\'.")') == 13
 
 
 def test_manual_folds_stay_open_or_closed_as_they_are(start: Start, folder: Path) -> None:

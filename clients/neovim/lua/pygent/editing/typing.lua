@@ -2,6 +2,7 @@
 --- is typed in.
 
 local documents = require("pygent.editing.documents")
+local plain = require("pygent.chat.plain")
 local telling = require("pygent.telling")
 
 local M = {}
@@ -17,6 +18,9 @@ local PATIENCE_MS = 3000
 ---How long the sign at a changed line stays, in milliseconds.
 local SIGN_MS = 4000
 
+---Of an edit, as the model names it.
+local MAX_LABEL_CHARS = 60
+
 local namespace = api.nvim_create_namespace("pygent.editing")
 
 ---What the user is in the middle of, which a change of these buffers would spoil; nil for nothing.
@@ -26,10 +30,10 @@ function M.busy_with(buffers)
   if not vim.tbl_contains(buffers, api.nvim_get_current_buf()) then
     return nil
   end
-  if vim.fn.pumvisible() == 1 then
+  local mode = api.nvim_get_mode().mode
+  if vim.fn.pumvisible() == 1 and mode:match("^[iR]") then
     return "is completing a word in it"
   end
-  local mode = api.nvim_get_mode().mode
   if mode:match("^[sS\19]") then
     return "has selected a text in it, to type over it"
   end
@@ -92,7 +96,10 @@ function M.tell(buffer, label)
       api.nvim_buf_del_extmark(buffer, namespace, mark)
     end
   end, SIGN_MS)
-  telling.user(("the line that you type in was changed: %s:%d (%s)"):format(name, row + 1, label), vim.log.levels.WARN)
+  telling.user(
+    ("the line that you type in was changed: %s:%d (%s)"):format(name, row + 1, plain.line(label, MAX_LABEL_CHARS)),
+    vim.log.levels.WARN
+  )
 end
 
 return M

@@ -10,9 +10,9 @@ local api = vim.api
 ---@type table<integer, {key: string, sequence: integer}>
 local last = {}
 
----What is set by `lockmarks`, which is a modifier of commands and of nothing else.
+---What runs under modifiers, which commands have and functions have not.
 ---@type fun()?
-local unmarked
+local modified
 
 ---@class pygent.Writing
 ---Edits with the same key, with nothing of the user between them, are one step of undo.
@@ -29,7 +29,9 @@ function M.write(buffer, blocks, how)
   local selected = M._selection(buffer)
   M._begin_step(buffer, how.join_key)
   if how.is_empty then
-    api.nvim_buf_set_lines(buffer, 0, -1, true, blocks[1].lines)
+    M._with("keepjumps", function()
+      api.nvim_buf_set_lines(buffer, 0, -1, true, blocks[1].lines)
+    end)
   else
     local lines = api.nvim_buf_get_lines(buffer, 0, -1, true)
     local aligned = rewriting.aligned(lines, blocks)
@@ -78,8 +80,9 @@ end
 ---@param block pygent.Block
 function M._write(buffer, lines, block)
   if block.count ~= #block.lines then
-    api.nvim_buf_set_lines(buffer, block.first, block.first + block.count, true, block.lines)
-    return
+    return M._with("keepjumps", function() -- the user's last change stays where they made it
+      api.nvim_buf_set_lines(buffer, block.first, block.first + block.count, true, block.lines)
+    end)
   end
   for index, line in ipairs(block.lines) do
     M._write_line(buffer, block.first + index - 1, lines[block.first + index], line)
@@ -97,18 +100,25 @@ function M._write_line(buffer, row, old, new)
     return
   end
   local head, tail = rewriting.common(old, new)
-  if M._is_in_manual_fold(buffer, row) then
-    return M._replace_line(buffer, row, #old, new, head, tail)
-  end
-  unmarked = function()
-    api.nvim_buf_set_text(buffer, row, head, row, #old - tail, { new:sub(head + 1, #new - tail) })
-  end
-  vim.cmd("lockmarks lua require('pygent.editing.writing')._unmarked()")
+  M._with("keepjumps lockmarks", function()
+    if M._is_in_manual_fold(buffer, row) then
+      M._replace_line(buffer, row, #old, new, head, tail)
+    else
+      api.nvim_buf_set_text(buffer, row, head, row, #old - tail, { new:sub(head + 1, #new - tail) })
+    end
+  end)
 end
 
-function M._unmarked()
-  local change = unmarked --[[@as fun()]]
-  unmarked = nil
+---@param modifiers string of commands
+---@param change fun()
+function M._with(modifiers, change)
+  modified = change
+  vim.cmd(modifiers .. " lua require('pygent.editing.writing')._modified()")
+end
+
+function M._modified()
+  local change = modified --[[@as fun()]]
+  modified = nil
   change()
 end
 
