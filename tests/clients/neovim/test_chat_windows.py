@@ -48,6 +48,22 @@ def test_it_is_shown_beside_what_the_user_does_without_taking_the_cursor(start: 
     assert editor.lua("return vim.wo.winbar .. vim.wo.foldtext") == "foldtext()", "what is set for the chat is its own"
 
 
+def test_the_line_above_it_says_how_the_session_is_set_where_there_is_room(start: Start) -> None:
+    editor = start([Step(text="One.")])
+    editor.lua("require('pygent').setup({ chat = { size = 80 } })")
+    window = open_chat(editor)
+    ask(editor, "100% sure?")
+    [wide] = [line for line in screen(editor)[:2] if "100% sure?" in line]
+    assert "openai/mock · default" in wide
+    assert "120 tokens" in wide
+
+    editor.lua("vim.api.nvim_win_set_width(..., 45)", window)
+
+    [narrow] = [line for line in screen(editor)[:2] if "100% sure?" in line]
+    assert "default" not in narrow
+    assert "120 tokens" in narrow
+
+
 def test_it_fits_in_a_screen_that_is_smaller_than_asked_for_and_follows_as_that_changes(start: Start) -> None:
     editor = start([Step(text="One.\n\n" * 30)])
     editor.lua("require('pygent').setup({ chat = { size = 500 } })")

@@ -323,7 +323,7 @@ end
 
 ---The line above the chat, where it reads otherwise than before.
 function View:_draw_bar()
-  local bar = winbar.of(self.session)
+  local bar = winbar.of(self.session, math.huge)
   if bar ~= self._bar then
     self._bar = bar
     vim.cmd("redrawstatus!")

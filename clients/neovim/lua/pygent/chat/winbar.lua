@@ -14,23 +14,20 @@ function M.text()
     window = 0
   end
   local chat = require("pygent.chat").of(vim.api.nvim_win_get_buf(window))
-  return chat and M.of(chat.session) or ""
+  return chat and M.of(chat.session, vim.api.nvim_win_get_width(window)) or ""
 end
 
 ---@param session pygent.FollowedSession
+---@param width number in cells: where there is no room, it is left out how the session is set
 ---@return string in the language of 'statusline'
-function M.of(session)
+function M.of(session, width)
   local info = session.info
   local name = info.name ~= "" and info.name or "new session"
-  local parts = {
-    M._part("PygentChatAgent", plain.line(name, 40)),
-    M._state(session),
-    "%<", -- of a narrow window, what follows is cut off
-    M._part("PygentChatBar", M._settings(session)),
-    "%=",
-    M._part("PygentChatTime", M._usage(session.conversation.usage)),
-  }
-  return table.concat(parts, "")
+  local first = M._part("PygentChatAgent", plain.line(name, 40)) .. M._state(session)
+  local settings = M._part("PygentChatBar", M._settings(session))
+  local last = M._part("PygentChatTime", M._usage(session.conversation.usage))
+  local needed = vim.api.nvim_eval_statusline(first .. settings .. last, { maxwidth = 1000 }).width
+  return first .. (needed <= width and settings or "%<") .. "%=" .. last
 end
 
 ---@param session pygent.FollowedSession
