@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import time
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.clients.neovim.conftest import Start
-from tests.clients.neovim.nvim import WAIT_S, Editor
+from tests.clients.neovim.nvim import Editor, neovim
 from tests.clients.neovim.prompts import PROMPT, bar, last_prompt, open_prompt, prompt_text, told, type_keys
 from tests.model_server import Step
 
@@ -32,12 +34,14 @@ def kill_daemon(editor: Editor) -> None:
     editor.until("return #vim.lsp.get_clients({ name = 'pygent' }) == 0", what="the daemon to be gone")
 
 
-def leave(home: Path) -> None:
-    """Return when Neovim has ended."""
-    deadline = time.monotonic() + WAIT_S
-    while (home / "nvim.sock").exists():
-        assert time.monotonic() < deadline, "Neovim was not left"
-        time.sleep(0.005)
+@contextmanager
+def another(folder: Path, state: Path) -> Generator[Editor]:
+    """A Neovim that keeps its state there, and is killed in the end, as with its terminal's window."""
+    with (
+        tempfile.TemporaryDirectory(prefix="pv-") as home,
+        neovim(folder, Path(home), (), XDG_STATE_HOME=str(state)) as editor,
+    ):
+        yield editor
 
 
 def test_what_is_written_is_sent_and_the_chat_is_shown_beside_the_window_that_one_was_in(start: Start) -> None:
@@ -79,23 +83,22 @@ def test_a_draft_outlives_its_window_and_its_buffer_and_each_session_has_its_own
 
 
 def test_what_was_not_sent_when_neovim_was_left_is_in_the_first_prompt_of_the_project_again(
-    start: Start, home: Path
+    folder: Path, tmp_path: Path
 ) -> None:
-    editor = start()
-    open_prompt(editor, "größer<CR>half a thought<Esc>")
-    editor.keys(":qa<CR>")
-    leave(home)
-    kept = home / "state/nvim/pygent-drafts.json"
-    assert kept.stat().st_mode & 0o077 == 0
+    state = tmp_path / "state"
+    with another(folder, state) as editor:
+        open_prompt(editor, "größer<CR>half a thought<Esc>")
+    kept = state / "nvim/pygent-drafts.json"
+    assert kept.stat().st_mode & 0o077 == 0, "it is nobody else's business"
 
-    again = start()
-    open_prompt(again, "!")
-    assert prompt_text(again) == "größer\nhalf a thought!"
-    type_keys(again, "<Esc>ggdG")
-    again.keys(":qa<CR>")
-    leave(home)
+    with another(folder, state) as editor:
+        open_prompt(editor, "!")
+        assert prompt_text(editor) == "größer\nhalf a thought!"
+        type_keys(editor, "<Esc>ggdG")
+        editor.command("doautocmd VimLeavePre")
 
-    assert prompt_text(start()) == ""
+    with another(folder, state) as editor:
+        assert prompt_text(editor) == ""
 
 
 def test_history_goes_through_what_was_asked_and_comes_back_to_what_is_being_written(start: Start) -> None:

@@ -15,17 +15,21 @@ function M.left(root)
   return M._read()[root] or ""
 end
 
----Keep what is written when Neovim is left, and nothing where nothing is.
+---Keep what is written, and nothing where nothing is: when Neovim is left, and before, since it may be killed, as it is
+---with its terminal's window.
 ---@param all fun(): pygent.Draft[]
 ---@param text fun(draft: pygent.Draft): string
 function M.keep(all, text)
-  vim.api.nvim_create_autocmd("VimLeavePre", {
-    group = vim.api.nvim_create_augroup("pygent.prompt.leaving", {}),
-    desc = "pygent: keeps the prompts that were not sent",
-    callback = function()
+  local group = vim.api.nvim_create_augroup("pygent.prompt.leaving", {})
+  local options = { group = group, desc = "pygent: keeps the prompts that were not sent" }
+  function options.callback()
+    if vim.v.dying == 0 then -- else the text of buffers is gone already
       M._write(M._by_root(all(), text))
-    end,
-  })
+    end
+  end
+  vim.api.nvim_create_autocmd({ "VimLeavePre", "FocusLost" }, options)
+  options.pattern = "pygent://prompt/*"
+  vim.api.nvim_create_autocmd({ "InsertLeave", "BufLeave", "CursorHold", "CursorHoldI" }, options)
 end
 
 ---@param drafts pygent.Draft[]
