@@ -40,6 +40,9 @@ BESIDE_EMACS = ("eglot", "project", "xref", "seq", "jsonrpc", "flymake", "eldoc"
 
 PACKAGES = Path("/usr/share/emacs/site-lisp/elpa")
 
+AS_IT_IS = "(setq native-comp-deferred-compilation nil native-comp-jit-compilation nil native-comp-enable-subr-trampolines nil)"
+"""Else Emacs compiles to machine code what it loads, for seconds in processes beside, and anew in each new home."""
+
 LISTEN = '(setq server-socket-dir "{folder}" server-name "emacs" server-client-instructions nil) (server-start)'
 
 
@@ -58,7 +61,10 @@ class Emacs:
     def listens(self) -> None:
         """Wait until it has read its init file, at whose end it does."""
         deadline = monotonic() + WAIT_S
-        while not self._socket.exists():
+        while True:
+            with suppress(FileNotFoundError, ConnectionRefusedError):  # the socket is there before Emacs listens
+                self._served("t")
+                return
             assert self.process.poll() is None, f"Emacs has ended:\n{self.screen}"
             assert monotonic() < deadline, f"Emacs does not listen; it shows:\n{self.screen}"
             self._wait_a_moment()
@@ -233,6 +239,8 @@ def emacs(init: str, cwd: Path, environment: Mapping[str, str]) -> Generator[Ema
                     shutil.which("emacs") or "",
                     "-nw",
                     "-Q",
+                    "--eval",
+                    AS_IT_IS,
                     *paths,
                     "-l",
                     str(folder / "init.el"),

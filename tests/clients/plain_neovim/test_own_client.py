@@ -8,6 +8,8 @@ from tests.model_server import Step
 
 PYTHON = "import os\n\n\ndef one():\n    return 1\n"
 
+SHOWN = "return vim.fn.bufwinid('.pygent.md') ~= -1"
+
 A_CHECKER_FINDS = """
 vim.diagnostic.set(vim.api.nvim_create_namespace("checker"), 0, {
   { lnum = 0, col = 7, end_col = 9, message = "os is unused", source = "checker", code = "F401" },
@@ -45,7 +47,7 @@ def test_the_answer_is_shown_beside_what_is_edited(rig: Rig) -> None:
 
     rig.editor.command("Pygent ask what does one give?")
 
-    rig.until(lambda: len(rig.editor.nvim.api.tabpage_list_wins(0)) == 2)
+    rig.until(lambda: rig.editor.lua(SHOWN))
     rig.until(lambda: "It gives one." in rig.text(".pygent.md"))
     assert rig.editor.lua("return vim.fs.basename(vim.api.nvim_buf_get_name(0))") == "beside.py"
     assert rig.editor.lua("return #vim.lsp.get_clients({ name = 'pygent' })") == 1
