@@ -1,13 +1,10 @@
 --- The highlight groups of the chat, each linked to one of Neovim's own unless you or your colours say otherwise.
 
+local highlighting = require("pygent.highlighting")
+
 local M = {}
 
----@class pygent.chat.Highlight
----@field name string
----@field link string what it is by default
----@field summary string
-
----@type pygent.chat.Highlight[]
+---@type pygent.Highlight[]
 M.groups = {
   { name = "PygentChatYou", link = "Title", summary = "the heading above what you said" },
   { name = "PygentChatAgent", link = "Function", summary = "the heading above what the agent said" },
@@ -37,17 +34,7 @@ M.groups = {
 
 ---Define them, now and whenever the colours change.
 function M.define()
-  M._link()
-  vim.api.nvim_create_autocmd("ColorScheme", {
-    group = vim.api.nvim_create_augroup("pygent.chat.highlights", {}),
-    callback = M._link,
-  })
-end
-
-function M._link()
-  for _, group in ipairs(M.groups) do
-    vim.api.nvim_set_hl(0, group.name, { link = group.link, default = true })
-  end
+  highlighting.define(M.groups)
 end
 
 return M

@@ -1,5 +1,6 @@
 --- `:Pygent undo`, `checkpoints`: what the agent did, taken back.
 
+local acting = require("pygent.commands.acting")
 local ages = require("pygent.commands.ages")
 local amounts = require("pygent.conversation.amounts")
 local keeping = require("pygent.commands.keeping")
@@ -117,18 +118,7 @@ end
 
 ---@param checkpoint pygent.Checkpoint
 function M._chosen(checkpoint)
-  local options = {
-    prompt = M._described(checkpoint),
-    kind = "pygent.action",
-    format_item = function(action)
-      return action.title
-    end,
-  }
-  vim.ui.select(ACTIONS, options, function(action)
-    if action then
-      action.run(checkpoint)
-    end
-  end)
+  acting.choose(ACTIONS, checkpoint, M._described(checkpoint))
 end
 
 ---@param checkpoint pygent.Checkpoint

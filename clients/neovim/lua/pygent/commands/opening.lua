@@ -1,5 +1,6 @@
 --- `:Pygent new`, `sessions`, `resume`, `search`: which session prompts go to.
 
+local acting = require("pygent.commands.acting")
 local ages = require("pygent.commands.ages")
 local amounts = require("pygent.conversation.amounts")
 local keeping = require("pygent.commands.keeping")
@@ -101,18 +102,7 @@ function M._chosen(session, is_action_asked)
   if not is_action_asked then
     return M._open(session)
   end
-  local options = {
-    prompt = naming.name(session),
-    kind = "pygent.action",
-    format_item = function(action)
-      return action.title
-    end,
-  }
-  vim.ui.select(ACTIONS, options, function(action)
-    if action then
-      action.run(session)
-    end
-  end)
+  acting.choose(ACTIONS, session, naming.name(session))
 end
 
 ---@param found {sessionId: string}

@@ -1,9 +1,11 @@
 --- The highlight groups of the agent's questions, each linked to one of Neovim's own unless you or your colours say
 --- otherwise.
 
+local highlighting = require("pygent.highlighting")
+
 local M = {}
 
----@type pygent.chat.Highlight[]
+---@type pygent.Highlight[]
 M.groups = {
   { name = "PygentAskHigh", link = "DiagnosticError", summary = "a high risk, and what may not be as it seems" },
   { name = "PygentAskMedium", link = "DiagnosticWarn", summary = "a medium risk, and who else asks" },
@@ -18,17 +20,7 @@ M.groups = {
 
 ---Define them, now and whenever the colours change.
 function M.define()
-  M._link()
-  vim.api.nvim_create_autocmd("ColorScheme", {
-    group = vim.api.nvim_create_augroup("pygent.permission.highlights", {}),
-    callback = M._link,
-  })
-end
-
-function M._link()
-  for _, group in ipairs(M.groups) do
-    vim.api.nvim_set_hl(0, group.name, { link = group.link, default = true })
-  end
+  highlighting.define(M.groups)
 end
 
 return M

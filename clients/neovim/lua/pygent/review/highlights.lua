@@ -1,14 +1,11 @@
 --- The highlight groups of edits that wait for review, each linked to one of Neovim's own unless you or your colours
 --- say otherwise.
 
+local highlighting = require("pygent.highlighting")
+
 local M = {}
 
----@class pygent.review.Highlight
----@field name string
----@field link string what it is by default
----@field summary string
-
----@type pygent.review.Highlight[]
+---@type pygent.Highlight[]
 M.groups = {
   { name = "PygentAdded", link = "DiffAdd", summary = "lines that the agent added" },
   { name = "PygentAddedSign", link = "Added", summary = "the sign beside them" },
@@ -21,17 +18,7 @@ M.groups = {
 
 ---Define them, now and whenever the colours change.
 function M.define()
-  M._link()
-  vim.api.nvim_create_autocmd("ColorScheme", {
-    group = vim.api.nvim_create_augroup("pygent.review.highlights", {}),
-    callback = M._link,
-  })
-end
-
-function M._link()
-  for _, group in ipairs(M.groups) do
-    vim.api.nvim_set_hl(0, group.name, { link = group.link, default = true })
-  end
+  highlighting.define(M.groups)
 end
 
 return M
