@@ -330,6 +330,27 @@ def test_every_event_is_heard_with_what_it_is_about(start: Start) -> None:
     }
 
 
+def test_what_fails_in_an_autocommand_is_told_and_stops_nothing(start: Start) -> None:
+    editor = start([Step(calls=(Call(name="list_files", arguments={}),)), Step(text="Done")])
+    editor.lua(
+        "vim.api.nvim_create_autocmd('User', { pattern = 'Pygent*', callback = function(e) error('of ' .. e.match) end "
+        "}); vim.api.nvim_create_autocmd('User', { pattern = 'PygentTurnFinished', callback = function() "
+        "_G.heard = true end })"
+    )
+    editor.keys(":Pygent ask list them<CR>")
+    editor.until("return heard", what="the autocommand behind the one that fails")
+
+    for event in ("Ready", "Session", "TurnStarted", "ToolCall", "ToolResult", "TurnFinished"):
+        assert f"pygent: an autocommand of Pygent{event} failed" in editor.messages()
+    assert not editor.nvim.api.get_mode()["blocking"]
+    editor.lua("vim.cmd('messages clear'); vim.api.nvim_clear_autocmds({ event = 'User', pattern = 'Pygent*' })")
+    editor.lua(
+        "vim.api.nvim_create_autocmd('User', { pattern = 'PygentTest', callback = function() "
+        "vim.cmd('silent! nosuch') end }); require('pygent.telling').plugins('PygentTest', {})"
+    )
+    assert editor.messages() == ""
+
+
 # What stays
 
 

@@ -78,16 +78,14 @@ function M._opened(kind, request, respond, client_id)
   local id = request[kind .. "Id"] ---@type string
   local key = key_of(client_id, id)
   local is_over, hide = false, nil ---@type boolean, fun()?
+  local ask ---@type pygent.Ask
   local function over(result)
     if is_over then
       return
     end
     is_over, open[key] = true, nil
     respond(result)
-    local session = sessions.get(request.sessionId)
-    if session then
-      session:_ask_over(id)
-    end
+    sessions.ask_over(ask)
     if hide then
       hide()
     end
@@ -102,7 +100,7 @@ function M._opened(kind, request, respond, client_id)
       hide()
     end
   end
-  local ask = { kind = kind, id = id, request = request, answer = over, is_over = is_answered }
+  ask = { kind = kind, id = id, request = request, answer = over, is_over = is_answered }
   return { ask = ask, hidden_by = hidden_by }
 end
 
@@ -113,10 +111,7 @@ local ANNOUNCED = { permission = "PygentPermission", question = "PygentQuestion"
 ---@param show pygent.Show
 function M._show(opened, show)
   local ask = opened.ask
-  local session = sessions.get(ask.request.sessionId)
-  if session then
-    session:_asked(ask)
-  end
+  sessions.asked(ask)
   local announced = ANNOUNCED[ask.kind]
   if announced then
     telling.plugins(announced, { session_id = ask.request.sessionId, request = ask.request })

@@ -33,6 +33,9 @@ local current = {}
 ---Who waits for the first one, while it is made.
 ---@type table<string, {go_on: pygent.WithSession, on_problem?: fun()}[]>
 local needed = {}
+---What waits for the user in sessions that are not followed yet, the oldest first.
+---@type pygent.Ask[]
+local early_asks = {}
 
 ---@param given pygent.Session
 ---@param root string
@@ -48,7 +51,7 @@ local function follow(given, root)
     root = root,
     info = given,
     conversation = conversation.new(given.sessionId),
-    asks = {},
+    asks = M._early_asks(given.sessionId),
     _listeners = {},
   }, Session)
   followed[session.id] = session
@@ -268,20 +271,40 @@ function Session:_tell(change)
   end
 end
 
+---Something waits for the user in a session, which may not be followed yet.
 ---@param ask pygent.Ask
-function Session:_asked(ask)
-  table.insert(self.asks, ask)
-  self:_tell({ asks = true })
+function M.asked(ask)
+  local session = followed[ask.request.sessionId]
+  table.insert(session and session.asks or early_asks, ask)
+  if session then
+    session:_tell({ asks = true })
+  end
 end
 
----@param id string
-function Session:_ask_over(id)
-  for index, ask in ipairs(self.asks) do
-    if ask.id == id then
-      table.remove(self.asks, index)
-      return self:_tell({ asks = true })
-    end
+---It waits no more.
+---@param ask pygent.Ask
+function M.ask_over(ask)
+  local session = followed[ask.request.sessionId]
+  local function is_other(each)
+    return each ~= ask
   end
+  early_asks = vim.tbl_filter(is_other, early_asks)
+  if session and vim.list_contains(session.asks, ask) then
+    session.asks = vim.tbl_filter(is_other, session.asks)
+    session:_tell({ asks = true })
+  end
+end
+
+---What has asked already in a session that is followed from now on.
+---@param id string
+---@return pygent.Ask[]
+function M._early_asks(id)
+  local mine, others = {}, {} ---@type pygent.Ask[], pygent.Ask[]
+  for _, ask in ipairs(early_asks) do
+    table.insert(ask.request.sessionId == id and mine or others, ask)
+  end
+  early_asks = others
+  return mine
 end
 
 ---Follow the events behind those that are known.
@@ -319,7 +342,7 @@ function Session:_take(events, since)
   local items = conversation.take(self.conversation, events)
   self:_tell({ events = events, items = items })
   for _, event in ipairs(events) do
-    M._announce(self, event)
+    telling.of_event(self.id, event)
   end
 end
 
@@ -327,27 +350,6 @@ function Session:_detach()
   if self._stop then
     self._stop()
     self._stop = nil
-  end
-end
-
----@type table<string, string>
-local ANNOUNCED = {
-  turn_started = "PygentTurnStarted",
-  finished = "PygentTurnFinished",
-  tool_call = "PygentToolCall",
-  tool_result = "PygentToolResult",
-}
-
----@param session pygent.FollowedSession
----@param event pygent.Event
-function M._announce(session, event)
-  local name = ANNOUNCED[event.type]
-  if name == nil then
-    return
-  end
-  telling.plugins(name, { session_id = session.id, turn_id = event.turnId, event = event })
-  if event.type == "tool_result" and event.changes and #event.changes > 0 then
-    telling.plugins("PygentEdit", { session_id = session.id, turn_id = event.turnId, changes = event.changes })
   end
 end
 

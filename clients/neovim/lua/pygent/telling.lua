@@ -68,11 +68,57 @@ function M.hush()
   end
 end
 
----An autocommand `User Pygent…` happens; what it is about is in `data` of its callback's argument.
+---An autocommand `User Pygent…` happens; what it is about is in `data` of its callback's argument. One that fails is
+---told, and stops nothing: the others run, and no key must be pressed below its traceback, for which a turn would wait.
 ---@param name pygent.UserEvent
 ---@param data table<string, any>
 function M.plugins(name, data)
-  vim.api.nvim_exec_autocmds("User", { pattern = name, modeline = false, data = data })
+  local error_before, more_before = vim.v.errmsg, vim.o.more
+  vim.v.errmsg, vim.o.more = "", false
+  local loud = M.hush()
+  -- Neovim shows what fails in them, and raises it only where somebody else catches errors.
+  local is_well, raised = pcall(vim.api.nvim_exec_autocmds, "User", { pattern = name, modeline = false, data = data })
+  local problem = not is_well and M.reason(raised) or M._shown_error()
+  if vim.v.errmsg == "" then
+    vim.v.errmsg = error_before
+  else
+    pcall(vim.cmd.redraw) -- over the traceback, which `:messages` has
+  end
+  vim.o.more = more_before
+  loud()
+  if problem then
+    M.user(("an autocommand of %s failed: %s"):format(name, problem:match("[^\n]*")), vim.log.levels.ERROR)
+  end
+end
+
+---The last error, unless it was silenced, as by `silent!`.
+---@return string?
+function M._shown_error()
+  local last = vim.v.errmsg
+  local is_shown = last ~= "" and vim.fn.execute("messages"):find(last:match("[^\n]*"), 1, true)
+  return is_shown and last or nil
+end
+
+---@type table<string, pygent.UserEvent>
+local ANNOUNCED = {
+  turn_started = "PygentTurnStarted",
+  finished = "PygentTurnFinished",
+  tool_call = "PygentToolCall",
+  tool_result = "PygentToolResult",
+}
+
+---Other plugins hear of an event of a session, where it is one for them.
+---@param session_id string
+---@param event pygent.Event
+function M.of_event(session_id, event)
+  local name = ANNOUNCED[event.type]
+  if name == nil then
+    return
+  end
+  M.plugins(name, { session_id = session_id, turn_id = event.turnId, event = event })
+  if event.type == "tool_result" and event.changes and #event.changes > 0 then
+    M.plugins("PygentEdit", { session_id = session_id, turn_id = event.turnId, changes = event.changes })
+  end
 end
 
 ---What is wrong, of an error of a request or of Lua, in one text.
