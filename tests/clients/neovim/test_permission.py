@@ -65,6 +65,40 @@ def test_a_turn_that_is_stopped_takes_its_question_along(start: Start, folder: P
     assert not (folder / "here").exists()
 
 
+def test_a_turn_is_stopped_where_it_asks(start: Start, folder: Path) -> None:
+    editor = start([ran("touch here"), Step(text="Done")])
+    send(editor)
+    answer(editor, "touch here", "<C-c>")
+
+    until_gone(editor)
+    editor.until_over()
+    assert editor.lua("return require('pygent.sessions').current().asks") == []
+    assert not (folder / "here").exists()
+
+
+def test_what_asks_before_its_session_is_followed_waits_in_it_from_then_on(start: Start) -> None:
+    editor = start([])
+    connect(editor)
+    editor.lua(
+        "local client, sessions = require('pygent.client').ready(), require('pygent.sessions'); "
+        "client:request('pygent/session/new', vim.empty_dict(), function(_, made) _G.id = made.sessionId end)"
+    )
+    editor.until("return id")
+    editor.lua(
+        "local method = 'pygent/question/request'; local client = require('pygent.client').ready(); "
+        "local asked = { questionId = 'q', sessionId = id, question = 'Which?', choices = { { title = 'This' } } }; "
+        "coroutine.wrap(function() _G.answered = "
+        "client.handlers[method](nil, asked, { client_id = client.id, method = method }) end)()"
+    )
+    assert editor.lua("return require('pygent.sessions').get(id) == nil")
+    editor.lua("require('pygent.sessions').open(id, function() end)")
+
+    editor.until("return require('pygent').statusline():find('waits for you', 1, true)")
+    answer(editor, "Which?", "1")
+    assert editor.until("return answered") == {"choice": "This"}
+    assert editor.lua("return #require('pygent.sessions').get(id).asks") == 0
+
+
 def test_the_end_of_the_daemon_takes_its_question_along(start: Start, folder: Path) -> None:
     editor = start([ran("touch here"), Step(text="Done")])
     send(editor)

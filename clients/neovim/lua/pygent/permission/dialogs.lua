@@ -6,6 +6,7 @@
 
 local choosing = require("pygent.permission.choosing")
 local config = require("pygent.config")
+local sessions = require("pygent.sessions")
 local telling = require("pygent.telling")
 local window = require("pygent.permission.window")
 
@@ -31,6 +32,7 @@ local M = {}
 
 ---@class pygent.Dialog
 ---@field id string
+---@field session_id? string of the turn that asks; none where it is the daemon itself
 ---@field heading string on one line
 ---@field group string of highlighting, for the heading
 ---@field body pygent.DialogLine[] what is asked
@@ -129,6 +131,15 @@ function M.hide(dialog)
   end
   telling.user(("%s: it waits for your answer, `:Pygent answer` shows it again"):format(dialog.heading))
   M._look()
+end
+
+---Stop the turn that asks, which takes the dialog along.
+---@param dialog pygent.Dialog
+function M.stop(dialog)
+  local session = sessions.get(dialog.session_id)
+  if session then
+    session:cancel()
+  end
 end
 
 ---@param dialog pygent.Dialog

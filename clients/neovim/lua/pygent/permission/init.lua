@@ -38,6 +38,7 @@ function M.dialog(ask)
   local choices, proposed = M._choices(ask)
   return {
     id = ask.id,
+    session_id = request.sessionId,
     heading = ("pygent asks · %s · %s"):format(risk.words, plain.line(request.title)),
     group = risk.group,
     body = M._body(request),

@@ -20,6 +20,7 @@ M.keys = {
   { name = "diff", modes = { "n" }, lhs = "d", summary = "show the diff side by side in a tab; `q` there closes it" },
   { name = "own_words", modes = { "n" }, lhs = "i", summary = "answer a question in your own words" },
   { name = "no_answer", modes = { "n" }, lhs = "x", summary = "give a question no answer" },
+  { name = "stop", modes = { "n" }, lhs = "<C-c>", summary = "stop what the agent does" },
   { name = "hide", modes = { "n" }, lhs = "q", summary = "hide it: it goes on to wait" },
   { name = "leave", modes = { "n" }, lhs = "<Esc>", summary = "the same" },
 }

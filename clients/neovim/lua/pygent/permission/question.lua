@@ -48,6 +48,7 @@ function M.dialog(ask)
   })
   return {
     id = ask.id,
+    session_id = request.sessionId,
     heading = "pygent asks",
     group = "PygentAskLow",
     body = body,

@@ -10,6 +10,7 @@ local M = {}
 ---@field choose fun(dialog: pygent.Dialog, choice: pygent.DialogChoice)
 ---@field counts fun(dialog: pygent.Dialog): boolean
 ---@field hide fun(dialog: pygent.Dialog)
+---@field stop fun(dialog: pygent.Dialog)
 
 ---@class pygent.DialogWindow
 ---@field private _dialog pygent.Dialog
@@ -270,6 +271,11 @@ function Window:_map()
   end
   map(named.of("hide"), "hide it; it goes on to wait", hide)
   map(named.of("leave"), "hide it; it goes on to wait", hide)
+  if dialog.session_id then
+    map(named.of("stop"), "stop what the agent does", function()
+      keeper.stop(dialog)
+    end)
+  end
   for _, each in ipairs(dialog.keys) do
     map(each.key, each.title, function()
       if keeper.counts(dialog) then
