@@ -17,10 +17,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from tests.clients.waiting import WAIT_S
 from tests.e2e.warm_command import start_warm_with
-
-END_S = 60.0
-"""Longest wait for a daemon whose editor is gone: it ends within 3 s."""
 
 PROGRAM = """\
 #!{python} -IS
@@ -62,9 +60,9 @@ def daemon_program(folder: Path) -> Generator[Path]:
         finally:
             with suppress(OSError):
                 listening.shutdown(socket.SHUT_RDWR)
-            taking.join(END_S)
+            taking.join(WAIT_S)
             for each in threads:
-                each.join(END_S)
+                each.join(WAIT_S)
 
 
 def _take_all(listening: socket.socket, threads: list[threading.Thread]) -> None:
@@ -88,7 +86,7 @@ def _serve(asked: socket.socket) -> None:
             os.close(each)
         with process, suppress(BrokenPipeError, ConnectionResetError):  # the editor may have killed who waits
             asked.sendall(process.pid.to_bytes(4, "big"))
-            asked.sendall(process.wait(END_S * 10).to_bytes(4, "big", signed=True))
+            asked.sendall(process.wait(WAIT_S * 10).to_bytes(4, "big", signed=True))
 
 
 def _job(asked: socket.socket, size: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.clients.waiting import WAIT_S
 from tests.e2e.command_line import clean_environment
 from tests.e2e.conftest import HttpModel
 from tests.model_server import Call, ModelServer, Step
@@ -42,7 +43,7 @@ def project(parent: Path) -> Generator[Project]:
     folder, home = (parent.resolve() / name for name in ("project", "home"))
     folder.mkdir()
     home.mkdir()
-    subprocess.run(["git", "init", "--quiet", str(folder)], check=True, timeout=30)
+    subprocess.run(["git", "init", "--quiet", str(folder)], check=True, timeout=WAIT_S)
     model = HttpModel()
     with ModelServer(model.answer) as server:
         environment = clean_environment(

@@ -22,10 +22,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from tests.clients.waiting import WAIT_S
 from tests.e2e.command_line import TAKE_TERMINAL
-
-WAIT_S = 40.0
-"""Longest wait for anything: a loaded machine takes seconds to start the daemon."""
 
 LOOK_AGAIN_S = 0.02
 """To the next look at Emacs where it shows nothing new meanwhile."""
@@ -40,7 +38,7 @@ BESIDE_EMACS = ("eglot", "project", "xref", "seq", "jsonrpc", "flymake", "eldoc"
 
 PACKAGES = Path("/usr/share/emacs/site-lisp/elpa")
 
-AS_IT_IS = "(setq native-comp-deferred-compilation nil native-comp-jit-compilation nil native-comp-enable-subr-trampolines nil)"
+AS_IT_IS = "(setq native-comp-deferred-compilation nil native-comp-jit-compilation nil)"
 """Else Emacs compiles to machine code what it loads, for seconds in processes beside, and anew in each new home."""
 
 LISTEN = '(setq server-socket-dir "{folder}" server-name "emacs" server-client-instructions nil) (server-start)'
@@ -246,7 +244,7 @@ def emacs(init: str, cwd: Path, environment: Mapping[str, str]) -> Generator[Ema
                     str(folder / "init.el"),
                 ],
                 cwd=cwd,
-                env={**environment, "TERM": "linux"},  # one that Emacs does not ask what it is, and wait
+                env={**environment, "TERM": "ansi"},  # Emacs loads nothing for it, and asks nothing
                 stdin=programs_end,
                 stdout=programs_end,
                 stderr=programs_end,

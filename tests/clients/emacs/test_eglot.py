@@ -7,8 +7,8 @@ import select
 from pathlib import Path
 
 from tests.clients.emacs.conftest import Rig, emacs_with_eglot
-from tests.clients.emacs.emacs import WAIT_S
 from tests.clients.project import edit
+from tests.clients.waiting import WAIT_S
 from tests.model_server import Call, Step
 
 PYTHON = "import os\n\n\ndef one():\n    return 1\n"

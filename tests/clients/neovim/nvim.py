@@ -19,15 +19,19 @@ from typing import Any, cast
 
 from tests.clients.launching import daemon_program
 from tests.clients.neovim.rpc import LOOK_AGAIN_S, Nvim
+from tests.clients.waiting import WAIT_S
 from tests.e2e.command_line import clean_environment
 from tests.model_server import ModelServer, Step
 
-WAIT_S = 30.0
-"""Longest wait for anything: far beyond what it takes, far below the tests' own limit."""
+SHARE_OF_WAIT = 0.05
+"""Of what it has been waited so far: how long it is at most to the next look."""
 
 PLUGIN = Path(__file__).parents[3] / "clients" / "neovim"
 
 PROGRAM = Path(sys.executable).parent / "nvim"
+
+WITHOUT_PYTHON = ("--cmd", "let g:loaded_python3_provider = 0")
+"""Else Neovim starts several processes of Python with the first Python file, to see whether scripts in it could run."""
 
 SCREEN = (120, 40)
 """Columns and lines."""
@@ -70,17 +74,18 @@ class Editor:
 
     def until(self, condition: str | Callable[[], object], *arguments: Any, what: str = "") -> Any:
         """The first value that is neither nil nor false: of a Lua chunk, or of a function."""
-        deadline = time.monotonic() + WAIT_S
+        began_s = time.monotonic()
         while True:
             mode = self.nvim.api.get_mode()
             if not mode["blocking"]:
                 found = self.lua(condition, *arguments) if isinstance(condition, str) else condition()
                 if found:
                     return found
-            if time.monotonic() > deadline:
+            waited_s = time.monotonic() - began_s
+            if waited_s > WAIT_S:
                 state = f"Neovim waits for a key (mode {mode['mode']})" if mode["blocking"] else self.messages()
                 raise AssertionError(f"not within {WAIT_S} s: {what or condition}\n{state}")
-            self.nvim.wait_for_news()
+            self.nvim.wait_for_news(waited_s * SHARE_OF_WAIT)
 
     def until_over(self) -> None:
         """No turn runs in any session that is followed, and at least one has ended."""
@@ -97,7 +102,7 @@ class Editor:
 def bare_neovim(environment: Mapping[str, str], home: Path, cwd: Path, *arguments: str) -> Generator[Nvim]:
     """A Neovim without settings of its own, with the plugin in its path, and a screen. Its socket lies in `home`."""
     address = home / "nvim.sock"
-    clean = ("nvim", "--clean", "--headless", "-n", "-i", "NONE")
+    clean = ("nvim", "--clean", "--headless", "-n", "-i", "NONE", *WITHOUT_PYTHON)
     process = subprocess.Popen(
         [*clean, "--listen", str(address), "--cmd", f"set rtp^={PLUGIN}", *arguments],
         executable=PROGRAM,

@@ -14,13 +14,15 @@ from typing import Any, cast
 
 import msgpack as untyped  # pyright: ignore[reportMissingTypeStubs]
 
-msgpack = cast("Any", untyped)
+from tests.clients.waiting import WAIT_S
 
-WAIT_S = 30.0
-"""Longest wait for an answer."""
+msgpack = cast("Any", untyped)
 
 LOOK_AGAIN_S = 0.005
 """To the next look at a Neovim that draws nothing."""
+
+LOOK_AGAIN_AT_MOST_S = 0.05
+"""The same where it has been waited for long: each look takes from the little that a loaded machine has."""
 
 
 class NeovimError(Exception):
@@ -78,9 +80,10 @@ class Nvim:
                 raise NeovimError("Neovim has ended")
             self._unpacker.feed(received)
 
-    def wait_for_news(self) -> None:
-        """Until it draws something, or for a moment: not all that it does can be seen."""
-        select.select([self._socket], [], [], LOOK_AGAIN_S)
+    def wait_for_news(self, longest_s: float = LOOK_AGAIN_S) -> None:
+        """Until it draws something, or for a moment, however long it may be: not all that it does can be seen."""
+        longest_s = min(max(longest_s, LOOK_AGAIN_S), LOOK_AGAIN_AT_MOST_S)
+        select.select([self._socket], [], [], longest_s)
 
     def command(self, command: str) -> None:
         """As typed behind `:`."""

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.clients.launching import daemon_program
-from tests.clients.neovim.nvim import PLUGIN, PROGRAM, WAIT_S
+from tests.clients.neovim.nvim import PLUGIN, PROGRAM, WITHOUT_PYTHON
+from tests.clients.waiting import WAIT_S
 from tests.e2e.command_line import clean_environment
 from tests.model_server import ModelServer, Step
 
@@ -83,7 +84,7 @@ def terminal(
         }
         environment.pop("TMUX", None)
         found = Terminal(model=model, socket=home / "tmux", environment=environment)
-        nvim = [str(PROGRAM), "--clean", "-n", "-i", "NONE", "--cmd", f"set rtp^={PLUGIN}", *files]
+        nvim = [str(PROGRAM), "--clean", "-n", "-i", "NONE", *WITHOUT_PYTHON, "--cmd", f"set rtp^={PLUGIN}", *files]
         columns, lines = map(str, size)
         found._tmux("-f", os.devnull, "new-session", "-d", "-x", columns, "-y", lines, "-c", str(folder), *nvim)  # pyright: ignore[reportPrivateUsage]
         try:

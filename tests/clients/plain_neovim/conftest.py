@@ -10,9 +10,10 @@ from time import monotonic
 
 import pytest
 
-from tests.clients.neovim.nvim import PLUGIN, WAIT_S, Editor, bare_neovim
+from tests.clients.neovim.nvim import PLUGIN, Editor, bare_neovim
 from tests.clients.page import set_up
 from tests.clients.project import Project, project
+from tests.clients.waiting import WAIT_S
 
 READY, INSERTS, LIST = "n", "i", "c"
 """Modes: the last one is also that in which it shows a list to choose from."""
