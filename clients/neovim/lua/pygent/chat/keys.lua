@@ -1,16 +1,10 @@
 --- The keys of a chat. A mapping of your own in an autocommand `FileType pygent-chat` replaces one.
 
+local keymaps = require("pygent.keymaps")
+
 local M = {}
 
----@param does string a function of `require("pygent.chat.actions")`
----@param ... any its arguments
----@return fun()
-local function action(does, ...)
-  local arguments = { ... }
-  return function()
-    require("pygent.chat.actions")[does](unpack(arguments))
-  end
-end
+local action = keymaps.of("pygent.chat.actions")
 
 ---@type pygent.Key[]
 M.keys = {
@@ -52,9 +46,7 @@ M.keys = {
 
 ---@param buffer integer
 function M.map(buffer)
-  for _, key in ipairs(M.keys) do
-    vim.keymap.set(key.modes, key.lhs, key.run, { buffer = buffer, nowait = true, desc = "pygent: " .. key.summary })
-  end
+  keymaps.map(buffer, M.keys)
 end
 
 return M

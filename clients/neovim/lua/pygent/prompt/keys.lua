@@ -1,22 +1,10 @@
 --- The keys of the prompt's buffer. A mapping of your own in an autocommand `FileType pygent-prompt` replaces one.
 
+local keymaps = require("pygent.keymaps")
+
 local M = {}
 
----@class pygent.Key
----@field modes string[] as for `vim.keymap.set`
----@field lhs string
----@field summary string one line of the help
----@field run fun()
-
----@param does string a function of `require("pygent.prompt")`
----@param ... any its arguments
----@return fun()
-local function prompt(does, ...)
-  local arguments = { ... }
-  return function()
-    require("pygent.prompt")[does](unpack(arguments))
-  end
-end
+local prompt = keymaps.of("pygent.prompt")
 
 ---Do it unless the menu of a completion is open, whose key it then is.
 ---@param key string
@@ -93,9 +81,7 @@ M.keys = {
 
 ---@param buffer integer
 function M.map(buffer)
-  for _, key in ipairs(M.keys) do
-    vim.keymap.set(key.modes, key.lhs, key.run, { buffer = buffer, nowait = true, desc = "pygent: " .. key.summary })
-  end
+  keymaps.map(buffer, M.keys)
 end
 
 return M
