@@ -158,13 +158,16 @@ class ChatWriter:
         return self.region.wanted_at_last(self._answer()), True
 
     async def _pause(self, seconds: float) -> None:
-        """Let some of the answer gather; not when it is over, and longer for an editor that refuses edits."""
+        """Let some of the answer gather; not when it is over. An editor that refuses edits is waited for longer, but not
+        once its user has changed something."""
         if self._n_refused:
-            seconds = min(2.0, seconds * 2**self._n_refused)
-        elif self._over_at is not None:
+            self._stirred.clear()
+            await self._until_stirred(min(2.0, seconds * 2**self._n_refused))
             return
-        self._stirred.clear()
-        await self._until_stirred(seconds)
+        until = self._now() + seconds
+        while self._over_at is None and (left := until - self._now()) > 0:
+            self._stirred.clear()  # it is set by the answer to the edit before, too
+            await self._until_stirred(left)
 
     # Edits of a buffer
 

@@ -11,6 +11,7 @@ import pytest
 
 from pygent_ls.agent.model import TextChunk
 from pygent_ls.editors.lsp.asking import Patience
+from pygent_ls.editors.lsp.chat.writer import EDIT_INTERVAL_S
 from tests.editors.lsp.chat.conversing import answered, chat_in, command, is_answered, send, told
 from tests.editors.lsp.documents import edited
 from tests.editors.lsp.editor import CAPABILITIES, NO_ANSWER, Editor, Setup, WireError, connected
@@ -173,6 +174,28 @@ async def test_whatever_the_editor_does_with_an_edit_the_answer_stands_there_onc
         await editor.until(lambda: is_answered(editor.documents.text(uri), 1))
 
         assert editor.documents.text(uri).replace("typed ", "").rstrip() == WHOLE.rstrip()
+
+
+async def test_pieces_of_an_answer_gather_for_a_while_before_each_edit(folder: Path) -> None:
+    gates = [Gate() for _ in range(5)]
+    script: list[Step] = [step for number, gate in enumerate(gates) for step in (TextChunk(text=f"{number} "), gate)]
+    async with connected(folder, Setup(script=[[*script, *say()]])) as editor:
+        came_at_s: list[float] = []
+
+        def tell_of_it_and_then_answer(params: Mapping[str, Any]) -> Any:
+            came_at_s.append(asyncio.get_running_loop().time())
+            result = editor.documents.apply(params)
+            if len(came_at_s) <= len(gates):
+                gates[len(came_at_s) - 1].open()
+            return result
+
+        editor.handlers["workspace/applyEdit"] = tell_of_it_and_then_answer
+        uri = editor.documents.open(chat_in(folder, START))
+        await send(editor, uri)
+        await answered(editor, uri=uri)
+
+        streamed_at_s = came_at_s[: len(gates)]
+        assert streamed_at_s[-1] - streamed_at_s[0] > 0.8 * EDIT_INTERVAL_S * (len(gates) - 1)
 
 
 async def test_one_edit_is_on_its_way_at_a_time_also_where_changes_are_told_late(folder: Path) -> None:
