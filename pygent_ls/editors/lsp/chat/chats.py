@@ -153,7 +153,8 @@ class Chats:
         document = read_document(text)
         asking = document.asking
         if asking is None or not asking.said:
-            self._refuse(f"There is no question in {path.name}: write one below the last line “## You”, then send it.")
+            where = "below the last line “## You”" if asking else "below a line “## You”"
+            self._refuse(f"There is no question in {path.name}: write one {where}, then send it.")
             return None
         session = named or await self._session_of(path, document.history)
         exchange = Exchange(place, Region(asking.said, text, stands_there=True))
@@ -254,6 +255,8 @@ class Chats:
 
     def _path(self, uri: str) -> Path:
         path = path_of(uri)
+        if path is None and uri.endswith(SUFFIX):
+            raise JsonRpcInvalidParams(f"{uri} is no file yet: save the document first")
         if path is None or not self.is_chat(uri):
             raise JsonRpcInvalidParams(f"{uri} is no chat document: the name of its file must end in {SUFFIX}")
         return path

@@ -158,8 +158,8 @@ class ChatWriter:
         return self.region.wanted_at_last(self._answer()), True
 
     async def _pause(self, seconds: float) -> None:
-        """Let some of the answer gather; not when it is over. An editor that refuses edits is waited for longer, but not
-        once its user has changed something."""
+        """Let some of the answer gather; not when it is over. An editor that refuses edits is left alone for longer,
+        until its user changes something."""
         if self._n_refused:
             self._stirred.clear()
             await self._until_stirred(min(2.0, seconds * 2**self._n_refused))

@@ -122,11 +122,19 @@ async def test_an_empty_question_is_not_sent(folder: Path, question: str) -> Non
         assert editor.core.sessions.all() == []
 
 
+async def test_a_document_without_headings_is_told_which_one_to_write(folder: Path) -> None:
+    async with connected(folder) as editor:
+        uri = editor.documents.open(chat_in(folder, "Why?\n"))
+
+        assert await command(editor, "pygent.sendChat", uri) == NOTHING
+        assert "write one below a line “## You”" in await told(editor)
+
+
 async def test_what_is_no_chat_document_cannot_be_sent(folder: Path) -> None:
     async with connected(folder) as editor:
         assert "which chat?" in await refused(editor, "pygent.sendChat")
         assert "must end in .pygent.md" in await refused(editor, "pygent.sendChat", (folder / "a.md").as_uri())
-        assert "must end in .pygent.md" in await refused(editor, "pygent.sendChat", "untitled:a.pygent.md")
+        assert "save the document first" in await refused(editor, "pygent.sendChat", "untitled:a.pygent.md")
         assert "argument 1 must be the URI" in await refused(editor, "pygent.sendChat", 7)
         (folder / "d.pygent.md").mkdir()
         assert "cannot be read" in await refused(editor, "pygent.sendChat", (folder / "d.pygent.md").as_uri())
@@ -312,6 +320,20 @@ async def test_undo_takes_back_what_a_document_asked_for_last(folder: Path) -> N
         by_id = {each.id: each for each in editor.core.sessions.all()}
         assert by_id[sent["sessionId"]].messages == []
         assert by_id[asked["sessionId"]].messages != []
+
+
+async def test_undo_says_nothing_of_the_document_that_the_conversation_stands_in(folder: Path) -> None:
+    create = Call(name="create_file", arguments={"path": "made.py", "content": "x = 1\n"})
+    setup = Setup(script=[say("", create), say("Made.")], mode="trust", checkpoints=True)
+    async with connected(folder, setup) as editor:
+        uri = editor.documents.open(chat_in(folder, START))
+        await send(editor, uri)
+        text = await answered(editor, uri=uri)
+        done = await command(editor, "pygent.undo")
+
+        assert (len(done["restored"]), done["skipped"]) == (1, [])
+        assert await told(editor) == "Taken back: made.py."
+        assert editor.documents.text(uri) == text
 
 
 # The workspace's document
