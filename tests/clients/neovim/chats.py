@@ -46,8 +46,8 @@ def chat(editor: Editor) -> list[str]:
     return cast(
         "list[str]",
         editor.lua(
-            "local session = require('pygent.sessions').current()\n"
-            "return vim.api.nvim_buf_get_lines(vim.fn.bufnr('pygent://chat/' .. session.id), 0, -1, false)"
+            "local buffer = require('pygent.chat.naming').buffer(require('pygent.sessions').current())\n"
+            "return vim.api.nvim_buf_get_lines(buffer, 0, -1, false)"
         ),
     )
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from tests.clients.neovim.chats import ask, chat, open_chat, screen, view
 from tests.clients.neovim.conftest import Start
+from tests.clients.neovim.nvim import bare_neovim
 from tests.model_server import Step
 
 
@@ -62,6 +66,49 @@ def test_the_line_above_it_says_how_the_session_is_set_where_there_is_room(start
     [narrow] = [line for line in screen(editor)[:2] if "100% sure?" in line]
     assert "default" not in narrow
     assert "120 tokens" in narrow
+
+
+def test_its_buffer_is_named_as_its_session(start: Start) -> None:
+    editor = start([Step(text="One."), Step(text="Two.")])
+    editor.edit("mine.txt")
+    open_chat(editor)
+    name = "return vim.fn.expand('%:t')"
+    assert editor.lua(name) == "New session"
+    alternate = editor.nvim.funcs.bufname("#")
+    ask(editor, "Is it a/b [or] c?")
+    editor.until(lambda: editor.lua(name) == "Is it a-b -or- c-")
+    assert editor.nvim.funcs.bufname("#") == alternate
+    editor.command("edit")
+    editor.until(lambda: editor.lua(name) == "Is it a-b -or- c-" and "One." in chat(editor))
+    editor.command("Pygent! chat")
+    editor.until(lambda: editor.lua(name) == "New session")
+    ask(editor, "Is it a/b [or] c?")
+
+    editor.until(lambda: editor.lua(name).startswith("Is it a-b -or- c- ("))
+    left = editor.lua(
+        "return vim.tbl_filter(function(b) return vim.api.nvim_buf_get_name(b):find('New session') end, "
+        "vim.api.nvim_list_bufs())"
+    )
+    assert left == []
+
+
+def test_its_window_in_a_session_of_vim_shows_it_again(start: Start, home: Path) -> None:
+    editor = start([Step(text="One.")])
+    open_chat(editor)
+    ask(editor, "first")
+    editor.until(lambda: editor.lua("return vim.fn.expand('%:t')") == "first")
+    editor.command(f"mksession {home / 'session.vim'}")
+    editor.lua("vim.lsp.get_clients({ name = 'pygent' })[1]:stop()")
+    later_home = home / "later"
+    later_home.mkdir()
+    with bare_neovim(editor.environment, later_home, editor.folder, "-S", str(home / "session.vim")) as nvim:
+        later = replace(editor, nvim=nvim)
+        later.command("Pygent resume last")
+
+        later.until("return require('pygent.sessions').current() ~= nil")
+        later.until(lambda: "One." in chat(later))
+        later.until(lambda: any("· Done" in line for line in screen(later)))
+        assert nvim.funcs.winnr("$") == 2
 
 
 def test_it_fits_in_a_screen_that_is_smaller_than_asked_for_and_follows_as_that_changes(start: Start) -> None:

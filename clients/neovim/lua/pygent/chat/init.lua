@@ -2,6 +2,7 @@
 
 local highlights = require("pygent.chat.highlights")
 local keys = require("pygent.chat.keys")
+local naming = require("pygent.chat.naming")
 local sessions = require("pygent.sessions")
 local view = require("pygent.chat.view")
 local windows = require("pygent.chat.windows")
@@ -9,7 +10,6 @@ local windows = require("pygent.chat.windows")
 local M = {}
 
 M.FILETYPE = "pygent-chat"
-M.SCHEME = "pygent://chat/"
 
 ---By the session's id.
 ---@type table<string, pygent.chat.View>
@@ -83,8 +83,9 @@ function M._view(session)
     known:close()
   end
   highlights.define()
-  local buffer = vim.fn.bufadd(M.SCHEME .. session.id)
+  local buffer = naming.buffer(session)
   M._prepare(buffer)
+  naming.update(session)
   views[session.id] = view.new(session, buffer)
   M._watch(views[session.id])
   return views[session.id]
@@ -112,6 +113,11 @@ end
 ---@param shown pygent.chat.View
 function M._watch(shown)
   local buffer = shown.buffer
+  local stop = shown.session:listen(function(change)
+    if change.info then
+      naming.update(shown.session)
+    end
+  end)
   local group = vim.api.nvim_create_augroup("pygent.chat." .. buffer, {})
   local function on(event, callback)
     vim.api.nvim_create_autocmd(event, { group = group, buffer = buffer, callback = callback })
@@ -130,6 +136,7 @@ function M._watch(shown)
   end)
   on("BufUnload", function()
     shown:close()
+    stop()
     if views[shown.session.id] == shown then
       views[shown.session.id] = nil
     end
@@ -142,9 +149,9 @@ end
 
 vim.api.nvim_create_autocmd("BufReadCmd", {
   group = vim.api.nvim_create_augroup("pygent.chat", {}),
-  pattern = M.SCHEME .. "*",
+  pattern = naming.SCHEME .. "*",
   callback = function(event)
-    local session = sessions.get(event.match:sub(#M.SCHEME + 1))
+    local session = sessions.get(naming.session_id(event.buf))
     if session then
       vim.schedule(function()
         M._view(session)

@@ -1,0 +1,82 @@
+--- The buffers of chats, and their names, which statuslines and tab lines show: that of the session, and not its id.
+
+local plain = require("pygent.chat.plain")
+
+local M = {}
+
+M.SCHEME = "pygent://chat/"
+
+local MAX_NAME_CHARS = 40
+
+---By the session's id, as long as Neovim has them.
+---@type table<string, integer>
+local buffers = {}
+
+---The buffer of a session, which is made where there is none.
+---@param session pygent.FollowedSession
+---@return integer
+function M.buffer(session)
+  local known = buffers[session.id]
+  if known == nil or not vim.api.nvim_buf_is_valid(known) then
+    local restored = M._other(M.SCHEME .. M._title(session.info.name)) -- as by `:mksession`
+    local is_free = restored and M.session_id(restored) == nil
+    buffers[session.id] = is_free and restored or vim.fn.bufadd(M.SCHEME .. session.id)
+  end
+  return buffers[session.id]
+end
+
+---The session whose buffer this is.
+---@param buffer integer
+---@return string? id
+function M.session_id(buffer)
+  for id, known in pairs(buffers) do
+    if known == buffer then
+      return id
+    end
+  end
+end
+
+---Name the buffer of a session after it, as it is called now.
+---@param session pygent.FollowedSession
+function M.update(session)
+  local buffer, name = M.buffer(session), M.SCHEME .. M._title(session.info.name)
+  if M._other(name, buffer) then
+    name = ("%s (%s)"):format(name, session.id:sub(1, 8))
+  end
+  local before = vim.api.nvim_buf_get_name(buffer)
+  if name == before or not pcall(M._rename, buffer, name) then -- it may not be renamed now: it is at the next change
+    return
+  end
+  local left = M._other(before, buffer) -- Neovim keeps the name before as a buffer of its own
+  if left then
+    vim.api.nvim_buf_delete(left, { force = true })
+  end
+end
+
+---The alternate file of its window stays what it is.
+---@param buffer integer
+---@param name string
+function M._rename(buffer, name)
+  vim.api.nvim_buf_call(buffer, function()
+    vim.cmd("noautocmd silent keepalt file " .. vim.fn.fnameescape(name))
+  end)
+end
+
+---@param name? string
+---@return string without what would make a folder of it, or a pattern
+function M._title(name)
+  local title = plain.line(name, MAX_NAME_CHARS):gsub("[/\\*?%[%]{},]", "-")
+  return title ~= "" and title or "New session"
+end
+
+---Another buffer of that name.
+---@param name string
+---@param buffer? integer
+---@return integer?
+function M._other(name, buffer)
+  return vim.iter(vim.api.nvim_list_bufs()):find(function(each)
+    return each ~= buffer and vim.api.nvim_buf_get_name(each) == name
+  end)
+end
+
+return M
