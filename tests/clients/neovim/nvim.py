@@ -87,13 +87,14 @@ class Editor:
                 raise AssertionError(f"not within {WAIT_S} s: {what or condition}\n{state}")
             self.nvim.wait_for_news(waited_s * SHARE_OF_WAIT)
 
-    def until_over(self) -> None:
-        """No turn runs in any session that is followed, and at least one has ended."""
+    def until_over(self, n_turns: int = 1) -> None:
+        """No turn runs in any session that is followed, and at least so many have ended."""
         self.until(
-            "local ended = false; for _, s in ipairs(require('pygent.sessions').all()) do "
+            "local n_ended = 0; for _, s in ipairs(require('pygent.sessions').all()) do "
             "if s.conversation.running_turn_id then return false end; "
-            "for _, turn in pairs(s.conversation.turns) do ended = ended or turn.state == 'finished' end end; "
-            "return ended",
+            "for _, turn in pairs(s.conversation.turns) do "
+            "if turn.state == 'finished' then n_ended = n_ended + 1 end end end; return n_ended >= ...",
+            n_turns,
             what="the end of the turn",
         )
 

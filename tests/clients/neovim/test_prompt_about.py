@@ -13,10 +13,10 @@ OK = [Step(text="ok")] * 6
 
 
 def asked(editor: Editor) -> str:
-    """The next prompt that the model gets, once its turn is over."""
-    n_before = len(editor.model.requests)
-    editor.until(lambda: len(editor.model.requests) > n_before, what="a request of the model")
-    editor.until_over()
+    """The next prompt that was not looked at yet, once its turn is over; the model may have got it before."""
+    n_asked = editor.lua("vim.g.n_asked = (vim.g.n_asked or 0) + 1; return vim.g.n_asked")
+    editor.until(lambda: len(editor.model.requests) >= n_asked, what="a request of the model")
+    editor.until_over(n_asked)
     return last_prompt(editor)
 
 
