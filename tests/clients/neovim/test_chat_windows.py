@@ -111,6 +111,33 @@ def test_its_window_in_a_session_of_vim_shows_it_again(start: Start, home: Path)
         assert nvim.funcs.winnr("$") == 2
 
 
+def test_another_session_takes_its_place_in_a_window_that_is_fixed(start: Start) -> None:
+    editor = start([Step(text="One.")])
+    window = open_chat(editor)
+    ask(editor, "first")
+    editor.command("set winfixbuf")
+    editor.command("Pygent new second")
+
+    editor.until("return vim.fn.expand('%:t') == 'second'")
+    assert editor.lua("return { vim.api.nvim_get_current_win(), vim.wo.winfixbuf }") == [window, True]
+    editor.command("only")
+    editor.keys("q")
+    editor.until("return vim.api.nvim_buf_get_name(0) == ''")
+    assert editor.messages() == ""
+
+
+def test_a_paragraph_that_is_higher_than_its_window_is_shown_as_far_as_there_is_room(start: Start) -> None:
+    editor = start([Step(text="word " * 400), Step(text="Two.")])
+    open_chat(editor)
+    ask(editor, "first")
+    editor.command("Pygent new")
+    editor.until("return vim.fn.expand('%:t') == 'New session'")
+    editor.command("Pygent resume first")
+
+    editor.until(lambda: any("· Done" in line for line in screen(editor)))
+    assert len([line for line in screen(editor) if "word" in line]) > 20
+
+
 def test_it_fits_in_a_screen_that_is_smaller_than_asked_for_and_follows_as_that_changes(start: Start) -> None:
     editor = start([Step(text="One.\n\n" * 30)])
     editor.lua("require('pygent').setup({ chat = { size = 500 } })")

@@ -29,7 +29,7 @@ function M.open(session, options)
   if window == nil then
     window = windows.open(buffer)
   elseif vim.api.nvim_win_get_buf(window) ~= buffer then
-    vim.api.nvim_win_set_buf(window, buffer)
+    windows.show(window, buffer)
   end
   if options == nil or options.enter ~= false then
     vim.api.nvim_set_current_win(window)

@@ -76,7 +76,7 @@ function M._window()
   for _, window in ipairs(vim.list_extend({ before }, vim.api.nvim_tabpage_list_wins(0))) do
     if window ~= 0 and vim.api.nvim_win_is_valid(window) then
       local is_file = vim.bo[vim.api.nvim_win_get_buf(window)].buftype == ""
-      if is_file and vim.api.nvim_win_get_config(window).relative == "" then
+      if is_file and not vim.wo[window].winfixbuf and vim.api.nvim_win_get_config(window).relative == "" then
         return window
       end
     end

@@ -10,6 +10,7 @@ local OPTIONS = {
   wrap = true,
   linebreak = true,
   breakindent = true,
+  smoothscroll = true,
   number = false,
   relativenumber = false,
   signcolumn = "no",
@@ -86,6 +87,16 @@ function M.to_line(window, buffer, line)
   vim.api.nvim_win_set_cursor(window, { line, 0 })
 end
 
+---Show a buffer in a window that shows another one, also where that is fixed.
+---@param window integer
+---@param buffer integer
+function M.show(window, buffer)
+  local is_fixed = vim.wo[window][0].winfixbuf
+  vim.wo[window][0].winfixbuf = false
+  vim.api.nvim_win_set_buf(window, buffer)
+  vim.wo[window][0].winfixbuf = is_fixed
+end
+
 ---Close a window; where it is the last one, it shows an empty buffer.
 ---@param window integer
 function M.close(window)
@@ -96,7 +107,7 @@ function M.close(window)
       return
     end
   end
-  vim.api.nvim_win_set_buf(window, vim.api.nvim_create_buf(true, false))
+  M.show(window, vim.api.nvim_create_buf(true, false))
 end
 
 ---@param size number a fraction below 1, or a number of cells
