@@ -34,8 +34,9 @@ log = logging.getLogger(__name__)
 CLOSING_S = 0.1
 """For the answers of turns that have just ended to come into their documents when the daemon ends."""
 
-SOON_S = 2.0
-"""For the rest of an answer that is over to come into its document, before the next question is refused."""
+SOON_S = 1.0
+"""For the rest of an answer that is over to come into its document, before the next question is refused: whoever sends
+it waits for as long."""
 
 SEND_TITLE = "Send to pygent"
 STOP_TITLE = "Stop pygent"

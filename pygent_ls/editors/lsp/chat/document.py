@@ -208,10 +208,12 @@ def _said(sections: Sequence[Section] | Iterator[Section]) -> list[Said]:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str, int]]:
-    """Each line with where it begins, and where the next one does."""
+    """Each line with where it begins, and where the next one does; without a byte order mark, which some editors take
+    for text."""
     for found in _LINE.finditer(text):
         if found.start() < len(text) or not text:
-            yield found.start(), found["said"], found.end()
+            line = found["said"] if found.start() else found["said"].removeprefix("\ufeff")
+            yield found.start(), line, found.end()
 
 
 def _words(role: Role, text: str) -> str:
