@@ -44,12 +44,15 @@ commands write no chat document and show none; the turn's events come by `pygent
 that the client knows, or 0. Such a turn has a work-done progress as any other.
 
 Any `*.pygent.md` document is a conversation: what stands below a line `## You` was asked, below `## pygent` answered;
-what stands above the first of these is not sent, and neither are lines `> tool: title` and `*The turn ended: …*` in an
-answer. The code lens on the last question, and a code action anywhere in the document, is `pygent.sendChat` with its
-URI, or `pygent.cancel` while it is answered. Its result holds nulls where there is nothing to send, which the
-user is told. The answer is written into the buffer by versioned edits, one at a time, each again until a `didChange`
-proves it, and the next `## You` stands below it before the work-done progress ends; a document that is not open is
-written on the disk. `pygent.openChat` makes and shows the workspace's document, or that of a URI.
+what stands above the first of these is not sent, and in an answer neither are lines `> tool: title` and the daemon's own
+in italics: `*The turn ended: …*`, `*The turn failed: …*`, `*pygent: …*`. Such lines in a code fence are code; a line of
+the model's that would be read as one of them has a backslash in front. The code lens on the last question, and a code
+action anywhere in the document, is `pygent.sendChat` with its URI, or `pygent.cancel` while it is answered. Its result
+holds nulls where there is nothing to send, which the user is told. The answer is written into the buffer by versioned
+edits, one at a time and ten a second at most, each again until a `didChange` proves it, and the next `## You` stands
+below it before the work-done progress ends; a document that is not open is written on the disk. Without a session that
+said all of it, the conversation is what the document says. `pygent.openChat` makes and shows the workspace's document,
+or that of a URI.
 
 A client whose user does not trust the workspace says `restricted`. Until the next `initialize` every session works
 there in the mode `plan`, whatever its own, the settings', an agent's or a rule's word is: only tools that read run;
