@@ -44,8 +44,8 @@ commands write no chat document and show none; the turn's events come by `pygent
 that the client knows, or 0. Such a turn has a work-done progress as any other.
 
 Any `*.pygent.md` document is a conversation: what stands below a line `## You` was asked, below `## pygent` answered;
-what stands above the first of these is not sent, and in an answer neither are lines `> tool: title` and the daemon's own
-in italics: `*The turn ended: …*`, `*The turn failed: …*`, `*pygent: …*`. Such lines in a code fence are code; a line of
+what stands above the first of these is not sent, and in an answer neither are lines `> tool: title` and the daemon's
+own in italics: `*The turn ended: …*`, `*The turn failed: …*`, `*pygent: …*`. In a code fence they are code; a line of
 the model's that would be read as one of them has a backslash in front. The code lens on the last question, and a code
 action anywhere in the document, is `pygent.sendChat` with its URI, or `pygent.cancel` while it is answered. Its result
 holds nulls where there is nothing to send, which the user is told. The answer is written into the buffer by versioned
