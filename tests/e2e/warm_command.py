@@ -43,6 +43,20 @@ END_S = 40.0
 LIBRARIES = ("aiohttp", "jsonschema", "platformdirs", "pygls.progress")
 """What functions of ours import, for most commands."""
 
+METHODS = (
+    "initialize",
+    "initialized",
+    "textDocument/didOpen",
+    "textDocument/didChange",
+    "textDocument/didClose",
+    "window/logMessage",
+    "workspace/applyEdit",
+    "workspace/executeCommand",
+    "shutdown",
+    "exit",
+)
+"""Of the protocol: what almost every editor and daemon say to each other, and whose types take a while to learn."""
+
 STREAMS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
 
 
@@ -254,12 +268,18 @@ def _prepare() -> None:
     for name in LIBRARIES:
         import_module(name)
 
-    from lsprotocol.converters import get_converter
+    from lsprotocol.types import METHOD_TO_TYPES
 
     from pygent_ls.agent.tool import ToolRegistry
+    from pygent_ls.editors.lsp.server import _converter  # pyright: ignore[reportPrivateUsage]
+    from pygent_ls.sessions.journal.reading import _event_adapter  # pyright: ignore[reportPrivateUsage]
     from pygent_ls.tools.offered import offered_tools
 
-    get_converter()
+    _event_adapter()
+    converter = _converter()
+    for kind in (each for method in METHODS for each in METHOD_TO_TYPES[method][:2] if each):
+        converter.get_structure_hook(kind)
+        converter.get_unstructure_hook(kind)
     ToolRegistry(offered_tools(has_folder=True, shell_timeout_s=10.0)).list_definitions()
 
 
