@@ -1,29 +1,10 @@
---- Sessions as Neovim follows them: each is a conversation that the daemon's events keep up to date.
+--- The sessions that Neovim follows, and which of them prompts go to.
 
 local client = require("pygent.client")
-local conversation = require("pygent.conversation")
+local followed_session = require("pygent.session")
 local telling = require("pygent.telling")
 
 local M = {}
-
----What has happened to a session: events came, or a question of the agent, or one is over.
----@class pygent.Change
----@field events? pygent.Event[] those that came, in their order
----@field items? pygent.Item[] of the conversation, those that are new or are not as they were
----@field is_new? boolean the conversation began anew: all that was known of it is wrong
----@field asks? boolean what waits for the user has changed
----@field info? boolean name, model, mode or agent have changed
-
----@class pygent.FollowedSession
----@field id string
----@field root string the project's folder, which its daemon works in
----@field info pygent.Session as the daemon told it last
----@field conversation pygent.Conversation
----@field asks pygent.Ask[] what waits for the user, the oldest first
----@field private _listeners table<fun(change: pygent.Change), true>
----@field private _stop? fun() ends the stream of events
-local Session = {}
-Session.__index = Session
 
 ---@type table<string, pygent.FollowedSession>
 local followed = {}
@@ -46,16 +27,9 @@ local function follow(given, root)
     session.info = given
     return session
   end
-  session = setmetatable({
-    id = given.sessionId,
-    root = root,
-    info = given,
-    conversation = conversation.new(given.sessionId),
-    asks = M._early_asks(given.sessionId),
-    _listeners = {},
-  }, Session)
+  session = followed_session.new(given, root, M._early_asks(given.sessionId))
   followed[session.id] = session
-  session:_attach()
+  session:attach()
   return session
 end
 
@@ -167,117 +141,13 @@ function M._asked(method, params, go_on, on_problem)
   end, on_problem)
 end
 
----@alias pygent.Prompt string|pygent.ContentBlock[]
-
----Send a prompt: it begins a turn, or waits for the one that runs.
----@param prompt pygent.Prompt
----@param on_end? fun(err: lsp.ResponseError?, result: pygent.TurnResult?) when the turn is over
-function Session:send(prompt, on_end)
-  local report, give_back = require("pygent.review.rejections").take(self.id)
-  local params = { sessionId = self.id, prompt = M._with_report(prompt, report) }
-  self:request("pygent/turn/start", params, function(err, result)
-    if err and err.code ~= -32800 then
-      give_back()
-      if err.code ~= client.ENDED then
-        telling.user(telling.reason(err), vim.log.levels.ERROR)
-      end
-    end
-    if on_end then
-      on_end(err, result)
-    end
-  end)
-end
-
----@param prompt pygent.Prompt
----@param report? string what the user took back since the model was told last
----@return pygent.Prompt
-function M._with_report(prompt, report)
-  if report == nil then
-    return prompt
-  end
-  local blocks = type(prompt) == "string" and { { type = "text", text = prompt } } or vim.list_slice(prompt)
-  table.insert(blocks, { type = "text", text = report })
-  return blocks
-end
-
----Say something to the turn that runs, before its next call of the model; without one, it is a prompt.
----@param prompt pygent.Prompt
----@param on_end? fun(err: lsp.ResponseError?, result: pygent.TurnResult?) it was taken, or the turn it began is over
-function Session:steer(prompt, on_end)
-  local turn_id = self.conversation.running_turn_id
-  if turn_id == nil then
-    return self:send(prompt, on_end)
-  end
-  local params = { sessionId = self.id, turnId = turn_id, prompt = prompt }
-  self:request("pygent/turn/steer", params, function(err, result)
-    if (err and err.code ~= client.ENDED) or (result and not result.accepted) then
-      return self:send(prompt, on_end) -- the turn ended meanwhile: nothing that was said is lost
-    end
-    if on_end then
-      on_end(err, nil)
-    end
-  end)
-end
-
----Stop the turn that runs.
----@param on_end? fun(is_cancelled: boolean)
-function Session:cancel(on_end)
-  self:request("pygent/turn/cancel", { sessionId = self.id }, function(err, result)
-    if err then
-      telling.user(telling.reason(err), vim.log.levels.ERROR)
-    end
-    if on_end then
-      on_end(err == nil and result.cancelled)
-    end
-  end)
-end
-
----Whether a turn runs.
----@return boolean
-function Session:is_running()
-  return self.conversation.running_turn_id ~= nil
-end
-
----Ask the session's daemon, which is started where it has ended.
----@param method string
----@param params table
----@param callback pygent.Callback
-function Session:request(method, params, callback)
-  client.need(function(ready, problem)
-    if ready == nil then
-      return callback({ code = -32000, message = problem or "the daemon is not there" }, nil)
-    end
-    client.request(ready, method, params, callback)
-  end, self.root)
-end
-
----Hear of each change, after it has happened, until the function that is returned is called.
----@param listener fun(change: pygent.Change)
----@return fun() stop
-function Session:listen(listener)
-  self._listeners[listener] = true
-  return function()
-    self._listeners[listener] = nil
-  end
-end
-
----@param change pygent.Change
-function Session:_tell(change)
-  for listener in pairs(self._listeners) do
-    local is_well, problem = xpcall(listener, debug.traceback, change)
-    if not is_well then
-      telling.user("a view of the session failed: " .. tostring(problem), vim.log.levels.ERROR)
-    end
-  end
-end
-
 ---Something waits for the user in a session, which may not be followed yet.
 ---@param ask pygent.Ask
 function M.asked(ask)
   local session = followed[ask.request.sessionId]
   table.insert(session and session.asks or early_asks, ask)
   if session then
-    session:_tell({ asks = true })
+    session:tell({ asks = true })
   end
 end
 
@@ -291,7 +161,7 @@ function M.ask_over(ask)
   early_asks = vim.tbl_filter(is_other, early_asks)
   if session and vim.list_contains(session.asks, ask) then
     session.asks = vim.tbl_filter(is_other, session.asks)
-    session:_tell({ asks = true })
+    session:tell({ asks = true })
   end
 end
 
@@ -307,52 +177,6 @@ function M._early_asks(id)
   return mine
 end
 
----Follow the events behind those that are known.
-function Session:_attach()
-  self:_detach()
-  client.need(function(ready)
-    if ready == nil or followed[self.id] ~= self then
-      return
-    end
-    self:_detach()
-    local since = self.conversation.last_seq
-    local token, stop = client.follow(function(events)
-      self:_take(events, since)
-    end)
-    local params = { sessionId = self.id, sinceSeq = since, partialResultToken = token }
-    local cancel = client.request(ready, "pygent/session/attach", params, function()
-      stop()
-    end)
-    self._stop = function()
-      stop()
-      cancel()
-    end
-  end, self.root)
-end
-
----@param events pygent.Event[]
----@param since integer
-function Session:_take(events, since)
-  if events[1] and events[1].seq <= since then
-    -- The daemon was killed before it kept its last words, and its numbers come again: what it said counts no more.
-    self.conversation = conversation.new(self.id)
-    self:_tell({ is_new = true })
-    return self:_attach()
-  end
-  local items = conversation.take(self.conversation, events)
-  self:_tell({ events = events, items = items })
-  for _, event in ipairs(events) do
-    telling.of_event(self.id, event)
-  end
-end
-
-function Session:_detach()
-  if self._stop then
-    self._stop()
-    self._stop = nil
-  end
-end
-
 client.listen("pygent/session/changed", function(told, ctx)
   local session = followed[told.sessionId]
   if told.what == "deleted" then
@@ -365,19 +189,19 @@ client.listen("pygent/session/changed", function(told, ctx)
   -- A turn is followed wherever it began: it may ask, and its edits wait to be looked at.
   client.request(owner, "pygent/session/load", { sessionId = told.sessionId, messages = false }, function(err, given)
     if not err then
-      follow(given, owner.root_dir):_tell({ info = true })
+      follow(given, owner.root_dir):tell({ info = true })
     end
   end)
 end)
 
 ---@param session pygent.FollowedSession
 function M._forget(session)
-  session:_detach()
+  session:close()
   followed[session.id] = nil
   if current[session.root] == session.id then
     current[session.root] = nil
   end
-  session:_tell({ is_new = true })
+  session:tell({ is_new = true })
 end
 
 client.watch(function(changed, is_ready)
@@ -387,11 +211,11 @@ client.watch(function(changed, is_ready)
   for _, session in pairs(followed) do
     if session.root == changed.root_dir then
       if is_ready then
-        session:_attach()
+        session:attach()
       else
-        session:_detach()
+        session:detach()
         session.asks = {}
-        session:_tell({ asks = true })
+        session:tell({ asks = true })
       end
     end
   end

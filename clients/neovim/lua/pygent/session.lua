@@ -1,0 +1,203 @@
+--- One session as Neovim follows it: a conversation that the daemon's events keep up to date.
+
+local client = require("pygent.client")
+local conversation = require("pygent.conversation")
+local telling = require("pygent.telling")
+
+local M = {}
+
+---What has happened to a session: events came, or a question of the agent, or one is over.
+---@class pygent.Change
+---@field events? pygent.Event[] those that came, in their order
+---@field items? pygent.Item[] of the conversation, those that are new or are not as they were
+---@field is_new? boolean the conversation began anew: all that was known of it is wrong
+---@field asks? boolean what waits for the user has changed
+---@field info? boolean name, model, mode or agent have changed
+
+---@class pygent.FollowedSession
+---@field id string
+---@field root string the project's folder, which its daemon works in
+---@field info pygent.Session as the daemon told it last
+---@field conversation pygent.Conversation
+---@field asks pygent.Ask[] what waits for the user, the oldest first
+---@field private _listeners table<fun(change: pygent.Change), true>
+---@field private _stop? fun() ends the stream of events
+---@field private _is_over boolean nobody follows it any more
+local Session = {}
+Session.__index = Session
+
+---@alias pygent.Prompt string|pygent.ContentBlock[]
+
+---@param given pygent.Session
+---@param root string
+---@param asks pygent.Ask[] what waits for the user in it by now
+---@return pygent.FollowedSession
+function M.new(given, root, asks)
+  return setmetatable({
+    id = given.sessionId,
+    root = root,
+    info = given,
+    conversation = conversation.new(given.sessionId),
+    asks = asks,
+    _listeners = {},
+    _is_over = false,
+  }, Session)
+end
+
+---@param prompt pygent.Prompt
+---@param report? string what the user took back since the model was told last
+---@return pygent.Prompt
+local function with_report(prompt, report)
+  if report == nil then
+    return prompt
+  end
+  local blocks = type(prompt) == "string" and { { type = "text", text = prompt } } or vim.list_slice(prompt)
+  table.insert(blocks, { type = "text", text = report })
+  return blocks
+end
+
+---Send a prompt: it begins a turn, or waits for the one that runs.
+---@param prompt pygent.Prompt
+---@param on_end? fun(err: lsp.ResponseError?, result: pygent.TurnResult?) when the turn is over
+function Session:send(prompt, on_end)
+  local report, give_back = require("pygent.review.rejections").take(self.id)
+  local params = { sessionId = self.id, prompt = with_report(prompt, report) }
+  self:request("pygent/turn/start", params, function(err, result)
+    if err and err.code ~= -32800 then
+      give_back()
+      if err.code ~= client.ENDED then
+        telling.user(telling.reason(err), vim.log.levels.ERROR)
+      end
+    end
+    if on_end then
+      on_end(err, result)
+    end
+  end)
+end
+
+---Say something to the turn that runs, before its next call of the model; without one, it is a prompt.
+---@param prompt pygent.Prompt
+---@param on_end? fun(err: lsp.ResponseError?, result: pygent.TurnResult?) it was taken, or the turn it began is over
+function Session:steer(prompt, on_end)
+  local turn_id = self.conversation.running_turn_id
+  if turn_id == nil then
+    return self:send(prompt, on_end)
+  end
+  local params = { sessionId = self.id, turnId = turn_id, prompt = prompt }
+  self:request("pygent/turn/steer", params, function(err, result)
+    if (err and err.code ~= client.ENDED) or (result and not result.accepted) then
+      return self:send(prompt, on_end) -- the turn ended meanwhile: nothing that was said is lost
+    end
+    if on_end then
+      on_end(err, nil)
+    end
+  end)
+end
+
+---Stop the turn that runs.
+---@param on_end? fun(is_cancelled: boolean)
+function Session:cancel(on_end)
+  self:request("pygent/turn/cancel", { sessionId = self.id }, function(err, result)
+    if err then
+      telling.user(telling.reason(err), vim.log.levels.ERROR)
+    end
+    if on_end then
+      on_end(err == nil and result.cancelled)
+    end
+  end)
+end
+
+---Whether a turn runs.
+---@return boolean
+function Session:is_running()
+  return self.conversation.running_turn_id ~= nil
+end
+
+---Ask the session's daemon, which is started where it has ended.
+---@param method string
+---@param params table
+---@param callback pygent.Callback
+function Session:request(method, params, callback)
+  client.need(function(ready, problem)
+    if ready == nil then
+      return callback({ code = -32000, message = problem or "the daemon is not there" }, nil)
+    end
+    client.request(ready, method, params, callback)
+  end, self.root)
+end
+
+---Hear of each change, after it has happened, until the function that is returned is called.
+---@param listener fun(change: pygent.Change)
+---@return fun() stop
+function Session:listen(listener)
+  self._listeners[listener] = true
+  return function()
+    self._listeners[listener] = nil
+  end
+end
+
+---Tell of a change, after it has happened.
+---@param change pygent.Change
+function Session:tell(change)
+  for listener in pairs(self._listeners) do
+    local is_well, problem = xpcall(listener, debug.traceback, change)
+    if not is_well then
+      telling.user("a view of the session failed: " .. tostring(problem), vim.log.levels.ERROR)
+    end
+  end
+end
+
+---Follow the events behind those that are known.
+function Session:attach()
+  self:detach()
+  client.need(function(ready)
+    if ready == nil or self._is_over then
+      return
+    end
+    self:detach()
+    local since = self.conversation.last_seq
+    local token, stop = client.follow(function(events)
+      self:_take(events, since)
+    end)
+    local params = { sessionId = self.id, sinceSeq = since, partialResultToken = token }
+    local cancel = client.request(ready, "pygent/session/attach", params, function()
+      stop()
+    end)
+    self._stop = function()
+      stop()
+      cancel()
+    end
+  end, self.root)
+end
+
+---@param events pygent.Event[]
+---@param since integer
+function Session:_take(events, since)
+  if events[1] and events[1].seq <= since then
+    -- The daemon was killed before it kept its last words, and its numbers come again: what it said counts no more.
+    self.conversation = conversation.new(self.id)
+    self:tell({ is_new = true })
+    return self:attach()
+  end
+  local items = conversation.take(self.conversation, events)
+  self:tell({ events = events, items = items })
+  for _, event in ipairs(events) do
+    telling.of_event(self.id, event)
+  end
+end
+
+---Follow it no longer, until the next `attach`.
+function Session:detach()
+  if self._stop then
+    self._stop()
+    self._stop = nil
+  end
+end
+
+---It is followed no more, for good.
+function Session:close()
+  self._is_over = true
+  self:detach()
+end
+
+return M
