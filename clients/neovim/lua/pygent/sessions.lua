@@ -11,9 +11,12 @@ local followed = {}
 ---The session that prompts go to, by the project's root.
 ---@type table<string, string>
 local current = {}
----Who waits for the first one, while it is made.
+---How much is under way that looks for, makes or loads the one that prompts go to, by the project's root.
+---@type table<string, integer>
+local coming = {}
+---Who waits for it.
 ---@type table<string, {go_on: pygent.WithSession, on_problem?: fun()}[]>
-local needed = {}
+local waiting = {}
 ---What waits for the user in sessions that are not followed yet, the oldest first.
 ---@type pygent.Ask[]
 local early_asks = {}
@@ -55,33 +58,54 @@ end
 
 ---@alias pygent.WithSession fun(session: pygent.FollowedSession)
 
----Go on with the session that prompts go to, which is made where there is none. What goes wrong is told to the user.
+---Whether the session that prompts go to is being made or loaded.
+---@return boolean
+function M.is_coming()
+  return (coming[client.root()] or 0) > 0
+end
+
+---Go on with the session that prompts go to: the one that is being made or loaded, else the one that there is, else
+---a new one. What goes wrong is told to the user.
 ---@param go_on pygent.WithSession
 ---@param on_problem? fun() it went wrong
 function M.need(go_on, on_problem)
-  local known, root = M.current(), client.root()
-  if known then
+  local root, known = client.root(), M.current()
+  if not M.is_coming() and known then
     return go_on(known)
   end
-  local is_first = needed[root] == nil
-  needed[root] = needed[root] or {}
-  table.insert(needed[root], { go_on = go_on, on_problem = on_problem })
-  if is_first then -- whoever comes until it is there takes the same one
-    local function tell(session)
-      M._tell_needing(root, session)
-    end
-    M._asked("pygent/session/new", vim.empty_dict(), tell, tell)
+  waiting[root] = waiting[root] or {}
+  table.insert(waiting[root], { go_on = go_on, on_problem = on_problem })
+  if not M.is_coming() then
+    M._asked("pygent/session/new", vim.empty_dict(), function() end)
+  end
+end
+
+---A session is looked for, and prompts will go to it: what needs one waits until the function that is returned is
+---called, and the session is open then, or it is said that there is none.
+---@return fun() over
+function M.expect()
+  local root = client.root()
+  coming[root] = (coming[root] or 0) + 1
+  return function()
+    M._has_come(root, false, M.current())
   end
 end
 
 ---@param root string
----@param session? pygent.FollowedSession none where it could not be made
-function M._tell_needing(root, session)
-  local told = needed[root] or {}
-  needed[root] = nil
+---@param was_new boolean whether it was to be a new one
+---@param session? pygent.FollowedSession none where it could not be had
+function M._has_come(root, was_new, session)
+  coming[root] = coming[root] - 1
+  if coming[root] > 0 then
+    return
+  end
+  local told = waiting[root] or {}
+  waiting[root] = nil
   for _, each in ipairs(told) do
     if session then
       each.go_on(session)
+    elseif not was_new then
+      M.need(each.go_on, each.on_problem) -- what could not be loaded is no reason to lose what was to be said
     elseif each.on_problem then
       each.on_problem()
     end
@@ -130,15 +154,18 @@ end
 ---@param method "pygent/session/new"|"pygent/session/load"
 ---@param params table
 ---@param go_on pygent.WithSession
----@param on_problem? fun()
-function M._asked(method, params, go_on, on_problem)
-  local root = client.root()
+function M._asked(method, params, go_on)
+  local root, was_new = client.root(), method == "pygent/session/new"
+  coming[root] = (coming[root] or 0) + 1
   M.ask_daemon(method, params, function(given)
     local session = follow(given, root)
     current[root] = session.id
     telling.plugins("PygentSession", { session_id = session.id })
+    M._has_come(root, was_new, session)
     go_on(session)
-  end, on_problem)
+  end, function()
+    M._has_come(root, was_new)
+  end)
 end
 
 ---Something waits for the user in a session, which may not be followed yet.
@@ -205,9 +232,6 @@ function M._forget(session)
 end
 
 client.watch(function(changed, is_ready)
-  if not is_ready then
-    M._tell_needing(changed.root_dir) -- a request that is under way when its daemon ends is never answered
-  end
   for _, session in pairs(followed) do
     if session.root == changed.root_dir then
       if is_ready then

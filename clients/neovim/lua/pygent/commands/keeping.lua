@@ -16,6 +16,10 @@ local FILETYPES = { markdown = "markdown", html = "html", json = "json", plain =
 ---@return pygent.FollowedSession?
 function M.current()
   local session = sessions.current()
+  if sessions.is_coming() then
+    telling.user("the session is still being opened: try again in a moment", vim.log.levels.WARN)
+    return nil
+  end
   if session == nil then
     telling.user("there is no session yet: ask something first, or `:Pygent resume` one", vim.log.levels.WARN)
   end

@@ -36,20 +36,30 @@ end
 ---Go on with the session that is meant: by its id or the beginning of it, its name, or `last`. None is an error.
 ---@param given string
 ---@param go_on fun(session: pygent.Session)
-function M.find(given, go_on)
+---@param on_problem? fun() there is none, which was told
+function M.find(given, go_on, on_problem)
   sessions.ask_daemon("pygent/session/list", M.params(), function(result)
     local listed = M.used(result.sessions)
     local found = given == "last" and listed[1] or M._meant(given, listed)
     if found then
       return go_on(found)
     end
-    if #listed == 0 then
-      return telling.user("there is no session in this project yet", vim.log.levels.WARN)
+    M._tell_unknown(given, listed)
+    if on_problem then
+      on_problem()
     end
-    local names = vim.tbl_map(M.name, vim.list_slice(listed, 1, 5))
-    local reason = ("no session is called %s; the last ones are: %s"):format(given, table.concat(names, ", "))
-    telling.user(reason, vim.log.levels.ERROR)
-  end)
+  end, on_problem)
+end
+
+---@param given string
+---@param listed pygent.Session[]
+function M._tell_unknown(given, listed)
+  if #listed == 0 then
+    return telling.user("there is no session in this project yet", vim.log.levels.WARN)
+  end
+  local names = vim.tbl_map(M.name, vim.list_slice(listed, 1, 5))
+  local reason = ("no session is called %s; the last ones are: %s"):format(given, table.concat(names, ", "))
+  telling.user(reason, vim.log.levels.ERROR)
 end
 
 ---For completion: names may have several words, and what is completed is the last one.

@@ -47,7 +47,11 @@ M.resume = {
   summary = "Go on with a session, by its name or its id; without one with the last.",
   arguments = "[{session}]",
   run = function(given)
-    naming.find(given.text == "" and "last" or given.text, M._open)
+    local over = sessions.expect() -- a prompt that comes right behind it is for that session
+    naming.find(given.text == "" and "last" or given.text, function(found)
+      M._open(found)
+      over()
+    end, over)
   end,
   complete = function(lead, words)
     local found = naming.complete(lead, words)

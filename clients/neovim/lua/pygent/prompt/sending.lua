@@ -39,14 +39,15 @@ function M.send(draft, way, on_taken)
   end)
 end
 
----Send a prompt that was never written in a draft.
+---Send a prompt that was never written in a draft, to the session that prompts go to once it is there.
 ---@param prompt pygent.SentPrompt
 ---@param way pygent.Way
 ---@param on_taken? fun(session: pygent.FollowedSession)
 function M.send_at_once(prompt, way, on_taken)
   local draft = drafts.current()
-  M._with_session(draft, function(session)
-    M._deliver(draft, session, prompt, way)
+  sessions.need(function(session)
+    drafts.adopt(draft, session)
+    M._deliver(drafts.of(session), session, prompt, way)
     if on_taken then
       on_taken(session)
     end
@@ -58,8 +59,7 @@ end
 
 ---@param draft pygent.Draft
 ---@param go_on fun(session: pygent.FollowedSession)
----@param on_problem? fun()
-function M._with_session(draft, go_on, on_problem)
+function M._with_session(draft, go_on)
   local session = drafts.session(draft)
   if session then
     return go_on(session)
@@ -71,9 +71,6 @@ function M._with_session(draft, go_on, on_problem)
     go_on(made)
   end, function()
     draft.is_sending = false
-    if on_problem then
-      on_problem()
-    end
   end)
 end
 
