@@ -1,9 +1,9 @@
 --- `:Pygent undo`, `checkpoints`: what the agent did, taken back.
 
-local acting = require("pygent.commands.acting")
 local ages = require("pygent.commands.ages")
 local amounts = require("pygent.conversation.amounts")
 local keeping = require("pygent.commands.keeping")
+local picking = require("pygent.commands.picking")
 local plain = require("pygent.chat.plain")
 local sessions = require("pygent.sessions")
 local telling = require("pygent.telling")
@@ -45,11 +45,7 @@ M.checkpoints = {
     M._list(session, function(checkpoints)
       local newest_first = vim.iter(checkpoints):rev():totable()
       local options = { prompt = "Checkpoint", kind = "pygent.checkpoint", format_item = M._described }
-      vim.ui.select(newest_first, options, function(checkpoint)
-        if checkpoint then
-          M._chosen(checkpoint)
-        end
-      end)
+      picking.pick(newest_first, options, M._chosen)
     end)
   end,
 }
@@ -118,7 +114,7 @@ end
 
 ---@param checkpoint pygent.Checkpoint
 function M._chosen(checkpoint)
-  acting.choose(ACTIONS, checkpoint, M._described(checkpoint))
+  picking.act(ACTIONS, checkpoint, M._described(checkpoint))
 end
 
 ---@param checkpoint pygent.Checkpoint
@@ -167,10 +163,8 @@ function M._offer_the_rest(checkpoint, done)
   local prompt = ("%s changed since. Take back that, too?"):format(M._names(vim.tbl_map(function(each)
     return each.uri
   end, done.skipped)))
-  vim.ui.select({ "Leave as is", "Take back" }, { prompt = prompt, kind = "pygent.confirm" }, function(choice)
-    if choice == "Take back" then
-      M._restore(checkpoint, { files = true, conversation = false, force = true })
-    end
+  picking.confirm(prompt, "Leave as is", "Take back", function()
+    M._restore(checkpoint, { files = true, conversation = false, force = true })
   end)
 end
 

@@ -1,6 +1,7 @@
 --- `:Pygent model`, `agent`, `mode`: how the session works.
 
 local lists = require("pygent.commands.lists")
+local picking = require("pygent.commands.picking")
 local plain = require("pygent.chat.plain")
 local sessions = require("pygent.sessions")
 local telling = require("pygent.telling")
@@ -124,10 +125,8 @@ function M._choose(prompt, choices, go_on)
       return choice.about == "" and name or ("%s · %s"):format(name, choice.about)
     end,
   }
-  vim.ui.select(choices, options, function(choice)
-    if choice then
-      go_on(choice.name)
-    end
+  picking.pick(choices, options, function(choice)
+    go_on(choice.name)
   end)
 end
 

@@ -1,6 +1,7 @@
 --- `:Pygent rename`, `delete`, `fork`, `export`, `compact`, `clear`: what becomes of a session.
 
 local naming = require("pygent.commands.naming")
+local picking = require("pygent.commands.picking")
 local sessions = require("pygent.sessions")
 local telling = require("pygent.telling")
 
@@ -145,11 +146,9 @@ end
 ---Delete it, if that is what is wanted.
 ---@param session pygent.Session
 function M.ask_delete(session)
-  local options = { prompt = ("Delete %s for good?"):format(naming.name(session)), kind = "pygent.confirm" }
-  vim.ui.select({ "Keep it", "Delete it" }, options, function(choice)
-    if choice == "Delete it" then
-      M._delete(session)
-    end
+  local prompt = ("Delete %s for good?"):format(naming.name(session))
+  picking.confirm(prompt, "Keep it", "Delete it", function()
+    M._delete(session)
   end)
 end
 

@@ -1,10 +1,10 @@
 --- `:Pygent new`, `sessions`, `resume`, `search`: which session prompts go to.
 
-local acting = require("pygent.commands.acting")
 local ages = require("pygent.commands.ages")
 local amounts = require("pygent.conversation.amounts")
 local keeping = require("pygent.commands.keeping")
 local naming = require("pygent.commands.naming")
+local picking = require("pygent.commands.picking")
 local plain = require("pygent.chat.plain")
 local sessions = require("pygent.sessions")
 local telling = require("pygent.telling")
@@ -33,10 +33,8 @@ M.sessions = {
         return telling.user(reason, vim.log.levels.WARN)
       end
       local options = { prompt = "Session", kind = "pygent.session", format_item = M._described }
-      vim.ui.select(listed, options, function(session)
-        if session then
-          M._chosen(session, given.bang)
-        end
+      picking.pick(listed, options, function(session)
+        M._chosen(session, given.bang)
       end)
     end)
   end,
@@ -72,11 +70,7 @@ M.search = {
         return telling.user(("nothing is said of %s"):format(given.text), vim.log.levels.WARN)
       end
       local options = { prompt = "Where it is said", kind = "pygent.match", format_item = M._found }
-      vim.ui.select(result.matches, options, function(match)
-        if match then
-          M._open(match)
-        end
-      end)
+      picking.pick(result.matches, options, M._open)
     end)
   end,
 }
@@ -106,7 +100,7 @@ function M._chosen(session, is_action_asked)
   if not is_action_asked then
     return M._open(session)
   end
-  acting.choose(ACTIONS, session, naming.name(session))
+  picking.act(ACTIONS, session, naming.name(session))
 end
 
 ---@param found {sessionId: string}

@@ -1,5 +1,6 @@
 --- `:Pygent rules`: what may be done without asking.
 
+local picking = require("pygent.commands.picking")
 local plain = require("pygent.chat.plain")
 local sessions = require("pygent.sessions")
 local telling = require("pygent.telling")
@@ -17,11 +18,7 @@ M.rules = {
         return telling.user("there are no rules: the mode alone says what is asked")
       end
       local options = { prompt = "Rules", kind = "pygent.rule", format_item = M._described }
-      vim.ui.select(result.rules, options, function(rule)
-        if rule then
-          M._chosen(rule)
-        end
-      end)
+      picking.pick(result.rules, options, M._chosen)
     end)
   end,
 }

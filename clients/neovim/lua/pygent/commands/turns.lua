@@ -3,6 +3,7 @@
 local amounts = require("pygent.conversation.amounts")
 local client = require("pygent.client")
 local keeping = require("pygent.commands.keeping")
+local picking = require("pygent.commands.picking")
 local plain = require("pygent.chat.plain")
 local sessions = require("pygent.sessions")
 local telling = require("pygent.telling")
@@ -69,10 +70,8 @@ M.queue = {
           return plain.line(item.prompt, MAX_PROMPT_CHARS)
         end,
       }
-      vim.ui.select(waiting, options, function(item)
-        if item then
-          M._take_out(session, item)
-        end
+      picking.pick(waiting, options, function(item)
+        M._take_out(session, item)
       end)
     end)
   end,

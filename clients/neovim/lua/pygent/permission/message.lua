@@ -5,6 +5,7 @@ local client = require("pygent.client")
 local dialogs = require("pygent.permission.dialogs")
 local plain = require("pygent.chat.plain")
 local telling = require("pygent.telling")
+local wording = require("pygent.permission.wording")
 
 local M = {}
 
@@ -56,10 +57,6 @@ end
 ---@param answer fun(action: lsp.MessageActionItem?)
 ---@return pygent.Dialog
 function M._dialog(request, answer)
-  local body = {} ---@type pygent.DialogLine[]
-  for _, line in ipairs(plain.lines(vim.trim(M._without_name(request.message)))) do
-    table.insert(body, { text = line, group = "PygentAskTitle" })
-  end
   local choices = {} ---@type pygent.DialogChoice[]
   for _, action in ipairs(request.actions or {}) do
     table.insert(choices, {
@@ -79,17 +76,8 @@ function M._dialog(request, answer)
   end
   local is_warning = request.type == vim.lsp.protocol.MessageType.Warning
   local is_error = request.type == vim.lsp.protocol.MessageType.Error
-  return {
-    id = ("message-%d"):format(n_asked),
-    heading = "pygent asks",
-    group = is_error and "PygentAskHigh" or is_warning and "PygentAskMedium" or "PygentAskLow",
-    body = body,
-    choices = choices,
-    proposed = 1,
-    notes = {},
-    details = {},
-    keys = {},
-  }
+  local group = is_error and "PygentAskHigh" or is_warning and "PygentAskMedium" or "PygentAskLow"
+  return wording.dialog(("message-%d"):format(n_asked), group, M._without_name(request.message), choices)
 end
 
 ---@param message string

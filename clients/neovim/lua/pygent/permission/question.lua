@@ -3,6 +3,7 @@
 local dialogs = require("pygent.permission.dialogs")
 local keys = require("pygent.permission.keys")
 local plain = require("pygent.chat.plain")
+local wording = require("pygent.permission.wording")
 
 local M = {}
 
@@ -18,10 +19,7 @@ end
 ---@return pygent.Dialog
 function M.dialog(ask)
   local request = ask.request
-  local body, choices = {}, {} ---@type pygent.DialogLine[], pygent.DialogChoice[]
-  for _, line in ipairs(plain.lines(vim.trim(request.question))) do
-    table.insert(body, { text = line, group = "PygentAskTitle" })
-  end
+  local choices = {} ---@type pygent.DialogChoice[]
   for _, choice in ipairs(request.choices or {}) do
     table.insert(choices, {
       title = M._title(choice),
@@ -46,18 +44,9 @@ function M.dialog(ask)
       ask.answer(nil)
     end,
   })
-  return {
-    id = ask.id,
-    session_id = request.sessionId,
-    heading = "pygent asks",
-    group = "PygentAskLow",
-    body = body,
-    choices = choices,
-    proposed = 1,
-    notes = {},
-    details = {},
-    keys = {},
-  }
+  local dialog = wording.dialog(ask.id, "PygentAskLow", request.question, choices)
+  dialog.session_id = request.sessionId
+  return dialog
 end
 
 ---@param choice pygent.Choice
