@@ -104,6 +104,10 @@ class Asking(LanguageServerProtocol):
         """Send a notification; one that is away never hears it."""
         self._send_data({"jsonrpc": "2.0", "method": method, "params": params})
 
+    def show_message(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:
+        """`window/showMessage`."""
+        self.tell(types.WINDOW_SHOW_MESSAGE, {"type": int(kind), "message": message})
+
     async def ask(self, method: str, params: Mapping[str, Any], *, of_a_person: bool = False) -> Any:
         """Send a request and return its raw result. What is asked `of_a_person` may take any time.
 

@@ -30,4 +30,4 @@ class Client:
     def tell_user(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:
         """Say what a command did, where no plugin shows it."""
         if not self.features.has_plugin:
-            self.endpoint.tell(types.WINDOW_SHOW_MESSAGE, {"type": int(kind), "message": f"pygent: {message}"})
+            self.endpoint.show_message(f"pygent: {message}", kind)

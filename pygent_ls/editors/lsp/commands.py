@@ -157,8 +157,7 @@ class Commands:
         done = await (named or self._chat_session or self._session or await self._last_session()).undo()
         # The conversation itself went on in its document: that it stays there needs no telling.
         done.skipped = [each for each in done.skipped if not self._chats.is_chat(each.path.as_uri())]
-        message = {"type": int(types.MessageType.Info), "message": restored_message(done)}
-        self._client.endpoint.tell(types.WINDOW_SHOW_MESSAGE, message)
+        self._client.endpoint.show_message(restored_message(done))
         return restored_out(self._client, done)
 
     def _ask(self, arguments: Sequence[Any], named: Session | None) -> outgoing_commands.CommandTurnOut:

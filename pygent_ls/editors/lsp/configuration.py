@@ -91,5 +91,4 @@ class Configuration:
 
     def _take(self, given: object) -> None:
         for problem in self._configure(given):
-            message = {"type": int(types.MessageType.Warning), "message": f"pygent-ls: {problem}"}
-            self._endpoint.tell(types.WINDOW_SHOW_MESSAGE, message)
+            self._endpoint.show_message(f"pygent-ls: {problem}", types.MessageType.Warning)

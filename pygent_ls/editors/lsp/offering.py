@@ -70,7 +70,7 @@ class Offers:
                 await self._go_on(newest.id)
             except SessionError as error:
                 kind, said = types.MessageType.Warning, str(error)
-            endpoint.tell(types.WINDOW_SHOW_MESSAGE, {"type": int(kind), "message": said})
+            endpoint.show_message(said, kind)
 
     async def _interrupted(self) -> Sequence[Entry]:
         """The sessions of the open folders that nobody has and whose last turn was cut off, the last one used first."""

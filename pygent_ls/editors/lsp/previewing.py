@@ -54,8 +54,7 @@ class Previews:
             return False
         if not self.features.change_annotations and not self._is_told:
             self._is_told = True
-            message = {"type": int(types.MessageType.Warning), "message": f"pygent-ls: {CANNOT}"}
-            self.endpoint.tell(types.WINDOW_SHOW_MESSAGE, message)
+            self.endpoint.show_message(f"pygent-ls: {CANNOT}", types.MessageType.Warning)
         return self.features.change_annotations
 
 

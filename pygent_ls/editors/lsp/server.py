@@ -148,8 +148,7 @@ class PygentServer(LanguageServer):
         assert self._blueprint is not None
         log.info("the client %s begins, with the model %s", self._client, self._blueprint.model)
         for problem in self._blueprint.problems:
-            message = {"type": int(types.MessageType.Warning), "message": f"pygent-ls: {problem}"}
-            self.endpoint.tell(types.WINDOW_SHOW_MESSAGE, message)
+            self.endpoint.show_message(f"pygent-ls: {problem}", types.MessageType.Warning)
         self.connection.configuration.start()
         self.connection.previews()  # says where the editor cannot
         self.connection.core.start_loading()

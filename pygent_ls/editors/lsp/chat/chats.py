@@ -19,7 +19,7 @@ from pygent_ls.editors.lsp.chat.exchange import Exchange, Place
 from pygent_ls.editors.lsp.chat.files import ChatFileError, chat_path, make_chat
 from pygent_ls.editors.lsp.chat.memory import Memory, digest_of, known_now, messages_of
 from pygent_ls.editors.lsp.chat.region import Region
-from pygent_ls.editors.lsp.chat.showing import show, tell
+from pygent_ls.editors.lsp.chat.showing import show
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.turns import Turns
 from pygent_ls.editors.lsp.uris import path_of
@@ -237,7 +237,7 @@ class Chats:
         self._last_uri = found
 
         def say_where() -> None:
-            tell(self._client, f"The chat document: {path}")
+            self._client.endpoint.show_message(f"The chat document: {path}")
 
         if self._client.features.show_document:
             show(self._client, self._buffers, path, not_shown=say_where, takes_focus=True)
@@ -278,4 +278,4 @@ class Chats:
             self._client.endpoint.ask_without_waiting(types.WORKSPACE_CODE_LENS_REFRESH, {}, lambda _: None)
 
     def _refuse(self, why: str) -> None:
-        tell(self._client, why, types.MessageType.Warning)
+        self._client.endpoint.show_message(why, types.MessageType.Warning)

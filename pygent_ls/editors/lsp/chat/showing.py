@@ -83,9 +83,4 @@ def tell_answer(client: Client, answer: str, where: str) -> None:
     """The first lines of an answer, and where the whole is."""
     lines = answer.strip().splitlines()
     said = "\n".join(lines[:SHOWN_LINES]) + ("\n…" if len(lines) > SHOWN_LINES else "")
-    tell(client, f"{said}\n\n{where}")
-
-
-def tell(client: Client, message: str, kind: types.MessageType = types.MessageType.Info) -> None:
-    """`window/showMessage`."""
-    client.endpoint.tell(types.WINDOW_SHOW_MESSAGE, {"type": int(kind), "message": message})
+    client.endpoint.show_message(f"{said}\n\n{where}")
