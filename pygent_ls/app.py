@@ -249,7 +249,7 @@ class Agent:
 
     def start_loading(self) -> None:
         """Load in the background what the default model's first call would wait for; what was deleted long ago goes."""
-        from pygent_ls.llm.choose import start_loading
+        from pygent_ls.llm.routing import start_loading
 
         if self._default_model is not None:
             start_loading(self._default_model, self._models)
@@ -372,7 +372,7 @@ class Agent:
 
     def _make_model(self, settings: Settings, name: str, api_base: str = "") -> Model:
         """At this address, else where the settings say. Raises `ModelError` for a name that can be none."""
-        from pygent_ls.llm.choose import make_turn_model
+        from pygent_ls.llm.routing import make_turn_model
 
         endpoint = endpoint_of(settings)
         try:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pygent_ls.agent.hooks import Hooks
     from pygent_ls.agent.permissions import Policy
     from pygent_ls.agent.workspace import Processes
-    from pygent_ls.llm.cli_model import CliSurroundings
+    from pygent_ls.llm.cli.model import CliSurroundings
     from pygent_ls.llm.endpoint import Endpoint
     from pygent_ls.sessions.turn_settings import Limits
 
@@ -69,7 +69,7 @@ def policy_of(settings: Settings, state: Path, *, is_restricted: bool = False) -
 
 def endpoint_of(settings: Settings) -> Endpoint:
     """How the provider is reached, and what the user says of models."""
-    from pygent_ls.llm.cli_programs import CliProgram
+    from pygent_ls.llm.cli.programs import CliProgram
     from pygent_ls.llm.endpoint import Endpoint
     from pygent_ls.llm.known_model import OwnFacts
 
@@ -91,7 +91,7 @@ def endpoint_of(settings: Settings) -> Endpoint:
 
 def programs_of(settings: Settings, processes: Processes, state: Path) -> CliSurroundings:
     """What programs that are models are run with; `state` is the daemon's own folder."""
-    from pygent_ls.llm.cli_model import CliSurroundings
+    from pygent_ls.llm.cli.model import CliSurroundings
     from pygent_ls.llm.providers import key_variables
 
     keys = (name for name in sorted(key_variables(settings.api_key_env)) if name in os.environ)

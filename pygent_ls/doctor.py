@@ -89,13 +89,13 @@ class _Found:
 
 def _found_model(surveyed: Surveyed) -> _Found:
     from pygent_ls.app_values import endpoint_of, programs_of
-    from pygent_ls.llm.anthropic_model import AnthropicModel
-    from pygent_ls.llm.choose import adapter_of, make_model, missing_extra
-    from pygent_ls.llm.litellm_model import LitellmModel
-    from pygent_ls.llm.openai_model import OpenAIModel
+    from pygent_ls.llm.anthropic.model import AnthropicModel
+    from pygent_ls.llm.litellm.model import LitellmModel
+    from pygent_ls.llm.openai.chat_model import OpenAIModel
     from pygent_ls.llm.providers import provider_named
     from pygent_ls.llm.resources import ModelResources
     from pygent_ls.llm.routed_model import RoutedModel
+    from pygent_ls.llm.routing import adapter_of, make_model, missing_extra
     from pygent_ls.workspace.process import LocalProcesses
 
     settings = surveyed.loaded.settings
@@ -120,7 +120,7 @@ def _found_model(surveyed: Surveyed) -> _Found:
 
 def _key_problem(name: str, settings: Settings, environment: Mapping[str, str]) -> str:
     """A key that is missing, of a provider that we know."""
-    from pygent_ls.llm.provider_errors import how_to_set_key
+    from pygent_ls.llm.errors import how_to_set_key
     from pygent_ls.llm.providers import first_set, provider_named
 
     variable = settings.api_key_env

@@ -14,7 +14,7 @@ from pygent_ls.agent.variants import SHIPPED
 from pygent_ls.app import Agent, read_settings
 from pygent_ls.editors.ports import FrontEnd, TrustQuestion
 from pygent_ls.errors import SessionError
-from pygent_ls.llm.prices import PriceTable
+from pygent_ls.llm.pricing import PriceTable
 from pygent_ls.sessions.beginning import NewSession
 from pygent_ls.sessions.turns import TurnRequest
 from pygent_ls.workspace.disk import DiskWorkspace

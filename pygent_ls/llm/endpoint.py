@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pygent_ls.llm.cli_programs import CliProgram
+from pygent_ls.llm.cli.programs import CliProgram
 from pygent_ls.llm.known_model import OwnFacts
-from pygent_ls.llm.text_tool_calls import TextToolCallsSetting
+from pygent_ls.llm.text_tools.model import TextToolCallsSetting
 
 NO_KEY = "none"
 """Sent to a server of the user's own where no key is set: some clients and proxies refuse to send nothing."""

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pygent_ls.errors import ModelError, SettingError
-from pygent_ls.llm.anthropic_model import AnthropicModel
-from pygent_ls.llm.choose import make_model, missing_extra
-from pygent_ls.llm.cli_programs import PREFIX, PRESETS, CliProgram
+from pygent_ls.llm.anthropic.model import AnthropicModel
+from pygent_ls.llm.cli.programs import PREFIX, PRESETS, CliProgram
 from pygent_ls.llm.endpoint import Endpoint
-from pygent_ls.llm.openai_model import OpenAIModel
+from pygent_ls.llm.openai.chat_model import OpenAIModel
 from pygent_ls.llm.providers import OFFLINE, PROVIDERS, Provider, first_set, provider_named
 from pygent_ls.llm.resources import ModelResources
+from pygent_ls.llm.routing import make_model, missing_extra
 
 MAX_A_PROVIDER = 40
 """Models of one provider that are listed: what a menu has room for."""

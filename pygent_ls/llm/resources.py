@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pygent_ls.llm.cli_model import CliSurroundings
-from pygent_ls.llm.http_stream import Connections
-from pygent_ls.llm.litellm_model import LitellmLoader
-from pygent_ls.llm.prices import PriceTable
-from pygent_ls.llm.refusals import Refusals
+from pygent_ls.llm.cli.model import CliSurroundings
+from pygent_ls.llm.http.refusals import Refusals
+from pygent_ls.llm.http.stream import Connections
+from pygent_ls.llm.litellm.model import LitellmLoader
+from pygent_ls.llm.pricing import PriceTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from contextlib import aclosing
 from typing import Any
 
 from pygent_ls.agent.model import Chunk, Completion, Model, ModelFacts, ModelRequest, ToolDefinition, completed
-from pygent_ls.llm.chat_format import chat_tools
+from pygent_ls.llm.openai.chat_format import chat_tools
 
 
 class RoutedModel:

@@ -15,7 +15,7 @@ from pygent_ls.agent.editor_text import MAX_PROBLEMS, background, problems_text
 from pygent_ls.agent.loop import Turn
 from pygent_ls.agent.messages import Message, TextBlock
 from pygent_ls.agent.model import ModelRequest
-from pygent_ls.llm.offline_model import answer_to
+from pygent_ls.llm.offline.model import answer_to
 from tests.agent.abilities import FILE_TOOLS, place
 from tests.agent.turns import check_turn, new_turn
 from tests.fakes import FOLDER, Call, FakeModel, bounded, make_rig, say

@@ -10,7 +10,7 @@ from pygent_ls.agent.messages import Message, ToolResultBlock, user_message
 from pygent_ls.agent.model import Chunk, Model, ToolCallChunk, ToolDefinition
 from pygent_ls.agent.untrusted import Marks
 from pygent_ls.errors import ToolError
-from pygent_ls.llm.offline_model import OfflineModel
+from pygent_ls.llm.offline.model import OfflineModel
 from tests.llm.model_contract import chunks_of, joined, reasons, request
 
 ALL_TOOLS = (

@@ -8,7 +8,7 @@ from typing import Any
 
 from pygent_ls.agent.model import Chunk
 from pygent_ls.llm.endpoint import Endpoint
-from pygent_ls.llm.litellm_model import LitellmLoader, LitellmModel
+from pygent_ls.llm.litellm.model import LitellmLoader, LitellmModel
 from tests.llm.model_contract import chunks_of
 from tests.model_server import ModelServer, Step
 

@@ -23,11 +23,11 @@ from pygent_ls.agent.messages import (
     user_message,
 )
 from pygent_ls.agent.model import Model, ModelRequest
-from pygent_ls.llm.anthropic_model import AnthropicModel
-from pygent_ls.llm.anthropic_request import anthropic_messages
-from pygent_ls.llm.choose import make_model
+from pygent_ls.llm.anthropic.model import AnthropicModel
+from pygent_ls.llm.anthropic.request import anthropic_messages
 from pygent_ls.llm.endpoint import Endpoint
 from pygent_ls.llm.resources import ModelResources
+from pygent_ls.llm.routing import make_model
 from tests.llm.loopback import KEY
 from tests.llm.model_contract import chunks_of, joined, reasons, request
 from tests.model_server import Call, ModelServer, Received, Script, Step

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygent_ls.llm.call_fragments import CallFragments
+from pygent_ls.llm.openai.call_fragments import CallFragments
 
 Fragment = tuple[int | None, str, str, str]
 Whole = list[tuple[str, str, str]]

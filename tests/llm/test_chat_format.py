@@ -21,7 +21,7 @@ from pygent_ls.agent.messages import (
 )
 from pygent_ls.agent.model import ToolDefinition
 from pygent_ls.agent.untrusted import Marks
-from pygent_ls.llm.chat_format import NO_OUTPUT, chat_messages, chat_tools
+from pygent_ls.llm.openai.chat_format import NO_OUTPUT, chat_messages, chat_tools
 
 ANY_TEXT = st.text(st.characters(), max_size=20)  # half surrogate pairs included
 IDS = st.text("abc123", min_size=1, max_size=6)

@@ -11,19 +11,19 @@ from pathlib import Path
 import pytest
 
 from pygent_ls.errors import ModelError, SettingError
-from pygent_ls.llm.anthropic_model import AnthropicModel
-from pygent_ls.llm.choose import adapter_of, make_model, make_turn_model, missing_extra
-from pygent_ls.llm.cli_model import CliModel, CliSurroundings
-from pygent_ls.llm.cli_programs import CliProgram
+from pygent_ls.llm.anthropic.model import AnthropicModel
+from pygent_ls.llm.cli.model import CliModel, CliSurroundings
+from pygent_ls.llm.cli.programs import CliProgram
 from pygent_ls.llm.endpoint import Endpoint
-from pygent_ls.llm.litellm_model import LitellmModel
-from pygent_ls.llm.offline_model import OfflineModel
-from pygent_ls.llm.openai_model import OpenAIModel
+from pygent_ls.llm.litellm.model import LitellmModel
+from pygent_ls.llm.offline.model import OfflineModel
+from pygent_ls.llm.openai.chat_model import OpenAIModel
 from pygent_ls.llm.providers import EXTRAS, OTHERS, PROVIDERS, default_model, key_variable
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routed_model import RoutedModel
-from pygent_ls.llm.scripted_model import ScriptedModel
-from pygent_ls.llm.text_tool_calls import TextToolCalls, TextToolCallsSetting
+from pygent_ls.llm.routing import adapter_of, make_model, make_turn_model, missing_extra
+from pygent_ls.llm.scripted.model import ScriptedModel
+from pygent_ls.llm.text_tools.model import TextToolCalls, TextToolCallsSetting
 from tests.fakes import FakeProcesses
 
 COMPATIBLE = (
@@ -168,7 +168,7 @@ def test_a_provider_that_is_not_listed_has_a_key_variable_by_custom() -> None:
 
 def test_choosing_a_model_imports_nothing_heavy() -> None:
     program = (
-        "import sys; from pygent_ls.llm.choose import *; "
+        "import sys; from pygent_ls.llm.routing import *; "
         "[make_model(name, Endpoint(), ModelResources()) for name in ('openai/x', 'x', 'anthropic/x', 'gemini/x')]; "
         "print([name for name in ('litellm', 'openai', 'httpx', 'aiohttp', 'pydantic') if name in sys.modules])"
     )
@@ -221,7 +221,7 @@ def test_where_no_program_may_be_run_that_is_said() -> None:
 def test_a_providers_model_is_made_without_those_that_need_none() -> None:
     program = """
 import sys
-from pygent_ls.llm.choose import make_turn_model
+from pygent_ls.llm.routing import make_turn_model
 from pygent_ls.llm.endpoint import Endpoint
 from pygent_ls.llm.resources import ModelResources
 make_turn_model("openai/gpt-4o", Endpoint(), ModelResources())

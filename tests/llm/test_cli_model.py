@@ -17,10 +17,10 @@ from pygent_ls.agent.messages import Message, TextBlock, ThinkingBlock, ToolResu
 from pygent_ls.agent.model import FinishChunk, ModelFacts, ModelRequest, TextChunk, UsageChunk
 from pygent_ls.agent.workspace import ProcessResult
 from pygent_ls.errors import ModelError, ModelErrorType, SettingError
-from pygent_ls.llm.cli_model import MAX_ARGUMENT_BYTES, CliModel, CliSurroundings
-from pygent_ls.llm.cli_output import MAX_QUOTED_CHARS
-from pygent_ls.llm.cli_programs import CALL_IN_BLOCKS, CONTINUE, PRESETS, CliProgram
-from pygent_ls.llm.text_tool_calls import tools_as_text
+from pygent_ls.llm.cli.model import MAX_ARGUMENT_BYTES, CliModel, CliSurroundings
+from pygent_ls.llm.cli.output import MAX_QUOTED_CHARS
+from pygent_ls.llm.cli.programs import CALL_IN_BLOCKS, CONTINUE, PRESETS, CliProgram
+from pygent_ls.llm.text_tools.model import tools_as_text
 from pygent_ls.log import redacted
 from pygent_ls.workspace.process import LocalProcesses
 from tests.agent.abilities import read_file

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygent_ls.llm.cli_output import MAX_QUOTED_CHARS, Cleaner, last_words
+from pygent_ls.llm.cli.output import MAX_QUOTED_CHARS, Cleaner, last_words
 
 
 def cleaned(text: str, size: int | None = None) -> str:

@@ -21,9 +21,9 @@ from cryptography.x509.oid import NameOID
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.model import Chunk
 from pygent_ls.errors import ModelError, ModelErrorType
-from pygent_ls.llm.choose import make_model
 from pygent_ls.llm.endpoint import Endpoint
 from pygent_ls.llm.resources import ModelResources
+from pygent_ls.llm.routing import make_model
 from tests.llm.loopback import KEY, WAIT_S
 from tests.llm.model_contract import chunks_of, joined
 

@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 import pytest
 
 from pygent_ls.errors import ModelError
-from pygent_ls.llm.choose import make_model
 from pygent_ls.llm.endpoint import Endpoint
-from pygent_ls.llm.http_surroundings import proxy_of, trusted_certificates
-from pygent_ls.llm.provider_answers import request_id, retry_after_s
+from pygent_ls.llm.http.answers import request_id, retry_after_s
+from pygent_ls.llm.http.environment import proxy_of, trusted_certificates
 from pygent_ls.llm.resources import ModelResources
+from pygent_ls.llm.routing import make_model
 from tests.llm.loopback import KEY
 from tests.llm.model_contract import chunks_of, joined
 from tests.model_server import ModelServer, Step

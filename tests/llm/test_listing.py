@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pygent_ls.llm.cli_programs import CliProgram
+from pygent_ls.llm.cli.programs import CliProgram
 from pygent_ls.llm.endpoint import Endpoint
 from pygent_ls.llm.listing import MAX_A_PROVIDER, ListedModel, listed_models
 from pygent_ls.llm.providers import PROVIDERS

@@ -8,7 +8,7 @@ import pytest
 
 from pygent_ls.errors import ModelError, ModelErrorType
 from pygent_ls.llm.endpoint import Endpoint
-from pygent_ls.llm.litellm_model import LitellmLoader, LitellmModel
+from pygent_ls.llm.litellm.model import LitellmLoader, LitellmModel
 from pygent_ls.llm.providers import PROVIDERS
 from tests.llm.loopback import KEY, chunk_event, model_at
 from tests.llm.model_contract import (

@@ -15,7 +15,7 @@ import pytest
 from pygent_ls.agent.messages import Message, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, user_message
 from pygent_ls.agent.model import TextChunk, ThinkingChunk
 from pygent_ls.llm.endpoint import Endpoint
-from pygent_ls.llm.litellm_model import LitellmLoader, LitellmModel
+from pygent_ls.llm.litellm.model import LitellmLoader, LitellmModel
 from pygent_ls.llm.providers import PROVIDERS
 from tests.llm.loopback import KEY, WAIT_S, answer_to, chunk_event, model_at
 from tests.llm.model_contract import (

@@ -15,8 +15,8 @@ from pygent_ls.agent.compaction import CompactionRules
 from pygent_ls.agent.context import ContextRules
 from pygent_ls.agent.messages import Block, Message, TextBlock, ToolResultBlock
 from pygent_ls.errors import ModelError
-from pygent_ls.llm.anthropic_request import anthropic_messages
-from pygent_ls.llm.chat_format import chat_messages
+from pygent_ls.llm.anthropic.request import anthropic_messages
+from pygent_ls.llm.openai.chat_format import chat_messages
 from tests.agent.abilities import read_file
 from tests.agent.histories import histories
 from tests.agent.turns import new_turn

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygent_ls.llm.offline_grammar import FORMS, NotUnderstood, literal_pattern, parse
+from pygent_ls.llm.offline.grammar import FORMS, NotUnderstood, literal_pattern, parse
 from tests.llm.conversation import Conversation, ToolCalled
 
 

@@ -10,9 +10,9 @@ import pytest
 from pygent_ls.agent.messages import ImageBlock, Message, TextBlock, user_message
 from pygent_ls.agent.model import TextChunk
 from pygent_ls.errors import ToolError
-from pygent_ls.llm.offline_grammar import FORMS
-from pygent_ls.llm.offline_model import NAME, OfflineModel
-from pygent_ls.llm.offline_steps import MAX_OUTPUT_CHARS
+from pygent_ls.llm.offline.grammar import FORMS
+from pygent_ls.llm.offline.model import NAME, OfflineModel
+from pygent_ls.llm.offline.steps import MAX_OUTPUT_CHARS
 from tests.llm.conversation import ALL_TOOLS, Conversation, ToolRun
 from tests.llm.model_contract import chunks_of, joined, request
 

@@ -14,11 +14,11 @@ from pygent_ls.agent.messages import Message, TextBlock, ThinkingBlock, ToolResu
 from pygent_ls.agent.model import Model, ModelRequest
 from pygent_ls.errors import ModelError
 from pygent_ls.llm.endpoint import Endpoint
+from pygent_ls.llm.http.call import Native
+from pygent_ls.llm.http.target import native_target
 from pygent_ls.llm.known_model import KnownModel
-from pygent_ls.llm.native_call import Native
-from pygent_ls.llm.native_target import native_target
-from pygent_ls.llm.openai_model import OpenAIModel
-from pygent_ls.llm.openai_request import chat_request
+from pygent_ls.llm.openai.chat_model import OpenAIModel
+from pygent_ls.llm.openai.chat_request import chat_request
 from pygent_ls.llm.providers import provider_named
 from pygent_ls.llm.resources import ModelResources
 from tests.llm.loopback import KEY

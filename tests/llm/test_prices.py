@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from pygent_ls.agent.model import ModelFacts
 from pygent_ls.llm.known_model import KnownModel, OwnFacts, Rates, known_model
-from pygent_ls.llm.litellm_model import LitellmLoader
-from pygent_ls.llm.prices import PriceTable
+from pygent_ls.llm.litellm.model import LitellmLoader
+from pygent_ls.llm.pricing import PriceTable
 
 
 async def test_a_known_model_has_price_window_and_abilities() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.errors import ModelError, ModelErrorType
-from pygent_ls.llm.provider_errors import MAX_MESSAGE_CHARS, Called, model_error, shown
+from pygent_ls.llm.errors import MAX_MESSAGE_CHARS, Called, model_error, shown
 
 KEY = "secret-0123456789"
 CALLED = Called(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pygent_ls.agent.model import Chunk, FinishChunk, TextChunk, UsageChunk
 from pygent_ls.errors import ModelError
-from pygent_ls.llm.scripted_model import ScriptedModel, parse_script
+from pygent_ls.llm.scripted.model import ScriptedModel, parse_script
 from tests.llm.model_contract import (
     ANSWER_INPUTS,
     ANSWER_TEXT,

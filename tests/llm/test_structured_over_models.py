@@ -14,11 +14,11 @@ import pytest
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.structured import Structured
 from pygent_ls.agent.turn import TurnResult
-from pygent_ls.llm.choose import make_model
 from pygent_ls.llm.endpoint import Endpoint
-from pygent_ls.llm.litellm_model import LitellmLoader
+from pygent_ls.llm.litellm.model import LitellmLoader
 from pygent_ls.llm.resources import ModelResources
-from pygent_ls.llm.text_tool_calls import TextToolCalls
+from pygent_ls.llm.routing import make_model
+from pygent_ls.llm.text_tools.model import TextToolCalls
 from tests.agent.abilities import saying
 from tests.agent.turns import run_turn
 from tests.fakes import Rig, make_rig

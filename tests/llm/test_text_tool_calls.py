@@ -22,7 +22,7 @@ from pygent_ls.agent.model import (
     UsageChunk,
 )
 from pygent_ls.errors import ModelError
-from pygent_ls.llm.text_tool_calls import TextToolCalls, TextToolCallsSetting, messages_as_text, tools_as_text
+from pygent_ls.llm.text_tools.model import TextToolCalls, TextToolCallsSetting, messages_as_text, tools_as_text
 from tests.agent.abilities import read_file
 from tests.agent.turns import run_turn
 from tests.fakes import FakeModel, Gate, Step, bounded, make_rig

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygent_ls.llm.tool_blocks import FoundCall, Piece, ToolBlocks
+from pygent_ls.llm.text_tools.blocks import FoundCall, Piece, ToolBlocks
 
 NAMES = frozenset({"read_file", "create_file"})
 READ = FoundCall("read_file", '{"path": "a.py"}')

@@ -13,9 +13,9 @@ from pygent_ls.agent.messages import Message
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.retrying import RetryPolicy
 from pygent_ls.agent.turn import TurnResult
-from pygent_ls.llm.choose import make_model
 from pygent_ls.llm.endpoint import Endpoint
 from pygent_ls.llm.resources import ModelResources
+from pygent_ls.llm.routing import make_model
 from tests.agent.abilities import saying
 from tests.agent.turns import cancel_turn, check_turn, new_turn
 from tests.fakes import Rig, bounded, make_rig

@@ -26,8 +26,8 @@ from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.tool import Tool
 from pygent_ls.agent.turn import TurnResult
 from pygent_ls.errors import ModelError
-from pygent_ls.llm.anthropic_request import anthropic_messages
-from pygent_ls.llm.chat_format import chat_messages
+from pygent_ls.llm.anthropic.request import anthropic_messages
+from pygent_ls.llm.openai.chat_format import chat_messages
 from pygent_ls.sessions.beginning import NewSession, SessionDefaults
 from pygent_ls.sessions.journal.folder import JournalFolder
 from pygent_ls.sessions.journal.reading import UnreadableError, parsed, record_of

@@ -31,9 +31,9 @@ from pygent_ls.agent.model import (
 )
 from pygent_ls.agent.workspace import Processes, ProcessResult, ProcessSpec
 from pygent_ls.errors import ModelError, ModelErrorType, SettingError, ToolError
-from pygent_ls.llm.cli_output import Cleaner, last_words
-from pygent_ls.llm.cli_programs import CALL_IN_BLOCKS, CONTINUE, CONVERSATION, PREFIX, PRESETS, CliProgram
-from pygent_ls.llm.text_tool_calls import with_calls_found, with_tools
+from pygent_ls.llm.cli.output import Cleaner, last_words
+from pygent_ls.llm.cli.programs import CALL_IN_BLOCKS, CONTINUE, CONVERSATION, PREFIX, PRESETS, CliProgram
+from pygent_ls.llm.text_tools.model import with_calls_found, with_tools
 
 MAX_ARGUMENT_BYTES = 131_071
 """Of one argument of a program on Linux (MAX_ARG_STRLEN, less the byte that ends it)."""

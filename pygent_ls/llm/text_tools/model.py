@@ -1,6 +1,6 @@
 """Tools for models that have no calls of their own: offered in the system prompt, called in the text.
 
-The form of a call is that of `llm/tool_blocks.py`. Calls and results of the history become text in the same form.
+The form of a call is that of `llm/text_tools/blocks.py`. Calls and results of the history become text in the same form.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pygent_ls.agent.model import (
     ToolDefinition,
     UsageChunk,
 )
-from pygent_ls.llm.tool_blocks import FoundCall, Piece, ToolBlocks
+from pygent_ls.llm.text_tools.blocks import FoundCall, Piece, ToolBlocks
 
 TextToolCallsSetting = Literal["auto", "on", "off"]
 """`auto`: where the model is known to have no calls of its own."""

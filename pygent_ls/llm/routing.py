@@ -11,19 +11,20 @@ from pathlib import Path
 
 from pygent_ls.agent.model import Model
 from pygent_ls.errors import ModelError, SettingError
-from pygent_ls.llm import cli_programs, litellm_model
-from pygent_ls.llm.anthropic_model import AnthropicModel
-from pygent_ls.llm.cli_model import CliModel
+from pygent_ls.llm.anthropic.model import AnthropicModel
+from pygent_ls.llm.cli.model import CliModel
+from pygent_ls.llm.cli.programs import PREFIX as CLI_PREFIX
 from pygent_ls.llm.endpoint import Endpoint
-from pygent_ls.llm.litellm_model import LitellmModel
-from pygent_ls.llm.native_call import Native
-from pygent_ls.llm.native_target import is_address
-from pygent_ls.llm.openai_model import OpenAIModel
-from pygent_ls.llm.provider_errors import NO_PROVIDER
+from pygent_ls.llm.errors import NO_PROVIDER
+from pygent_ls.llm.http.call import Native
+from pygent_ls.llm.http.target import is_address
+from pygent_ls.llm.litellm.model import PREFIX as LITELLM_PREFIX
+from pygent_ls.llm.litellm.model import LitellmModel
+from pygent_ls.llm.openai.chat_model import OpenAIModel
 from pygent_ls.llm.providers import EXTRAS, OFFLINE, SCRIPTED, Provider, first_set, provider_named
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routed_model import RoutedModel
-from pygent_ls.llm.text_tool_calls import TextToolCalls
+from pygent_ls.llm.text_tools.model import TextToolCalls
 
 _BARE_NAMES: Mapping[str, str] = {
     r"claude-": "anthropic",
@@ -47,14 +48,14 @@ def make_model(name: str, endpoint: Endpoint, resources: ModelResources) -> Mode
     if not name:
         raise SettingError("The setting `model` is empty: give a model, or leave it out to have one chosen.")
     if name == OFFLINE:
-        from pygent_ls.llm.offline_model import OfflineModel  # who calls a provider has no use for its grammar
+        from pygent_ls.llm.offline.model import OfflineModel  # who calls a provider has no use for its grammar
 
         return OfflineModel()
     if name.startswith(SCRIPTED):
         return _scripted(name)
-    if name.startswith(cli_programs.PREFIX):
+    if name.startswith(CLI_PREFIX):
         return _program(name, endpoint, resources)
-    if name.startswith(litellm_model.PREFIX):
+    if name.startswith(LITELLM_PREFIX):
         return _through_litellm(name, endpoint, resources)
     provider, slash, bare = name.partition("/")
     if not slash:
@@ -108,7 +109,7 @@ def start_loading(model: Model, resources: ModelResources) -> None:
 
 def missing_extra(name: str) -> str:
     """What must be installed for a model's provider, as a sentence; empty where nothing is missing."""
-    provider = name.removeprefix(litellm_model.PREFIX).partition("/")[0]
+    provider = name.removeprefix(LITELLM_PREFIX).partition("/")[0]
     module, extra = EXTRAS.get(provider, ("", ""))
     if not module or _is_installed(module):
         return ""
@@ -123,7 +124,7 @@ def _is_installed(module: str) -> bool:
 
 
 def _scripted(name: str) -> Model:
-    from pygent_ls.llm.scripted_model import ScriptedModel
+    from pygent_ls.llm.scripted.model import ScriptedModel
 
     file = name.removeprefix(SCRIPTED)
     if not file:

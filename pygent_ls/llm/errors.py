@@ -16,7 +16,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from pygent_ls.errors import ExhaustedError, ModelError, ModelErrorType
-from pygent_ls.llm.provider_answers import request_id, retry_after_s, retry_delay_s
+from pygent_ls.llm.http.answers import request_id, retry_after_s, retry_delay_s
 
 MAX_MESSAGE_CHARS = 400
 """A message is shorter: it must fit a notification."""

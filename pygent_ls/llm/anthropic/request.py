@@ -15,9 +15,9 @@ from pygent_ls.agent.messages import (
     ToolUseBlock,
 )
 from pygent_ls.agent.model import ModelRequest, ToolDefinition
-from pygent_ls.llm.chat_format import NO_OUTPUT, function_name, utf8
 from pygent_ls.llm.known_model import KnownModel
-from pygent_ls.llm.openai_request import effort
+from pygent_ls.llm.openai.chat_format import NO_OUTPUT, function_name, utf8
+from pygent_ls.llm.openai.chat_request import effort
 
 OWN_TEMPERATURE = 1.0
 """The API's own, which is then not sent: newer models refuse to be told any. It is also the highest."""

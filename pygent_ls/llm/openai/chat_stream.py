@@ -9,10 +9,10 @@ from typing import Any, cast
 
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.model import Chunk, FinishChunk, TextChunk, ThinkingChunk, UsageChunk
-from pygent_ls.llm.call_fragments import CallFragments
+from pygent_ls.llm.http.answers import AnswerError
+from pygent_ls.llm.http.server_sent_events import SentEvent
 from pygent_ls.llm.known_model import KnownModel
-from pygent_ls.llm.provider_answers import AnswerError
-from pygent_ls.llm.server_sent_events import SentEvent
+from pygent_ls.llm.openai.call_fragments import CallFragments
 
 DONE = "[DONE]"
 

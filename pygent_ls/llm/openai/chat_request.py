@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from pygent_ls.agent.model import ModelRequest
-from pygent_ls.llm.chat_format import ChatMessage, chat_messages, chat_tools, mark_for_cache
+from pygent_ls.llm.http.target import NativeTarget
 from pygent_ls.llm.known_model import KnownModel
-from pygent_ls.llm.native_target import NativeTarget
+from pygent_ls.llm.openai.chat_format import ChatMessage, chat_messages, chat_tools, mark_for_cache
 from pygent_ls.llm.providers import Habits
 
 EFFORTS = ((4096, "low"), (16_384, "medium"))

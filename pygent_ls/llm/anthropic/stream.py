@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pygent_ls.agent.model import Chunk, FinishChunk, TextChunk, ThinkingChunk, UsageChunk
-from pygent_ls.llm.call_fragments import CallFragments
+from pygent_ls.llm.http.answers import AnswerError
+from pygent_ls.llm.http.server_sent_events import SentEvent
 from pygent_ls.llm.known_model import KnownModel
-from pygent_ls.llm.openai_chunks import number, obj, parsed, text
-from pygent_ls.llm.provider_answers import AnswerError
-from pygent_ls.llm.server_sent_events import SentEvent
+from pygent_ls.llm.openai.call_fragments import CallFragments
+from pygent_ls.llm.openai.chat_stream import number, obj, parsed, text
 
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 

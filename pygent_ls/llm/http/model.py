@@ -8,10 +8,10 @@ from contextlib import aclosing
 from typing import Any, Protocol
 
 from pygent_ls.agent.model import Chunk, Completion, ModelFacts, ModelRequest, ToolDefinition, completed
-from pygent_ls.llm.http_stream import Call, broken_off
-from pygent_ls.llm.native_call import Native, answered
-from pygent_ls.llm.native_target import NativeTarget
-from pygent_ls.llm.server_sent_events import SentEvent
+from pygent_ls.llm.http.call import Native, answered
+from pygent_ls.llm.http.server_sent_events import SentEvent
+from pygent_ls.llm.http.stream import Call, broken_off
+from pygent_ls.llm.http.target import NativeTarget
 
 
 class AnswerStream(Protocol):

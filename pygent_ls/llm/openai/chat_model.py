@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pygent_ls.agent.model import ModelRequest, ToolDefinition
-from pygent_ls.llm.chat_format import chat_tools
-from pygent_ls.llm.http_stream import Call
-from pygent_ls.llm.native_call import Native
-from pygent_ls.llm.native_model import NativeModel
-from pygent_ls.llm.native_target import NativeTarget
-from pygent_ls.llm.openai_chunks import ChatStream, is_last
-from pygent_ls.llm.openai_request import adjustable, chat_request
+from pygent_ls.llm.http.call import Native
+from pygent_ls.llm.http.model import NativeModel
+from pygent_ls.llm.http.stream import Call
+from pygent_ls.llm.http.target import NativeTarget
+from pygent_ls.llm.openai.chat_format import chat_tools
+from pygent_ls.llm.openai.chat_request import adjustable, chat_request
+from pygent_ls.llm.openai.chat_stream import ChatStream, is_last
 
 
 class OpenAIModel(NativeModel):

@@ -8,8 +8,8 @@ from typing import Any
 
 from pygent_ls.errors import ModelError
 from pygent_ls.llm.endpoint import NO_KEY, Endpoint
-from pygent_ls.llm.native_target import is_address
-from pygent_ls.llm.provider_errors import Called, how_to_set_key, model_error, shown
+from pygent_ls.llm.errors import Called, how_to_set_key, model_error, shown
+from pygent_ls.llm.http.target import is_address
 from pygent_ls.llm.providers import first_set, key_variable, provider_named
 
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pygent_ls.errors import ModelError
 from pygent_ls.llm.endpoint import Endpoint
-from pygent_ls.llm.provider_errors import Called, how_to_set_key, shown
+from pygent_ls.llm.errors import Called, how_to_set_key, shown
 from pygent_ls.llm.providers import Provider, first_set
 
 AUTH_TOKEN = "ANTHROPIC_AUTH_TOKEN"  # noqa: S105 - a name

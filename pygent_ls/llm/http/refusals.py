@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-from pygent_ls.llm.provider_answers import AnswerError
+from pygent_ls.llm.http.answers import AnswerError
 
 MAX_REPEATS = 5
 """Parameters that one request may lose; each is remembered, so that the next asks once."""

@@ -28,9 +28,9 @@ from pygent_ls.agent.model import (
     completed,
 )
 from pygent_ls.agent.untrusted import unmarked
-from pygent_ls.llm.chat_format import chat_tools
-from pygent_ls.llm.offline_grammar import FORMS, Help, NotUnderstood, parse
-from pygent_ls.llm.offline_steps import Done, PlannedCall, Step
+from pygent_ls.llm.offline.grammar import FORMS, Help, NotUnderstood, parse
+from pygent_ls.llm.offline.steps import Done, PlannedCall, Step
+from pygent_ls.llm.openai.chat_format import chat_tools
 from pygent_ls.llm.providers import OFFLINE, PROVIDERS
 
 NAME = OFFLINE

@@ -10,15 +10,15 @@ from typing import Any
 
 from pygent_ls.agent.model import Chunk
 from pygent_ls.llm.endpoint import Endpoint
-from pygent_ls.llm.http_stream import Call
+from pygent_ls.llm.errors import model_error
+from pygent_ls.llm.http.answers import AnswerError
+from pygent_ls.llm.http.refusals import MAX_REPEATS, learn
+from pygent_ls.llm.http.server_sent_events import SentEvent
+from pygent_ls.llm.http.stream import Call
+from pygent_ls.llm.http.target import NativeTarget, native_target
 from pygent_ls.llm.known_model import KnownModel
-from pygent_ls.llm.native_target import NativeTarget, native_target
-from pygent_ls.llm.provider_answers import AnswerError
-from pygent_ls.llm.provider_errors import model_error
 from pygent_ls.llm.providers import Provider
-from pygent_ls.llm.refusals import MAX_REPEATS, learn
 from pygent_ls.llm.resources import ModelResources
-from pygent_ls.llm.server_sent_events import SentEvent
 
 
 @dataclass(slots=True, kw_only=True)

@@ -35,7 +35,7 @@ from pygent_ls.agent.model import (
     completed,
 )
 from pygent_ls.errors import ModelError, ModelErrorType
-from pygent_ls.llm.chat_format import chat_tools
+from pygent_ls.llm.openai.chat_format import chat_tools
 from pygent_ls.llm.providers import SCRIPTED
 
 DEFAULT_CHUNK_CHARS = 8

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pygent_ls.agent.model import ModelRequest, ToolDefinition
-from pygent_ls.llm.anthropic_chunks import MessageStream, is_last
-from pygent_ls.llm.anthropic_request import adjustable, anthropic_tools, messages_request
-from pygent_ls.llm.http_stream import Call
-from pygent_ls.llm.native_call import Native
-from pygent_ls.llm.native_model import NativeModel
-from pygent_ls.llm.native_target import NativeTarget
+from pygent_ls.llm.anthropic.request import adjustable, anthropic_tools, messages_request
+from pygent_ls.llm.anthropic.stream import MessageStream, is_last
+from pygent_ls.llm.http.call import Native
+from pygent_ls.llm.http.model import NativeModel
+from pygent_ls.llm.http.stream import Call
+from pygent_ls.llm.http.target import NativeTarget
 
 VERSION = "2023-06-01"
 """Of the API; newer behaviour is asked for by name (`betas`)."""

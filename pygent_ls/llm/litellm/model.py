@@ -23,14 +23,14 @@ from typing import Any
 
 from pygent_ls.agent.model import Chunk, Completion, ModelFacts, ModelRequest, ToolDefinition, completed
 from pygent_ls.errors import ModelError
-from pygent_ls.llm.chat_format import SEALED_THOUGHTS, chat_messages, chat_tools, mark_for_cache
 from pygent_ls.llm.endpoint import NO_KEY, Endpoint
+from pygent_ls.llm.errors import model_error
 from pygent_ls.llm.known_model import KnownModel
-from pygent_ls.llm.litellm_chunks import ChunkTranslation
-from pygent_ls.llm.litellm_target import Choice, Target
-from pygent_ls.llm.openai_request import effort
-from pygent_ls.llm.prices import PriceTable
-from pygent_ls.llm.provider_errors import model_error
+from pygent_ls.llm.litellm.stream import ChunkTranslation
+from pygent_ls.llm.litellm.target import Choice, Target
+from pygent_ls.llm.openai.chat_format import SEALED_THOUGHTS, chat_messages, chat_tools, mark_for_cache
+from pygent_ls.llm.openai.chat_request import effort
+from pygent_ls.llm.pricing import PriceTable
 
 PREFIX = "litellm/"
 

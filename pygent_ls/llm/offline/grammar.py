@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from pygent_ls.llm.offline_steps import Calls, PlannedCall, RunTests, Step, quoted
-from pygent_ls.llm.offline_tokens import Token, steps_of, tokens_of
+from pygent_ls.llm.offline.steps import Calls, PlannedCall, RunTests, Step, quoted
+from pygent_ls.llm.offline.tokens import Token, steps_of, tokens_of
 
 FORMS: Sequence[tuple[str, str]] = (
     ("replace `old` with `new` in `path`", "every occurrence of a text in a file"),

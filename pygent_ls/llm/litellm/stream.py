@@ -8,8 +8,8 @@ from typing import Any
 
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.model import Chunk, FinishChunk, TextChunk, ThinkingChunk, UsageChunk
-from pygent_ls.llm.call_fragments import CallFragments
 from pygent_ls.llm.known_model import KnownModel
+from pygent_ls.llm.openai.call_fragments import CallFragments
 
 
 @dataclass(kw_only=True)

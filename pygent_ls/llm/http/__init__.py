@@ -1,0 +1,1 @@
+"""HTTP requests to providers, shared by the native adapters."""

@@ -1,0 +1,1 @@
+"""A model of rules that needs no provider."""

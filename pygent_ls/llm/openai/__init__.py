@@ -1,0 +1,1 @@
+"""Models that speak OpenAI's protocols: chat completions and Responses."""
