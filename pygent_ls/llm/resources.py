@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pygent_ls.llm.cli.model import CliSurroundings
 from pygent_ls.llm.http.refusals import Refusals
 from pygent_ls.llm.http.stream import Connections
+from pygent_ls.llm.keys import NoSavedKeys, SavedKeys
 from pygent_ls.llm.litellm.model import LitellmLoader
 from pygent_ls.llm.pricing import PriceTable
 
@@ -19,6 +20,8 @@ class ModelResources:
     prices: PriceTable = field(default_factory=PriceTable)
     refusals: Refusals = field(default_factory=Refusals)
     loader: LitellmLoader = field(default_factory=LitellmLoader)
+    saved_keys: SavedKeys = field(default_factory=NoSavedKeys)
+    """Keys that the user entered with `pygent-ls setup`."""
     cli: CliSurroundings | None = None
     """What programs that are models are run with; None where none is to be run."""
 
