@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pygent_ls.agent.arguments import parse_arguments
 from pygent_ls.agent.messages import Block, Message, TextBlock, ThinkingBlock, ToolUseBlock, Usage
@@ -27,6 +28,7 @@ class _CallParts:
     id: str = ""
     name: str = ""
     arguments: list[str] = field(default_factory=list[str])
+    provider_data: Mapping[str, Any] | None = None
 
 
 @dataclass(slots=True)
@@ -34,10 +36,11 @@ class _Thought:
     parts: list[str] = field(default_factory=list[str])
     signature: str | None = None
     redacted: str | None = None
+    provider_data: Mapping[str, Any] | None = None
 
     @property
     def is_over(self) -> bool:
-        return self.signature is not None or self.redacted is not None
+        return self.signature is not None or self.redacted is not None or self.provider_data is not None
 
 
 @dataclass(slots=True)
@@ -46,13 +49,15 @@ class Answer:
 
     model: str = ""
     """The name of the model that gives it."""
+    family: str = ""
+    """Family of that model (`ModelFacts.family`)."""
     text: str = ""
     thinking: str = ""
     usage: Usage = field(default_factory=Usage)
     finish: str | None = None
     """The provider's word for why it stopped; None while it streams, or where the stream ended without one."""
-    _said: list[list[str] | _Thought] = field(default_factory=list["list[str] | _Thought"])
-    """Texts, in pieces, and thoughts, in the order in which they began: providers want theirs back in it."""
+    _said: list[list[str] | _Thought | _CallParts] = field(default_factory=list["list[str] | _Thought | _CallParts"])
+    """Texts, in pieces, thoughts and calls, in the order in which they began: providers want theirs back in it."""
     _calls: dict[int, _CallParts] = field(default_factory=dict[int, _CallParts])
 
     def add(self, chunk: Chunk) -> None:
@@ -70,11 +75,11 @@ class Answer:
                 self.finish = reason
 
     def _add_text(self, text: str) -> None:
-        if not self._said or isinstance(self._said[-1], _Thought):
-            self._said.append([])
-        last = self._said[-1]
+        last = self._said[-1] if self._said else None
         if isinstance(last, list):
             last.append(text)
+        else:
+            self._said.append([text])
 
     def _add_thinking(self, chunk: ThinkingChunk) -> None:
         """The piece joins the thought that is not over; a provider that seals none has one thought."""
@@ -85,9 +90,14 @@ class Answer:
         thought.parts.append(chunk.thinking)
         thought.signature = chunk.signature or thought.signature
         thought.redacted = chunk.redacted or thought.redacted
+        thought.provider_data = chunk.provider_data or thought.provider_data
 
     def _add_call(self, chunk: ToolCallChunk) -> None:
-        parts = self._calls.setdefault(chunk.index, _CallParts())
+        parts = self._calls.get(chunk.index)
+        if parts is None:
+            parts = self._calls[chunk.index] = _CallParts()
+            self._said.append(parts)
+        parts.provider_data = chunk.provider_data or parts.provider_data
         parts.id = parts.id or chunk.id or ""
         parts.name = parts.name or chunk.name or ""
         parts.arguments.append(chunk.arguments)
@@ -122,35 +132,59 @@ class Answer:
         """The whole answer. Ids that are empty, or taken already, are made unique; broken arguments are mended, those
         of the `readers`, tools that only read, with more liberty."""
         calls = self._tool_calls(turn_id, taken_ids, readers)
-        return Message(role="assistant", content=(*self._blocks(), *calls), turn_id=turn_id)
+        return Message(role="assistant", content=tuple(self._blocks(calls)), turn_id=turn_id)
 
     def message_without_calls(self, turn_id: str, *, cut_off: bool) -> Message | None:
         """The answer less its tool calls, which must not run; None where nothing is left."""
         if not self.text.strip():
             return None
-        blocks = self._blocks()
+        blocks = self._blocks({})
         if cut_off:
             number, last = [(place, block) for place, block in enumerate(blocks) if isinstance(block, TextBlock)][-1]
             blocks[number] = TextBlock(text=last.text + CUT_OFF)
         return Message(role="assistant", content=tuple(blocks), turn_id=turn_id)
 
-    def _blocks(self) -> list[Block]:
-        """Texts and thoughts in their order; without texts of white space, which providers reject."""
+    def _blocks(self, calls: Mapping[int, ToolUseBlock]) -> list[Block]:
+        """Texts, thoughts and calls in their order, without texts of white space, which providers reject.
+
+        A call that is not among `calls` is left out, and so are the thoughts that led to it: a provider takes no
+        thought back without what followed it.
+        """
         blocks: list[Block] = []
+        indices = iter(sorted(self._calls))
         for each in self._said:
-            if isinstance(each, list):
-                text = "".join(each)
-                if text.strip():
-                    blocks.append(TextBlock(text=text))
-            elif each.is_over or any(each.parts):
-                thinking = "".join(each.parts)
-                blocks.append(
-                    ThinkingBlock(thinking=thinking, signature=each.signature, redacted=each.redacted, model=self.model)
-                )
+            match each:
+                case list():
+                    text = "".join(each)
+                    if text.strip():
+                        blocks.append(TextBlock(text=text))
+                case _Thought():
+                    if each.is_over or any(each.parts):
+                        blocks.append(self._thinking_block(each))
+                case _CallParts():
+                    index = next(indices)
+                    if index in calls:
+                        blocks.append(calls[index])
+                    else:
+                        while blocks and isinstance(blocks[-1], ThinkingBlock):
+                            blocks.pop()
         return blocks
 
-    def _tool_calls(self, turn_id: str, taken_ids: Container[str], readers: Container[str]) -> tuple[ToolUseBlock, ...]:
-        calls: list[ToolUseBlock] = []
+    def _thinking_block(self, thought: _Thought) -> ThinkingBlock:
+        return ThinkingBlock(
+            thinking="".join(thought.parts),
+            signature=thought.signature,
+            redacted=thought.redacted,
+            model=self.model,
+            family=self.family,
+            provider_data=thought.provider_data,
+        )
+
+    def _tool_calls(
+        self, turn_id: str, taken_ids: Container[str], readers: Container[str]
+    ) -> Mapping[int, ToolUseBlock]:
+        """The calls by their index in the stream."""
+        calls: dict[int, ToolUseBlock] = {}
         seen: set[str] = set()
         for index, parts in sorted(self._calls.items()):
             call_id = parts.id
@@ -160,5 +194,12 @@ class Answer:
                 n += 1
             seen.add(call_id)
             given, problem = parse_arguments("".join(parts.arguments), may_close=parts.name in readers)
-            calls.append(ToolUseBlock(id=call_id, name=parts.name, input=given, problem=problem))
-        return tuple(calls)
+            calls[index] = ToolUseBlock(
+                id=call_id,
+                name=parts.name,
+                input=given,
+                problem=problem,
+                family=self.family if parts.provider_data else "",
+                provider_data=parts.provider_data,
+            )
+        return calls

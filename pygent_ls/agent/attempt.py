@@ -43,6 +43,7 @@ class Attempt:
         """The whole answer, told piece by piece, but not as a whole. When cancelled, the text so far stands in the
         history. What is known of its cost has been counted, however it ended."""
         began_s = self.clock()
+        self.answer.family = self.model.facts.family  # known once the model is prepared
         try:
             try:
                 with self.state.watch.call(self.model.name, request) as watched:

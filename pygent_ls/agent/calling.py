@@ -9,7 +9,15 @@ from dataclasses import dataclass, field, replace
 from pygent_ls.agent.answer import Answer
 from pygent_ls.agent.attempt import Attempt
 from pygent_ls.agent.events import LlmError, Notice
-from pygent_ls.agent.messages import Message, ThinkingBlock
+from pygent_ls.agent.messages import (
+    Block,
+    ImageBlock,
+    Message,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.pictures import has_picture, without_pictures
 from pygent_ls.agent.retrying import Failed, RetryController, Retrying, WaitingRetries
@@ -211,14 +219,26 @@ class ModelCalls:
 
 
 def _readable(message: Message, model: Model) -> Message:
-    """The message less the thoughts of other models, whose seals only their own providers take, and less pictures
-    where the model takes none."""
+    """Return the message without the thoughts and the provider data of other families, which only their own providers
+    take, and without pictures if the model takes none."""
     if not model.facts.takes_images:
         message = without_pictures(message)
-    if not any(_is_strange(block, model) for block in message.blocks):
+    blocks = message.blocks
+    if all(isinstance(block, TextBlock | ImageBlock | ToolResultBlock) for block in blocks):
         return message
-    return replace(message, content=tuple(block for block in message.blocks if not _is_strange(block, model)))
+    family = model.facts.family
+    own = tuple(_for_family(block, family) for block in blocks if not _is_foreign_thought(block, family, model.name))
+    return message if own == blocks else replace(message, content=own)
 
 
-def _is_strange(block: object, model: Model) -> bool:
-    return isinstance(block, ThinkingBlock) and block.model not in ("", model.name)
+def _is_foreign_thought(block: Block, family: str, model: str) -> bool:
+    if not isinstance(block, ThinkingBlock):
+        return False
+    return block.family != family if block.family else block.model not in ("", model)
+
+
+def _for_family(block: Block, family: str) -> Block:
+    """Return a tool call without what another family's provider wants back; other blocks as they are."""
+    if isinstance(block, ToolUseBlock) and block.provider_data is not None and block.family != family:
+        return replace(block, family="", provider_data=None)
+    return block

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from pygent_ls.agent.messages import (
     Block,
@@ -67,14 +67,18 @@ def _chars_of_block(block: Block) -> int:
     match block:
         case TextBlock(text=text):
             return len(text)
-        case ThinkingBlock(thinking=thinking, signature=signature):
-            return len(thinking) + len(signature or "")
+        case ThinkingBlock(thinking=thinking, signature=signature, provider_data=data):
+            return len(thinking) + len(signature or "") + _chars_of_json(data)
         case ImageBlock():
             return IMAGE_CHARS
-        case ToolUseBlock(name=name, input=given):
-            return len(name) + len(json.dumps(dict(given), ensure_ascii=False, default=str))
+        case ToolUseBlock(name=name, input=given, provider_data=data):
+            return len(name) + _chars_of_json(given) + _chars_of_json(data)
         case ToolResultBlock(content=content):
             return len(content)
+
+
+def _chars_of_json(value: Mapping[str, Any] | None) -> int:
+    return 0 if value is None else len(json.dumps(dict(value), ensure_ascii=False, default=str))
 
 
 def words_of(message: Message) -> int:

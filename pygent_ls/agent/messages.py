@@ -34,7 +34,11 @@ class ThinkingBlock:
     redacted: str | None = None
     """A thought that the provider shows to nobody, in its own cipher, sent back unchanged; `thinking` is then empty."""
     model: str = ""
-    """The name of the model that thought so: no other one is sent it. Empty where it is not known."""
+    """Name of the model that produced it; empty if unknown."""
+    family: str = ""
+    """Family of that model (`ModelFacts.family`); no other family is sent the block. Empty in older journals."""
+    provider_data: Mapping[str, Any] | None = None
+    """JSON that the provider wants back verbatim, by the adapter that reads it. Such a block may have no text."""
     type: Literal["thinking"] = "thinking"
 
 
@@ -60,6 +64,10 @@ class ToolUseBlock:
     name: str
     input: Mapping[str, Any]
     problem: str | None = None
+    family: str = ""
+    """Family of the model whose `provider_data` this is."""
+    provider_data: Mapping[str, Any] | None = None
+    """JSON that the provider wants back verbatim with the call, such as Gemini's thought signature."""
     type: Literal["tool_use"] = "tool_use"
 
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 from pygent_ls.agent.messages import Message, Usage
 from pygent_ls.errors import ModelError
+
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+
+EFFORTS: tuple[Effort, ...] = get_args(Effort)
+"""All efforts, the least first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +35,11 @@ class ModelRequest:
     max_output_tokens: int
     temperature: float
     max_thinking_tokens: int = 0
-    """0 asks for no thinking."""
+    """0 asks for no thinking, unless `effort` does."""
+    effort: Effort | None = None
+    """How much the model reasons; None leaves it to `max_thinking_tokens`, or else to the provider."""
+    cache_key: str = ""
+    """Same for all requests of a session: providers route requests with one key to one prompt cache."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,12 +53,14 @@ class TextChunk:
 class ThinkingChunk:
     """A piece of the model's thinking; `signature` comes with the last piece of a thought, where there is one.
 
-    A thought that is `redacted` is one chunk, without text.
+    A thought that is `redacted` is one chunk, without text. `provider_data` ends a thought; a chunk that has it alone
+    is a thought without text.
     """
 
     thinking: str
     signature: str | None = None
     redacted: str | None = None
+    provider_data: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +71,8 @@ class ToolCallChunk:
     id: str | None = None
     name: str | None = None
     arguments: str = ""
+    provider_data: Mapping[str, Any] | None = None
+    """The last one of a call counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +124,8 @@ class ModelFacts:
     """False where tools have to be offered, and called, as text; a model that nobody knows has them."""
     takes_images: bool = True
     """False where it is known to take none."""
+    family: str = ""
+    """Models that read each other's `provider_data`; empty for models that send none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

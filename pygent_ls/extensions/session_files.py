@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -63,12 +63,15 @@ def block_out(block: Block) -> dict[str, Any]:
             seals = {"signature": block.signature, "redacted": block.redacted}
             sealed = {name: seal for name, seal in seals.items() if seal is not None}
             made_by = {"model": block.model} if sealed else {}
-            return {"type": "thinking", "thinking": utf8(block.thinking)} | sealed | made_by
+            of_provider = _provider_data(block.family, block.provider_data, always=True)
+            return {"type": "thinking", "thinking": utf8(block.thinking)} | sealed | made_by | of_provider
         case ImageBlock():
             return {"type": "image", "mimeType": block.mime_type, "data": block.data}
         case ToolUseBlock():
             problem = {} if block.problem is None else {"problem": utf8(block.problem)}
-            return {"type": "tool_use", "id": block.id, "name": block.name, "input": dict(block.input)} | problem
+            of_provider = _provider_data(block.family, block.provider_data)
+            call = {"type": "tool_use", "id": block.id, "name": block.name, "input": dict(block.input)}
+            return call | problem | of_provider
         case ToolResultBlock():
             own = {} if block.from_outside else {"fromOutside": False}
             content = utf8(block.content)
@@ -78,6 +81,13 @@ def block_out(block: Block) -> dict[str, Any]:
                 "content": content,
                 "isError": block.is_error,
             } | own
+
+
+def _provider_data(family: str, data: Mapping[str, Any] | None, *, always: bool = False) -> dict[str, Any]:
+    """What the block's provider wants back, under its family; the family alone where `always`."""
+    if data is None:
+        return {"family": family} if always and family else {}
+    return {"family": family, "providerData": dict(data)}
 
 
 def settled(messages: Sequence[Message]) -> tuple[Message, ...]:

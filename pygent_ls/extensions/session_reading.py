@@ -45,6 +45,8 @@ class _Thinking(BaseModel):
     signature: str | None = None
     redacted: str | None = None
     model: str = ""
+    family: str = ""
+    provider_data: dict[str, Any] | None = None
 
 
 class _Image(BaseModel):
@@ -61,6 +63,8 @@ class _ToolUse(BaseModel):
     name: str = Field(min_length=1)
     input: dict[str, Any]
     problem: str | None = None
+    family: str = ""
+    provider_data: dict[str, Any] | None = None
 
 
 class _ToolResult(BaseModel):
@@ -175,12 +179,24 @@ def _block(given: _Text | _Thinking | _Image | _ToolUse | _ToolResult) -> Block:
             return TextBlock(text=given.text, from_outside=given.from_outside)
         case _Thinking():
             return ThinkingBlock(
-                thinking=given.thinking, signature=given.signature, redacted=given.redacted, model=given.model
+                thinking=given.thinking,
+                signature=given.signature,
+                redacted=given.redacted,
+                model=given.model,
+                family=given.family,
+                provider_data=given.provider_data,
             )
         case _Image():
             return ImageBlock(mime_type=given.mime_type, data=given.data)
         case _ToolUse():
-            return ToolUseBlock(id=given.id, name=given.name, input=given.input, problem=given.problem)
+            return ToolUseBlock(
+                id=given.id,
+                name=given.name,
+                input=given.input,
+                problem=given.problem,
+                family=given.family,
+                provider_data=given.provider_data,
+            )
         case _ToolResult():
             return ToolResultBlock(
                 tool_use_id=given.tool_use_id,

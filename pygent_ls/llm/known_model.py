@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from pygent_ls.agent.messages import Usage
-from pygent_ls.agent.model import ModelFacts
+from pygent_ls.agent.model import EFFORTS, ModelFacts
 
 LISTS_ABILITIES = frozenset({"openai", "anthropic", "gemini", "mistral", "xai", "deepseek", "groq", "ollama"})
 """Providers of whose models litellm's table says what they can do, so that what it leaves out they cannot."""
@@ -54,6 +54,10 @@ class KnownModel:
     """Whether it can be asked to think; None where not known."""
     thinks_adaptively: bool = False
     """It decides itself how much, and takes an effort in place of a number of tokens."""
+    thinks_always: bool = False
+    """Its thinking cannot be switched off."""
+    efforts: tuple[str, ...] | None = None
+    """Efforts that it takes, the least first; None where not known."""
     caches_prompts: bool = False
 
     @property
@@ -133,8 +137,22 @@ def known_model(entry: Mapping[str, Any]) -> KnownModel:
         takes_temperature=entry.get("supports_sampling_params") is not False,
         thinks=bool(entry["supports_reasoning"]) if "supports_reasoning" in entry else (False if listed else None),
         thinks_adaptively=bool(entry.get("supports_adaptive_thinking")),
+        thinks_always=bool(entry.get("thinking_always_on")),
+        efforts=_efforts(entry),
         caches_prompts=bool(entry.get("supports_prompt_caching")),
     )
+
+
+def _efforts(entry: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """The table lists them, or says of some whether they are taken; `low` to `high` are then taken unless denied."""
+    listed = entry.get("reasoning_effort_levels")
+    if isinstance(listed, list):
+        return tuple(str(each) for each in cast("list[object]", listed))
+    said = {effort: entry.get(f"supports_{effort}_reasoning_effort") for effort in EFFORTS}
+    if all(each is None for each in said.values()):
+        return None
+    usual = ("low", "medium", "high")
+    return tuple(effort for effort, takes in said.items() if takes or (takes is None and effort in usual))
 
 
 def _whole(entry: Mapping[str, Any], key: str) -> int | None:

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from pygent_ls.agent.model import Effort
+
 OFFLINE = "offline/rules"
 """The model that needs no provider."""
 
@@ -28,13 +30,12 @@ class Habits:
     own_temperature: float | None = None
     """What it uses by itself, which is then not sent: its newer models refuse to be told any."""
     thinking: Literal["effort", "budget", "switch"] = "effort"
-    """How it is asked to think: `reasoning_effort`, `reasoning.max_tokens`, or `thinking.type`."""
-    thinking_back: str = ""
-    """Where it wants its thinking back while tools run; empty: nowhere."""
-    id_chars: int = 0
-    """It takes ids of tool calls of exactly so many letters and digits; 0: any."""
-    max_id_chars: int = 0
-    """It takes no longer ones, at its own address; others put what they want back into theirs. 0: any."""
+    """How it is asked to think: `reasoning_effort`, `reasoning` (OpenRouter), or `thinking.type`, which is on by itself
+    and has to be switched off."""
+    efforts: tuple[Effort, ...] = ()
+    """Efforts that it takes where no table says so of the model; empty if that is not known."""
+    caches_by_key: bool = False
+    """Whether it takes `prompt_cache_key`, at its own address."""
     model_prefix: str = ""
     """Before the names of its models."""
     version_path: str = ""
@@ -75,7 +76,7 @@ PROVIDERS: tuple[Provider, ...] = (
         base_variables=("OPENAI_BASE_URL", "OPENAI_API_BASE"),
         default_model="openai/gpt-5.6",
         address="https://api.openai.com/v1",
-        habits=Habits(max_tokens="max_completion_tokens", own_temperature=1.0, max_id_chars=40),
+        habits=Habits(max_tokens="max_completion_tokens", own_temperature=1.0, caches_by_key=True),
     ),
     Provider(
         name="gemini",
@@ -89,7 +90,7 @@ PROVIDERS: tuple[Provider, ...] = (
         base_variables=("OPENROUTER_API_BASE",),
         default_model="openrouter/openrouter/auto",
         address="https://openrouter.ai/api/v1",
-        habits=Habits(thinking="budget"),
+        habits=Habits(thinking="budget", efforts=("none", "minimal", "low", "medium", "high", "xhigh")),
     ),
     Provider(
         name="mistral",
@@ -97,7 +98,6 @@ PROVIDERS: tuple[Provider, ...] = (
         base_variables=("MISTRAL_API_BASE",),
         default_model="mistral/mistral-medium-latest",
         address="https://api.mistral.ai/v1",
-        habits=Habits(id_chars=9),
     ),
     Provider(
         name="deepseek",
@@ -105,7 +105,7 @@ PROVIDERS: tuple[Provider, ...] = (
         base_variables=("DEEPSEEK_API_BASE",),
         default_model="deepseek/deepseek-v4-pro",
         address="https://api.deepseek.com/v1",
-        habits=Habits(thinking="switch", thinking_back="reasoning_content"),
+        habits=Habits(thinking="switch", efforts=("low", "high", "max")),
     ),
     Provider(
         name="xai",
@@ -151,7 +151,7 @@ OTHERS: tuple[Provider, ...] = (
         key_variables=("MOONSHOT_API_KEY",),
         base_variables=("MOONSHOT_API_BASE",),
         address="https://api.moonshot.ai/v1",
-        habits=Habits(thinking="switch", thinking_back="reasoning_content"),
+        habits=Habits(thinking="switch"),
     ),
     Provider(
         name="zai",

@@ -146,7 +146,7 @@ def _program(name: str, endpoint: Endpoint, resources: ModelResources) -> Model:
 
 
 def _through_litellm(name: str, endpoint: Endpoint, resources: ModelResources) -> Model:
-    return LitellmModel(name, endpoint, resources.loader, resources.prices)
+    return LitellmModel(name, endpoint, resources.loader, resources.prices, resources.refusals)
 
 
 def _native(name: str, provider: Provider, bare: str, endpoint: Endpoint, resources: ModelResources) -> Model:

@@ -15,6 +15,7 @@ from pygent_ls.agent.model import Model, ModelRequest
 from pygent_ls.errors import ModelError
 from pygent_ls.llm.endpoint import Endpoint
 from pygent_ls.llm.http.call import Native
+from pygent_ls.llm.http.refusals import Learned
 from pygent_ls.llm.http.target import native_target
 from pygent_ls.llm.known_model import KnownModel
 from pygent_ls.llm.openai.chat_model import OpenAIModel
@@ -67,7 +68,7 @@ def chat_body(name: str, asked: ModelRequest) -> Mapping[str, Any]:
     start, _, bare = name.partition("/")
     row = provider_named(start)
     assert row is not None
-    return chat_request(asked, native_target(name, row, bare, Endpoint(api_key=KEY), {}), KnownModel(), {})
+    return chat_request(asked, native_target(name, row, bare, Endpoint(api_key=KEY), {}), KnownModel(), Learned())
 
 
 # What is sent
@@ -158,7 +159,7 @@ async def test_the_address_and_key_of_the_environment_count(monkeypatch: pytest.
     [
         ("openai/o3", {"reasoning_effort": "medium"}),
         ("openrouter/qwen/qwen3", {"reasoning": {"max_tokens": 8000}}),
-        ("deepseek/deepseek-v4-pro", {"thinking": {"type": "enabled"}}),
+        ("deepseek/deepseek-v4-pro", {"thinking": {"type": "enabled"}, "reasoning_effort": "high"}),
         ("openai/gpt-4o", {}),  # the table knows that it does not think
     ],
 )
@@ -169,14 +170,14 @@ async def test_thinking_is_asked_for_in_the_providers_way(name: str, added: Mapp
     assert {key: body[key] for key in keys if key in body} == added
 
 
-@pytest.mark.parametrize(("name", "back"), [("deepseek/x", "I must look."), ("openai/x", None)])
-async def test_thinking_goes_back_where_the_provider_wants_it(name: str, back: str | None) -> None:
+@pytest.mark.parametrize(("name", "back"), [("deepseek/x", ["old", "I must look."]), ("openai/x", [None, None])])
+async def test_thinking_goes_back_where_the_provider_wants_it(name: str, back: list[str | None]) -> None:
     earlier = Message(role="assistant", content=(ThinkingBlock(thinking="old"), TextBlock(text="Hi.")))
 
     body = await sent_to(name, request(user_message("hi"), earlier, *HISTORY))
 
     answers = [message for message in body["messages"] if message["role"] == "assistant"]
-    assert [message.get("reasoning_content") for message in answers] == [None, back]
+    assert [message.get("reasoning_content") for message in answers] == back
 
 
 async def test_mistral_gets_ids_that_it_takes_and_the_same_for_call_and_result() -> None:

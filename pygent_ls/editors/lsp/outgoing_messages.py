@@ -16,13 +16,15 @@ class TextBlockOut(TypedDict):
 
 
 class ThinkingBlockOut(TypedDict):
-    """The model's thinking; the rest is its provider's seal, for the provider alone."""
+    """The model's thinking; the other fields are for its provider alone."""
 
     type: Literal["thinking"]
     thinking: str
     signature: NotRequired[str]
     redacted: NotRequired[str]
     model: NotRequired[str]
+    family: NotRequired[str]
+    providerData: NotRequired[dict[str, Any]]
 
 
 class ImageBlockOut(TypedDict):
@@ -34,13 +36,15 @@ class ImageBlockOut(TypedDict):
 
 
 class ToolUseBlockOut(TypedDict):
-    """A tool call; `problem` says why it could not be read."""
+    """A tool call; `problem` says why it could not be read. `providerData` is for its provider alone."""
 
     type: Literal["tool_use"]
     id: str
     name: str
     input: dict[str, Any]
     problem: NotRequired[str]
+    family: NotRequired[str]
+    providerData: NotRequired[dict[str, Any]]
 
 
 class ToolResultBlockOut(TypedDict):

@@ -10,6 +10,7 @@ from pygent_ls.llm.anthropic.request import adjustable, anthropic_tools, message
 from pygent_ls.llm.anthropic.stream import MessageStream, is_last
 from pygent_ls.llm.http.call import Native
 from pygent_ls.llm.http.model import NativeModel
+from pygent_ls.llm.http.refusals import Learned
 from pygent_ls.llm.http.stream import Call
 from pygent_ls.llm.http.target import NativeTarget
 
@@ -25,11 +26,16 @@ class AnthropicModel(NativeModel):
         return anthropic_tools(tools)
 
     def _call(
-        self, native: Native, target: NativeTarget, request: ModelRequest, refused: Mapping[str, int]
+        self, native: Native, target: NativeTarget, request: ModelRequest, learned: Learned
     ) -> tuple[Call, Mapping[str, Any]]:
-        body = messages_request(request, target.model, native.known, refused)
+        body = messages_request(request, target.model, native.known, learned)
         headers = _headers(target, native.endpoint.betas)
         return native.call(target, _url(target), headers, body, is_last), adjustable(body)
+
+    @property
+    def family(self) -> str:
+        """Claude's everywhere; what other models seal behind this API, they alone can read."""
+        return "anthropic" if "claude" in self._native.model else f"anthropic/{self._native.model}"
 
     def _answer_stream(self, native: Native) -> MessageStream:
         return MessageStream(known=native.known)

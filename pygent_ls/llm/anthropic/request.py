@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,9 +14,11 @@ from pygent_ls.agent.messages import (
     ToolUseBlock,
 )
 from pygent_ls.agent.model import ModelRequest, ToolDefinition
+from pygent_ls.llm.effort import nearest, thinking_budget, wanted_effort
+from pygent_ls.llm.http.refusals import Learned
 from pygent_ls.llm.known_model import KnownModel
+from pygent_ls.llm.message_rules import RULES
 from pygent_ls.llm.openai.chat_format import NO_OUTPUT, function_name, utf8
-from pygent_ls.llm.openai.chat_request import effort
 
 OWN_TEMPERATURE = 1.0
 """The API's own, which is then not sent: newer models refuse to be told any. It is also the highest."""
@@ -25,15 +26,23 @@ OWN_TEMPERATURE = 1.0
 LEAST_BUDGET = 1024
 """Of thinking; the API takes no smaller one."""
 
+_EFFORTS = ("low", "medium", "high")
+"""Of models that think adaptively, where the table says no more."""
+
 LEFT_OUT = "(The beginning of the conversation is left out.)"
+
+_RULES = RULES["anthropic"]
+
+_THOUGHTS = ("thinking", "redacted_thinking")
 
 Part = dict[str, Any]
 
 
 def messages_request(
-    request: ModelRequest, model: str, known: KnownModel, refused: Mapping[str, int]
+    request: ModelRequest, model: str, known: KnownModel, learned: Learned, cache_ttl: str = ""
 ) -> dict[str, Any]:
-    """The body, without what the model refused before."""
+    """Return the body, without what the model refused before; `cache_ttl` is empty for the API's own five minutes."""
+    refused = learned.left_out
     messages = anthropic_messages(request.messages, thinking="thinking_back" not in refused)
     tools = anthropic_tools(request.tools)
     body: dict[str, Any] = {"model": model, "messages": messages, "stream": True}
@@ -44,9 +53,9 @@ def messages_request(
         body["tool_choice"] = {"type": "none"}
     if tools:
         body["tools"] = tools
-    body |= _bounds(request, messages, known, refused)
+    body |= _bounds(request, messages, known, learned)
     if "cache_control" not in refused:
-        _mark_for_cache(body)
+        _mark_for_cache(body, "" if "cache_ttl" in refused else cache_ttl)
     return body
 
 
@@ -55,9 +64,9 @@ def adjustable(body: Mapping[str, Any]) -> Mapping[str, Any]:
     sent: dict[str, Any] = {name: body[name] for name in ("temperature", "max_tokens") if name in body}
     if "thinking" in body:
         sent["thinking" if body["thinking"]["type"] == "enabled" else "adaptive_thinking"] = True
-    if any(part["type"] in ("thinking", "redacted_thinking") for each in body["messages"] for part in each["content"]):
+    if any(part["type"] in _THOUGHTS for each in body["messages"] for part in each["content"]):
         sent["thinking_back"] = True
-    return {**sent, "cache_control": True}
+    return {**sent, "cache_ttl": True, "cache_control": True}
 
 
 def anthropic_tools(tools: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
@@ -75,8 +84,12 @@ def anthropic_tools(tools: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
 def anthropic_messages(messages: Sequence[Message], *, thinking: bool) -> list[dict[str, Any]]:
     """The conversation, its roles alternating, a user's first; messages with nothing in them are left out."""
     given: list[dict[str, Any]] = []
+    ids: dict[str, str] = {}
     for message in messages:
-        parts = list(_parts(message, thinking=thinking))
+        ids |= {call.id: _RULES.sent_id(call) for call in message.tool_calls}
+        parts = list(_parts(message, ids, thinking=thinking))
+        while parts and message.role == "assistant" and parts[-1]["type"] in _THOUGHTS:
+            parts.pop()  # of an answer that was cut off: no message may end so
         if not parts:
             continue
         if given and given[-1]["role"] == message.role:
@@ -95,7 +108,7 @@ def _is_no_result(part: Part) -> bool:
     return part["type"] != "tool_result"
 
 
-def _parts(message: Message, *, thinking: bool) -> Iterator[Part]:
+def _parts(message: Message, ids: Mapping[str, str], *, thinking: bool) -> Iterator[Part]:
     for block in message.blocks:
         match block:
             case TextBlock(text=text) if text.strip():
@@ -107,17 +120,13 @@ def _parts(message: Message, *, thinking: bool) -> Iterator[Part]:
             case ThinkingBlock(thinking=thought, signature=str(signature)) if thinking:
                 yield {"type": "thinking", "thinking": utf8(thought), "signature": signature}
             case ToolUseBlock(id=call_id, name=name, input=given):
-                yield {"type": "tool_use", "id": _id(call_id), "name": function_name(name), "input": _utf8_in(given)}
+                yield {"type": "tool_use", "id": ids[call_id], "name": function_name(name), "input": _utf8_in(given)}
             case ToolResultBlock(tool_use_id=call_id, content=content, is_error=is_error):
-                result = {"type": "tool_result", "tool_use_id": _id(call_id), "content": utf8(content) or NO_OUTPUT}
+                sent_id = ids.get(call_id) or _RULES.fitting_id(call_id)
+                result = {"type": "tool_result", "tool_use_id": sent_id, "content": utf8(content) or NO_OUTPUT}
                 yield {**result, "is_error": True} if is_error else result
             case TextBlock() | ThinkingBlock():
                 pass
-
-
-def _id(call_id: str) -> str:
-    """The id of a call as the API takes it; another provider's may have other characters."""
-    return re.sub(r"[^A-Za-z0-9_-]", "_", call_id)
 
 
 def _utf8_in(value: Any) -> Any:
@@ -137,13 +146,14 @@ def _called_names(messages: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _bounds(
-    request: ModelRequest, messages: Sequence[Mapping[str, Any]], known: KnownModel, refused: Mapping[str, int]
+    request: ModelRequest, messages: Sequence[Mapping[str, Any]], known: KnownModel, learned: Learned
 ) -> dict[str, Any]:
     """The most tokens, what of them is for thinking, and the temperature, which thinking excludes."""
+    refused = learned.left_out
     most = min(filter(None, (known.max_output_tokens, refused.get("max_tokens"))), default=None)
-    asked = request.max_output_tokens + request.max_thinking_tokens
+    asked = request.max_output_tokens + thinking_budget(request)
     max_tokens = asked if most is None else min(asked, most)
-    thinking = _thinking(request, messages, known, refused, max_tokens)
+    thinking = _thinking(request, messages, known, learned, max_tokens)
     bounds: dict[str, Any] = {"max_tokens": max_tokens, **thinking}
     may_tell = known.takes_temperature and "temperature" not in refused and not thinking
     if may_tell and request.temperature < OWN_TEMPERATURE:
@@ -155,12 +165,13 @@ def _thinking(
     request: ModelRequest,
     messages: Sequence[Mapping[str, Any]],
     known: KnownModel,
-    refused: Mapping[str, int],
+    learned: Learned,
     max_tokens: int,
 ) -> dict[str, Any]:
-    if request.max_thinking_tokens <= 0 or known.thinks is False:
+    refused, effort = learned.left_out, wanted_effort(request)
+    if effort in (None, "none") or known.thinks is False:
         return {}
-    budget = min(max(request.max_thinking_tokens, LEAST_BUDGET), max_tokens - 1)
+    budget = min(max(thinking_budget(request), LEAST_BUDGET), max_tokens - 1)
     if not known.thinks_adaptively and "thinking" not in refused:
         if budget < LEAST_BUDGET or _acts_without_thought(messages):
             return {}
@@ -169,7 +180,7 @@ def _thinking(
         return {}
     return {
         "thinking": {"type": "adaptive", "display": "summarized"},  # by itself it would show nothing
-        "output_config": {"effort": effort(budget)},
+        "output_config": {"effort": nearest(effort, learned.efforts or known.efforts or _EFFORTS)},
     }
 
 
@@ -184,17 +195,17 @@ def _acts_without_thought(messages: Sequence[Mapping[str, Any]]) -> bool:
             first = message["content"][0]
         elif not _has_results(message):
             break
-    return bool(first) and first["type"] not in ("thinking", "redacted_thinking")
+    return bool(first) and first["type"] not in _THOUGHTS
 
 
 def _has_results(message: Mapping[str, Any]) -> bool:
     return message["content"][0]["type"] == "tool_result"
 
 
-def _mark_for_cache(body: dict[str, Any]) -> None:
+def _mark_for_cache(body: dict[str, Any], ttl: str) -> None:
     """The four marks that the API takes: after the tools, after the system prompt, and at the end of the last two
     messages of the user, so that the next request finds what this one kept."""
     ends: list[list[Part]] = [body[name] for name in ("tools", "system") if body.get(name)]
     ends += [message["content"] for message in body["messages"] if message["role"] == "user"][-2:]
     for parts in ends:
-        parts[-1] = {**parts[-1], "cache_control": {"type": "ephemeral"}}
+        parts[-1] = {**parts[-1], "cache_control": {"type": "ephemeral"} | ({"ttl": ttl} if ttl else {})}

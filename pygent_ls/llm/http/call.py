@@ -12,7 +12,7 @@ from pygent_ls.agent.model import Chunk
 from pygent_ls.llm.endpoint import Endpoint
 from pygent_ls.llm.errors import model_error
 from pygent_ls.llm.http.answers import AnswerError
-from pygent_ls.llm.http.refusals import MAX_REPEATS, learn
+from pygent_ls.llm.http.refusals import MAX_REPEATS, Learned, learn
 from pygent_ls.llm.http.server_sent_events import SentEvent
 from pygent_ls.llm.http.stream import Call
 from pygent_ls.llm.http.target import NativeTarget, native_target
@@ -50,8 +50,8 @@ class Native:
         """The same, with nothing loaded."""
         return native_target(self.name, self.provider, self.model, self.endpoint, environment)
 
-    def refused(self, target: NativeTarget) -> dict[str, int]:
-        """What this model refused before."""
+    def learned(self, target: NativeTarget) -> Learned:
+        """Return what this model refused or demanded before."""
         return self.resources.refusals.of(target.base, target.model)
 
     def call(
@@ -87,7 +87,7 @@ async def answered(
 
     Raises `ModelError`. Nothing is repeated but a request of which the provider refused a parameter by name.
     """
-    refused = native.refused(target)
+    learned = native.learned(target)
     for _ in range(MAX_REPEATS + 1):
         call, adjustable = make_call()
         try:
@@ -97,7 +97,7 @@ async def answered(
                         yield chunk
             return
         except AnswerError as error:
-            if not learn(error, adjustable, refused):
+            if not learn(error.status_code, error.body, str(error), adjustable, learned):
                 raise model_error(error, target.called) from None
     message = f"{target.called.provider} refuses one parameter after another"
     raise model_error(AnswerError(message, status=400, body={"message": message}), target.called)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any, Protocol
 
 from pygent_ls.agent.model import Chunk, Completion, ModelFacts, ModelRequest, ToolDefinition, completed
 from pygent_ls.llm.http.call import Native, answered
+from pygent_ls.llm.http.refusals import Learned
 from pygent_ls.llm.http.server_sent_events import SentEvent
 from pygent_ls.llm.http.stream import Call, broken_off
 from pygent_ls.llm.http.target import NativeTarget
@@ -45,7 +47,12 @@ class NativeModel(ABC):
     @property
     def facts(self) -> ModelFacts:
         """From litellm's table, and the settings; the table is read by `prepare`."""
-        return self._native.known.facts
+        return replace(self._native.known.facts, family=self.family)
+
+    @property
+    @abstractmethod
+    def family(self) -> str:
+        """Models that read each other's `provider_data`."""
 
     async def prepare(self) -> None:
         """Load what there is to load. Raises `ModelError`: no key, an address that is none."""
@@ -67,11 +74,11 @@ class NativeModel(ABC):
         """Call the model; `Model.stream` says the rest."""
         native = self._native
         target = await native.prepared()
-        refused = native.refused(target)
+        learned = native.learned(target)
         stream = self._answer_stream(native)
 
         def call() -> tuple[Call, Mapping[str, Any]]:
-            return self._call(native, target, request, refused)
+            return self._call(native, target, request, learned)
 
         async with aclosing(answered(native, target, call, stream.chunks)) as chunks:
             async for chunk in chunks:
@@ -83,7 +90,7 @@ class NativeModel(ABC):
 
     @abstractmethod
     def _call(
-        self, native: Native, target: NativeTarget, request: ModelRequest, refused: Mapping[str, int]
+        self, native: Native, target: NativeTarget, request: ModelRequest, learned: Learned
     ) -> tuple[Call, Mapping[str, Any]]:
         """The request as it goes out, and what of it may be left out where the model refuses it."""
 

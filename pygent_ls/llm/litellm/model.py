@@ -19,20 +19,27 @@ import sys
 import threading
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 from pygent_ls.agent.model import Chunk, Completion, ModelFacts, ModelRequest, ToolDefinition, completed
 from pygent_ls.errors import ModelError
+from pygent_ls.llm.effort import nearest, thinking_budget, wanted_effort
 from pygent_ls.llm.endpoint import NO_KEY, Endpoint
 from pygent_ls.llm.errors import model_error
+from pygent_ls.llm.http.refusals import MAX_REPEATS, Learned, Refusals, learn
 from pygent_ls.llm.known_model import KnownModel
 from pygent_ls.llm.litellm.stream import ChunkTranslation
 from pygent_ls.llm.litellm.target import Choice, Target
-from pygent_ls.llm.openai.chat_format import SEALED_THOUGHTS, chat_messages, chat_tools, mark_for_cache
-from pygent_ls.llm.openai.chat_request import effort
+from pygent_ls.llm.message_rules import rules_of
+from pygent_ls.llm.openai.chat_format import chat_messages, chat_tools, mark_for_cache
+from pygent_ls.llm.openai.chat_request import takes_temperature
 from pygent_ls.llm.pricing import PriceTable
 
 PREFIX = "litellm/"
+
+_ADJUSTABLE = ("temperature", "max_tokens", "stream_options", "reasoning_effort")
+"""Arguments that are left out if the provider refuses them."""
 
 
 class LitellmLoader:
@@ -183,8 +190,16 @@ class LitellmModel:
     A name whose provider litellm does not know is taken for an OpenAI-compatible one where an `api_base` is set.
     """
 
-    def __init__(self, name: str, endpoint: Endpoint, loader: LitellmLoader, prices: PriceTable | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        endpoint: Endpoint,
+        loader: LitellmLoader,
+        prices: PriceTable | None = None,
+        refusals: Refusals | None = None,
+    ) -> None:
         self._name = name
+        self._refusals = refusals or Refusals()
         self._endpoint = endpoint
         self._loader = loader
         self._prices = prices or PriceTable()
@@ -204,7 +219,7 @@ class LitellmModel:
     @property
     def facts(self) -> ModelFacts:
         """From litellm's table, and the settings; nothing is known before `prepare`."""
-        return self._known.facts
+        return replace(self._known.facts, family=self._target.family if self._target else "")
 
     async def prepare(self) -> None:
         """Load what there is to load. Raises `ModelError`: no such provider, no key, an address that is none."""
@@ -237,8 +252,7 @@ class LitellmModel:
         reply: Any = None
         translation = ChunkTranslation(known=self._known)
         try:
-            async with asyncio.timeout(timeout_s):
-                reply = await self._loader.litellm.acompletion(**self._arguments(target, request))
+            reply = await self._begun(target, request)
             while True:
                 async with asyncio.timeout(timeout_s):
                     piece = await anext(reply, None)
@@ -259,9 +273,30 @@ class LitellmModel:
             if reply is not None:
                 await reply.aclose()
 
-    def _arguments(self, target: Target, request: ModelRequest) -> dict[str, Any]:
-        is_claude = "claude" in target.model
-        messages = chat_messages(request.system, request.messages, thinking_field=SEALED_THOUGHTS if is_claude else "")
+    async def _begun(self, target: Target, request: ModelRequest) -> Any:
+        """litellm's stream. A request is repeated without what the provider refused of it."""
+        import openai
+
+        learned = self._refusals.of(target.called.address or target.called.provider, target.model)
+        n_repeats = 0
+        while True:
+            arguments = self._arguments(target, request, learned)
+            try:
+                async with asyncio.timeout(self._endpoint.first_byte_timeout_s):
+                    return await self._loader.litellm.acompletion(**arguments)
+            except openai.OpenAIError as error:
+                status, body = getattr(error, "status_code", None), getattr(error, "body", None)
+                sent = {name: arguments[name] for name in _ADJUSTABLE if name in arguments} | {"thinking_back": True}
+                if n_repeats == MAX_REPEATS or not learn(status, body, str(error), sent, learned):
+                    raise
+                n_repeats += 1
+
+    def _arguments(self, target: Target, request: ModelRequest, learned: Learned) -> dict[str, Any]:
+        is_claude = target.family == "anthropic"
+        rules = rules_of(target.family)
+        if "thinking_back" in learned.left_out:
+            rules = replace(rules, takes_data=False, seals_reasoning=False)
+        messages = chat_messages(request.system, request.messages, rules)
         if self._known.caches_prompts and is_claude:
             mark_for_cache(messages)
         optional = {
@@ -269,31 +304,42 @@ class LitellmModel:
             "api_base": self._endpoint.api_base,
             "api_key": target.api_key,
             "extra_headers": self._headers(target),
-            "temperature": request.temperature if self._known.takes_temperature else None,
-            **self._thinking(request),
+            "temperature": self._temperature(target, request),
+            "max_tokens": self._most_tokens(request, is_claude=is_claude),
+            "stream_options": {"include_usage": True},
+            **self._thinking(request, learned),
         }
+        kept = {name: value for name, value in optional.items() if name not in learned.left_out}
         return {
             "model": target.model,
             "messages": messages,
-            "max_tokens": self._most_tokens(request, is_claude=is_claude),
             "stream": True,
-            "stream_options": {"include_usage": True},
             "max_retries": 0,
             "num_retries": 0,
             "drop_params": True,
-            **{name: value for name, value in optional.items() if value is not None and value not in ({}, [], "")},
+            **{name: value for name, value in kept.items() if value is not None and value not in ({}, [], "")},
         }
 
     def _most_tokens(self, request: ModelRequest, *, is_claude: bool) -> int:
         """Of the answer; Anthropic counts thinking with it."""
-        thinking = request.max_thinking_tokens if is_claude and self._known.thinks else 0
+        thinking = thinking_budget(request) if is_claude and self._known.thinks else 0
         return min(request.max_output_tokens + thinking, self._known.max_output_tokens or sys.maxsize)
 
     def _headers(self, target: Target) -> dict[str, str]:
         betas = ",".join(self._endpoint.betas) if "claude" in target.model else ""
         return {**({"anthropic-beta": betas} if betas else {}), **self._endpoint.extra_headers}
 
-    def _thinking(self, request: ModelRequest) -> dict[str, Any]:
+    def _temperature(self, target: Target, request: ModelRequest) -> float | None:
+        """Claude takes one unless it thinks; other models that reason take none."""
+        if target.family == "anthropic":
+            thinks = bool(self._known.thinks) and wanted_effort(request) not in (None, "none")
+            return request.temperature if self._known.takes_temperature and not thinks else None
+        return request.temperature if takes_temperature(self._known, target.bare) else None
+
+    def _thinking(self, request: ModelRequest, learned: Learned) -> dict[str, Any]:
         """litellm makes of an effort what the provider takes."""
-        thinks = request.max_thinking_tokens > 0 and self._known.thinks
-        return {"reasoning_effort": effort(request.max_thinking_tokens)} if thinks else {}
+        effort = wanted_effort(request)
+        if effort is None or not (self._known.thinks or (self._known.thinks is None and request.effort)):
+            return {}
+        level = nearest(effort, learned.efforts or self._known.efforts)
+        return {"reasoning_effort": level} if level else {}

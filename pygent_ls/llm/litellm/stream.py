@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.model import Chunk, FinishChunk, TextChunk, ThinkingChunk, UsageChunk
 from pygent_ls.llm.known_model import KnownModel
 from pygent_ls.llm.openai.call_fragments import CallFragments
+
+_FIELDS = "provider_specific_fields"
+"""Where litellm puts what is a provider's own, and reads it again."""
+
+_SIGNATURE_IN_ID = "__thought__"
+"""litellm appends Gemini's thought signature to a call's id, for clients that send nothing else back."""
 
 
 @dataclass(kw_only=True)
@@ -35,13 +41,18 @@ class ChunkTranslation:
             yield ThinkingChunk(thinking=thinking or "", signature=signature)
         for hidden in _sealed(delta, "data"):
             yield ThinkingChunk(thinking="", redacted=hidden)
+        signatures = _fields(delta).get("thought_signatures")
+        if signatures and not delta.tool_calls:
+            yield ThinkingChunk(thinking="", provider_data={_FIELDS: {"thought_signatures": list(signatures)}})
         if isinstance(delta.content, str) and delta.content:
             yield TextChunk(text=delta.content)
         for call in delta.tool_calls or ():
             function = call.function
-            yield self._calls.add(
-                getattr(call, "index", None), call.id or "", function.name or "", function.arguments or ""
-            )
+            call_id, _, in_id = (call.id or "").partition(_SIGNATURE_IN_ID)
+            signature = _fields(call).get("thought_signature") or in_id
+            back = {_FIELDS: {"thought_signature": signature}} if signature else None
+            index = getattr(call, "index", None)
+            yield self._calls.add(index, call_id, function.name or "", function.arguments or "", back)
 
     def end(self, reply: Any) -> Iterator[Chunk]:
         """What is known once the stream is over."""
@@ -72,6 +83,11 @@ class ChunkTranslation:
             cache_read=getattr(details, "cached_tokens", None) or 0,
             cache_write=getattr(details, "cache_creation_tokens", None) or 0,
         )
+
+
+def _fields(part: Any) -> Mapping[str, Any]:
+    found: object = getattr(part, _FIELDS, None)
+    return cast("Mapping[str, Any]", found) if isinstance(found, dict) else {}
 
 
 def _sealed(delta: Any, key: str) -> Iterator[str]:

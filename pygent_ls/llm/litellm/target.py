@@ -24,6 +24,14 @@ class Target:
     api_key: str | None
     called: Called
 
+    @property
+    def family(self) -> str:
+        """Family of the model: Claude's and Gemini's data are taken wherever the model runs."""
+        for vendor, family in (("claude", "anthropic"), ("gemini", "gemini")):
+            if vendor in self.bare:
+                return family
+        return self.called.provider
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pygent_ls.agent.model import ToolCallChunk
+from pygent_ls.llm.message_rules import CALL_ID, COMMON, MAX_CALL_ID_CHARS
 
 
 @dataclass(slots=True)
@@ -17,6 +19,8 @@ class _OpenCall:
     name: str
     arguments: list[str] = field(default_factory=list[str])
     """In pieces: to join them anew with each would cost the square of their number."""
+    data: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What the provider wants back with the call."""
 
 
 @dataclass(slots=True)
@@ -29,8 +33,13 @@ class CallFragments:
 
     _calls: list[_OpenCall] = field(default_factory=list[_OpenCall])
 
-    def add(self, index: int | None, call_id: str, name: str, arguments: str) -> ToolCallChunk:
-        """The fragment at its place; id and name are passed on once a call."""
+    def add(
+        self, index: int | None, call_id: str, name: str, arguments: str, data: Mapping[str, Any] | None = None
+    ) -> ToolCallChunk:
+        """Return the fragment at its place; id and name are passed on once a call.
+
+        An id that is too long to be kept is replaced, and goes back as a part of the provider's `data`.
+        """
         call = self._find(index, call_id, name, arguments)
         if call is None:
             call = _OpenCall(place=len(self._calls), index=index, id="", name="")
@@ -38,7 +47,18 @@ class CallFragments:
         new_id, new_name = call_id if not call.id else "", name if not call.name else ""
         call.id, call.name = call.id or call_id, call.name or name
         call.arguments.append(arguments)
-        return ToolCallChunk(index=call.place, id=new_id or None, name=new_name or None, arguments=arguments)
+        new_data = dict(data or {})
+        if len(new_id) > MAX_CALL_ID_CHARS:
+            new_data[CALL_ID] = new_id
+            new_id = COMMON.fitting_id(new_id)
+        call.data |= new_data
+        return ToolCallChunk(
+            index=call.place,
+            id=new_id or None,
+            name=new_name or None,
+            arguments=arguments,
+            provider_data=dict(call.data) if new_data else None,
+        )
 
     def _find(self, index: int | None, call_id: str, name: str, arguments: str) -> _OpenCall | None:
         """The call that the fragment goes on with; None: it begins one."""

@@ -16,6 +16,7 @@ from pygent_ls.agent.messages import (
     ToolUseBlock,
 )
 from pygent_ls.agent.model import ToolDefinition
+from pygent_ls.llm.message_rules import COMMON, NO_REASONING, STAND_IN, MessageRules
 
 NO_OUTPUT = "(no output)"
 """The content of a tool message whose result is empty: several providers reject an empty one."""
@@ -26,23 +27,31 @@ MAX_NAME_CHARS = 64
 SEALED_THOUGHTS = "thinking_blocks"
 """The field in which litellm takes thoughts with their seals, for Anthropic's models wherever they run."""
 
+DATA_OF_CALLS = frozenset({"extra_content", "provider_specific_fields"})
+"""Fields of a tool call that go back as they came: Gemini's thought signature, in its own form and in litellm's."""
+
+DATA_OF_MESSAGES = frozenset({"reasoning_details", "reasoning_content", "extra_content", "provider_specific_fields"})
+"""Fields of an assistant message that go back as they came: OpenRouter's reasoning, Gemini's signatures."""
+
 ChatMessage = dict[str, Any]
 
 
-def chat_messages(system: str, messages: Sequence[Message], *, thinking_field: str = "") -> list[ChatMessage]:
-    """The system prompt, then the conversation; messages with nothing in them are left out.
+def chat_messages(
+    system: str, messages: Sequence[Message], rules: MessageRules = COMMON, *, thinks: bool = False
+) -> list[ChatMessage]:
+    """Return the system prompt, then the conversation, by the rules of a family; empty messages are left out.
 
-    Every string in it can be written as UTF-8. Thinking is left out, since the format has no place for it, but where
-    a provider has a `thinking_field`, and wants back what it thought since the user last said something.
+    Every string can be written as UTF-8. Thinking goes back only if the family has a field for it, or as the data that
+    its provider wants back. `thinks` says that the request asks for reasoning.
     """
     chat: list[ChatMessage] = [{"role": "system", "content": utf8(system)}] if system.strip() else []
-    asked = max((number for number, message in enumerate(messages) if _is_said(message)), default=0)
-    for number, message in enumerate(messages):
+    ids: dict[str, str] = {}
+    for message in messages:
         match message.role:
             case "user":
-                _extend(chat, _user(message))
+                _extend(chat, _user(message, ids, rules), rules)
             case "assistant":
-                _extend(chat, _assistant(message, thinking_field if number > asked else ""))
+                _extend(chat, _assistant(message, ids, rules, thinks=thinks), rules)
     return chat
 
 
@@ -56,19 +65,16 @@ def mark_for_cache(chat: list[ChatMessage]) -> None:
         message["content"] = [*parts[:-1], {**parts[-1], "cache_control": {"type": "ephemeral"}}]
 
 
-def _is_said(message: Message) -> bool:
-    """Whether the user says something, and not tools."""
-    return message.role == "user" and not any(isinstance(block, ToolResultBlock) for block in message.blocks)
-
-
-def _extend(chat: list[ChatMessage], new: Iterator[ChatMessage]) -> None:
-    """Append, texts of the user that follow each other as one: strict templates want the roles to alternate."""
+def _extend(chat: list[ChatMessage], new: Iterator[ChatMessage], rules: MessageRules) -> None:
+    """Append; texts of the user in a row become one message, since strict templates want the roles to alternate."""
     for message in new:
         last = chat[-1] if chat else None
         if last and last["role"] == message["role"] == "user" and _is_text(last) and _is_text(message):
             last["content"] += "\n\n" + message["content"]
-        else:
-            chat.append(message)
+            continue
+        if last and last["role"] == "tool" and message["role"] == "user" and not rules.user_may_follow_tool:
+            chat.append({"role": "assistant", "content": STAND_IN})
+        chat.append(message)
 
 
 def _is_text(message: ChatMessage) -> bool:
@@ -91,13 +97,14 @@ def chat_tools(tools: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
     ]
 
 
-def _user(message: Message) -> Iterator[ChatMessage]:
+def _user(message: Message, ids: Mapping[str, str], rules: MessageRules) -> Iterator[ChatMessage]:
     """Tool results first, each a message of its own, since they must follow their calls; then what the user said."""
     parts: list[dict[str, Any]] = []
     for block in message.blocks:
         match block:
             case ToolResultBlock(tool_use_id=call_id, content=content):
-                yield {"role": "tool", "tool_call_id": call_id, "content": utf8(content) or NO_OUTPUT}
+                sent_id = ids.get(call_id) or rules.fitting_id(call_id)
+                yield {"role": "tool", "tool_call_id": sent_id, "content": utf8(content) or NO_OUTPUT}
             case TextBlock(text=text) if text.strip():
                 parts.append({"type": "text", "text": utf8(text)})
             case ImageBlock(mime_type=mime_type, data=data):
@@ -111,35 +118,46 @@ def _user(message: Message) -> Iterator[ChatMessage]:
         yield {"role": "user", "content": parts}
 
 
-def _assistant(message: Message, thinking_field: str) -> Iterator[ChatMessage]:
+def _assistant(message: Message, ids: dict[str, str], rules: MessageRules, *, thinks: bool) -> Iterator[ChatMessage]:
+    """`ids` are those that calls are sent with; those of this message are added."""
     text = utf8(message.text)
-    thinking = _thinking(message, thinking_field)
-    back = {thinking_field: thinking} if thinking_field and thinking else {}
-    calls = [_call(call.id, call.name, call.input) for call in message.tool_calls]
+    calls = [_call(call, ids, rules) for call in message.tool_calls]
     said = text if text.strip() else None
     if calls:
-        yield {"role": "assistant", "content": said, "tool_calls": calls, **back}
+        yield {"role": "assistant", "content": said, "tool_calls": calls, **_back(message, rules, thinks=thinks)}
     elif said is not None:
-        yield {"role": "assistant", "content": said, **back}
+        yield {"role": "assistant", "content": said, **_back(message, rules, thinks=thinks)}
 
 
-def _thinking(message: Message, field: str) -> str | list[dict[str, str]]:
-    """As text, or sealed thoughts as Anthropic has them."""
+def _back(message: Message, rules: MessageRules, *, thinks: bool) -> dict[str, Any]:
+    """Fields of an assistant message that return the provider's own data, and the reasoning if the family wants it."""
     thoughts = [block for block in message.blocks if isinstance(block, ThinkingBlock)]
-    if field != SEALED_THOUGHTS:
-        return utf8("".join(each.thinking for each in thoughts))
-    return [
-        {"type": "redacted_thinking", "data": each.redacted}
-        if each.redacted
-        else {"type": "thinking", "thinking": utf8(each.thinking), "signature": each.signature or ""}
-        for each in thoughts
-        if each.redacted or each.signature
-    ]
+    fields: dict[str, Any] = {}
+    for each in thoughts if rules.takes_data else ():
+        fields |= {key: value for key, value in (each.provider_data or {}).items() if key in DATA_OF_MESSAGES}
+    if rules.seals_reasoning:
+        sealed = [_sealed(each) for each in thoughts if each.redacted or each.signature]
+        return fields | ({SEALED_THOUGHTS: sealed} if sealed else {})
+    if not rules.reasoning_field or rules.reasoning_field in fields:
+        return fields
+    reasoning = utf8("".join(each.thinking for each in thoughts))
+    if reasoning or (thinks and rules.needs_reasoning):
+        fields[rules.reasoning_field] = reasoning or NO_REASONING
+    return fields
 
 
-def _call(call_id: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    arguments = utf8(json.dumps(dict(given), ensure_ascii=False))
-    return {"id": call_id, "type": "function", "function": {"name": function_name(name), "arguments": arguments}}
+def _sealed(thought: ThinkingBlock) -> dict[str, str]:
+    if thought.redacted:
+        return {"type": "redacted_thinking", "data": thought.redacted}
+    return {"type": "thinking", "thinking": utf8(thought.thinking), "signature": thought.signature or ""}
+
+
+def _call(call: ToolUseBlock, ids: dict[str, str], rules: MessageRules) -> dict[str, Any]:
+    ids[call.id] = rules.sent_id(call)
+    arguments = utf8(json.dumps(dict(call.input), ensure_ascii=False))
+    back = {key: value for key, value in (call.provider_data or {}).items() if key in DATA_OF_CALLS}
+    function = {"name": function_name(call.name), "arguments": arguments}
+    return {"id": ids[call.id], "type": "function", "function": function, **back}
 
 
 def function_name(name: str) -> str:

@@ -9,8 +9,10 @@ from typing import Any
 from pygent_ls.agent.model import ModelRequest, ToolDefinition
 from pygent_ls.llm.http.call import Native
 from pygent_ls.llm.http.model import NativeModel
+from pygent_ls.llm.http.refusals import Learned
 from pygent_ls.llm.http.stream import Call
 from pygent_ls.llm.http.target import NativeTarget
+from pygent_ls.llm.message_rules import chat_family, rules_of
 from pygent_ls.llm.openai.chat_format import chat_tools
 from pygent_ls.llm.openai.chat_request import adjustable, chat_request
 from pygent_ls.llm.openai.chat_stream import ChatStream, is_last
@@ -24,13 +26,18 @@ class OpenAIModel(NativeModel):
         return chat_tools(tools)
 
     def _call(
-        self, native: Native, target: NativeTarget, request: ModelRequest, refused: Mapping[str, int]
+        self, native: Native, target: NativeTarget, request: ModelRequest, learned: Learned
     ) -> tuple[Call, Mapping[str, Any]]:
-        body = chat_request(request, target, native.known, refused)
-        return native.call(target, _url(target), _headers(target), body, is_last), adjustable(body, target)
+        body = chat_request(request, target, native.known, learned)
+        return native.call(target, _url(target), _headers(target), body, is_last), adjustable(body)
 
     def _answer_stream(self, native: Native) -> ChatStream:
-        return ChatStream(known=native.known)
+        return ChatStream(known=native.known, rules=rules_of(self.family))
+
+    @property
+    def family(self) -> str:
+        """The provider, and behind OpenRouter the vendor of the model too."""
+        return chat_family(self._native.provider.name, self._native.model)
 
 
 def _url(target: NativeTarget) -> str:

@@ -2,110 +2,132 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
-from pygent_ls.agent.model import ModelRequest
+from pygent_ls.agent.model import Effort, ModelRequest
+from pygent_ls.llm.effort import is_reasoning_name, nearest, wanted_effort
+from pygent_ls.llm.http.refusals import Learned
 from pygent_ls.llm.http.target import NativeTarget
 from pygent_ls.llm.known_model import KnownModel
-from pygent_ls.llm.openai.chat_format import ChatMessage, chat_messages, chat_tools, mark_for_cache
-from pygent_ls.llm.providers import Habits
+from pygent_ls.llm.message_rules import MessageRules, chat_family, rules_of
+from pygent_ls.llm.openai.chat_format import chat_messages, chat_tools, mark_for_cache
 
-EFFORTS = ((4096, "low"), (16_384, "medium"))
-"""The effort for a budget of up to so many tokens; above, `high`."""
+_NO_TOOLS_WITH_EFFORT = re.compile(r"gpt-(5\.[4-9]|[6-9])")
+"""OpenAI's models that refuse function tools in chat completions unless the effort is `none` (litellm 1.106.2,
+`responses_api_bridge_check`)."""
 
 
-def chat_request(
-    request: ModelRequest, target: NativeTarget, known: KnownModel, refused: Mapping[str, int]
-) -> dict[str, Any]:
-    """The body, without what the model refused before."""
-    back = target.provider.habits.thinking_back if "thinking_back" not in refused else ""
-    messages = chat_messages(request.system, request.messages, thinking_field=back)
-    _rename_ids(messages, target)
-    if _takes_marks(target) and "cache_control" not in refused:
+def chat_request(request: ModelRequest, target: NativeTarget, known: KnownModel, learned: Learned) -> dict[str, Any]:
+    """Return the body, without what the model refused before, and with what it demanded."""
+    optional = _optional(request, target, known, learned)
+    rules = _rules(target, learned)
+    messages = chat_messages(request.system, request.messages, rules, thinks=_thinks(optional, known))
+    if _takes_marks(target) and "cache_control" not in learned.left_out:
         mark_for_cache(messages)
     body: dict[str, Any] = {"model": target.model, "messages": messages, "stream": True}
     if request.tools:
         body["tools"] = chat_tools(request.tools)
-    body |= _optional(request, target, known, refused)
-    return body
+    return body | optional
 
 
-def adjustable(body: Mapping[str, Any], target: NativeTarget) -> Mapping[str, Any]:
-    """What of a body may be left out where the model refuses it."""
-    names = ("temperature", "max_tokens", "max_completion_tokens", "stream_options", "reasoning_effort", "reasoning")
-    sent = {name: body[name] for name in (*names, "thinking") if name in body}
-    if target.provider.habits.thinking_back:
+def adjustable(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what of a body may be left out, or be sent otherwise, if the model refuses it."""
+    names = ("temperature", "max_tokens", "max_completion_tokens", "stream_options", "reasoning", "thinking")
+    sent = {name: body[name] for name in (*names, "prompt_cache_key", "reasoning_effort") if name in body}
+    messages: list[Mapping[str, Any]] = body["messages"]
+    if any(key.startswith("reasoning") for message in messages for key in message):
         sent["thinking_back"] = True
-    if _takes_marks(target):
+    if any("cache_control" in str(message.get("content")) for message in messages):
         sent["cache_control"] = True
     return sent
 
 
-def _optional(
-    request: ModelRequest, target: NativeTarget, known: KnownModel, refused: Mapping[str, int]
-) -> dict[str, Any]:
+def _rules(target: NativeTarget, learned: Learned) -> MessageRules:
+    rules = rules_of(chat_family(target.provider.name, target.model))
+    if learned.wants_reasoning:
+        return replace(rules, reasoning_field="reasoning_content", needs_reasoning=True)
+    if "thinking_back" in learned.left_out:
+        return replace(rules, reasoning_field="", needs_reasoning=False, takes_data=False)
+    return rules
+
+
+def _thinks(optional: Mapping[str, Any], known: KnownModel) -> bool:
+    """Whether the answer may be reasoned: nothing switches it off, and the model is not known to be unable."""
+    return known.thinks is not False and optional.get("thinking", {}).get("type") != "disabled"
+
+
+def _optional(request: ModelRequest, target: NativeTarget, known: KnownModel, learned: Learned) -> dict[str, Any]:
     habits = target.provider.habits
     wanted: dict[str, Any] = {"stream_options": {"include_usage": True}}
     is_default = target.is_own_address and request.temperature == habits.own_temperature
-    if known.takes_temperature and not is_default:
+    if takes_temperature(known, target.model) and not is_default:
         wanted["temperature"] = request.temperature
-    if request.max_thinking_tokens > 0 and known.thinks is not False:
-        wanted |= _thinking(request.max_thinking_tokens, target)
-    kept = {name: value for name, value in wanted.items() if name not in refused}
-    return kept | _most_tokens(request, target, known, refused)
+    if habits.caches_by_key and target.is_own_address and request.cache_key:
+        wanted["prompt_cache_key"] = request.cache_key
+    wanted |= _thinking(request, target, known, learned)
+    kept = {name: value for name, value in wanted.items() if name not in learned.left_out}
+    return kept | _most_tokens(request, target, known, learned)
 
 
-def _most_tokens(
-    request: ModelRequest, target: NativeTarget, known: KnownModel, refused: Mapping[str, int]
-) -> dict[str, int]:
+def takes_temperature(known: KnownModel, model: str) -> bool:
+    """Whether a temperature is sent: models that reason refuse it or ignore it."""
+    reasons = is_reasoning_name(model) if known.thinks is None else known.thinks
+    return known.takes_temperature and not reasons
+
+
+def _most_tokens(request: ModelRequest, target: NativeTarget, known: KnownModel, learned: Learned) -> dict[str, int]:
     """The limit of the answer, under the name that the model takes; nothing where it takes neither."""
     most = min(request.max_output_tokens, known.max_output_tokens or request.max_output_tokens)
     first = target.provider.habits.max_tokens if target.is_own_address else "max_tokens"
     second = "max_completion_tokens" if first == "max_tokens" else "max_tokens"
     for name in (first, second):
-        limit = refused.get(name)
+        limit = learned.left_out.get(name)
         if limit is None or limit > 0:
             return {name: min(most, limit) if limit else most}
     return {}
 
 
-def _thinking(n_tokens: int, target: NativeTarget) -> dict[str, Any]:
+def _thinking(request: ModelRequest, target: NativeTarget, known: KnownModel, learned: Learned) -> dict[str, Any]:
+    """How much the model reasons, in the provider's own form; nothing where that is left to the provider."""
+    if known.thinks is False:
+        return {}
+    effort = wanted_effort(request)
+    levels = learned.efforts or known.efforts or target.provider.habits.efforts or None
+    if _takes_no_effort(request, target, known, learned):
+        return {"reasoning_effort": "none"}
     match target.provider.habits.thinking:
-        case "budget":
-            return {"reasoning": {"max_tokens": n_tokens}}
         case "switch":
-            return {"thinking": {"type": "enabled"}}
+            return _switched(effort or "none", known, levels)
+        case "budget" if request.effort is None and effort is not None:
+            return {"reasoning": {"max_tokens": request.max_thinking_tokens}}
+        case "budget":
+            return {"reasoning": {"effort": nearest(effort, levels)}} if effort else {}
         case "effort":
-            return {"reasoning_effort": effort(n_tokens)}
+            level = nearest(effort, levels) if effort else None
+            return {"reasoning_effort": level} if level else {}
 
 
-def effort(n_tokens: int) -> str:
-    """The word for a budget, where a model takes no number."""
-    return next((word for most, word in EFFORTS if n_tokens <= most), "high")
+def _switched(effort: Effort, known: KnownModel, levels: Collection[str] | None) -> dict[str, Any]:
+    """For models that think by themselves: `none` switches that off, unless the model is known to take no `none`."""
+    if known.efforts is not None and "none" not in known.efforts:
+        return {} if effort == "none" else {"reasoning_effort": nearest(effort, levels)}
+    if effort == "none":
+        return {"thinking": {"type": "disabled"}}
+    level = nearest(effort, levels) if levels else None
+    return {"thinking": {"type": "enabled"}} | ({"reasoning_effort": level} if level else {})
+
+
+def _takes_no_effort(request: ModelRequest, target: NativeTarget, known: KnownModel, learned: Learned) -> bool:
+    """Whether tools are refused unless the effort is `none`, which the model takes."""
+    if learned.efforts is not None:
+        return learned.efforts == ("none",)
+    by_rule = target.provider.name == "openai" and bool(_NO_TOOLS_WITH_EFFORT.match(target.model))
+    return by_rule and bool(request.tools) and (known.efforts is None or "none" in known.efforts)
 
 
 def _takes_marks(target: NativeTarget) -> bool:
     """OpenRouter hands the marks on to Anthropic; others cache without being told."""
     return target.provider.name == "openrouter" and target.model.startswith("anthropic/")
-
-
-def _rename_ids(messages: list[ChatMessage], target: NativeTarget) -> None:
-    """Give calls and their results ids that the provider takes."""
-    habits = target.provider.habits
-    if not habits.id_chars and not (habits.max_id_chars and target.is_own_address):
-        return
-    for message in messages:
-        if "tool_call_id" in message:
-            message["tool_call_id"] = _fitting(message["tool_call_id"], habits)
-        for call in message.get("tool_calls", ()):
-            call["id"] = _fitting(call["id"], habits)
-
-
-def _fitting(call_id: str, habits: Habits) -> str:
-    n_chars = habits.id_chars
-    fits = len(call_id) == n_chars and call_id.isascii() and call_id.isalnum()
-    if fits or (not n_chars and len(call_id) <= habits.max_id_chars):
-        return call_id
-    return hashlib.sha256(call_id.encode()).hexdigest()[: n_chars or habits.max_id_chars]

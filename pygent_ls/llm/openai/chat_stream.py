@@ -12,6 +12,7 @@ from pygent_ls.agent.model import Chunk, FinishChunk, TextChunk, ThinkingChunk, 
 from pygent_ls.llm.http.answers import AnswerError
 from pygent_ls.llm.http.server_sent_events import SentEvent
 from pygent_ls.llm.known_model import KnownModel
+from pygent_ls.llm.message_rules import COMMON, MessageRules
 from pygent_ls.llm.openai.call_fragments import CallFragments
 
 DONE = "[DONE]"
@@ -34,7 +35,14 @@ class ChatStream:
     """Why the model stopped; None until it is said."""
     was_closed: bool = False
     """The provider said that this was all."""
+    rules: MessageRules = COMMON
+    """Of the model's family: what it wants back."""
     _calls: CallFragments = field(default_factory=CallFragments)
+    _details: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    """OpenRouter's `reasoning_details`, the pieces of one text joined."""
+    _back: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Further fields of the message that go back as they came."""
+    _has_thought: bool = False
     _usage: Mapping[str, Any] | None = None
     _refused: bool = False
 
@@ -60,7 +68,9 @@ class ChatStream:
 
     def _delta(self, delta: Mapping[str, Any]) -> Iterator[Chunk]:
         thinking = text(delta.get("reasoning_content")) or text(delta.get("reasoning"))
+        self._keep_for_provider(delta)
         if thinking:
+            self._has_thought = True
             yield ThinkingChunk(thinking=thinking)
         content = delta.get("content")
         if isinstance(content, list):
@@ -80,10 +90,29 @@ class ChatStream:
                 text(given.get("id")),
                 text(function.get("name")),
                 _arguments(function.get("arguments")),
+                {"extra_content": given["extra_content"]} if obj(given.get("extra_content")) else None,
             )
+
+    def _keep_for_provider(self, delta: Mapping[str, Any]) -> None:
+        """Keep what goes back verbatim; an answer whose reasoning is an empty text goes back with an empty text."""
+        details = delta.get("reasoning_details")
+        for each in cast("list[object]", details) if isinstance(details, list) else ():
+            if detail := dict(obj(each)):
+                add_detail(self._details, detail)
+        if extra := obj(delta.get("extra_content")):
+            self._back["extra_content"] = extra
+        if self.rules.reasoning_field and delta.get(self.rules.reasoning_field) == "":
+            self._back[self.rules.reasoning_field] = ""
 
     def end(self) -> Iterator[Chunk]:
         """What is known once the stream is over."""
+        back = dict(self._back)
+        if self._has_thought:
+            back.pop(self.rules.reasoning_field, None)
+        if self._details:
+            back["reasoning_details"] = self._details
+        if back:
+            yield ThinkingChunk(thinking="", provider_data=back)
         if self._usage is not None:
             yield UsageChunk(usage=self._counted(self._usage))
         if self.finish is not None or self.was_closed:  # some never say why; that it was all is enough
@@ -108,6 +137,27 @@ class ChatStream:
         ):
             return replace(counted, cost_usd=float(cost))
         return counted
+
+
+_TEXTS_OF_DETAILS = ("text", "summary")
+
+
+def add_detail(details: list[dict[str, Any]], new: dict[str, Any]) -> None:
+    """Add a piece of OpenRouter's `reasoning_details`; it joins the last one if it goes on with its text.
+
+    Other fields, such as the signature that comes with the last piece, replace empty ones.
+    """
+    last = details[-1] if details else {}
+    names = [name for name in _TEXTS_OF_DETAILS if isinstance(new.get(name), str)]
+    goes_on = last.get("type") == new.get("type") and last.get("index") == new.get("index") and names
+    if not goes_on or (last.get("id") and new.get("id") and last["id"] != new["id"]) or last.get("signature"):
+        details.append(new)
+        return
+    for name, value in new.items():
+        if name in names:
+            last[name] = str(last.get(name) or "") + value
+        elif value is not None:
+            last[name] = value
 
 
 def parsed(event: SentEvent) -> Mapping[str, Any]:

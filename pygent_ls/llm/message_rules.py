@@ -1,0 +1,91 @@
+"""What each family of models demands of a conversation beyond the common form. Pure.
+
+One row a family; where a rule was published stands beside it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pygent_ls.agent.messages import ToolUseBlock
+
+MAX_CALL_ID_CHARS = 40
+"""Of a tool call's id: OpenAI refuses longer ones ("string too long. Expected a string with maximum length 40")."""
+
+CALL_ID = "id"
+"""Key of a call's provider data that holds its id as the provider gave it, if that was too long to be kept."""
+
+STAND_IN = "OK"
+"""Text of an assistant message that stands between a tool's result and the user's words."""
+
+NO_REASONING = " "
+"""Stands for the reasoning of an answer that has none, such as another model's: the least that DeepSeek and Moonshot
+accept, according to litellm 1.106.2."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageRules:
+    """Rules of one family; the defaults are those of OpenAI's chat completions."""
+
+    call_id: re.Pattern[str] = re.compile(rf"[\s\S]{{1,{MAX_CALL_ID_CHARS}}}")
+    """What an id of a tool call must match as a whole."""
+    n_call_id_chars: int = MAX_CALL_ID_CHARS
+    """Length of an id that is made in place of one that does not match."""
+    user_may_follow_tool: bool = True
+    """Whether a user message may stand directly after a tool message."""
+    reasoning_field: str = ""
+    """Field of an assistant message in which the model wants its reasoning back; empty if it wants none."""
+    needs_reasoning: bool = False
+    """Whether every assistant message must have that field while the model thinks."""
+    takes_data: bool = True
+    """Whether `provider_data` of messages goes back; False once the model refused it."""
+    seals_reasoning: bool = False
+    """Whether thinking goes back only with its signature, and never as the end of a message."""
+
+    def sent_id(self, call: ToolUseBlock) -> str:
+        """Return the id that a call is sent with: the provider's own, if it was too long to be kept."""
+        return str((call.provider_data or {}).get(CALL_ID) or self.fitting_id(call.id))
+
+    def fitting_id(self, call_id: str) -> str:
+        """Return the id, or one made from it that the family accepts."""
+        if self.call_id.fullmatch(call_id):
+            return call_id
+        return hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[: self.n_call_id_chars]
+
+
+_KEEPS_REASONING = MessageRules(reasoning_field="reasoning_content", needs_reasoning=True)
+
+RULES: Mapping[str, MessageRules] = {
+    # api-docs.deepseek.com/guides/thinking_mode: the reasoning of answers with tool calls, in all later requests
+    "deepseek": _KEEPS_REASONING,
+    # "reasoning_content is missing in assistant tool call message": opencode#10996, MoonshotAI/kimi-cli#2498
+    "moonshot": _KEEPS_REASONING,
+    # docs.z.ai "preserved thinking": taken back, not demanded
+    "zai": MessageRules(reasoning_field="reasoning_content"),
+    # "Tool call id was … but must be a-z, A-Z, 0-9, with a length of 9"; "Unexpected role 'user' after role 'tool'"
+    # (3230): avante.nvim#2562, zed#37021
+    "mistral": MessageRules(call_id=re.compile(r"[a-zA-Z0-9]{9}"), n_call_id_chars=9, user_may_follow_tool=False),
+    # docs.anthropic.com/en/api/messages: `tool_use.id` is ^[a-zA-Z0-9_-]+$; "The final block in an assistant message
+    # cannot be `thinking`"
+    "anthropic": MessageRules(call_id=re.compile(r"[a-zA-Z0-9_-]{1,64}"), seals_reasoning=True),
+}
+"""Rules of the families that have some of their own."""
+
+COMMON = MessageRules()
+
+
+def chat_family(provider: str, model: str) -> str:
+    """Return the family of a model that speaks chat completions.
+
+    OpenRouter hands the data of many vendors on, each of which takes its own alone.
+    """
+    vendor = model.partition("/")[0]
+    return f"{provider}/{vendor}" if provider == "openrouter" else provider
+
+
+def rules_of(family: str) -> MessageRules:
+    """Return the rules of a family, by the provider's name or `VENDOR/…`; the common ones if it has none of its own."""
+    return RULES.get(family.partition("/")[0], COMMON)
