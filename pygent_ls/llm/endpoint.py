@@ -28,6 +28,8 @@ class Endpoint:
     extra_headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     betas: tuple[str, ...] = ()
     """Features that a provider has on trial; Anthropic's are named in a header."""
+    cache_ttl: str = ""
+    """How long Anthropic keeps a prompt in its cache: `1h`; empty: its own five minutes."""
     first_byte_timeout_s: float = 300.0
     """Until the first byte of an answer: local models load slowly."""
     idle_timeout_s: float = 60.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,7 +20,9 @@ from pygent_ls.llm.http.target import is_address
 from pygent_ls.llm.litellm.model import PREFIX as LITELLM_PREFIX
 from pygent_ls.llm.litellm.model import LitellmModel
 from pygent_ls.llm.openai.chat_model import OpenAIModel
-from pygent_ls.llm.providers import EXTRAS, OFFLINE, SCRIPTED, Provider, first_set, provider_named
+from pygent_ls.llm.openai.responses_model import ResponsesModel
+from pygent_ls.llm.openai.responses_request import needs_responses
+from pygent_ls.llm.providers import EXTRAS, OFFLINE, SCRIPTED, Provider, provider_named
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routed_model import RoutedModel
 from pygent_ls.llm.text_tools.model import TextToolCalls
@@ -78,6 +79,8 @@ def make_turn_model(name: str, endpoint: Endpoint, resources: ModelResources) ->
 def adapter_of(model: Model) -> str:
     """Through what a model is called, in words for a person; ask once it is prepared."""
     match model:
+        case ResponsesModel():
+            return "OpenAI's Responses API, spoken by pygent-ls itself"
         case OpenAIModel():
             return "chat completions, spoken by pygent-ls itself"
         case AnthropicModel():
@@ -153,15 +156,9 @@ def _native(name: str, provider: Provider, bare: str, endpoint: Endpoint, resour
     native = Native(name=name, provider=provider, model=bare, endpoint=endpoint, resources=resources)
     if provider.protocol == "messages":
         return AnthropicModel(native)
-    if provider.name != "openai" or endpoint.api_base or first_set(provider.base_variables, os.environ):
-        return OpenAIModel(native)
-
-    async def route() -> Model:
-        """Some of OpenAI's own models answer by another protocol only, which litellm speaks."""
-        known = await resources.prices.look_up(name, provider.name, bare, {})
-        return _through_litellm(name, endpoint, resources) if known.mode == "responses" else OpenAIModel(native)
-
-    return RoutedModel(name, route)
+    if provider.name == "openai" and needs_responses(bare):
+        return ResponsesModel(native)
+    return OpenAIModel(native)
 
 
 def _by_bare_name(name: str, endpoint: Endpoint, resources: ModelResources) -> Model:
@@ -170,8 +167,7 @@ def _by_bare_name(name: str, endpoint: Endpoint, resources: ModelResources) -> M
         begins = (each for start, each in _BARE_NAMES.items() if re.match(start, name))
         provider = provider_named(listed or next(begins, ""))
         if provider is not None and provider.protocol != "litellm":
-            model = _native(name, provider, name, endpoint, resources)
-            return await model.routed() if isinstance(model, RoutedModel) else model
+            return _native(name, provider, name, endpoint, resources)
         if provider is not None or listed:
             return _through_litellm(name, endpoint, resources)
         compatible = provider_named("openai")

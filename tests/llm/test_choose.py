@@ -18,6 +18,7 @@ from pygent_ls.llm.endpoint import Endpoint
 from pygent_ls.llm.litellm.model import LitellmModel
 from pygent_ls.llm.offline.model import OfflineModel
 from pygent_ls.llm.openai.chat_model import OpenAIModel
+from pygent_ls.llm.openai.responses_model import ResponsesModel
 from pygent_ls.llm.providers import EXTRAS, OTHERS, PROVIDERS, default_model, key_variable
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routed_model import RoutedModel
@@ -46,7 +47,8 @@ def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("offline/rules", OfflineModel),
         ("scripted:answers.jsonl", ScriptedModel),
-        ("openai/gpt-5", RoutedModel),
+        ("openai/gpt-5", ResponsesModel),
+        ("openai/gpt-4o", OpenAIModel),
         ("gpt-5", RoutedModel),
         ("anthropic/claude-sonnet-5-5", AnthropicModel),
         *((f"{each.name}/x", OpenAIModel) for each in (*PROVIDERS, *OTHERS) if each.name in COMPATIBLE),
@@ -68,13 +70,12 @@ def test_a_name_stands_for_its_model(name: str, kind: type) -> None:
     ("name", "kind", "provider"),
     [
         ("gpt-4o", OpenAIModel, "openai"),
-        ("openai/gpt-5", OpenAIModel, "openai"),
+        ("gpt-5.6", ResponsesModel, "openai"),
         ("claude-sonnet-4-5", AnthropicModel, "anthropic"),
         ("claude-newer-than-the-table", AnthropicModel, "anthropic"),
-        ("gpt-99", OpenAIModel, "openai"),
+        ("gpt-99", ResponsesModel, "openai"),
         ("o9-mini", OpenAIModel, "openai"),
-        ("openai/gpt-5-codex", LitellmModel, ""),  # answers by OpenAI's other protocol only
-        ("gpt-5-codex", LitellmModel, ""),
+        ("gpt-5-codex", ResponsesModel, "openai"),
         ("anthropic.claude-haiku-4-5-20251001-v1:0", LitellmModel, ""),  # bedrock's, says the table
         ("gemini-99", LitellmModel, ""),
     ],

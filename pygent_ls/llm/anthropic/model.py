@@ -8,10 +8,9 @@ from typing import Any
 from pygent_ls.agent.model import ModelRequest, ToolDefinition
 from pygent_ls.llm.anthropic.request import adjustable, anthropic_tools, messages_request
 from pygent_ls.llm.anthropic.stream import MessageStream, is_last
-from pygent_ls.llm.http.call import Native
+from pygent_ls.llm.http.call import Exchange
 from pygent_ls.llm.http.model import NativeModel
 from pygent_ls.llm.http.refusals import Learned
-from pygent_ls.llm.http.stream import Call
 from pygent_ls.llm.http.target import NativeTarget
 
 VERSION = "2023-06-01"
@@ -25,20 +24,20 @@ class AnthropicModel(NativeModel):
         """As the Messages API has them."""
         return anthropic_tools(tools)
 
-    def _call(
-        self, native: Native, target: NativeTarget, request: ModelRequest, learned: Learned
-    ) -> tuple[Call, Mapping[str, Any]]:
-        body = messages_request(request, target.model, native.known, learned)
+    def _exchange(self, target: NativeTarget, request: ModelRequest, learned: Learned) -> Exchange:
+        native = self._native
+        body = messages_request(request, target.model, native.known, learned, native.endpoint.cache_ttl)
         headers = _headers(target, native.endpoint.betas)
-        return native.call(target, _url(target), headers, body, is_last), adjustable(body)
+        return Exchange(
+            call=native.call(target, _url(target), headers, body, is_last),
+            adjustable=adjustable(body),
+            stream=MessageStream(known=native.known),
+        )
 
     @property
     def family(self) -> str:
         """Claude's everywhere; what other models seal behind this API, they alone can read."""
         return "anthropic" if "claude" in self._native.model else f"anthropic/{self._native.model}"
-
-    def _answer_stream(self, native: Native) -> MessageStream:
-        return MessageStream(known=native.known)
 
 
 def _headers(target: NativeTarget, betas: Sequence[str]) -> dict[str, str]:

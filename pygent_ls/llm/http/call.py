@@ -6,7 +6,7 @@ import os
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from pygent_ls.agent.model import Chunk
 from pygent_ls.llm.endpoint import Endpoint
@@ -14,7 +14,7 @@ from pygent_ls.llm.errors import model_error
 from pygent_ls.llm.http.answers import AnswerError
 from pygent_ls.llm.http.refusals import MAX_REPEATS, Learned, learn
 from pygent_ls.llm.http.server_sent_events import SentEvent
-from pygent_ls.llm.http.stream import Call
+from pygent_ls.llm.http.stream import Call, broken_off
 from pygent_ls.llm.http.target import NativeTarget, native_target
 from pygent_ls.llm.known_model import KnownModel
 from pygent_ls.llm.providers import Provider
@@ -77,27 +77,51 @@ class Native:
         )
 
 
-async def answered(
-    native: Native,
-    target: NativeTarget,
-    make_call: Callable[[], tuple[Call, Mapping[str, Any]]],
-    chunks: Callable[[SentEvent], Iterator[Chunk]],
-) -> AsyncGenerator[Chunk, None]:
-    """The chunks of the answer. `make_call` gives the request and what of it may be left out.
+class AnswerStream(Protocol):
+    """Translates one answer, event by event; `end` once the stream is over."""
 
-    Raises `ModelError`. Nothing is repeated but a request of which the provider refused a parameter by name.
+    finish: str | None
+    """Why the model stopped; None until it is said."""
+    was_closed: bool
+    """The provider said that this was all."""
+
+    def chunks(self, event: SentEvent) -> Iterator[Chunk]: ...
+    def end(self) -> Iterator[Chunk]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One request, and what reads its answer."""
+
+    call: Call
+    adjustable: Mapping[str, Any]
+    """What of it may be left out or be sent otherwise, by the names in `refusals.py`."""
+    stream: AnswerStream
+
+
+async def answered(
+    native: Native, target: NativeTarget, exchange: Callable[[Learned], Exchange]
+) -> AsyncGenerator[Chunk, None]:
+    """Yield the chunks of the answer; `exchange` makes the request from what was learned so far.
+
+    Raises `ModelError`. Only a request that the provider refused for something that may be left out is repeated.
     """
     learned = native.learned(target)
     for _ in range(MAX_REPEATS + 1):
-        call, adjustable = make_call()
+        made = exchange(learned)
+        stream = made.stream
         try:
-            async with aclosing(native.resources.connections.events(call)) as events:
+            async with aclosing(native.resources.connections.events(made.call)) as events:
                 async for event in events:
-                    for chunk in chunks(event):
+                    for chunk in stream.chunks(event):
                         yield chunk
+            if stream.finish is None and not stream.was_closed:
+                raise broken_off(target.called)
+            for chunk in stream.end():
+                yield chunk
             return
         except AnswerError as error:
-            if not learn(error.status_code, error.body, str(error), adjustable, learned):
+            if not learn(error.status_code, error.body, str(error), made.adjustable, learned):
                 raise model_error(error, target.called) from None
     message = f"{target.called.provider} refuses one parameter after another"
     raise model_error(AnswerError(message, status=400, body={"message": message}), target.called)

@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from pygent_ls.agent.model import Chunk, Completion, ModelFacts, ModelRequest, ToolDefinition, completed
-from pygent_ls.llm.http.call import Native, answered
+from pygent_ls.llm.http.call import Exchange, Native, answered
 from pygent_ls.llm.http.refusals import Learned
-from pygent_ls.llm.http.server_sent_events import SentEvent
-from pygent_ls.llm.http.stream import Call, broken_off
 from pygent_ls.llm.http.target import NativeTarget
-
-
-class AnswerStream(Protocol):
-    """Translates one answer, event by event; `end` once the stream is over."""
-
-    finish: str | None
-    """Why the model stopped; None until it is said."""
-    was_closed: bool
-    """The provider said that this was all."""
-
-    def chunks(self, event: SentEvent) -> Iterator[Chunk]: ...
-    def end(self) -> Iterator[Chunk]: ...
 
 
 class NativeModel(ABC):
@@ -72,28 +58,15 @@ class NativeModel(ABC):
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         """Call the model; `Model.stream` says the rest."""
-        native = self._native
-        target = await native.prepared()
-        learned = native.learned(target)
-        stream = self._answer_stream(native)
+        target = await self._native.prepared()
 
-        def call() -> tuple[Call, Mapping[str, Any]]:
-            return self._call(native, target, request, learned)
+        def exchange(learned: Learned) -> Exchange:
+            return self._exchange(target, request, learned)
 
-        async with aclosing(answered(native, target, call, stream.chunks)) as chunks:
+        async with aclosing(answered(self._native, target, exchange)) as chunks:
             async for chunk in chunks:
                 yield chunk
-        if stream.finish is None and not stream.was_closed:
-            raise broken_off(target.called)
-        for chunk in stream.end():
-            yield chunk
 
     @abstractmethod
-    def _call(
-        self, native: Native, target: NativeTarget, request: ModelRequest, learned: Learned
-    ) -> tuple[Call, Mapping[str, Any]]:
-        """The request as it goes out, and what of it may be left out where the model refuses it."""
-
-    @abstractmethod
-    def _answer_stream(self, native: Native) -> AnswerStream:
-        """What translates the answer."""
+    def _exchange(self, target: NativeTarget, request: ModelRequest, learned: Learned) -> Exchange:
+        """The request as it goes out, and what reads its answer."""

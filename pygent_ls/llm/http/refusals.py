@@ -19,6 +19,12 @@ MAX_REPEATS = 5
 
 _REFUSED_STATUS = (400, 404, 422)
 
+_NO_ENDPOINT_STATUS = (404, 405, 501)
+
+_NO_MODEL = re.compile(
+    r"model_not_found|\bmodel\b.{0,120}\b(not found|not exist|does not|unknown|no access)", re.I | re.S
+)
+
 _REFUSES = re.compile(
     r"unsupported|not support|unknown|unrecogni[sz]ed|unexpected|extra|not permitted|not allowed|deprecated|cannot"
     r"|may only be|must be|only the default|invalid|too (large|many|high)|at most|maximum|(greater|less) than|expected"
@@ -99,6 +105,9 @@ def learn(status: int | None, body: object, text: str, sent: Mapping[str, Any], 
 
     `body` is the error's JSON or None, `text` its words, and `sent` the parameters by the names in `_NAMED`.
     """
+    if "responses" in sent and status in _NO_ENDPOINT_STATUS and not _NO_MODEL.search(f"{text} {body}"):
+        learned.has_no_responses = True
+        return True
     if status not in _REFUSED_STATUS:
         return False
     param, said = _said(body, text)
@@ -138,7 +147,7 @@ def _learn_refused(name: str, said: str, value: Any, learned: Learned) -> bool:
 def _said(body: object, text: str) -> tuple[str, str]:
     inner: object = cast("dict[str, Any]", body).get("error") if isinstance(body, dict) else None
     given = cast("dict[str, Any]", inner) if isinstance(inner, dict) else {}
-    return str(given.get("param") or ""), f"{given.get('code') or ''} {given.get('message') or text}"
+    return str(given.get("param") or "").replace(".", "_"), f"{given.get('code') or ''} {given.get('message') or text}"
 
 
 def _most(text: str, sent: object) -> int:

@@ -33,6 +33,11 @@ class CallFragments:
 
     _calls: list[_OpenCall] = field(default_factory=list[_OpenCall])
 
+    @property
+    def any(self) -> bool:
+        """Whether a call has begun."""
+        return bool(self._calls)
+
     def add(
         self, index: int | None, call_id: str, name: str, arguments: str, data: Mapping[str, Any] | None = None
     ) -> ToolCallChunk:

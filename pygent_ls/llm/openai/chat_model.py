@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pygent_ls.agent.model import ModelRequest, ToolDefinition
-from pygent_ls.llm.http.call import Native
+from pygent_ls.llm.http.call import Exchange
 from pygent_ls.llm.http.model import NativeModel
 from pygent_ls.llm.http.refusals import Learned
-from pygent_ls.llm.http.stream import Call
 from pygent_ls.llm.http.target import NativeTarget
 from pygent_ls.llm.message_rules import chat_family, rules_of
 from pygent_ls.llm.openai.chat_format import chat_tools
@@ -25,14 +24,14 @@ class OpenAIModel(NativeModel):
         """As chat completions have them."""
         return chat_tools(tools)
 
-    def _call(
-        self, native: Native, target: NativeTarget, request: ModelRequest, learned: Learned
-    ) -> tuple[Call, Mapping[str, Any]]:
+    def _exchange(self, target: NativeTarget, request: ModelRequest, learned: Learned) -> Exchange:
+        native = self._native
         body = chat_request(request, target, native.known, learned)
-        return native.call(target, _url(target), _headers(target), body, is_last), adjustable(body)
-
-    def _answer_stream(self, native: Native) -> ChatStream:
-        return ChatStream(known=native.known, rules=rules_of(self.family))
+        return Exchange(
+            call=native.call(target, _url(target), bearer(target), body, is_last),
+            adjustable=adjustable(body),
+            stream=ChatStream(known=native.known, rules=rules_of(self.family)),
+        )
 
     @property
     def family(self) -> str:
@@ -45,5 +44,6 @@ def _url(target: NativeTarget) -> str:
     return target.base if target.base.endswith(whole) else target.base + whole
 
 
-def _headers(target: NativeTarget) -> dict[str, str]:
+def bearer(target: NativeTarget) -> dict[str, str]:
+    """Return the header that carries the key, if there is one."""
     return {"Authorization": f"Bearer {target.key}"} if target.key else {}

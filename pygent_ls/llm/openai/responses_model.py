@@ -1,0 +1,38 @@
+"""OpenAI's models that need the Responses API, at OpenAI and at servers that are compatible with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pygent_ls.agent.model import ModelRequest, ToolDefinition
+from pygent_ls.llm.http.call import Exchange
+from pygent_ls.llm.http.refusals import Learned
+from pygent_ls.llm.http.target import NativeTarget
+from pygent_ls.llm.openai.chat_model import OpenAIModel, bearer
+from pygent_ls.llm.openai.responses_request import adjustable, responses_request, responses_tools
+from pygent_ls.llm.openai.responses_stream import ResponsesStream, is_last
+
+
+class ResponsesModel(OpenAIModel):
+    """One such model. A server that has no Responses API is asked for chat completions from then on."""
+
+    def convert_tools(self, tools: Sequence[ToolDefinition]) -> Sequence[Mapping[str, Any]]:
+        """As the Responses API has them."""
+        return responses_tools(tools)
+
+    def _exchange(self, target: NativeTarget, request: ModelRequest, learned: Learned) -> Exchange:
+        if learned.has_no_responses:
+            return super()._exchange(target, request, learned)
+        native = self._native
+        body = responses_request(request, target, native.known, learned)
+        return Exchange(
+            call=native.call(target, _url(target), bearer(target), body, is_last),
+            adjustable={**adjustable(body), "responses": True},
+            stream=ResponsesStream(known=native.known),
+        )
+
+
+def _url(target: NativeTarget) -> str:
+    base = target.base.removesuffix("/chat/completions")
+    return base if base.endswith("/responses") else f"{base}/responses"

@@ -1,0 +1,181 @@
+"""A request as OpenAI's Responses API takes it. Pure.
+
+Nothing is stored at the provider: reasoning comes encrypted and goes back with the conversation.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pygent_ls.agent.messages import ImageBlock, Message, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
+from pygent_ls.agent.model import ModelRequest, ToolDefinition
+from pygent_ls.llm.effort import nearest, thinking_budget, wanted_effort
+from pygent_ls.llm.http.refusals import Learned
+from pygent_ls.llm.http.target import NativeTarget
+from pygent_ls.llm.known_model import KnownModel
+from pygent_ls.llm.message_rules import COMMON
+from pygent_ls.llm.openai.chat_format import NO_OUTPUT, function_name, utf8
+from pygent_ls.llm.openai.chat_request import takes_temperature
+
+REASONING = "reasoning"
+"""Key of a thought's provider data that holds the whole reasoning item."""
+
+MESSAGE = "message"
+"""Key of the provider data that stands behind a text and holds what its output item says beside the text."""
+
+LEAST_OUTPUT = 16
+"""Tokens; the API takes no smaller limit."""
+
+_ENCRYPTED = "reasoning.encrypted_content"
+
+_NEEDS_RESPONSES = re.compile(r"gpt-(?:5|[6-9]|\d\d)(?!.*(?:chat|search))|.*codex|o\d-(?:pro|deep-research)")
+
+Item = dict[str, Any]
+
+
+def needs_responses(model: str) -> bool:
+    """Whether OpenAI serves a model with tools, or with its reasoning, through this API alone."""
+    return bool(_NEEDS_RESPONSES.match(model))
+
+
+def responses_request(
+    request: ModelRequest, target: NativeTarget, known: KnownModel, learned: Learned
+) -> dict[str, Any]:
+    """Return the body, without what the model refused before."""
+    body: dict[str, Any] = {
+        "model": target.model,
+        "input": responses_input(request.messages, reasoning="thinking_back" not in learned.left_out),
+        "stream": True,
+        "store": False,
+    }
+    if request.system.strip():
+        body["instructions"] = utf8(request.system)
+    if request.tools:
+        body["tools"] = responses_tools(request.tools)
+    return body | _optional(request, target, known, learned)
+
+
+def adjustable(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what of a body may be left out, or be sent otherwise, if the model refuses it."""
+    names = ("temperature", "max_output_tokens", "prompt_cache_key", "include")
+    sent = {name: body[name] for name in names if name in body}
+    reasoning = body.get("reasoning", {})
+    if "summary" in reasoning:
+        sent["reasoning_summary"] = True
+    if "effort" in reasoning:
+        sent["reasoning_effort"] = reasoning["effort"]
+    if any(item.get("type") == "reasoning" for item in body["input"]):
+        sent["thinking_back"] = True
+    return sent
+
+
+def responses_tools(tools: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
+    """Return the tools as functions; `strict` would demand schemas in which every argument is required."""
+    return [
+        {
+            "type": "function",
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": {"type": "object", "properties": {}, **tool.schema},
+            "strict": False,
+        }
+        for tool in tools
+    ]
+
+
+def responses_input(messages: Sequence[Message], *, reasoning: bool) -> list[Item]:
+    """Return the conversation as items; empty messages are left out, and reasoning that nothing follows."""
+    items: list[Item] = []
+    ids: dict[str, str] = {}
+    for message in messages:
+        ids |= {call.id: COMMON.sent_id(call) for call in message.tool_calls}
+        if message.role == "user":
+            items += _user(message, ids)
+            continue
+        said = list(_assistant(message, ids, reasoning=reasoning))
+        while said and said[-1]["type"] == "reasoning":
+            said.pop()
+        items += said
+    return items
+
+
+def _user(message: Message, ids: Mapping[str, str]) -> Iterator[Item]:
+    """Results first, then what the user said."""
+    parts: list[dict[str, Any]] = []
+    for block in message.blocks:
+        match block:
+            case ToolResultBlock(tool_use_id=call_id, content=content):
+                sent_id = ids.get(call_id) or COMMON.fitting_id(call_id)
+                yield {"type": "function_call_output", "call_id": sent_id, "output": utf8(content) or NO_OUTPUT}
+            case TextBlock(text=text) if text.strip():
+                parts.append({"type": "input_text", "text": utf8(text)})
+            case ImageBlock(mime_type=mime_type, data=data):
+                url = f"data:{mime_type};base64,{data}"
+                parts.append({"type": "input_image", "image_url": url, "detail": "auto"})
+            case TextBlock() | ThinkingBlock() | ToolUseBlock():
+                pass
+    if parts:
+        yield {"type": "message", "role": "user", "content": parts}
+
+
+def _assistant(message: Message, ids: Mapping[str, str], *, reasoning: bool) -> Iterator[Item]:
+    """Items in their order. Without ids: the provider looks those up, and has stored nothing."""
+    blocks = message.blocks
+    for place, block in enumerate(blocks):
+        match block:
+            case ThinkingBlock(provider_data={"reasoning": {"type": "reasoning", "encrypted_content": str()} as item}):
+                if reasoning:
+                    yield {name: value for name, value in item.items() if value is not None}
+            case TextBlock(text=text) if text.strip():
+                yield {"type": "message", "role": "assistant", "content": utf8(text)} | _phase(blocks[place + 1 :])
+            case ToolUseBlock(id=call_id, name=name, input=given):
+                arguments = utf8(json.dumps(dict(given), ensure_ascii=False))
+                call = {"type": "function_call", "call_id": ids[call_id], "name": function_name(name)}
+                yield call | {"arguments": arguments}
+            case TextBlock() | ThinkingBlock() | ImageBlock() | ToolResultBlock():
+                pass
+
+
+def _phase(following: Sequence[object]) -> dict[str, Any]:
+    """Whether a text is a comment or the final answer, which newer models want to be told again."""
+    match following:
+        case [ThinkingBlock(provider_data={"message": {"phase": "commentary" | "final_answer" as phase}}), *_]:
+            return {"phase": phase}
+        case _:
+            return {}
+
+
+def _optional(request: ModelRequest, target: NativeTarget, known: KnownModel, learned: Learned) -> dict[str, Any]:
+    wanted: dict[str, Any] = {}
+    if known.thinks is not False:
+        wanted["include"] = [_ENCRYPTED]
+        wanted |= _reasoning(request, known, learned)
+    if takes_temperature(known, target.model):
+        wanted["temperature"] = request.temperature
+    if request.cache_key:
+        wanted["prompt_cache_key"] = request.cache_key
+    kept = {name: value for name, value in wanted.items() if name not in learned.left_out}
+    return kept | _most_tokens(request, known, learned)
+
+
+def _reasoning(request: ModelRequest, known: KnownModel, learned: Learned) -> dict[str, Any]:
+    effort = wanted_effort(request)
+    level = nearest(effort, learned.efforts or known.efforts) if effort else None
+    asked: dict[str, Any] = {}
+    if level and "reasoning_effort" not in learned.left_out:
+        asked["effort"] = level
+    if level != "none" and "reasoning_summary" not in learned.left_out:
+        asked["summary"] = "auto"
+    return {"reasoning": asked} if asked else {}
+
+
+def _most_tokens(request: ModelRequest, known: KnownModel, learned: Learned) -> dict[str, int]:
+    """The limit of the answer, which its reasoning counts for."""
+    limit = learned.left_out.get("max_output_tokens")
+    if limit == 0:
+        return {}
+    asked = request.max_output_tokens + thinking_budget(request)
+    return {"max_output_tokens": max(min(filter(None, (asked, known.max_output_tokens, limit))), LEAST_OUTPUT)}

@@ -1,0 +1,168 @@
+"""The events of OpenAI's Responses API as our chunks. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from pygent_ls.agent.model import Chunk, FinishChunk, TextChunk, ThinkingChunk, UsageChunk
+from pygent_ls.llm.http.answers import AnswerError
+from pygent_ls.llm.http.server_sent_events import SentEvent
+from pygent_ls.llm.known_model import KnownModel
+from pygent_ls.llm.openai.call_fragments import CallFragments
+from pygent_ls.llm.openai.chat_stream import DONE, number, obj, parsed, text
+from pygent_ls.llm.openai.responses_request import MESSAGE, REASONING
+
+_LAST = ("response.completed", "response.incomplete", "response.failed", "error")
+
+_TYPE = re.compile(r'\s*\{\s*"type"\s*:\s*"([\w.]+)"')
+
+_REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
+
+
+def is_last(event: SentEvent) -> bool:
+    """Whether the provider says that this is all."""
+    found = _TYPE.match(event.data)
+    return (event.name or (found[1] if found else "")) in _LAST or event.data.strip() == DONE
+
+
+@dataclass(slots=True, kw_only=True)
+class ResponsesStream:
+    """Translates one answer, event by event; `end` once the stream is over."""
+
+    known: KnownModel
+    finish: str | None = None
+    """Why the model stopped; None until it is said."""
+    was_closed: bool = False
+    """The provider said that this was all."""
+    _calls: CallFragments = field(default_factory=CallFragments)
+    _usage: Mapping[str, Any] | None = None
+    _refused: bool = False
+    _streamed: set[int] = field(default_factory=set[int])
+    """Output items of which text, reasoning or arguments came piece by piece."""
+    _done: set[int] = field(default_factory=set[int])
+    """Output items that came whole."""
+
+    def chunks(self, event: SentEvent) -> Iterator[Chunk]:
+        """What one event brings. Raises `AnswerError` for an error in the stream, and for what cannot be read."""
+        if event.data.strip() == DONE:
+            self.was_closed = True
+            return
+        piece = parsed(event)
+        place = piece.get("output_index")
+        index = place if isinstance(place, int) else 0
+        match piece.get("type") or event.name:
+            case "response.output_item.added":
+                yield from self._begun(index, obj(piece.get("item")))
+            case "response.output_item.done":
+                yield from self._ended(index, obj(piece.get("item")))
+            case "response.completed" | "response.incomplete":
+                yield from self._closed(obj(piece.get("response")))
+            case "response.failed":
+                failed = obj(obj(piece.get("response")).get("error"))
+                raise AnswerError(event.data, body={"error": failed or {"message": "it failed"}})
+            case "error":
+                raise AnswerError(event.data, body={"error": piece.get("error") or piece})
+            case kind:
+                yield from self._delta(str(kind), index, piece)
+
+    def _delta(self, kind: str, index: int, piece: Mapping[str, Any]) -> Iterator[Chunk]:
+        delta = text(piece.get("delta"))
+        match kind:
+            case "response.output_text.delta":
+                yield from self._text(index, delta)
+            case "response.refusal.delta":
+                self._refused = True
+                yield from self._text(index, delta)
+            case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
+                yield from self._thinking(index, delta)
+            case "response.reasoning_summary_part.added" if index in self._streamed:
+                yield ThinkingChunk(thinking="\n\n")
+            case "response.function_call_arguments.delta":
+                self._streamed.add(index)
+                yield self._calls.add(index, "", "", delta)
+            case _:
+                pass  # beginnings and ends of parts, the provider's own tools, and what comes to be added
+
+    def end(self) -> Iterator[Chunk]:
+        """What is known once the stream is over."""
+        if self._usage is not None:
+            details = obj(self._usage.get("input_tokens_details"))
+            yield UsageChunk(
+                usage=self.known.counted(
+                    n_input=number(self._usage.get("input_tokens")),
+                    n_output=number(self._usage.get("output_tokens")),
+                    cache_read=number(details.get("cached_tokens")),
+                    cache_write=number(details.get("cache_write_tokens")),
+                )
+            )
+        if self.finish is not None or self.was_closed:
+            yield FinishChunk(reason="refusal" if self._refused else self.finish or "")
+
+    def _text(self, index: int, said: str) -> Iterator[Chunk]:
+        if said:
+            self._streamed.add(index)
+            yield TextChunk(text=said)
+
+    def _thinking(self, index: int, thought: str) -> Iterator[Chunk]:
+        if thought:
+            self._streamed.add(index)
+            yield ThinkingChunk(thinking=thought)
+
+    def _begun(self, index: int, item: Mapping[str, Any]) -> Iterator[Chunk]:
+        if item.get("type") == "function_call":
+            arguments = text(item.get("arguments"))
+            if arguments:
+                self._streamed.add(index)
+            yield self._calls.add(index, text(item.get("call_id")), text(item.get("name")), arguments)
+
+    def _ended(self, index: int, item: Mapping[str, Any]) -> Iterator[Chunk]:
+        """An item as a whole: what of it did not come in pieces, and what goes back to the provider."""
+        if index in self._done:
+            return
+        self._done.add(index)
+        has_come = index in self._streamed
+        match item.get("type"):
+            case "reasoning":
+                said = "" if has_come else "\n\n".join(_texts(item.get("summary")) or _texts(item.get("content")))
+                yield ThinkingChunk(thinking=said, provider_data={REASONING: dict(item)})
+            case "message":
+                yield from self._message(index, item)
+            case "function_call":
+                arguments = "" if has_come else text(item.get("arguments"))
+                yield self._calls.add(index, text(item.get("call_id")), text(item.get("name")), arguments)
+            case _:
+                pass
+
+    def _message(self, index: int, item: Mapping[str, Any]) -> Iterator[Chunk]:
+        if index not in self._streamed:
+            parts = item.get("content")
+            for part in map(obj, cast("list[object]", parts) if isinstance(parts, list) else ()):
+                self._refused = self._refused or part.get("type") == "refusal"
+                yield from self._text(index, text(part.get("text")) or text(part.get("refusal")))
+        if item.get("phase"):
+            yield ThinkingChunk(thinking="", provider_data={MESSAGE: {"phase": item["phase"]}})
+
+    def _closed(self, response: Mapping[str, Any]) -> Iterator[Chunk]:
+        """The whole response: some servers send its items with it alone."""
+        self.was_closed = True
+        output = response.get("output")
+        items = [obj(each) for each in cast("list[object]", output)] if isinstance(output, list) else []
+        if not self._done and not self._streamed:
+            for index, item in enumerate(items):
+                yield from self._ended(index, item)
+        usage = response.get("usage")
+        if isinstance(usage, dict):
+            self._usage = cast("Mapping[str, Any]", usage)
+        reason = text(obj(response.get("incomplete_details")).get("reason"))
+        if reason or response.get("status") == "incomplete":
+            self.finish = _REASONS.get(reason, reason or "length")
+        else:
+            self.finish = "tool_calls" if self._calls.any else "stop"
+
+
+def _texts(parts: object) -> list[str]:
+    found = cast("list[object]", parts) if isinstance(parts, list) else []
+    return [said for each in found if (said := text(obj(each).get("text")))]
