@@ -30,6 +30,7 @@ _SAME = (
     "context_mode",
     "stream",
     "temperature",
+    "effort",
 )
 """The settings of an agent that are what they are called."""
 

@@ -78,6 +78,8 @@ def endpoint_of(settings: Settings) -> Endpoint:
         api_key_env=settings.api_key_env or None,
         extra_headers=dict(settings.extra_headers),
         betas=settings.betas,
+        effort=settings.effort or None,
+        cache_ttl="" if settings.cache_ttl == "5m" else settings.cache_ttl,
         first_byte_timeout_s=settings.first_byte_timeout_s,
         idle_timeout_s=settings.stream_idle_timeout_s,
         own_facts={name: OwnFacts(**table.model_dump()) for name, table in settings.models.items()},

@@ -77,6 +77,7 @@ def run_command(given: argparse.Namespace) -> int:
         max_iterations=given.max_turns,
         max_tokens=given.max_tokens,
         max_budget_usd=given.max_budget_usd,
+        effort=given.effort,
         output_schema=schema,
         output=given.output_format,
         shows_partial_messages=given.include_partial_messages,

@@ -20,6 +20,9 @@ MODES: Mapping[str, Mode] = {
 }
 """And as scripts for Claude Code write them."""
 
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+"""The core's efforts, spelled again (a test compares them): its module costs the start too much."""
+
 OUTPUT_FORMATS = ("text", "json", "stream-json")
 
 MOST = 1_000_000_000
@@ -132,6 +135,7 @@ def _add_permission_options(run: argparse.ArgumentParser) -> None:
 def _add_setting_options(run: argparse.ArgumentParser) -> None:
     group = run.add_argument_group("settings")
     group.add_argument("--model", metavar="MODEL", help="the model, in place of the one that the settings name")
+    group.add_argument("--effort", choices=EFFORTS, help="how much the model reasons before it answers")
     group.add_argument("--agent", metavar="AGENT", help="the agent, in place of the one that the settings name")
     group.add_argument("--append-system-prompt", metavar="TEXT", help="added to the system prompt")
     group.add_argument(

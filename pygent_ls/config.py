@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BaseModel, Field
 from pydantic.fields import FieldInfo
 
 from pygent_ls.agent.rules import Rule
-from pygent_ls.config_entries import AgentTable, CliModel, Hook, Mode, ModelTable, Words, dumped
+from pygent_ls.config_entries import AgentTable, CliModel, Effort, Hook, Mode, ModelTable, Words, dumped
 from pygent_ls.config_tables import MOST, STRICT, Compaction, Context, Edits, Retry
 from pygent_ls.log import MASK, redacted
 
@@ -90,10 +90,35 @@ class Settings(BaseModel):
         default=16384, ge=1, le=MOST, description="Tokens that the answer of one model call may have."
     )
     max_thinking_tokens: int = Field(
-        default=0, ge=0, le=MOST, description="Tokens that a model may think before it answers; 0 asks for no thinking."
+        default=0,
+        ge=0,
+        le=MOST,
+        description=(
+            "Tokens that a model may think before it answers. 0 asks for no thinking, and switches it off in models "
+            "of DeepSeek, Moonshot and Z.ai, which think by themselves; `effort` goes before it."
+        ),
+    )
+    effort: Effort | Literal[""] = Field(
+        default="",
+        description=(
+            "How much the model reasons before it answers. Each provider is told in its own way, with the nearest "
+            "effort that the model takes. Empty: by `max_thinking_tokens`, or else as the provider likes. The effort "
+            "of a turn, of a session, of an agent and of `[models.NAME]` goes before it, in this order."
+        ),
+        json_schema_extra={"expected": "one of none, minimal, low, medium, high, xhigh, max"},
+    )
+    cache_ttl: Literal["5m", "1h"] = Field(
+        default="5m",
+        description=(
+            "How long Anthropic keeps a prompt in its cache. With `1h` writing to the cache costs twice the price of "
+            "input in place of 1.25 times."
+        ),
     )
     temperature: float = Field(
-        default=1.0, ge=0, le=2, description="How freely the model chooses its words; 0 is the least."
+        default=1.0,
+        ge=0,
+        le=2,
+        description="How freely the model chooses its words; 0 is the least. Models that reason are not sent it.",
     )
     system_prompt: str = Field(default="", description="Added to the system prompt that every model call begins with.")
     system_prompt_file: str = Field(

@@ -16,6 +16,9 @@ from pygent_ls.config_tables import MOST, STRICT, ContextMode
 Mode = Literal["default", "accept_edits", "plan", "trust", "bypass"]
 """The core's permission modes, spelled again (a test compares them): its module costs the start too much."""
 
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+"""The core's efforts, likewise."""
+
 HookEvent = Literal[
     "session_start",
     "user_prompt_submit",
@@ -83,6 +86,7 @@ class AgentTable(BaseModel):
     stream: bool = Field(default=True, description="Whether its answers are shown as they come.")
     api_base: str = Field(default="", description="As `api_base`, for its model.")
     temperature: float | None = Field(default=None, ge=0, le=2, description="As `temperature`.")
+    effort: Effort | None = Field(default=None, description="As `effort`.")
 
 
 class CliModel(BaseModel):
@@ -112,6 +116,7 @@ class ModelTable(BaseModel):
     )
     context_limit: int | None = Field(default=None, ge=1, le=MOST, description="Tokens that its window holds.")
     max_output_tokens: int | None = Field(default=None, ge=1, le=MOST, description="Tokens that one answer may have.")
+    effort: Effort | None = Field(default=None, description="As `effort`, for this model.")
 
     @model_validator(mode="after")
     def _both_prices(self) -> ModelTable:

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pygent_ls.agent import model
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.cli_run import add_run, command_line_of, split_rules, tools_of
-from pygent_ls.cli_run_options import MODES, MOST, OUTPUT_FORMATS, OWN_MODES
+from pygent_ls.cli_run_options import EFFORTS, MODES, MOST, OUTPUT_FORMATS, OWN_MODES
 from pygent_ls.config_sources import SETTING_SOURCES, CommandLine
 from pygent_ls.config_tables import MOST as MOST_OF_SETTINGS
 from pygent_ls.editors.errand import OutputFormat
@@ -97,6 +98,7 @@ def test_only_the_tools_that_are_named(given_tools: tuple[str, ...], offered: tu
 def test_what_is_spelled_again_is_spelled_alike() -> None:
     assert get_args(Mode) == OWN_MODES
     assert MODES == exchange.MODES
+    assert model.EFFORTS == EFFORTS
     assert get_args(OutputFormat) == OUTPUT_FORMATS
     assert MOST == MOST_OF_SETTINGS
 

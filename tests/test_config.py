@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pygent_ls.agent import hooks, permissions
+from pygent_ls.agent import hooks, model, permissions
 from pygent_ls.config import NAMES, NOT_YET, Mode, Settings, shown
-from pygent_ls.config_entries import AgentTable, CliModel, Hook, HookEvent, ModelTable
+from pygent_ls.config_entries import AgentTable, CliModel, Effort, Hook, HookEvent, ModelTable
 from pygent_ls.config_layers import Layer, SettingProblem, load
 from pygent_ls.config_page import configuration_page
 from pygent_ls.config_sources import (
@@ -404,6 +404,7 @@ def test_the_committed_page_is_what_the_settings_say() -> None:
 def test_the_modes_are_the_cores() -> None:
     assert get_args(Mode) == get_args(permissions.Mode)
     assert get_args(HookEvent) == get_args(hooks.HookEvent)
+    assert get_args(Effort) == get_args(model.Effort)
 
 
 # What other versions use

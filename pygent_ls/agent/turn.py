@@ -14,7 +14,7 @@ from pygent_ls.agent.hooking import TurnHooks
 from pygent_ls.agent.hooks import HookSource
 from pygent_ls.agent.limits import TurnLimits
 from pygent_ls.agent.messages import Block, Message, Usage
-from pygent_ls.agent.model import Model
+from pygent_ls.agent.model import Effort, Model
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.retrying import RetryPolicy
 from pygent_ls.agent.structured import Structured
@@ -50,7 +50,9 @@ class TurnSpec:
     max_output_tokens: int
     temperature: float
     max_thinking_tokens: int = 0
-    """0 asks for no thinking."""
+    """0 asks for no thinking, unless `effort` does."""
+    effort: Effort | None = None
+    """Chosen for the turn, its session or its agent; None leaves it to the settings."""
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     fallback_models: tuple[str, ...] = ()
     """Asked in their order once a model has failed for good; the turn stays with the one that answers."""

@@ -166,6 +166,8 @@ class TurnContext:
             max_output_tokens=self._answer_room(model, cut, n_around),
             temperature=spec.temperature,
             max_thinking_tokens=spec.max_thinking_tokens,
+            effort=spec.effort,
+            cache_key=around.session_id,
         )
 
     def _fitting_cut(self, model: Model, n_around: int) -> Cut:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from pygent_ls.agent.context import ContextMode
+from pygent_ls.agent.model import Effort
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.tool import ToolRegistry
 from pygent_ls.errors import SessionError
@@ -64,6 +65,7 @@ class AgentProfile:
     stream: bool = True
     """Whether its answers are shown as they come, else each when it is whole."""
     temperature: float | None = None
+    effort: Effort | None = None
     notices: tuple[str, ...] = ()
     """What the user is told when a turn with it begins."""
 

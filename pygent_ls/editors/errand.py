@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pygent_ls.agent.attachments import PromptPart
 from pygent_ls.agent.events import StopReason
+from pygent_ls.agent.model import Effort
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.beginning import NewSession
@@ -53,6 +54,7 @@ class Errand:
     max_iterations: int | None = None
     max_tokens: int | None = None
     max_budget_usd: float | None = None
+    effort: Effort | None = None
     output_schema: Mapping[str, Any] | None = None
     """What the answer must be valid against."""
     output: OutputFormat = "text"
@@ -68,6 +70,7 @@ class Errand:
             max_iterations=self.max_iterations,
             max_tokens=self.max_tokens,
             max_budget_usd=self.max_budget_usd,
+            effort=self.effort,
             output_schema=self.output_schema,
         )
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from pygent_ls.agent.model import Effort, ModelRequest
 from pygent_ls.llm.cli.programs import CliProgram
-from pygent_ls.llm.known_model import OwnFacts
+from pygent_ls.llm.known_model import KnownModel, OwnFacts
 from pygent_ls.llm.text_tools.model import TextToolCallsSetting
 
 NO_KEY = "none"
@@ -28,6 +29,8 @@ class Endpoint:
     extra_headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     betas: tuple[str, ...] = ()
     """Features that a provider has on trial; Anthropic's are named in a header."""
+    effort: Effort | None = None
+    """How much models reason that are told nothing else; None leaves it to their providers."""
     cache_ttl: str = ""
     """How long Anthropic keeps a prompt in its cache: `1h`; empty: its own five minutes."""
     first_byte_timeout_s: float = 300.0
@@ -45,3 +48,9 @@ class Endpoint:
         """What may be secret in the headers: their longer words, since a short one hides nothing."""
         words = (word for value in self.extra_headers.values() for word in value.split())
         return tuple(word for word in words if len(word) >= LEAST_SECRET_CHARS)
+
+
+def with_effort(request: ModelRequest, known: KnownModel, endpoint: Endpoint) -> ModelRequest:
+    """Return the request with the effort that the user's settings say, if it has none of its own."""
+    effort = request.effort or known.effort or endpoint.effort
+    return request if effort is request.effort else replace(request, effort=effort)

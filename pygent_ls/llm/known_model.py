@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from pygent_ls.agent.messages import Usage
-from pygent_ls.agent.model import EFFORTS, ModelFacts
+from pygent_ls.agent.model import EFFORTS, Effort, ModelFacts
 
 LISTS_ABILITIES = frozenset({"openai", "anthropic", "gemini", "mistral", "xai", "deepseek", "groq", "ollama"})
 """Providers of whose models litellm's table says what they can do, so that what it leaves out they cannot."""
@@ -24,6 +24,7 @@ class OwnFacts:
     cache_write_usd_per_mtok: float | None = None
     context_limit: int | None = None
     max_output_tokens: int | None = None
+    effort: Effort | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,8 @@ class KnownModel:
     """Its thinking cannot be switched off."""
     efforts: tuple[str, ...] | None = None
     """Efforts that it takes, the least first; None where not known."""
+    effort: Effort | None = None
+    """How much it reasons where nothing else is asked for, as the user says."""
     caches_prompts: bool = False
 
     @property
@@ -117,6 +120,7 @@ class KnownModel:
             rates=rates,
             context_limit=own.context_limit or self.context_limit,
             max_output_tokens=own.max_output_tokens or self.max_output_tokens,
+            effort=own.effort or self.effort,
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from pygent_ls.agent.limits import TurnLimits
-from pygent_ls.agent.model import Model
+from pygent_ls.agent.model import Effort, Model
 from pygent_ls.agent.permissions import Mode, Permissions
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.variants import AgentProfile, Variants, matches, without
@@ -43,6 +43,8 @@ class Choices:
         self.model = parts.model
         self.max_thinking_tokens: int | None = None
         """A model call; None where the settings choose."""
+        self.effort: Effort | None = None
+        """None where the agent or the settings choose."""
         self._has_own_agent = parts.has_own_agent
         self._has_own_model = parts.has_own_model
         self._parts = parts

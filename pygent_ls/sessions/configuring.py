@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pygent_ls.agent.context import ContextMode
+from pygent_ls.agent.model import Effort
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.sessions.session import Session
 
@@ -17,6 +18,7 @@ class Configured:
     model: str | None = None
     mode: Mode | None = None
     max_thinking_tokens: int | None = None
+    effort: Effort | None = None
     context_mode: ContextMode | None = None
 
 
@@ -33,6 +35,8 @@ def configure(session: Session, wanted: Configured) -> None:
         session.permissions.set_mode(wanted.mode)
     if wanted.max_thinking_tokens is not None:
         session.choices.max_thinking_tokens = wanted.max_thinking_tokens
+    if wanted.effort is not None:
+        session.choices.effort = wanted.effort
     if wanted.context_mode is not None:
         session.context.mode = wanted.context_mode
     session.changed("configured")

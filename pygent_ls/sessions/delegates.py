@@ -64,6 +64,7 @@ class Delegates:
                 system=await self._system(profile, own, stricter(mode, ceiling)),
                 limits=_limits(profile, spec.limits),
                 temperature=spec.temperature if profile.temperature is None else profile.temperature,
+                effort=profile.effort or spec.effort,
                 context=replace(spec.context, mode=profile.context_mode or spec.context.mode),
                 stream=profile.stream,
                 notices=self._news(profile, parent),

@@ -123,6 +123,7 @@ class TurnMaking:
             temperature=limits.temperature if profile.temperature is None else profile.temperature,
             session_source=self._hooks.take(),
             max_thinking_tokens=self._choices.thinking_tokens(limits.max_thinking_tokens),
+            effort=request.effort or self._choices.effort or profile.effort,
             retry=limits.retry,
             fallback_models=limits.fallback_models,
             make_model=self._choices.made,

@@ -28,6 +28,7 @@ def state_of(name: str, at: datetime, choices: Choices, around: Surroundings, co
         mode=choices.mode_now,
         own_mode=around.permissions.own_mode,
         max_thinking_tokens=choices.max_thinking_tokens,
+        effort=choices.effort,
         context_mode=context.mode,
         plan=around.plan.entries,
     )
@@ -40,6 +41,7 @@ def take_up(recalled: Recalled, around: Surroundings, choices: Choices, context:
     around.plan.entries = recalled.plan
     context.mode = state.context_mode
     choices.max_thinking_tokens = state.max_thinking_tokens
+    choices.effort = state.effort
     notices = list(recalled.notices)
     if state.own_mode is not None:
         try:

@@ -325,6 +325,7 @@ class Sessions:
         )
         fork.context.mode = state.context_mode
         fork.choices.max_thinking_tokens = state.max_thinking_tokens
+        fork.choices.effort = state.effort
         fork.take_conversation(settled(messages))
         return fork
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pygent_ls.agent.attachments import PromptPart, is_background
 from pygent_ls.agent.loop import Turn
-from pygent_ls.agent.model import Model
+from pygent_ls.agent.model import Effort, Model
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.turn import TurnResult
@@ -37,6 +37,7 @@ class TurnRequest:
     max_iterations: int | None = None
     max_tokens: int | None = None
     max_budget_usd: float | None = None
+    effort: Effort | None = None
     output_schema: Mapping[str, Any] | None = None
     """What the answer must be valid against; None: the turn answers with words."""
     tools: tuple[str, ...] | None = None

@@ -37,7 +37,18 @@ async def test_every_command_says_how_it_is_used_and_none_asks_a_model(folder: P
     for name, command in BUILT_IN.items():
         told = await shelf.text(f"/help {name}")
         assert told.startswith(f"`/{name}`: {command.description}")
-    for prompt in ("/help", "/model", "/agent", "/mode", "/permissions", "/cost", "/tools", "/mcp", "/voice"):
+    for prompt in (
+        "/help",
+        "/model",
+        "/agent",
+        "/effort",
+        "/mode",
+        "/permissions",
+        "/cost",
+        "/tools",
+        "/mcp",
+        "/voice",
+    ):
         assert (await shelf.say(prompt)).stop_reason == "end_turn", prompt
 
     assert shelf.model.requests == []
@@ -54,6 +65,10 @@ async def test_every_command_says_how_it_is_used_and_none_asks_a_model(folder: P
         ("/checkpoint diff", "Something is missing.\nUsage: `/checkpoint diff ID`"),
         ("/checkpoint show 1", "`/checkpoint` knows no `show`.\nUsage: `/checkpoint list`, `/checkpoint diff ID`, "),
         ("/mode quick", "mode: 'quick' is none of these: `default`, `accept_edits`, `plan`, `trust`, `bypass`.\n"),
+        (
+            "/effort huge",
+            "effort: 'huge' is none of these: `none`, `minimal`, `low`, `medium`, `high`, `xhigh`, `max`.\n",
+        ),
         ("/mode plan trust", "mode: 'plan trust' is none of these"),
         ("/agent nobody", "agent: 'nobody' is none of these: `default`, `plan`"),
         ("/model far/model please", "Name one model, as `PROVIDER/MODEL`.\nUsage: `/model [NAME]`"),
@@ -84,6 +99,19 @@ async def test_what_a_command_cannot_do_is_an_error_that_says_what_would_work(
 
 
 # Choosing
+
+
+async def test_an_effort_is_shown_and_chosen(folder: Path) -> None:
+    shelf = Shelf(folder, [say("x")])
+
+    shown = await shelf.text("/effort")
+    chosen = await shelf.text("/effort high")
+    await shelf.say("go")
+
+    assert shown.startswith("The agent, the settings or the model choose the effort.")
+    assert chosen.startswith("The effort is `high` from the next prompt on")
+    assert (await shelf.text("/effort")).startswith("The effort is `high`.")
+    assert [request.effort for request in shelf.model.requests] == ["high"]
 
 
 async def test_a_model_is_shown_with_those_that_could_be_used_and_chosen(folder: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic.alias_generators import to_camel
 
+from pygent_ls.agent.model import Effort
 from pygent_ls.agent.permissions import Mode
 
 
@@ -157,6 +158,7 @@ class TurnStartParams(Params):
     max_iterations: Count | None = None
     max_tokens: Count | None = None
     max_budget_usd: Annotated[float, Field(ge=0)] | None = None
+    effort: Effort | None = None
     output_schema: dict[str, Any] | None = None
     work_done_token: str | int | None = None
     partial_result_token: str | int | None = None

@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from pygent_ls.agent.context import ContextMode
+from pygent_ls.agent.model import Effort
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.editors.lsp.incoming import Count, Params
 from pygent_ls.sessions.exporting import ExportFormat
@@ -83,6 +84,7 @@ class SessionConfigureParams(Params):
     model: Annotated[str, Field(min_length=1)] | None = None
     mode: Mode | None = None
     max_thinking_tokens: Count | None = None
+    effort: Effort | None = None
     context_mode: ContextMode | None = None
 
 

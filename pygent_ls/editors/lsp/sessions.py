@@ -88,6 +88,7 @@ class SessionRequests:
             model=params.model,
             mode=params.mode,
             max_thinking_tokens=params.max_thinking_tokens,
+            effort=params.effort,
             context_mode=params.context_mode,
         )
         configure(session, wanted)

@@ -136,6 +136,7 @@ def request_of(params: incoming.TurnStartParams) -> TurnRequest:
         max_iterations=params.max_iterations,
         max_tokens=params.max_tokens,
         max_budget_usd=params.max_budget_usd,
+        effort=params.effort,
         output_schema=params.output_schema,
     )
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from pygent_ls.agent.model import Chunk, Completion, ModelFacts, ModelRequest, ToolDefinition, completed
+from pygent_ls.llm.endpoint import with_effort
 from pygent_ls.llm.http.call import Exchange, Native, answered
 from pygent_ls.llm.http.refusals import Learned
 from pygent_ls.llm.http.target import NativeTarget
@@ -58,12 +59,14 @@ class NativeModel(ABC):
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         """Call the model; `Model.stream` says the rest."""
-        target = await self._native.prepared()
+        native = self._native
+        target = await native.prepared()
+        request = with_effort(request, native.known, native.endpoint)
 
         def exchange(learned: Learned) -> Exchange:
             return self._exchange(target, request, learned)
 
-        async with aclosing(answered(self._native, target, exchange)) as chunks:
+        async with aclosing(answered(native, target, exchange)) as chunks:
             async for chunk in chunks:
                 yield chunk
 

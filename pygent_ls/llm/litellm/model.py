@@ -25,7 +25,7 @@ from typing import Any
 from pygent_ls.agent.model import Chunk, Completion, ModelFacts, ModelRequest, ToolDefinition, completed
 from pygent_ls.errors import ModelError
 from pygent_ls.llm.effort import nearest, thinking_budget, wanted_effort
-from pygent_ls.llm.endpoint import NO_KEY, Endpoint
+from pygent_ls.llm.endpoint import NO_KEY, Endpoint, with_effort
 from pygent_ls.llm.errors import model_error
 from pygent_ls.llm.http.refusals import MAX_REPEATS, Learned, Refusals, learn
 from pygent_ls.llm.known_model import KnownModel
@@ -246,6 +246,7 @@ class LitellmModel:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         """Call the model; `Model.stream` says the rest."""
         target = await self._prepared()
+        request = with_effort(request, self._known, self._endpoint)
         import openai
 
         timeout_s = self._endpoint.first_byte_timeout_s

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
+from pygent_ls.agent.model import EFFORTS, Effort
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.sessions.commands.command import Call, Choice, Command, ModelPrompt, UsageError, first_word, one_of
 from pygent_ls.sessions.commands.wording import one_line
@@ -57,6 +58,20 @@ async def _mode(call: Call) -> str:
 
 async def _modes(call: Call) -> Sequence[Choice]:
     return () if call.words else [Choice(word=name, detail=what) for name, what in MODES.items()]
+
+
+async def _effort(call: Call) -> str:
+    if call.text:
+        effort = one_of(call, "effort", {name: name for name in get_args(Effort)})
+        call.session.choices.effort = effort
+        return f"The effort is `{effort}` from the next prompt on; each model gets the nearest one that it takes."
+    chosen = call.session.choices.effort
+    now = f"The effort is `{chosen}`." if chosen else "The agent, the settings or the model choose the effort."
+    return f"{now} `/effort NAME` chooses one of {', '.join(f'`{name}`' for name in EFFORTS)}."
+
+
+async def _efforts(call: Call) -> Sequence[Choice]:
+    return () if call.words else [Choice(word=name) for name in EFFORTS]
 
 
 # Agents
@@ -157,6 +172,13 @@ COMMANDS = (
         run=_agent,
         prompt=_agent_prompt,
         complete=_agents,
+    ),
+    Command(
+        name="effort",
+        takes="[NAME]",
+        description="how much the model reasons before it answers",
+        run=_effort,
+        complete=_efforts,
     ),
     Command(name="mode", takes="[NAME]", description="what runs without being asked for", run=_mode, complete=_modes),
     Command(

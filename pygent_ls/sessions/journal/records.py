@@ -17,6 +17,7 @@ from typing import Any, cast
 from pygent_ls.agent.context import ContextMode
 from pygent_ls.agent.events import PlanEntry
 from pygent_ls.agent.messages import Block, Message, Usage
+from pygent_ls.agent.model import Effort
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.extensions.session_files import block_out, message_out, timestamp
 from pygent_ls.sessions.stream import SessionEvent
@@ -70,6 +71,7 @@ class State:
     own_mode: Mode | None
     max_thinking_tokens: int | None
     context_mode: ContextMode | None
+    effort: Effort | None = None
     plan: tuple[PlanEntry, ...] | None = None
     """None: what was told last."""
 

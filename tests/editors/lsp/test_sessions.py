@@ -220,6 +220,23 @@ async def test_how_much_is_thought_and_sent_is_the_sessions_own_and_its_forks(fo
         assert [[message.text for message in request.messages] for request in after] == [["second"], ["third"]]
 
 
+async def test_an_effort_is_a_turns_or_else_the_sessions_and_its_forks(folder: Path) -> None:
+    async with connected(folder, Setup(script=[say("one"), say("two"), say("three"), say("four")])) as editor:
+        key = {"sessionId": (await editor.turn("first"))["sessionId"]}
+
+        await editor.request("pygent/session/configure", {**key, "effort": "low"})
+        await editor.turn("second", **key)
+        await editor.turn("third", **key, effort="max")
+        fork = await editor.request("pygent/session/fork", key)
+        await editor.turn("fourth", sessionId=fork["sessionId"])
+        wrong = await editor.error("pygent/session/configure", {**key, "effort": "huge"})
+
+        assert [request.effort for request in editor.core.model.requests] == [None, "low", "max", "low"]
+        keys = [request.cache_key for request in editor.core.model.requests]
+        assert keys == [key["sessionId"]] * 3 + [fork["sessionId"]]
+        assert (wrong.code, "effort" in wrong.message) == (-32602, True)
+
+
 async def test_closing_a_session_ends_its_turn_and_it_can_be_gone_on_with(folder: Path) -> None:
     gate = Gate()
     async with connected(folder, Setup(script=[[gate, *say("never")], say("again")])) as editor:

@@ -11,11 +11,12 @@ import re
 import signal
 import socket
 import sys
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pygent_ls.agent.model import ThinkingChunk
+from pygent_ls.agent.model import ThinkingChunk, ToolCallChunk
 from tests.agent.abilities import read_file
 from tests.e2e.raw import RawClient, raw_client
 from tests.fakes import Call, say
@@ -136,6 +137,7 @@ def main(version: str) -> None:
             data = (journals / f"{session_id}.jsonl").read_bytes()
             _keep(f"v{version}-{name}", data.replace(str(folder.parent).encode(), b"/home/user"))
         _keep(f"v{version}-sealed", asyncio.run(_sealed_thoughts(Path(temporary) / "sealed")))
+        _keep(f"v{version}-provider-data", asyncio.run(_provider_data(Path(temporary) / "provider-data")))
     _with_lines_from_the_future(version)
 
 
@@ -183,6 +185,30 @@ async def _sealed_thoughts(root: Path) -> bytes:
     looking = say("", Call(name="read_file", arguments={"path": "b.txt"}), thinking="hm")
     async with daemon(root, [redacted, looking, say("Done.")], tools=[read_file]) as kept:
         session = kept.new()
+        await kept.say(session, "think")
+        return (root / f"{session.id}.jsonl").read_bytes()
+
+
+async def _provider_data(root: Path) -> bytes:
+    """Thoughts and calls with data that their provider wants back, and an effort."""
+    details = [{"type": "reasoning.encrypted", "data": "cipher", "index": 0}]
+    signed = ToolCallChunk(
+        index=0,
+        id="call-1",
+        name="read_file",
+        arguments='{"path": "a.txt"}',
+        provider_data={"extra_content": {"google": {"thought_signature": "seal"}}},
+    )
+    looking = [
+        ThinkingChunk(thinking="hm"),
+        ThinkingChunk(thinking="", provider_data={"reasoning_details": details}),
+        signed,
+        *say("", finish="tool_calls"),
+    ]
+    async with daemon(root, [looking, say("Done.")], tools=[read_file]) as kept:
+        kept.model.facts = replace(kept.model.facts, family="openrouter/google")
+        session = kept.new()
+        session.choices.effort = "high"
         await kept.say(session, "think")
         return (root / f"{session.id}.jsonl").read_bytes()
 

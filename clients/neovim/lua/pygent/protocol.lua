@@ -770,6 +770,7 @@
 ---@field model? string
 ---@field mode? pygent.Mode
 ---@field maxThinkingTokens? integer
+---@field effort? "none"|"minimal"|"low"|"medium"|"high"|"xhigh"|"max"
 ---@field contextMode? "continue"|"fresh"|"sliding"
 
 --- `pygent/session/export`: `json` is what `/load` takes.
@@ -888,13 +889,15 @@
 ---@field type "text"
 ---@field text string
 
---- The model's thinking; the rest is its provider's seal, for the provider alone.
+--- The model's thinking; the other fields are for its provider alone.
 ---@class pygent.ThinkingBlock
 ---@field type "thinking"
 ---@field thinking string
 ---@field signature? string
 ---@field redacted? string
 ---@field model? string
+---@field family? string
+---@field providerData? table<string, any>
 
 --- The model asks for a tool; once more with the same `toolId` where a hook has changed its input.
 ---@class pygent.ToolCallEvent
@@ -960,13 +963,15 @@
 ---@field durationMs integer
 ---@field changes? pygent.FileChange[]
 
---- A tool call; `problem` says why it could not be read.
+--- A tool call; `problem` says why it could not be read. `providerData` is for its provider alone.
 ---@class pygent.ToolUseBlock
 ---@field type "tool_use"
 ---@field id string
 ---@field name string
 ---@field input table<string, any>
 ---@field problem? string
+---@field family? string
+---@field providerData? table<string, any>
 
 --- The result of `pygent/tools/list`.
 ---@class pygent.Tools
@@ -1021,6 +1026,7 @@
 ---@field maxIterations? integer
 ---@field maxTokens? integer
 ---@field maxBudgetUsd? number
+---@field effort? "none"|"minimal"|"low"|"medium"|"high"|"xhigh"|"max"
 ---@field outputSchema? table<string, any>
 ---@field workDoneToken? string|integer
 ---@field partialResultToken? string|integer
