@@ -36,6 +36,8 @@ class ModelRequest:
     temperature: float
     max_thinking_tokens: int = 0
     """0 asks for no thinking, unless `effort` does."""
+    output_schema: Mapping[str, Any] | None = None
+    """JSON Schema that the answer's text must be valid against; only for models with `formats_output`."""
     effort: Effort | None = None
     """How much the model reasons; None leaves it to `max_thinking_tokens`, or else to the provider."""
     cache_key: str = ""
@@ -124,6 +126,8 @@ class ModelFacts:
     """False where tools have to be offered, and called, as text; a model that nobody knows has them."""
     takes_images: bool = True
     """False where it is known to take none."""
+    formats_output: bool = False
+    """Whether it takes an `output_schema`."""
     family: str = ""
     """Models that read each other's `provider_data`; empty for models that send none."""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pygent_ls.agent.messages import ToolResultBlock, ToolUseBlock
+from pygent_ls.agent.model import ModelFacts, ToolDefinition
 from pygent_ls.agent.structured import STRUCTURED_OUTPUT, OutputSchema, Structured, structured_tool
 from pygent_ls.agent.tool import ToolRegistry
 from pygent_ls.agent.variants import without
@@ -28,6 +29,12 @@ HOW_TO_ANSWER = f"""\
 A program reads your answer, and takes it from the tool {STRUCTURED_OUTPUT} alone. Do the task first, with whatever \
 tools it needs. Then call {STRUCTURED_OUTPUT} once, alone, with the whole answer, in place of any closing words."""
 
+HOW_TO_FORMAT = """\
+# Your answer
+A program reads your last message as JSON. Do the task first, with whatever tools it needs. Then answer with the JSON \
+value alone."""
+"""For models that are given the schema as the form of their text."""
+
 TAKEN = "The answer was taken."
 
 TOO_EARLY = (
@@ -36,6 +43,19 @@ TOO_EARLY = (
 )
 
 NOT_FOR_SUBAGENTS = {STRUCTURED_OUTPUT: "is for the turn itself, not for its subagents: answer with words"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The parts of a request that say how to answer."""
+
+    system: str
+    tools: Sequence[ToolDefinition]
+    schema: Mapping[str, Any] | None = None
+
+
+def _joined(system: str, more: str) -> str:
+    return "\n\n".join(filter(None, (system.rstrip(), more)))
 
 
 @dataclass(kw_only=True)
@@ -56,13 +76,21 @@ class StructuredAnswer:
         return cls(schema=None if schema is None else OutputSchema.of(schema))
 
     def offered(self, spec: TurnSpec, around: Surroundings) -> tuple[TurnSpec, Surroundings]:
-        """What the turn is given, with the tool, and with the word that it is there."""
+        """What the turn is given, with the tool."""
         if self.schema is None:
             return spec, around
         others = without(around.tools, {STRUCTURED_OUTPUT: ""})
         tools = ToolRegistry([*others.list_all(), structured_tool(self.schema, self._give)], around.tools.withheld)
-        system = "\n\n".join(filter(None, (spec.system.rstrip(), HOW_TO_ANSWER)))
-        return replace(spec, system=system), replace(around, tools=tools)
+        return spec, replace(around, tools=tools)
+
+    def asked_of(self, model: ModelFacts, system: str, tools: Sequence[ToolDefinition]) -> Asked:
+        """What a request to the model holds: the schema as the form of its text if it takes one, or else the tool."""
+        if self.schema is None:
+            return Asked(system=system, tools=tools)
+        if not (model.formats_output and self.schema.is_for_arguments):
+            return Asked(system=_joined(system, HOW_TO_ANSWER), tools=tools)
+        others = [each for each in tools if each.name != STRUCTURED_OUTPUT]
+        return Asked(system=_joined(system, HOW_TO_FORMAT), tools=others, schema=self.schema.for_arguments)
 
     def forget(self) -> None:
         """The turn goes on: the answer that there is does not count, as it was given before the user's last word."""

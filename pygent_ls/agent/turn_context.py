@@ -159,10 +159,12 @@ class TurnContext:
         if now is not None:
             marked = replace(now, text=around.marks.around(now.text))
             messages[-1] = replace(messages[-1], content=(*messages[-1].blocks, marked))
+        asked = state.structured.asked_of(model.facts, spec.system, around.tools.list_definitions())
         return ModelRequest(
-            system=around.marks.explained(spec.system),
+            system=around.marks.explained(asked.system),
             messages=messages,
-            tools=around.tools.list_definitions(),
+            tools=asked.tools,
+            output_schema=asked.schema,
             max_output_tokens=self._answer_room(model, cut, n_around),
             temperature=spec.temperature,
             max_thinking_tokens=spec.max_thinking_tokens,

@@ -62,6 +62,8 @@ class KnownModel:
     effort: Effort | None = None
     """How much it reasons where nothing else is asked for, as the user says."""
     caches_prompts: bool = False
+    formats_output: bool = False
+    """Whether its text can be given a JSON Schema while it is offered tools."""
 
     @property
     def facts(self) -> ModelFacts:
@@ -72,6 +74,7 @@ class KnownModel:
             has_price=bool(self.rates),
             has_native_tools=self.has_native_tools,
             takes_images=self.takes_images,
+            formats_output=self.formats_output,
         )
 
     def counted(self, *, n_input: int, n_output: int, cache_read: int = 0, cache_write: int = 0) -> Usage:
@@ -144,7 +147,14 @@ def known_model(entry: Mapping[str, Any]) -> KnownModel:
         thinks_always=bool(entry.get("thinking_always_on")),
         efforts=_efforts(entry),
         caches_prompts=bool(entry.get("supports_prompt_caching")),
+        formats_output=_formats_output(entry),
     )
+
+
+def _formats_output(entry: Mapping[str, Any]) -> bool:
+    """Of others the table says so too, but those refuse a schema beside tools, or take no more than `json_object`."""
+    by_schema = entry.get("litellm_provider") in ("openai", "xai") and entry.get("supports_response_schema")
+    return bool(by_schema or entry.get("supports_native_structured_output"))
 
 
 def _efforts(entry: Mapping[str, Any]) -> tuple[str, ...] | None:

@@ -19,7 +19,9 @@ from pygent_ls.llm.pricing import PriceTable
 async def test_a_known_model_has_price_window_and_abilities() -> None:
     known = await PriceTable().look_up("openai/gpt-4o", "openai", "gpt-4o", {})
 
-    assert known.facts == ModelFacts(context_limit=128_000, max_output_tokens=16_384, has_price=True)
+    assert known.facts == ModelFacts(
+        context_limit=128_000, max_output_tokens=16_384, has_price=True, formats_output=True
+    )
     usage = known.counted(n_input=1000, n_output=100, cache_read=600)
     # 400 at $2.50, 600 cached at $1.25, 100 at $10 a million
     assert usage.cost_usd == pytest.approx((400 * 2.5 + 600 * 1.25 + 100 * 10) / 1e6)

@@ -78,6 +78,50 @@ async def test_over_our_own_adapters(resources: ModelResources, name: str) -> No
     assert "$: [] should be non-empty" in json.dumps(server.requests[2].body)
 
 
+CITY: dict[str, Any] = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}},
+    "required": ["name"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("openai/gpt-4o", ("response_format", "json_schema", "schema")),
+        ("anthropic/claude-sonnet-4-5", ("output_config", "format", "schema")),
+    ],
+)
+async def test_a_model_that_takes_a_schema_for_its_text_answers_in_text(
+    resources: ModelResources, name: str, form: tuple[str, ...]
+) -> None:
+    story = [STORY[0], Step(text=json.dumps(OSLO[0]))]
+    async with ModelServer(story) as server:
+        model = make_model(name, Endpoint(api_base=server.url, api_key=KEY), resources)
+        result = await run_turn(make_rig(saying("look", "seen")), model, output_schema=CITY)
+
+    assert (result.structured, result.iterations) == (Structured(value=OSLO[0]), 2)
+    for request in server.requests:
+        given: Any = request.body
+        for key in form:
+            given = given[key]
+        assert given == CITY
+        assert "structured_output" not in json.dumps(request.body)
+
+
+async def test_a_model_that_refuses_the_schema_is_offered_the_tool(resources: ModelResources) -> None:
+    refusal = Step(status=400, error="response_format of type json_schema is not supported with this model")
+    give = Step(calls=(Call(name="structured_output", arguments=OSLO[0]),))
+    async with ModelServer([refusal, Step(text="It is Oslo."), give]) as server:
+        model = make_model("openai/gpt-4o", Endpoint(api_base=server.url, api_key=KEY), resources)
+        result = await run_turn(make_rig(saying("look", "seen")), model, output_schema=CITY)
+
+    assert (result.structured, result.iterations) == (Structured(value=OSLO[0]), 2)
+    assert ["response_format" in request.body for request in server.requests] == [True, False, False]
+    assert "structured_output" in tools_of(server.requests[2].body)
+
+
 async def test_over_litellm(loader: LitellmLoader) -> None:
     async with ModelServer(STORY) as server:
         result = await answered_by(litellm_at(server, loader))

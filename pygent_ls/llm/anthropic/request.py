@@ -54,6 +54,9 @@ def messages_request(
     if tools:
         body["tools"] = tools
     body |= _bounds(request, messages, known, learned)
+    if request.output_schema and "response_format" not in refused:
+        schema = {"type": "json_schema", "schema": dict(request.output_schema)}
+        body["output_config"] = {**body.get("output_config", {}), "format": schema}
     if "cache_control" not in refused:
         _mark_for_cache(body, "" if "cache_ttl" in refused else cache_ttl)
     return body
@@ -66,6 +69,8 @@ def adjustable(body: Mapping[str, Any]) -> Mapping[str, Any]:
         sent["thinking" if body["thinking"]["type"] == "enabled" else "adaptive_thinking"] = True
     if any(part["type"] in _THOUGHTS for each in body["messages"] for part in each["content"]):
         sent["thinking_back"] = True
+    if "format" in body.get("output_config", {}):
+        sent["response_format"] = True
     return {**sent, "cache_ttl": True, "cache_control": True}
 
 

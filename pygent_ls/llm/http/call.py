@@ -54,6 +54,10 @@ class Native:
         """Return what this model refused or demanded before."""
         return self.resources.refusals.of(target.base, target.model)
 
+    def has_refused(self, name: str) -> bool:
+        """Whether this model refused something, by its name in `refusals.py`."""
+        return self._target is not None and name in self.learned(self._target).left_out
+
     def call(
         self,
         target: NativeTarget,

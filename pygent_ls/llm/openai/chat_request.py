@@ -15,6 +15,9 @@ from pygent_ls.llm.known_model import KnownModel
 from pygent_ls.llm.message_rules import MessageRules, chat_family, rules_of
 from pygent_ls.llm.openai.chat_format import chat_messages, chat_tools, mark_for_cache
 
+OUTPUT_NAME = "answer"
+"""Of the schema of a structured answer; the API wants one."""
+
 _NO_TOOLS_WITH_EFFORT = re.compile(r"gpt-(5\.[4-9]|[6-9])")
 """OpenAI's models that refuse function tools in chat completions unless the effort is `none` (litellm 1.106.2,
 `responses_api_bridge_check`)."""
@@ -30,13 +33,17 @@ def chat_request(request: ModelRequest, target: NativeTarget, known: KnownModel,
     body: dict[str, Any] = {"model": target.model, "messages": messages, "stream": True}
     if request.tools:
         body["tools"] = chat_tools(request.tools)
+    if request.output_schema and "response_format" not in learned.left_out:
+        schema = {"name": OUTPUT_NAME, "schema": dict(request.output_schema), "strict": False}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
     return body | optional
 
 
 def adjustable(body: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what of a body may be left out, or be sent otherwise, if the model refuses it."""
     names = ("temperature", "max_tokens", "max_completion_tokens", "stream_options", "reasoning", "thinking")
-    sent = {name: body[name] for name in (*names, "prompt_cache_key", "reasoning_effort") if name in body}
+    more = ("prompt_cache_key", "reasoning_effort", "response_format")
+    sent = {name: body[name] for name in (*names, *more) if name in body}
     messages: list[Mapping[str, Any]] = body["messages"]
     if any(key.startswith("reasoning") for message in messages for key in message):
         sent["thinking_back"] = True

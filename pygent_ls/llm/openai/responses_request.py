@@ -18,7 +18,7 @@ from pygent_ls.llm.http.target import NativeTarget
 from pygent_ls.llm.known_model import KnownModel
 from pygent_ls.llm.message_rules import COMMON
 from pygent_ls.llm.openai.chat_format import NO_OUTPUT, function_name, utf8
-from pygent_ls.llm.openai.chat_request import takes_temperature
+from pygent_ls.llm.openai.chat_request import OUTPUT_NAME, takes_temperature
 
 REASONING = "reasoning"
 """Key of a thought's provider data that holds the whole reasoning item."""
@@ -55,6 +55,9 @@ def responses_request(
         body["instructions"] = utf8(request.system)
     if request.tools:
         body["tools"] = responses_tools(request.tools)
+    if request.output_schema and "response_format" not in learned.left_out:
+        schema = {"name": OUTPUT_NAME, "schema": dict(request.output_schema), "strict": False}
+        body["text"] = {"format": {"type": "json_schema", **schema}}
     return body | _optional(request, target, known, learned)
 
 
@@ -67,6 +70,8 @@ def adjustable(body: Mapping[str, Any]) -> Mapping[str, Any]:
         sent["reasoning_summary"] = True
     if "effort" in reasoning:
         sent["reasoning_effort"] = reasoning["effort"]
+    if "text" in body:
+        sent["response_format"] = True
     if any(item.get("type") == "reasoning" for item in body["input"]):
         sent["thinking_back"] = True
     return sent

@@ -153,8 +153,9 @@ class TextToolCalls:
 
     @property
     def facts(self) -> ModelFacts:
-        """The inner model's."""
-        return self.inner.facts
+        """The inner model's; where tools are text, its text cannot be JSON alone."""
+        facts = self.inner.facts
+        return replace(facts, formats_output=False) if self._as_text else facts
 
     async def prepare(self) -> None:
         """See the port."""
