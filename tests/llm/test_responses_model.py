@@ -33,7 +33,7 @@ KEY = "sk-of-a-test-0123456789"
 VALID: TypeAdapter[Any] = TypeAdapter(ResponseCreateParams)
 """The official type of a request's body."""
 
-REASONING = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "c2VhbA=="}
+REASONING: dict[str, Any] = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "c2VhbA=="}
 USAGE = {
     "input_tokens": 100,
     "input_tokens_details": {"cached_tokens": 40, "cache_write_tokens": 0},
@@ -73,7 +73,7 @@ def _texts(item: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def message(text: str, **more: Any) -> dict[str, Any]:
-    content = [{"type": "output_text", "text": text, "annotations": []}]
+    content: list[dict[str, Any]] = [{"type": "output_text", "text": text, "annotations": []}]
     return {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": content, **more}
 
 
@@ -256,7 +256,7 @@ async def test_an_error_in_the_stream_has_its_type(error: Mapping[str, Any], kin
 
 
 async def test_an_answer_that_comes_whole_with_the_last_event_is_read() -> None:
-    whole = {"status": "completed", "output": [REASONING, message("All of it.")], "usage": USAGE}
+    whole: dict[str, Any] = {"status": "completed", "output": [REASONING, message("All of it.")], "usage": USAGE}
     event = {"type": "response.completed", "response": whole}
     async with serving(f"data: {json.dumps(event)}\n\n") as (_, model):
         assert joined(await chunks_of(model)).text == "All of it."

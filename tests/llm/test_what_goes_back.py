@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from pygent_ls.agent.messages import Message, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, user_message
-from pygent_ls.agent.model import Effort, ModelRequest
+from pygent_ls.agent.model import Effort
 from pygent_ls.llm.endpoint import Endpoint
 from pygent_ls.llm.http.refusals import Learned, learn
+from pygent_ls.llm.known_model import OwnFacts
 from pygent_ls.llm.message_rules import MAX_CALL_ID_CHARS
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routing import make_model
@@ -230,8 +231,6 @@ async def test_a_model_that_reasons_is_sent_no_temperature(name: str) -> None:
 
 async def test_the_efforts_of_the_settings_count_for_their_models_and_for_all_others() -> None:
     own = ModelResources()
-    from pygent_ls.llm.known_model import OwnFacts
-
     facts = {"openai/o3": OwnFacts(effort="low")}
     async with ModelServer([Step(text="ok")] * 3) as server:
         endpoint = Endpoint(api_base=server.url, api_key=KEY, effort="high", own_facts=facts)
@@ -245,9 +244,6 @@ async def test_the_efforts_of_the_settings_count_for_their_models_and_for_all_ot
 # What is learned
 
 
-ASKED: ModelRequest = request()
-
-
 @pytest.mark.parametrize(
     "message",
     [
@@ -259,7 +255,13 @@ ASKED: ModelRequest = request()
     ],
 )
 def test_a_refusal_that_something_is_missing_teaches_to_leave_nothing_out(message: str) -> None:
-    sent = {"thinking_back": True, "max_tokens": 100, "reasoning": {}, "thinking": {}, "reasoning_effort": "low"}
+    sent: dict[str, Any] = {
+        "thinking_back": True,
+        "max_tokens": 100,
+        "reasoning": {},
+        "thinking": {},
+        "reasoning_effort": "low",
+    }
     learned = Learned()
 
     for _ in range(3):
