@@ -9,6 +9,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from pygent_ls.agent.messages import ToolUseBlock
 
@@ -20,6 +21,10 @@ CALL_ID = "id"
 
 STAND_IN = "OK"
 """Text of an assistant message that stands between a tool's result and the user's words."""
+
+NO_SIGNATURE = "skip_thought_signature_validator"
+"""Google's word for calls of a history that the model did not make (ai.google.dev/gemini-api/docs/thought-signatures).
+Gemini 3 refuses calls without a signature."""
 
 NO_REASONING = " "
 """Stands for the reasoning of an answer that has none, such as another model's: the least that DeepSeek and Moonshot
@@ -40,6 +45,9 @@ class MessageRules:
     """Field of an assistant message in which the model wants its reasoning back; empty if it wants none."""
     needs_reasoning: bool = False
     """Whether every assistant message must have that field while the model thinks."""
+    unsigned_calls: Literal["allowed", "reasoning_details", "extra_content"] = "allowed"
+    """How calls that the model did not make itself are sent: as they are, or with Google's stand-in for a signature in
+    that field."""
     takes_data: bool = True
     """Whether `provider_data` of messages goes back; False once the model refused it."""
     seals_reasoning: bool = False
@@ -84,6 +92,11 @@ def chat_family(provider: str, model: str) -> str:
     """
     vendor = model.partition("/")[0]
     return f"{provider}/{vendor}" if provider == "openrouter" else provider
+
+
+def signs_calls(model: str) -> bool:
+    """Whether a model, by its name, refuses calls without a thought signature."""
+    return bool(re.search(r"\bgemini-([3-9]|\d\d)", model))
 
 
 def rules_of(family: str) -> MessageRules:

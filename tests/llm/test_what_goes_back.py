@@ -119,6 +119,18 @@ async def test_geminis_signature_goes_back_with_its_call_and_to_no_other_family(
     assert "extra_content" not in json.dumps(other["messages"])
 
 
+async def test_gemini_is_told_which_calls_it_did_not_make(resources: ModelResources) -> None:
+    names = ("groq/openai/gpt-oss-120b", GEMINI_3)
+    *_, behind = await bodies_of(resources, [LOOK, DONE, DONE], *names)
+    *_, itself = await bodies_of(resources, [LOOK, DONE, DONE], names[0], "openai/gemini-3-pro")
+
+    (detail,) = answers_in(behind)[0]["reasoning_details"]
+    assert (detail["type"], detail["data"]) == ("reasoning.encrypted", "skip_thought_signature_validator")
+    assert detail["id"] == answers_in(behind)[0]["tool_calls"][0]["id"]
+    extra = answers_in(itself)[0]["tool_calls"][0]["extra_content"]
+    assert extra == {"google": {"thought_signature": "skip_thought_signature_validator"}}
+
+
 async def test_an_id_that_is_too_long_goes_back_to_who_made_it_and_short_to_others(resources: ModelResources) -> None:
     """A gateway puts what its provider wants back into the ids."""
     long = "call_" + "x" * 80

@@ -16,7 +16,7 @@ from pygent_ls.agent.messages import (
     ToolUseBlock,
 )
 from pygent_ls.agent.model import ToolDefinition
-from pygent_ls.llm.message_rules import COMMON, NO_REASONING, STAND_IN, MessageRules
+from pygent_ls.llm.message_rules import COMMON, NO_REASONING, NO_SIGNATURE, STAND_IN, MessageRules
 
 NO_OUTPUT = "(no output)"
 """The content of a tool message whose result is empty: several providers reject an empty one."""
@@ -124,9 +124,20 @@ def _assistant(message: Message, ids: dict[str, str], rules: MessageRules, *, th
     calls = [_call(call, ids, rules) for call in message.tool_calls]
     said = text if text.strip() else None
     if calls:
-        yield {"role": "assistant", "content": said, "tool_calls": calls, **_back(message, rules, thinks=thinks)}
+        back = _back(message, rules, thinks=thinks)
+        _sign(calls, back, rules)
+        yield {"role": "assistant", "content": said, "tool_calls": calls, **back}
     elif said is not None:
         yield {"role": "assistant", "content": said, **_back(message, rules, thinks=thinks)}
+
+
+def _sign(calls: list[dict[str, Any]], back: dict[str, Any], rules: MessageRules) -> None:
+    """Give calls of another model what stands for a signature; one an answer is what Gemini wants."""
+    if rules.unsigned_calls == "reasoning_details" and "reasoning_details" not in back:
+        seal = {"type": "reasoning.encrypted", "data": NO_SIGNATURE, "format": "google-gemini-v1"}
+        back["reasoning_details"] = [{**seal, "id": calls[0]["id"], "index": 0}]
+    elif rules.unsigned_calls == "extra_content" and not any("extra_content" in call for call in calls):
+        calls[0]["extra_content"] = {"google": {"thought_signature": NO_SIGNATURE}}
 
 
 def _back(message: Message, rules: MessageRules, *, thinks: bool) -> dict[str, Any]:

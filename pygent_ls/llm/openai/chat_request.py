@@ -12,7 +12,7 @@ from pygent_ls.llm.effort import is_reasoning_name, nearest, wanted_effort
 from pygent_ls.llm.http.refusals import Learned
 from pygent_ls.llm.http.target import NativeTarget
 from pygent_ls.llm.known_model import KnownModel
-from pygent_ls.llm.message_rules import MessageRules, chat_family, rules_of
+from pygent_ls.llm.message_rules import MessageRules, chat_family, rules_of, signs_calls
 from pygent_ls.llm.openai.chat_format import chat_messages, chat_tools, mark_for_cache
 
 OUTPUT_NAME = "answer"
@@ -53,7 +53,10 @@ def adjustable(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _rules(target: NativeTarget, learned: Learned) -> MessageRules:
-    rules = rules_of(chat_family(target.provider.name, target.model))
+    provider = target.provider.name
+    rules = rules_of(chat_family(provider, target.model))
+    if provider in ("openrouter", "openai") and signs_calls(target.model):
+        rules = replace(rules, unsigned_calls="reasoning_details" if provider == "openrouter" else "extra_content")
     if learned.wants_reasoning:
         return replace(rules, reasoning_field="reasoning_content", needs_reasoning=True)
     if "thinking_back" in learned.left_out:
