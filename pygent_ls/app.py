@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from pygent_ls.app_agents import profiles_of, variants_of
 from pygent_ls.app_beginning import beginning_of, model_and_reason
-from pygent_ls.app_values import endpoint_of, hooks_of, limits_of, policy_of
+from pygent_ls.app_keys import saved_keys
+from pygent_ls.app_values import endpoints_of, hooks_of, limits_of, named_key_variables, policy_of
 from pygent_ls.config import Settings
 from pygent_ls.config_live import NOT_WRONG, LiveSettings, Taken
 from pygent_ls.config_sources import CommandLine, state_folder, user_file
@@ -32,6 +33,7 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.agent.variants import AgentProfile, Variants
     from pygent_ls.app_sharing import Shared
     from pygent_ls.editors.ports import Beginning, FrontEnd
+    from pygent_ls.llm.endpoints import Endpoints
     from pygent_ls.llm.listing import ListedModel
     from pygent_ls.sessions.beginning import SessionDefaults
     from pygent_ls.sessions.rules import FileRuleStore
@@ -77,7 +79,7 @@ def read_settings(
         command_line=command_line or CommandLine(),
     )
     taken = live.take(folders[0] if folders else None)
-    model, reason = model_and_reason(taken.loaded)
+    model, reason = model_and_reason(taken.loaded, saved_keys())
     return Blueprint(live=live, taken=taken, trust=trust, model=model, model_reason=reason, shared=shared)
 
 
@@ -89,7 +91,6 @@ class Agent:
         from pygent_ls.app_commands import command_facts
         from pygent_ls.app_sessions import CHECKPOINTS
         from pygent_ls.app_sharing import Shared
-        from pygent_ls.llm.providers import key_variables
         from pygent_ls.sessions.past import PastSessions
         from pygent_ls.sessions.store import Sessions
         from pygent_ls.trusting import Trusting
@@ -109,9 +110,10 @@ class Agent:
         self._processes, self._sandbox = self._shared.processes(
             self._settings,
             lambda: (*front_end.workspace.folders, *front_end.workspace.more_folders),
-            key_variables(self._settings.api_key_env),
+            named_key_variables(self._settings),
         )
         self._models = self._shared.models(self._settings, self._processes)
+        self._endpoints = self._endpoints_of(self._taken)
         self._cache = ToolCache(max_entries=self._settings.cache_entries, clock=time.monotonic)
         self._snapshots = Snapshots(
             self.state_folder / "snapshots", lambda: self._processes.find("git"), days=self._settings.snapshot_days
@@ -121,7 +123,7 @@ class Agent:
         self.sessions: Sessions = Sessions(
             self._session_defaults,
             make_surroundings=self._surroundings,
-            make_model=lambda name: self._make_model(self._settings, name),
+            make_model=lambda name: self._make_model(self._endpoints, name),
             make_system_prompt=self._system_prompt,
             on_change=front_end.on_session_change,
             take_settings=self._take_settings,
@@ -154,7 +156,6 @@ class Agent:
     async def _take_settings(self) -> TurnSettings:
         """The settings for a turn that begins; asks the user where the workspace's need trust."""
         from pygent_ls.app_prompt import make_system_prompt, more_folders, prompt_settings
-        from pygent_ls.llm.providers import key_variables
         from pygent_ls.sessions.turn_settings import TurnSettings
 
         await self._front_end.configured()
@@ -162,23 +163,24 @@ class Agent:
         taken = await asyncio.to_thread(self._live.take, folders[0] if folders else None)
         self._taken = taken = await self._trusting.settle(taken)
         settings = taken.loaded.settings
+        self._endpoints = endpoints = await asyncio.to_thread(self._endpoints_of, taken)
         self._sandbox.change(settings.sandbox, network=settings.sandbox_network)
-        self._processes.hide(key_variables(settings.api_key_env))
+        self._processes.hide(named_key_variables(settings))
         beside, wrong = await asyncio.to_thread(more_folders, taken)
         self._front_end.workspace.use_also(beside)
         prompt = await prompt_settings(taken)
         problems = [f"Settings: {each}" for each in self._live.news(taken)]
         problems += self._live.untold(filter(None, (*wrong, prompt.problem)))
         return TurnSettings(
-            model=model_and_reason(taken.loaded)[0],
+            model=endpoints.model,
             mode=settings.mode,
             agent=settings.agent,
             variants=await asyncio.to_thread(variants_of, taken),
             limits=limits_of(settings),
             policy=self._policy(settings),
-            endpoint=endpoint_of(settings),
-            make_model=partial(self._make_model, settings),
-            make_model_at=partial(self._make_model, settings),
+            endpoint=endpoints,
+            make_model=partial(self._make_model, endpoints),
+            make_model_at=partial(self._make_model, endpoints),
             make_system_prompt=partial(make_system_prompt, self._front_end.workspace, prompt),
             renewed=partial(self._renewed, settings),
             notices=tuple(filter(None, (*problems, *self._trust_notices(taken)))),
@@ -231,7 +233,7 @@ class Agent:
 
         def read() -> Beginning:
             taken = self._live.take(folders[0] if folders else None)
-            return beginning_of(taken, self._policy(taken.loaded.settings))
+            return beginning_of(taken, self._policy(taken.loaded.settings), self._models.saved_keys)
 
         return await asyncio.to_thread(read)
 
@@ -239,8 +241,7 @@ class Agent:
         """See `Core`."""
         from pygent_ls.app_models import models_of
 
-        settings, default = self._settings, model_and_reason(self._taken.loaded)[0]
-        return await models_of(settings, default, endpoint_of(settings), self._models, self._processes.find)
+        return await models_of(self._settings, self._endpoints, self._models, self._processes.find)
 
     @property
     def model_ready(self) -> bool:
@@ -259,7 +260,7 @@ class Agent:
     def _default_model(self) -> Model | None:
         """None where its name can be none: the first turn says so."""
         try:
-            return self._make_model(self._settings, model_and_reason(self._taken.loaded)[0])
+            return self._make_model(self._endpoints, self._endpoints.model)
         except ModelError:
             return None
 
@@ -288,13 +289,13 @@ class Agent:
         return SessionDefaults(
             working_directory=self._first_folder(),
             agent=self._settings.agent,
-            model=model_and_reason(self._taken.loaded)[0],
+            model=self._endpoints.model,
             mode=self._settings.mode,
             limits=limits_of(self._settings),
             variants=variants_of(self._taken),
             look_up_variants=self._look_up_variants,
             persist=self._settings.persist_sessions,
-            make_model_at=lambda name, api_base: self._make_model(self._settings, name, api_base),
+            make_model_at=lambda name, api_base: self._make_model(self._endpoints, name, api_base),
         )
 
     def _look_up_variants(self) -> Variants:
@@ -370,13 +371,18 @@ class Agent:
         secrets.switch(on=self._settings.redact_secrets)
         return secrets
 
-    def _make_model(self, settings: Settings, name: str, api_base: str = "") -> Model:
-        """At this address, else where the settings say. Raises `ModelError` for a name that can be none."""
-        from pygent_ls.llm.routing import make_turn_model
+    def _endpoints_of(self, taken: Taken) -> Endpoints:
+        """May read saved keys."""
+        model, _ = model_and_reason(taken.loaded, self._models.saved_keys)
+        return endpoints_of(taken.loaded.settings, model)
 
-        endpoint = endpoint_of(settings)
+    def _make_model(self, endpoints: Endpoints, name: str, api_base: str = "") -> Model:
+        """At the address of its agent, or of its provider. Raises `ModelError` for a name that can be none."""
+        from pygent_ls.llm.routing import make_configured_model, with_text_tools
+
         try:
-            return make_turn_model(name, replace(endpoint, api_base=api_base or endpoint.api_base), self._models)
+            model = make_configured_model(name, endpoints, self._models, agent_base=api_base)
+            return with_text_tools(model, endpoints.common.text_tool_calls)
         except SettingError as error:
             raise ModelError(str(error), type="invalid_request") from error
 

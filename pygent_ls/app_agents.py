@@ -42,7 +42,10 @@ def profiles_of(settings: Settings) -> list[AgentProfile]:
     found: list[AgentProfile] = []
     for name, table in settings.agents.items():
         given = {key: getattr(table, key) for key in _SAME if key in table.model_fields_set}
-        found.append(replace(SHIPPED.get(name, AgentProfile(name=name)), **given))
+        shipped = SHIPPED.get(name, AgentProfile(name=name))
+        if table.model and table.model.partition("/")[0] != shipped.model.partition("/")[0]:
+            shipped = replace(shipped, api_base="")  # the shipped address is of another provider
+        found.append(replace(shipped, **given))
     return found
 
 

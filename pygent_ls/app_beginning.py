@@ -12,19 +12,20 @@ if TYPE_CHECKING:
     from pygent_ls.config_layers import Loaded
     from pygent_ls.config_live import Taken
     from pygent_ls.editors.ports import Beginning
+    from pygent_ls.llm.keys import SavedKeys
 
 
-def model_and_reason(loaded: Loaded) -> tuple[str, str]:
-    """The model of the settings, or of the keys that there are, and why it is that one."""
+def model_and_reason(loaded: Loaded, saved: SavedKeys | None = None) -> tuple[str, str]:
+    """The model of the settings, or of the keys that there are, and why it is that one. May read saved keys."""
     if loaded.settings.model:
         return loaded.settings.model, f"set by {loaded.origins['model']}"
     from pygent_ls.llm.providers import default_model
 
-    chosen = default_model(os.environ)
+    chosen = default_model(os.environ, saved)
     return chosen.name, chosen.reason
 
 
-def beginning_of(taken: Taken, policy: Policy) -> Beginning:
+def beginning_of(taken: Taken, policy: Policy, saved: SavedKeys | None = None) -> Beginning:
     """As these settings say. Blocking: agents are read from files."""
     from pygent_ls.agent.permissions import Mode
     from pygent_ls.editors.ports import Beginning
@@ -37,7 +38,7 @@ def beginning_of(taken: Taken, policy: Policy) -> Beginning:
     elif not policy.may_bypass:
         modes = tuple(each for each in modes if each != "bypass")
     return Beginning(
-        model=profile.model or model_and_reason(taken.loaded)[0],
+        model=profile.model or model_and_reason(taken.loaded, saved)[0],
         agent=settings.agent,
         mode="plan" if policy.is_restricted else profile.mode or settings.mode,
         modes=modes,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pygent_ls.app_keys import saved_keys
 from pygent_ls.app_sessions import KeptSessions
 from pygent_ls.app_telemetry import AppTelemetry
 from pygent_ls.app_values import programs_of
@@ -35,7 +36,7 @@ class Shared:
         self.telemetry = AppTelemetry(os.environ)
         self.live = LiveSessions()
         self.kept = KeptSessions(self.state_folder)
-        self._models = ModelResources()
+        self._models = ModelResources(saved_keys=saved_keys())
         self._processes = LocalProcesses()
         self._own = (self.state_folder, user_file().parent, *([socket] if socket else []))
 

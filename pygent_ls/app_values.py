@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pygent_ls.agent.workspace import Processes
     from pygent_ls.llm.cli.model import CliSurroundings
     from pygent_ls.llm.endpoint import Endpoint
+    from pygent_ls.llm.endpoints import Endpoints
     from pygent_ls.sessions.turn_settings import Limits
 
 
@@ -67,16 +68,36 @@ def policy_of(settings: Settings, state: Path, *, is_restricted: bool = False) -
     )
 
 
-def endpoint_of(settings: Settings) -> Endpoint:
-    """How the provider is reached, and what the user says of models."""
+def endpoints_of(settings: Settings, model: str) -> Endpoints:
+    """How each provider is reached, and what the user says of models.
+
+    `model` is the model of the settings, or the default one.
+    """
+    from pygent_ls.llm.endpoints import Endpoints, ProviderSettings
+
+    return Endpoints(
+        model=model,
+        top_level=ProviderSettings(
+            api_base=settings.api_base, api_key_env=settings.api_key_env, extra_headers=dict(settings.extra_headers)
+        ),
+        providers={name: ProviderSettings(**table.model_dump()) for name, table in settings.providers.items()},
+        common=_common_endpoint(settings),
+    )
+
+
+def named_key_variables(settings: Settings) -> frozenset[str]:
+    """Environment variables that the user names as holding keys, and those of the providers that are known."""
+    from pygent_ls.llm.providers import key_variables
+
+    return key_variables([settings.api_key_env, *(each.api_key_env for each in settings.providers.values())])
+
+
+def _common_endpoint(settings: Settings) -> Endpoint:
     from pygent_ls.llm.cli.programs import CliProgram
     from pygent_ls.llm.endpoint import Endpoint
     from pygent_ls.llm.known_model import OwnFacts
 
     return Endpoint(
-        api_base=settings.api_base or None,
-        api_key_env=settings.api_key_env or None,
-        extra_headers=dict(settings.extra_headers),
         betas=settings.betas,
         effort=settings.effort or None,
         cache_ttl="" if settings.cache_ttl == "5m" else settings.cache_ttl,
@@ -94,9 +115,8 @@ def endpoint_of(settings: Settings) -> Endpoint:
 def programs_of(settings: Settings, processes: Processes, state: Path) -> CliSurroundings:
     """What programs that are models are run with; `state` is the daemon's own folder."""
     from pygent_ls.llm.cli.model import CliSurroundings
-    from pygent_ls.llm.providers import key_variables
 
-    keys = (name for name in sorted(key_variables(settings.api_key_env)) if name in os.environ)
+    keys = (name for name in sorted(named_key_variables(settings)) if name in os.environ)
     return CliSurroundings(
         processes=processes,
         folder=state / "cli_models",

@@ -121,6 +121,7 @@ def _parser() -> argparse.ArgumentParser:
     demo = commands.add_parser("demo", help="one turn on a sample project, as an editor would show it; needs no key")
     demo.set_defaults(act=_demo)
     doctor = commands.add_parser("doctor", help="which model would be used and why, every setting, and what is missing")
+    doctor.add_argument("--call", action="store_true", help="also call the model once, which may cost a little")
     doctor.set_defaults(act=_doctor)
     trust = commands.add_parser(
         "trust",
@@ -230,8 +231,9 @@ def _demo(_given: argparse.Namespace) -> int:
     return play()
 
 
-def _doctor(_given: argparse.Namespace) -> int:
+def _doctor(given: argparse.Namespace) -> int:
     from pygent_ls.app import read_settings
+    from pygent_ls.app_keys import saved_keys
     from pygent_ls.app_logging import log_path
     from pygent_ls.config_sources import state_folder, user_file
     from pygent_ls.doctor import Surveyed, doctor
@@ -248,6 +250,8 @@ def _doctor(_given: argparse.Namespace) -> int:
             user_file=user_file(),
             state_folder=state_folder(),
             log_file=log_path(),
+            saved=saved_keys(),
+            calls=given.call,
         )
     )
     print(report, end="")

@@ -7,45 +7,34 @@ Read by `app`, `cli` and `doctor` alone; every other room is given values. How l
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, cast
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, Field
 from pydantic.fields import FieldInfo
 
 from pygent_ls.agent.rules import Rule
-from pygent_ls.config_entries import AgentTable, CliModel, Effort, Hook, Mode, ModelTable, Words, dumped
+from pygent_ls.config_entries import (
+    AgentTable,
+    CliModel,
+    Effort,
+    Hook,
+    Mode,
+    ModelTable,
+    ProviderTable,
+    Words,
+    address,
+    dumped,
+    headers,
+    masked,
+    variable_name,
+)
 from pygent_ls.config_tables import MOST, STRICT, Compaction, Context, Edits, Retry
 from pygent_ls.log import MASK, redacted
 
 MAX_SHOWN_CHARS = 80
 """A value longer than a line of a terminal is cut where it is shown."""
-
-
-def _address(value: str) -> str:
-    try:
-        parts = urlsplit(value)
-    except ValueError:
-        parts = urlsplit("")
-    if value and not (parts.scheme in {"http", "https"} and parts.hostname):
-        raise ValueError("not an address")
-    return value
-
-
-def _variable_name(value: str) -> str:
-    if value and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
-        raise ValueError("not a name")
-    return value
-
-
-def _headers(value: dict[str, str]) -> dict[str, str]:
-    for name, content in value.items():
-        if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name) or re.search(r"[\r\n\0]", content):
-            raise ValueError("not a header")
-    return value
 
 
 class Settings(BaseModel):
@@ -66,14 +55,20 @@ class Settings(BaseModel):
         description="Models that are tried in this order when the model fails and trying again did not help.",
         json_schema_extra={"expected": "a list of models"},
     )
-    api_base: Annotated[str, AfterValidator(_address)] = Field(
+    api_base: Annotated[str, AfterValidator(address)] = Field(
         default="",
-        description="The address of the model's provider, where it is not the usual one.",
+        description=(
+            "The address of the provider of `model`, where it is not the usual one. Other providers have theirs in "
+            "`providers`."
+        ),
         json_schema_extra={"expected": "an address that begins with http:// or https://"},
     )
-    api_key_env: Annotated[str, AfterValidator(_variable_name)] = Field(
+    api_key_env: Annotated[str, AfterValidator(variable_name)] = Field(
         default="",
-        description="The name of the environment variable that holds the key; the provider's own by default.",
+        description=(
+            "The name of the environment variable that holds the key of the provider of `model`; the provider's own "
+            "by default."
+        ),
         json_schema_extra={"expected": "the name of a variable, not the key itself"},
     )
     max_iterations: int = Field(default=50, ge=0, le=MOST, description="Model calls a turn; 0 is no limit.")
@@ -221,16 +216,27 @@ class Settings(BaseModel):
         description="Tool results that are kept for reuse; 0 keeps none. The least recently used go.",
     )
     snapshot_days: int = Field(default=30, ge=1, le=3650, description="Days after which checkpoints are forgotten.")
-    extra_headers: Annotated[dict[str, str], AfterValidator(_headers)] = Field(
+    extra_headers: Annotated[dict[str, str], AfterValidator(headers)] = Field(
         default_factory=dict[str, str],
         repr=False,
-        description="HTTP headers sent to the provider with every model call. They are never shown.",
+        description="HTTP headers sent to the provider of `model` with every call. They are never shown.",
         json_schema_extra={"expected": "a table of header names and their text"},
     )
     betas: Words = Field(
         default=(),
-        description="Names of a provider's features in trial, sent with every call of its models.",
+        description="Names of Anthropic's features in trial, sent with every call of its models.",
         json_schema_extra={"expected": "a list of names"},
+    )
+    providers: dict[str, ProviderTable] = Field(
+        default_factory=dict[str, ProviderTable],
+        repr=False,
+        description=(
+            "How each provider is reached: `[providers.openai]`. A name that litellm does not know is a server of your "
+            "own that speaks chat completions: with `[providers.acme]` and its `api_base`, `acme/MODEL` is a model. A "
+            "provider's address, key and headers are used for its own models, whoever names them, and for no others. "
+            "They go before `api_base`, `api_key_env` and `extra_headers`."
+        ),
+        json_schema_extra={"expected": "a table of tables: [providers.NAME]"},
     )
     hooks: tuple[Hook, ...] = Field(
         default_factory=tuple[Hook, ...],
@@ -332,6 +338,8 @@ def shown(key: str, value: object) -> str:
         return MASK
     if value in ("", {}, ()):
         return "(none)"
+    if key == "providers" and isinstance(value, Mapping):
+        value = {name: masked(dumped(table)) for name, table in cast("Mapping[str, ProviderTable]", value).items()}
     if key == "permissions" and isinstance(value, tuple):
         return one_line(", ".join(f"{rule.decision} {rule.text}" for rule in cast("tuple[Rule, ...]", value)))
     try:

@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, cast
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
 
 from pygent_ls.config_tables import MOST, STRICT, ContextMode
+from pygent_ls.log import MASK
 
 Mode = Literal["default", "accept_edits", "plan", "trust", "bypass"]
 """The core's permission modes, spelled again (a test compares them): its module costs the start too much."""
@@ -89,6 +91,50 @@ class AgentTable(BaseModel):
     effort: Effort | None = Field(default=None, description="As `effort`.")
 
 
+def address(given: str) -> str:
+    """Return an http address, or nothing. Raises ValueError."""
+    try:
+        parts = urlsplit(given)
+    except ValueError:
+        parts = urlsplit("")
+    if given and not (parts.scheme in {"http", "https"} and parts.hostname):
+        raise ValueError("expected an address that begins with http:// or https://")
+    return given
+
+
+def variable_name(given: str) -> str:
+    """Return the name of an environment variable, or nothing. Raises ValueError."""
+    if given and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", given):
+        raise ValueError("expected the name of a variable, not the key itself")
+    return given
+
+
+def headers(given: dict[str, str]) -> dict[str, str]:
+    """Return names and texts of HTTP headers. Raises ValueError."""
+    for name, content in given.items():
+        if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name) or re.search(r"[\r\n\0]", content):
+            raise ValueError("expected a table of header names and their text")
+    return given
+
+
+class ProviderTable(BaseModel):
+    """One of `[providers.NAME]`."""
+
+    model_config = STRICT
+
+    api_base: Annotated[str, AfterValidator(address)] = Field(
+        default="", description="Its address, where it is not the usual one."
+    )
+    api_key_env: Annotated[str, AfterValidator(variable_name)] = Field(
+        default="", description="The environment variable that holds its key; its own by default."
+    )
+    extra_headers: Annotated[dict[str, str], AfterValidator(headers)] = Field(
+        default_factory=dict[str, str],
+        repr=False,
+        description="HTTP headers sent to it with every model call. They are never shown.",
+    )
+
+
 class CliModel(BaseModel):
     """One of `[cli_models.NAME]`."""
 
@@ -126,11 +172,27 @@ class ModelTable(BaseModel):
 
 
 TABLES: Mapping[str, type[BaseModel]] = {
+    "providers": ProviderTable,
     "agents": AgentTable,
     "cli_models": CliModel,
     "models": ModelTable,
 }
 """The settings that are tables by name, and what one of them is."""
+
+
+def masked(given: object) -> object:
+    """Return what a table `[providers.NAME]` holds, without the text of its headers; files may hold anything."""
+    if not isinstance(given, Mapping):
+        return MASK
+    shown: dict[str, object] = {}
+    for name, value in cast("Mapping[object, object]", given).items():
+        if name in ("api_base", "api_key_env"):
+            shown[str(name)] = value
+        elif name == "extra_headers" and isinstance(value, Mapping):
+            shown[str(name)] = dict.fromkeys(map(str, cast("Mapping[object, object]", value)), MASK)
+        else:
+            shown[str(name)] = MASK
+    return shown
 
 
 def dumped(entry: BaseModel | str) -> Any:

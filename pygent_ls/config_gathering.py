@@ -11,7 +11,7 @@ from typing import Any, cast
 from pydantic import BaseModel, ValidationError
 
 from pygent_ls.config import shown
-from pygent_ls.config_entries import TABLES, Hook, dumped, words
+from pygent_ls.config_entries import TABLES, Hook, dumped, masked, words
 from pygent_ls.config_layers import Layer, ProblemKind, SettingProblem
 from pygent_ls.config_rules import rules_of
 
@@ -108,6 +108,9 @@ def _named(layer: Layer, key: str, raw: object, problems: list[SettingProblem]) 
 def _entry(layer: Layer, place: str, key: str, table: type[BaseModel], given: object) -> _Accepted | SettingProblem:
     if not isinstance(given, Mapping):
         return _problem(layer, key, place, given, "invalid", "expected a table")
+    if key == "providers" and "/" in place:
+        why = "the name of a provider has no slash"
+        return _problem(layer, key, place, cast("object", given), "invalid", why)
     spelled = {layer.spell(name): name for name in table.model_fields} if not layer.is_text else {}
     items = cast("Mapping[object, Any]", given).items()
     own = {spelled.get(str(name), str(name)): _whole(value) for name, value in items}
@@ -140,4 +143,5 @@ def _untrusted(layer: Layer, key: str, place: str, wanted: object) -> SettingPro
 
 def _problem(layer: Layer, key: str, place: str, raw: object, kind: ProblemKind, problem: str) -> SettingProblem:
     spelled = shown("", layer.spell(key) + place)
-    return SettingProblem(layer=layer.name, key=spelled, value=shown("", raw), problem=problem, kind=kind)
+    value = masked(raw) if key == "providers" else raw
+    return SettingProblem(layer=layer.name, key=spelled, value=shown("", value), problem=problem, kind=kind)

@@ -37,8 +37,8 @@ Each layer overrides those above it:
 6. the command line
 7. the session's own
 
-What there may be many of adds up: rules, hooks, agents, `cli_models`, `models`, `aliases` and `disallowed_tools` of all
-layers count together, and of two with one name the stronger layer's stands, whole.
+What there may be many of adds up: rules, hooks, `providers`, agents, `cli_models`, `models`, `aliases` and
+`disallowed_tools` of all layers count together, and of two with one name the stronger layer's stands, whole.
 
 A value that is wrong does not count, and nor does a name that is no setting. Nothing else is lost by either: the rest
 of the layer does count, and the daemon starts. Files are read again when a turn begins, and a change of the editor's
@@ -125,4 +125,5 @@ def _entries(table: type[BaseModel]) -> str:
 def _default(info: FieldInfo) -> str:
     if info.is_required():
         return " It must be given."
-    return f" Default: `{json.dumps(info.default)}`." if info.default not in (None, "", ()) else ""
+    default: object = info.get_default(call_default_factory=True, validated_data={})
+    return f" Default: `{json.dumps(default)}`." if default not in (None, "", (), {}) else ""

@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from pygent_ls.agent.rules import Rule
 from pygent_ls.config import one_line
+from pygent_ls.config_entries import masked
 from pygent_ls.config_gathering import GATHERED
 from pygent_ls.config_layers import SettingProblem
 from pygent_ls.config_sources import WORKSPACE_FILE
@@ -43,6 +44,7 @@ _WORDS: Mapping[str, str] = {
     "system_prompt_file": "replace the system prompt by the file {}",
     "additional_dirs": "let tools read and write in {}",
     "fallback_models": "use these models when the first one fails: {}",
+    "providers": "send your prompts, your code and a key to a provider as it says: {}",
     "hooks": "run a command of its own: {}",
     "agents": "add the agent {}",
     "cli_models": "run a program as a model: {}",
@@ -80,6 +82,7 @@ def _wish(problem: SettingProblem) -> Wish:
         case _:
             kept = value
     shown = ", ".join(cast("Mapping[str, str]", kept)) if name == "extra_headers" else kept
+    shown = masked(kept) if name == "providers" else shown
     text = shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False, default=str)
     text = f"{entry}: {text}" if name in GATHERED and entry and not isinstance(value, Rule) else text
     words = _WORDS[name].format(_cut(text)) if name in _WORDS else f"set {name} = {_cut(text)}"

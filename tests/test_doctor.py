@@ -129,7 +129,7 @@ def test_a_model_without_its_key_cannot_run(examine: Examine, environment: Mappi
         {"PYGENT_MODEL": "openai/local", "PYGENT_API_BASE": "http://localhost:8080/v1"},
         {"PYGENT_MODEL": "openai/local", "OPENAI_BASE_URL": "http://localhost:8080/v1"},
         {"PYGENT_MODEL": "ollama_chat/llama"},
-        {"PYGENT_MODEL": "bedrock/a-model-that-only-litellm-knows"},
+        {"PYGENT_MODEL": "perplexity/sonar", "PERPLEXITYAI_API_KEY": "k"},
     ],
 )
 def test_a_model_that_has_its_key_or_may_need_none_can_run(examine: Examine, environment: Mapping[str, str]) -> None:

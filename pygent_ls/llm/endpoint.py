@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from pygent_ls.agent.model import Effort, ModelRequest
 from pygent_ls.llm.cli.programs import CliProgram
@@ -23,9 +24,13 @@ class Endpoint:
     """How a provider is reached. What is None or empty is the adapter's own choice, from the environment."""
 
     api_base: str | None = None
+    api_base_setting: str = "api_base"
+    """Setting that gives `api_base`, for messages."""
     api_key: str | None = field(default=None, repr=False)
     api_key_env: str | None = None
     """The variable that the user says the key is in."""
+    keys: Literal["all", "environment", "none"] = "all"
+    """Which keys of the provider may be sent to `api_base`: `environment` excludes the one that was saved."""
     extra_headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     betas: tuple[str, ...] = ()
     """Features that a provider has on trial; Anthropic's are named in a header."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,10 +11,13 @@ from pygent_ls.errors import ModelError, SettingError
 from pygent_ls.llm.anthropic.model import AnthropicModel
 from pygent_ls.llm.cli.programs import PREFIX, PRESETS, CliProgram
 from pygent_ls.llm.endpoint import Endpoint
+from pygent_ls.llm.endpoints import Endpoints
+from pygent_ls.llm.keys import SavedKeys
 from pygent_ls.llm.openai.chat_model import OpenAIModel
+from pygent_ls.llm.provider_keys import find_key
 from pygent_ls.llm.providers import OFFLINE, PROVIDERS, Provider, first_set, provider_named
 from pygent_ls.llm.resources import ModelResources
-from pygent_ls.llm.routing import make_model, missing_extra
+from pygent_ls.llm.routing import main_provider, make_configured_model, missing_extra
 
 MAX_A_PROVIDER = 40
 """Models of one provider that are listed: what a menu has room for."""
@@ -34,7 +38,7 @@ class ListedModel:
 async def listed_models(
     named: Sequence[str],
     find: Callable[[str], str | None],
-    endpoint: Endpoint,
+    endpoints: Endpoints,
     resources: ModelResources,
     environment: Mapping[str, str],
 ) -> Sequence[ListedModel]:
@@ -42,39 +46,64 @@ async def listed_models(
 
     Of a provider without a key the model to begin with stands for all. Each name once, in the order of this sentence.
     """
-    keyed = [each for each in PROVIDERS if first_set(each.key_variables, environment)]
-    of_table = await resources.prices.chat_models([each.name for each in keyed])
-    found = [_judged(name, endpoint, resources, environment) for name in named]
+    lacking = _Lacking(endpoints, resources.saved_keys, environment, await main_provider(endpoints, resources))
+    lacks = {each.name: await asyncio.to_thread(lacking.of, each) for each in PROVIDERS}
+    keyed = [each.name for each in PROVIDERS if await asyncio.to_thread(lacking.has_key, each)]
+    of_table = await resources.prices.chat_models(keyed)
+    found = [await asyncio.to_thread(_judged, name, lacking, resources) for name in named]
     for provider in PROVIDERS:
         others = [name for name in of_table.get(provider.name, ()) if not _DATED.search(name)]
         models = [provider.default_model, *others][:MAX_A_PROVIDER]
-        reason = _lacking(provider, environment)
+        reason = lacks[provider.name]
         found += [ListedModel(name=name, available=not reason, reason=reason) for name in models]
-    found += [_program(name, program, find) for name, program in {**PRESETS, **endpoint.programs}.items()]
+    found += [_program(name, program, find) for name, program in {**PRESETS, **endpoints.common.programs}.items()]
     found.append(ListedModel(name=OFFLINE))
     return list({each.name: each for each in reversed(found)}.values())[::-1]
 
 
-def _judged(name: str, endpoint: Endpoint, resources: ModelResources, environment: Mapping[str, str]) -> ListedModel:
+@dataclass(frozen=True, slots=True)
+class _Lacking:
+    """Tells what a provider lacks before it can be called. May read saved keys."""
+
+    endpoints: Endpoints
+    saved: SavedKeys
+    environment: Mapping[str, str]
+    main: str | None
+
+    def of(self, provider: Provider, name: str = "") -> str:
+        """Return the reason why a provider cannot be called; empty if nothing is known to be missing."""
+        if self.has_key(provider, name):
+            return ""
+        endpoint = self._endpoint(provider, name)
+        if endpoint.api_key_env:
+            return f"{endpoint.api_key_env} is not set"
+        if not provider.needs_key or endpoint.api_base or first_set(provider.base_variables, self.environment):
+            return ""
+        return f"{provider.key_variables[0]} is not set"
+
+    def has_key(self, provider: Provider, name: str = "") -> bool:
+        """Return whether there is a key for a provider's models."""
+        endpoint = self._endpoint(provider, name)
+        return find_key(provider.name, provider.key_variables, endpoint, self.environment, self.saved) is not None
+
+    def _endpoint(self, provider: Provider, name: str) -> Endpoint:
+        model = name or provider.default_model
+        return self.endpoints.choose(model, provider.name, self.environment, main=self.main)
+
+
+def _judged(name: str, lacking: _Lacking, resources: ModelResources) -> ListedModel:
     """A model that the settings name, as far as it can be told."""
     reason = missing_extra(name)
     try:
-        model = make_model(name, endpoint, resources)
+        model = make_configured_model(name, lacking.endpoints, resources)
         if isinstance(model, OpenAIModel | AnthropicModel):
-            model.check(environment)
+            model.check(lacking.environment)
     except (SettingError, ModelError) as error:
         reason = str(error)
-    provider = provider_named(name.partition("/")[0])
-    if not reason and provider is not None and not endpoint.api_base:
-        reason = _lacking(provider, environment)
+    provider = provider_named(lacking.endpoints.provider_of(name) or "")
+    if not reason and provider is not None:
+        reason = lacking.of(provider, name)
     return ListedModel(name=name, available=not reason, reason=reason)
-
-
-def _lacking(provider: Provider, environment: Mapping[str, str]) -> str:
-    variables = (*provider.key_variables, *provider.base_variables)
-    if not provider.needs_key or first_set(variables, environment):
-        return ""
-    return f"{provider.key_variables[0]} is not set"
 
 
 def _program(name: str, program: CliProgram, find: Callable[[str], str | None]) -> ListedModel:

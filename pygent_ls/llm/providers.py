@@ -5,9 +5,12 @@ Names, variables and addresses are those of litellm 1.106.2, so that a setting m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from pygent_ls.llm.keys import SavedKeys
 
 from pygent_ls.agent.model import Effort
 
@@ -237,10 +240,15 @@ EXTRAS: Mapping[str, tuple[str, str]] = {
 """Providers that need a package more: its module, and the extra of pygent-ls that installs it."""
 
 
-def key_variables(own: str = "") -> frozenset[str]:
+def key_variables(own: Iterable[str] = ()) -> frozenset[str]:
     """The variables that hold keys of providers, and the user's `own`."""
     known = {name for each in _BY_NAME.values() for name in each.key_variables}
-    return frozenset(known | {own} - {""})
+    return frozenset(known | set(own) - {""})
+
+
+def compatible_provider(name: str) -> Provider:
+    """A server of the user's own that speaks chat completions; it has no address, and no key, but those of settings."""
+    return Provider(name=name, key_variables=(), needs_key=False)
 
 
 def provider_named(name: str) -> Provider | None:
@@ -267,11 +275,18 @@ class DefaultModel:
     reason: str
 
 
-def default_model(env: Mapping[str, str]) -> DefaultModel:
-    """The model for a user who named none: of the first provider in `PROVIDERS` whose key is set."""
+def default_model(env: Mapping[str, str], saved: SavedKeys | None = None) -> DefaultModel:
+    """The model for a user who named none: of the first provider in `PROVIDERS` whose key is set, else saved.
+
+    Reads saved keys only if no variable is set.
+    """
     for provider in PROVIDERS:
         variable = first_set(provider.key_variables, env)
         if variable is not None:
             return DefaultModel(name=provider.default_model, reason=f"{variable} is set, and no model is named")
+    for provider in PROVIDERS:
+        if saved is not None and saved.get(provider.name):
+            reason = f"a key of {provider.name} was saved by pygent-ls setup, and no model is named"
+            return DefaultModel(name=provider.default_model, reason=reason)
     variables = ", ".join(provider.key_variables[0] for provider in PROVIDERS)
     return DefaultModel(name=OFFLINE, reason=f"no model is named, and none of {variables} is set")

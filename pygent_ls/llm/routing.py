@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pygent_ls.agent.model import Model
@@ -14,7 +15,9 @@ from pygent_ls.llm.anthropic.model import AnthropicModel
 from pygent_ls.llm.cli.model import CliModel
 from pygent_ls.llm.cli.programs import PREFIX as CLI_PREFIX
 from pygent_ls.llm.endpoint import Endpoint
-from pygent_ls.llm.errors import NO_PROVIDER
+from pygent_ls.llm.endpoints import NO_PROVIDER, Endpoints, is_known_provider
+from pygent_ls.llm.errors import NO_PROVIDER as UNKNOWN_PROVIDER
+from pygent_ls.llm.errors import shown
 from pygent_ls.llm.http.call import Native
 from pygent_ls.llm.http.target import is_address
 from pygent_ls.llm.litellm.model import PREFIX as LITELLM_PREFIX
@@ -22,10 +25,10 @@ from pygent_ls.llm.litellm.model import LitellmModel
 from pygent_ls.llm.openai.chat_model import OpenAIModel
 from pygent_ls.llm.openai.responses_model import ResponsesModel
 from pygent_ls.llm.openai.responses_request import needs_responses
-from pygent_ls.llm.providers import EXTRAS, OFFLINE, SCRIPTED, Provider, provider_named
+from pygent_ls.llm.providers import EXTRAS, OFFLINE, SCRIPTED, Provider, compatible_provider, provider_named
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routed_model import RoutedModel
-from pygent_ls.llm.text_tools.model import TextToolCalls
+from pygent_ls.llm.text_tools.model import TextToolCalls, TextToolCallsSetting
 
 _BARE_NAMES: Mapping[str, str] = {
     r"claude-": "anthropic",
@@ -39,41 +42,53 @@ _BARE_NAMES: Mapping[str, str] = {
 
 
 def make_model(name: str, endpoint: Endpoint, resources: ModelResources) -> Model:
-    """The model of that name: `cli:NAME`, `scripted:FILE`, `offline/rules`, or any litellm string. Loads nothing yet.
+    """Return the model of that name at a given endpoint, whatever its provider; `make_configured_model` says the rest.
 
-    What speaks chat completions or Anthropic's Messages API is called by our own adapters; everything else, and
-    `litellm/…`, through litellm. A `scripted:` model keeps its place in the file: make it once a session. Raises
-    `SettingError` for a name that can be none.
+    Raises `SettingError` for a name that can be none.
     """
-    name = name.strip()
-    if not name:
-        raise SettingError("The setting `model` is empty: give a model, or leave it out to have one chosen.")
-    if name == OFFLINE:
-        from pygent_ls.llm.offline.model import OfflineModel  # who calls a provider has no use for its grammar
-
-        return OfflineModel()
-    if name.startswith(SCRIPTED):
-        return _scripted(name)
-    if name.startswith(CLI_PREFIX):
-        return _program(name, endpoint, resources)
-    if name.startswith(LITELLM_PREFIX):
-        return _through_litellm(name, endpoint, resources)
-    provider, slash, bare = name.partition("/")
-    if not slash:
-        return _by_bare_name(name, endpoint, resources)
-    known = provider_named(provider)
-    if known is None or known.protocol == "litellm" or not bare:
-        return _through_litellm(name, endpoint, resources)
-    return _native(name, known, bare, endpoint, resources)
+    return _Router(resources=resources, choose=lambda _: endpoint).model(name)
 
 
 def make_turn_model(name: str, endpoint: Endpoint, resources: ModelResources) -> Model:
     """The same, and its tools are text where that is wanted, or where it turns out to have no other."""
-    model = make_model(name, endpoint, resources)
-    setting = endpoint.text_tool_calls
+    return with_text_tools(make_model(name, endpoint, resources), endpoint.text_tool_calls)
+
+
+def make_configured_model(name: str, endpoints: Endpoints, resources: ModelResources, *, agent_base: str = "") -> Model:
+    """Return the model of that name: `cli:NAME`, `scripted:FILE`, `offline/rules`, or any litellm string.
+
+    It is called at the endpoint of its own provider, or at the address that its agent names. What speaks chat
+    completions or Anthropic's Messages API is called by our own adapters; everything else, and `litellm/…`, through
+    litellm. Nothing is loaded yet. A `scripted:` model keeps its place in the file: make it once a session. Raises
+    `SettingError` for a name that can be none.
+    """
+    own_names = frozenset(endpoints.providers)
+
+    def router(main: str | None = None) -> _Router:
+        def choose(provider: str) -> Endpoint:
+            return endpoints.choose(name, provider, os.environ, main=main, agent_base=agent_base)
+
+        return _Router(resources=resources, choose=choose, own_names=own_names)
+
+    async def route() -> Model:
+        model = router(await _provider_of(endpoints.model.strip(), resources)).model(name)
+        return await model.routed() if isinstance(model, RoutedModel) else model
+
+    needs_table = endpoints.needs_provider_of_main(name)
+    return RoutedModel(name.strip(), route) if needs_table else router().model(name)
+
+
+def with_text_tools(model: Model, setting: TextToolCallsSetting) -> Model:
+    """Return the model with its tools as text, where the setting wants that or leaves it open."""
     if setting == "off" or model.name == OFFLINE or isinstance(model, CliModel):  # a program's are text already
         return model
     return model if setting == "auto" and model.name.startswith(SCRIPTED) else TextToolCalls(model, setting)
+
+
+async def main_provider(endpoints: Endpoints, resources: ModelResources) -> str | None:
+    """Return the provider of a bare `model` of the settings; None where its name says it."""
+    model = endpoints.model.strip()
+    return await _provider_of(model, resources) if endpoints.provider_of(model) is None else None
 
 
 def adapter_of(model: Model) -> str:
@@ -148,31 +163,91 @@ def _program(name: str, endpoint: Endpoint, resources: ModelResources) -> Model:
     return around.model(name)
 
 
-def _through_litellm(name: str, endpoint: Endpoint, resources: ModelResources) -> Model:
-    return LitellmModel(name, endpoint, resources.loader, resources.prices, resources.refusals)
+async def _provider_of(bare: str, resources: ModelResources) -> str:
+    """Return the provider of a model that is named without one; `NO_PROVIDER` where it has none that is known."""
+    listed = await resources.prices.provider_of(bare.removeprefix(LITELLM_PREFIX))
+    begins = (each for start, each in _BARE_NAMES.items() if re.match(start, bare.removeprefix(LITELLM_PREFIX)))
+    return listed or next(begins, NO_PROVIDER)
 
 
-def _native(name: str, provider: Provider, bare: str, endpoint: Endpoint, resources: ModelResources) -> Model:
-    native = Native(name=name, provider=provider, model=bare, endpoint=endpoint, resources=resources)
-    if provider.protocol == "messages":
-        return AnthropicModel(native)
-    if provider.name == "openai" and needs_responses(bare):
-        return ResponsesModel(native)
-    return OpenAIModel(native)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Router:
+    """Makes models; `choose` gives the endpoint of a provider."""
 
+    resources: ModelResources
+    choose: Callable[[str], Endpoint]
+    own_names: frozenset[str] = frozenset()
+    """Providers that the settings describe."""
 
-def _by_bare_name(name: str, endpoint: Endpoint, resources: ModelResources) -> Model:
-    async def route() -> Model:
-        listed = await resources.prices.provider_of(name)
-        begins = (each for start, each in _BARE_NAMES.items() if re.match(start, name))
-        provider = provider_named(listed or next(begins, ""))
-        if provider is not None and provider.protocol != "litellm":
-            return _native(name, provider, name, endpoint, resources)
-        if provider is not None or listed:
-            return _through_litellm(name, endpoint, resources)
-        compatible = provider_named("openai")
-        if endpoint.api_base and is_address(endpoint.api_base) and compatible is not None:
-            return _native(name, compatible, name, endpoint, resources)
-        raise ModelError(NO_PROVIDER.format(name=name), type="invalid_request")
+    def model(self, name: str) -> Model:
+        """Return the model of that name. Raises `SettingError`."""
+        name = name.strip()
+        if not name:
+            raise SettingError("The setting `model` is empty: give a model, or leave it out to have one chosen.")
+        if name == OFFLINE:
+            from pygent_ls.llm.offline.model import OfflineModel  # who calls a provider has no use for its grammar
 
-    return RoutedModel(name, route)
+            return OfflineModel()
+        if name.startswith(SCRIPTED):
+            return _scripted(name)
+        if name.startswith(CLI_PREFIX):
+            return _program(name, self.choose(NO_PROVIDER), self.resources)
+        prefix, slash, bare = name.removeprefix(LITELLM_PREFIX).partition("/")
+        if not slash:
+            return self._by_bare_name(name)
+        if name.startswith(LITELLM_PREFIX):
+            return self._through_litellm(name, prefix)
+        return self._by_provider(name, prefix, bare)
+
+    def _by_provider(self, name: str, prefix: str, bare: str) -> Model:
+        known = provider_named(prefix)
+        if known is not None and known.protocol != "litellm" and bare:
+            return self._native(name, known, bare)
+        if bare and not is_known_provider(prefix):
+            is_own = prefix in self.own_names
+            endpoint = self.choose(prefix if is_own else NO_PROVIDER)
+            if endpoint.api_base:
+                return self._compatible(name, endpoint, prefix if is_own else "", bare if is_own else name)
+        return self._through_litellm(name, prefix if is_known_provider(prefix) else NO_PROVIDER)
+
+    def _by_bare_name(self, name: str) -> Model:
+        async def route() -> Model:
+            found = await _provider_of(name, self.resources)
+            provider = provider_named(found)
+            if name.startswith(LITELLM_PREFIX):
+                return self._through_litellm(name, found)
+            if provider is not None and provider.protocol != "litellm":
+                return self._native(name, provider, name)
+            if found:
+                return self._through_litellm(name, found)
+            endpoint = self.choose(NO_PROVIDER)
+            if endpoint.api_base and is_address(endpoint.api_base):
+                return self._compatible(name, endpoint, "", name)
+            raise ModelError(UNKNOWN_PROVIDER.format(name=name), type="invalid_request")
+
+        return RoutedModel(name, route)
+
+    def _through_litellm(self, name: str, provider: str) -> Model:
+        resources = self.resources
+        return LitellmModel(
+            name,
+            self.choose(provider),
+            resources.loader,
+            resources.prices,
+            resources.refusals,
+            saved_keys=resources.saved_keys,
+        )
+
+    def _compatible(self, name: str, endpoint: Endpoint, provider: str, model: str) -> Model:
+        """Return a model of a server of the user's own, which is sent no key but the one that the settings name."""
+        own = compatible_provider(provider or shown(endpoint.api_base or "").partition("://")[2].partition("/")[0])
+        return OpenAIModel(Native(name=name, provider=own, model=model, endpoint=endpoint, resources=self.resources))
+
+    def _native(self, name: str, provider: Provider, bare: str) -> Model:
+        endpoint, resources = self.choose(provider.name), self.resources
+        native = Native(name=name, provider=provider, model=bare, endpoint=endpoint, resources=resources)
+        if provider.protocol == "messages":
+            return AnthropicModel(native)
+        if provider.name == "openai" and needs_responses(bare):
+            return ResponsesModel(native)
+        return OpenAIModel(native)

@@ -34,10 +34,10 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
     "referencing": ("agent/structured.py",),
     "markdown_it": ("sessions/markdown_html.py",),
     "yaml": ("workspace/questions.py", "extensions/commands.py"),
-    "pygent_ls.config": ("cli", "app", "doctor.py", "config"),
+    "pygent_ls.config": ("cli", "app", "doctor/", "config"),
     "pygent_ls.config_page": ("cli", "config"),
-    "pygent_ls.config_sources": ("cli", "app", "doctor.py", "prompt_command.py", "config"),
-    "pygent_ls.log": ("cli", "app", "doctor.py", "config", "log_file.py"),
+    "pygent_ls.config_sources": ("cli", "app", "doctor/", "prompt_command.py", "config"),
+    "pygent_ls.log": ("cli", "app", "doctor/", "config", "log_file.py"),
     "pygent_ls.log_file": ("app_logging.py",),
 }
 """Who alone may import what, as the beginnings of paths in the package."""

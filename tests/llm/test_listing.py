@@ -6,16 +6,26 @@ from collections.abc import Mapping, Sequence
 
 from pygent_ls.llm.cli.programs import CliProgram
 from pygent_ls.llm.endpoint import Endpoint
+from pygent_ls.llm.endpoints import Endpoints, ProviderSettings
 from pygent_ls.llm.listing import MAX_A_PROVIDER, ListedModel, listed_models
 from pygent_ls.llm.providers import PROVIDERS
 from pygent_ls.llm.resources import ModelResources
+from tests.llm.saved import SavedInMemory
 
 
 async def listing(
-    *named: str, env: Mapping[str, str] | None = None, endpoint: Endpoint | None = None, found: Sequence[str] = ()
+    *named: str,
+    env: Mapping[str, str] | None = None,
+    endpoints: Endpoints | None = None,
+    found: Sequence[str] = (),
+    resources: ModelResources | None = None,
 ) -> dict[str, ListedModel]:
     models = await listed_models(
-        named, lambda name: name if name in found else None, endpoint or Endpoint(), ModelResources(), env or {}
+        named,
+        lambda name: name if name in found else None,
+        endpoints or Endpoints(),
+        resources or ModelResources(),
+        env or {},
     )
     by_name = {each.name: each for each in models}
     assert len(by_name) == len(models), "each once"
@@ -42,8 +52,8 @@ async def test_a_key_brings_the_models_of_its_provider_that_call_tools() -> None
 
 
 async def test_what_the_settings_name_comes_first_and_says_what_it_lacks() -> None:
-    endpoint = Endpoint(api_base="http://localhost:9/v1")
-    assert next(iter((await listing("openai/own", endpoint=endpoint)).values())) == ListedModel(name="openai/own")
+    endpoints = Endpoints(model="openai/own", top_level=ProviderSettings(api_base="http://localhost:9/v1"))
+    assert next(iter((await listing("openai/own", endpoints=endpoints)).values())) == ListedModel(name="openai/own")
 
     models = await listing("groq/x", "scripted:", "openai/gpt-5")
     assert "GROQ_API_KEY" in models["groq/x"].reason
@@ -52,10 +62,28 @@ async def test_what_the_settings_name_comes_first_and_says_what_it_lacks() -> No
 
 
 async def test_programs_are_there_where_they_are_found() -> None:
-    endpoint = Endpoint(programs={"toy": CliProgram(command=("toy-model",))})
+    endpoints = Endpoints(common=Endpoint(programs={"toy": CliProgram(command=("toy-model",))}))
 
-    models = await listing(endpoint=endpoint, found=["claude"])
+    models = await listing(endpoints=endpoints, found=["claude"])
 
     assert models["cli:claude"] == ListedModel(name="cli:claude")
     assert models["cli:toy"] == ListedModel(name="cli:toy", available=False, reason="toy-model is not found")
     assert models["cli:ollama/MODEL"].reason == "ollama is not found"
+
+
+async def test_a_provider_with_a_table_or_a_saved_key_is_available_and_others_are_not() -> None:
+    endpoints = Endpoints(
+        model="openai/one",
+        top_level=ProviderSettings(api_base="http://localhost:9/v1"),
+        providers={"groq": ProviderSettings(api_key_env="MY_GROQ"), "mistral": ProviderSettings(api_key_env="UNSET")},
+    )
+    models = await listing(
+        env={"MY_GROQ": "k", "MISTRAL_API_KEY": "k"},
+        endpoints=endpoints,
+        resources=ModelResources(saved_keys=SavedInMemory({"deepseek": "k"})),
+    )
+
+    available = {each.name for each in PROVIDERS if models[each.default_model].available}
+    assert available == {"openai", "groq", "deepseek"}
+    assert models["mistral/mistral-medium-latest"].reason == "UNSET is not set"
+    assert models["anthropic/claude-sonnet-5-5"].reason == "ANTHROPIC_API_KEY is not set"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing
@@ -38,7 +39,7 @@ class Native:
     async def prepared(self) -> NativeTarget:
         """Where to call it. Raises `ModelError`: no key, an address that is none."""
         if self._target is None:
-            target = self.target(os.environ)
+            target = await asyncio.to_thread(self.target, os.environ)  # a saved key may stand in a file
             self.known = await self.resources.prices.look_up(
                 self.name, self.provider.name, self.model, self.endpoint.own_facts
             )
@@ -47,8 +48,9 @@ class Native:
         return self._target
 
     def target(self, environment: Mapping[str, str]) -> NativeTarget:
-        """The same, with nothing loaded."""
-        return native_target(self.name, self.provider, self.model, self.endpoint, environment)
+        """The same, with nothing loaded; may read a saved key."""
+        saved = self.resources.saved_keys
+        return native_target(self.name, self.provider, self.model, self.endpoint, environment, saved)
 
     def learned(self, target: NativeTarget) -> Learned:
         """Return what this model refused or demanded before."""

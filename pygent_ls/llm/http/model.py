@@ -49,7 +49,11 @@ class NativeModel(ABC):
 
     def check(self, environment: Mapping[str, str]) -> None:
         """What can be told of it without a call. Raises `ModelError` as `prepare` does."""
-        self._native.target(environment)
+        self.target(environment)
+
+    def target(self, environment: Mapping[str, str]) -> NativeTarget:
+        """Where and with which key it would be called. Raises `ModelError` as `prepare` does."""
+        return self._native.target(environment)
 
     @abstractmethod
     def convert_tools(self, tools: Sequence[ToolDefinition]) -> Sequence[Mapping[str, Any]]:

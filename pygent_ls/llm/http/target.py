@@ -9,6 +9,8 @@ from urllib.parse import urlsplit
 from pygent_ls.errors import ModelError
 from pygent_ls.llm.endpoint import Endpoint
 from pygent_ls.llm.errors import Called, how_to_set_key, shown
+from pygent_ls.llm.keys import SavedKeys
+from pygent_ls.llm.provider_keys import NO_SAVED_KEYS, SAVED, ProviderKey, find_key
 from pygent_ls.llm.providers import Provider, first_set
 
 AUTH_TOKEN = "ANTHROPIC_AUTH_TOKEN"  # noqa: S105 - a name
@@ -29,37 +31,60 @@ class NativeTarget:
     is_own_address: bool
     """The requests go to the provider's own servers, and not to one that is compatible."""
     key: str | None = field(repr=False)
+    key_source: str
+    """Where the key comes from: a variable, or the saved ones; empty if there is none, or the caller gave it."""
     is_token: bool
     """The key is a token for the `Authorization` header, whoever the provider is."""
     called: Called = field(repr=False)
 
 
 def native_target(
-    name: str, provider: Provider, model: str, endpoint: Endpoint, env: Mapping[str, str]
+    name: str,
+    provider: Provider,
+    model: str,
+    endpoint: Endpoint,
+    env: Mapping[str, str],
+    saved: SavedKeys = NO_SAVED_KEYS,
 ) -> NativeTarget:
-    """Raises `ModelError`: no key, an address that is none."""
+    """Return the target of a model. May read a saved key.
+
+    Raises `ModelError`: no key, or an address that is none.
+    """
     base_variable = first_set(provider.base_variables, env)
     configured = endpoint.api_base or (env[base_variable] if base_variable else None)
     base = _address(configured or provider.address, provider)
     if not is_address(base):
-        where = "setting `api_base`" if endpoint.api_base else f"environment variable {base_variable}"
+        where = (
+            f"setting `{endpoint.api_base_setting}`" if endpoint.api_base else f"environment variable {base_variable}"
+        )
         raise ModelError(f"The {where} is not an http address: {shown(configured or '')!r}.", type="invalid_request")
-    variable = endpoint.api_key_env or first_set(provider.key_variables, env) or provider.key_variables[0]
-    key = (endpoint.api_key or env.get(variable, "")).strip() or None  # a file's last line end is no part of it
+    key = find_key(provider.name, provider.key_variables, endpoint, env, saved)
+    variable = _variable(provider, endpoint, key)
     if key is None and (endpoint.api_key_env or (provider.needs_key and configured is None)):
         message = f"No key for {provider.name}. {how_to_set_key(variable)}"
         raise ModelError(message, type="auth", provider=provider.name)
-    keys = (key or "", *(env.get(each, "") for each in provider.key_variables), *endpoint.secrets)
+    value = key.value if key else None
+    keys = (value or "", *(env.get(each, "") for each in provider.key_variables), *endpoint.secrets)
     return NativeTarget(
         name=name,
         provider=provider,
         model=_model(model, provider),
         base=base,
         is_own_address=urlsplit(base).hostname == urlsplit(provider.address).hostname,
-        key=key,
-        is_token=not endpoint.api_key and variable == AUTH_TOKEN,
+        key=value,
+        key_source=key.source if key else "",
+        is_token=key is not None and key.source == AUTH_TOKEN,
         called=Called(name=name, provider=provider.name, address=configured, key_variable=variable, keys=keys),
     )
+
+
+def _variable(provider: Provider, endpoint: Endpoint, key: ProviderKey | None) -> str:
+    """Return what a person should look at if the key is missing or refused."""
+    if key is not None and key.source:
+        return f"the key {key.source}" if key.source == SAVED else key.source
+    if endpoint.api_key_env or provider.key_variables:
+        return endpoint.api_key_env or provider.key_variables[0]
+    return "the setting `api_key_env`"
 
 
 def _address(given: str, provider: Provider) -> str:

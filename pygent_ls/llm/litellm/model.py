@@ -28,13 +28,15 @@ from pygent_ls.llm.effort import nearest, thinking_budget, wanted_effort
 from pygent_ls.llm.endpoint import NO_KEY, Endpoint, with_effort
 from pygent_ls.llm.errors import model_error
 from pygent_ls.llm.http.refusals import MAX_REPEATS, Learned, Refusals, learn
+from pygent_ls.llm.keys import SavedKeys
 from pygent_ls.llm.known_model import KnownModel
 from pygent_ls.llm.litellm.stream import ChunkTranslation
-from pygent_ls.llm.litellm.target import Choice, Target
+from pygent_ls.llm.litellm.target import Choice, EnvironmentCheck, Target
 from pygent_ls.llm.message_rules import rules_of
 from pygent_ls.llm.openai.chat_format import chat_messages, chat_tools, mark_for_cache
 from pygent_ls.llm.openai.chat_request import takes_temperature
 from pygent_ls.llm.pricing import PriceTable
+from pygent_ls.llm.provider_keys import NO_SAVED_KEYS
 
 PREFIX = "litellm/"
 
@@ -197,12 +199,15 @@ class LitellmModel:
         loader: LitellmLoader,
         prices: PriceTable | None = None,
         refusals: Refusals | None = None,
+        *,
+        saved_keys: SavedKeys = NO_SAVED_KEYS,
     ) -> None:
         self._name = name
         self._refusals = refusals or Refusals()
         self._endpoint = endpoint
         self._loader = loader
         self._prices = prices or PriceTable()
+        self._saved_keys = saved_keys
         self._known = KnownModel()
         self._target: Target | None = None
 
@@ -221,6 +226,20 @@ class LitellmModel:
         """From litellm's table, and the settings; nothing is known before `prepare`."""
         return replace(self._known.facts, family=self._target.family if self._target else "")
 
+    @property
+    def endpoint(self) -> Endpoint:
+        """How its provider is reached."""
+        return self._endpoint
+
+    async def check_environment(self) -> EnvironmentCheck:
+        """Return what litellm's own check of the environment says. Raises `ModelError`."""
+        await self._loader.wait()
+        choice = self._choice()
+        return await asyncio.to_thread(choice.environment)
+
+    def _choice(self) -> Choice:
+        return Choice(self._name.removeprefix(PREFIX), self._endpoint, self._loader.litellm, self._saved_keys)
+
     async def prepare(self) -> None:
         """Load what there is to load. Raises `ModelError`: no such provider, no key, an address that is none."""
         await self._prepared()
@@ -228,7 +247,7 @@ class LitellmModel:
     async def _prepared(self) -> Target:
         await self._loader.wait()
         if self._target is None:
-            target = Choice(self._name.removeprefix(PREFIX), self._endpoint, self._loader.litellm).target()
+            target = await asyncio.to_thread(self._choice().target)  # a saved key may stand in a file
             self._known = await self._prices.look_up(
                 self._name, target.called.provider, target.bare, self._endpoint.own_facts
             )

@@ -10,7 +10,13 @@ from pygent_ls.errors import ModelError
 from pygent_ls.llm.endpoint import NO_KEY, Endpoint
 from pygent_ls.llm.errors import Called, how_to_set_key, model_error, shown
 from pygent_ls.llm.http.target import is_address
+from pygent_ls.llm.keys import SavedKeys
+from pygent_ls.llm.litellm.providers import JUDGED, SAME_CREDENTIALS, key_names, missing_variables
+from pygent_ls.llm.provider_keys import NO_SAVED_KEYS, SAVED, ProviderKey, find_key
 from pygent_ls.llm.providers import first_set, key_variable, provider_named
+
+_OPENAI_HANDLERS = frozenset({"aiohttp_openai", "custom_openai", "openai_like", "text-completion-openai"})
+"""Beside `openai_compatible_providers`: providers for which litellm falls back to OPENAI_API_KEY."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +39,28 @@ class Target:
         return self.called.provider
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentCheck:
+    """What litellm says of the variables of a model's provider."""
+
+    provider: str
+    missing: tuple[str, ...]
+    is_judged: bool
+    """Whether litellm checks this provider at all; if not, `missing` is empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A model string as litellm takes it apart."""
+
+    model: str
+    bare: str
+    provider: str
+    """Empty: litellm does not know any; the server of the settings is called as one that is compatible with OpenAI."""
+    found_key: str | None
+    """The provider's key that litellm found in the environment, where it looks for it at once."""
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """A model string and an endpoint, to be looked up."""
@@ -40,54 +68,91 @@ class Choice:
     name: str
     endpoint: Endpoint
     litellm: Any
+    saved: SavedKeys = NO_SAVED_KEYS
 
     def target(self) -> Target:
-        """Raises `ModelError` where the model can never be called."""
-        model, bare, provider = self._provider()
-        known = provider_named(provider)
-        variables = known.key_variables if known else (key_variable(provider),)
+        """Return what to call. May read a saved key. Raises `ModelError` where the model can never be called."""
+        named = self._named()
+        known = provider_named(named.provider)
+        variables = known.key_variables if known else key_names(named.provider)
         base_variable = first_set(known.base_variables, os.environ) if known else None
         address = self.endpoint.api_base or (os.environ[base_variable] if base_variable else None)
+        if address is not None and not is_address(address):
+            is_set = self.endpoint.api_base
+            where = f"setting `{self.endpoint.api_base_setting}`" if is_set else f"environment variable {base_variable}"
+            raise ModelError(f"The {where} is not an http address: {shown(address)!r}.", type="invalid_request")
+        key = find_key(named.provider, variables, self.endpoint, os.environ, self.saved)
         called = Called(
             name=self.name,
-            provider=provider,
+            provider=named.provider or shown(address or ""),
             address=address,
-            key_variable=self.endpoint.api_key_env or first_set(variables, os.environ) or variables[0],
+            key_variable=self._variable(named.provider, variables, key),
             keys=(
-                self.endpoint.api_key or "",
+                key.value if key else "",
                 *(os.environ.get(variable, "") for variable in variables),
                 *self.endpoint.secrets,
             ),
         )
-        if address is not None and not is_address(address):
-            where = "setting `api_base`" if self.endpoint.api_base else f"environment variable {base_variable}"
-            raise ModelError(f"The {where} is not an http address: {shown(address)!r}.", type="invalid_request")
-        api_key = self._key(called, variables if known else ())
-        return Target(model=model, bare=bare, api_key=api_key, called=called)
+        return Target(
+            model=named.model,
+            bare=named.bare,
+            api_key=self._key(named, key, called),
+            called=called,
+        )
 
-    def _provider(self) -> tuple[str, str, str]:
-        """The model string, its bare name, its provider."""
+    def environment(self) -> EnvironmentCheck:
+        """Return what litellm's own check misses. Raises `ModelError` for a name of no provider."""
+        provider = self._named().provider
+        checked = SAME_CREDENTIALS.get(provider, provider)
+        said = self.litellm.validate_environment(f"{checked}/{self.name}")
+        missing = tuple(map(str, said["missing_keys"]))
+        return EnvironmentCheck(provider=provider, missing=missing, is_judged=bool(missing) or checked in JUDGED)
+
+    def _named(self) -> _Named:
         api_base = self.endpoint.api_base
         try:
-            bare, provider, _, _ = self.litellm.get_llm_provider(model=self.name, api_base=api_base)
+            bare, provider, key, _ = self.litellm.get_llm_provider(model=self.name, api_base=api_base)
         except self.litellm.exceptions.BadRequestError as error:
             if self.name and api_base:
-                return f"openai/{self.name}", self.name, "openai"
+                return _Named(f"openai/{self.name}", self.name, "", None)
             called = Called(name=self.name, provider="", address=None, key_variable="")
             raise model_error(error, called) from None
-        return self.name, bare, provider
+        return _Named(self.name, bare, provider, key)
 
-    def _key(self, called: Called, variables: tuple[str, ...]) -> str | None:
-        """The key to hand over; None where litellm finds it, or none is needed."""
-        if self.endpoint.api_key:
-            return self.endpoint.api_key
-        if not self.endpoint.api_key_env and (not variables or first_set(variables, os.environ)):
-            return None
-        if not self.endpoint.api_key_env and (called.address or not self._needs_key(called.provider)):
-            return NO_KEY
+    def _variable(self, provider: str, variables: tuple[str, ...], key: ProviderKey | None) -> str:
+        """Return what a person should look at if the key is missing or refused."""
+        if key is not None and key.source:
+            return f"the key {SAVED}" if key.source == SAVED else key.source
+        if self.endpoint.api_key_env or variables:
+            return self.endpoint.api_key_env or variables[0]
+        return key_variable(provider) if provider else "the setting `api_key_env`"
+
+    def _key(self, named: _Named, key: ProviderKey | None, called: Called) -> str | None:
+        """Return the key to hand over; None where litellm finds the provider's own, or none is needed."""
+        if key is not None:
+            is_found = key.source not in ("", SAVED) and not self.endpoint.api_key_env
+            return None if is_found and self._is_left_to_litellm(named) else key.value
+        if not self.endpoint.api_key_env and (self.endpoint.keys == "none" or not self._lacks_key(named, called)):
+            is_known = self.endpoint.keys == "none" or provider_named(named.provider) is not None
+            return None if not is_known and self._is_left_to_litellm(named) else NO_KEY
         message = f"No key for {called.provider}. {how_to_set_key(called.key_variable)}"
         raise ModelError(message, type="auth", provider=called.provider)
 
-    def _needs_key(self, provider: str) -> bool:
-        known = provider_named(provider)
-        return known is None or known.needs_key
+    def _lacks_key(self, named: _Named, called: Called) -> bool:
+        """Whether the provider wants a key, and there is none; of some only litellm can tell."""
+        if called.address:
+            return False
+        known = provider_named(named.provider)
+        if known is not None:
+            return known.needs_key
+        return bool(missing_variables(named.provider, os.environ, has_key=False, has_address=True))
+
+    def _is_left_to_litellm(self, named: _Named) -> bool:
+        """Whether litellm may look for credentials: it would not take another provider's key.
+
+        Where it finds no key for a provider that it calls as one compatible with OpenAI, it sends OPENAI_API_KEY.
+        """
+        if named.found_key:
+            return True
+        compatible = {*self.litellm.openai_compatible_providers, *_OPENAI_HANDLERS}
+        return bool(named.provider) and named.provider != "openai" and named.provider not in compatible

@@ -1,18 +1,24 @@
-"""What `pygent-ls doctor` says: whether a turn could run here, with what, and why. It asks no network."""
+"""The report: versions, model, programs, sandbox, folders, settings, and whether a turn can run.
+
+It asks no network but for the one call of the model that `--call` wishes for.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import platform
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from pygent_ls.config import NAMES, Settings, shown, value_of
+from pygent_ls.config import NAMES, shown, value_of
 from pygent_ls.config_layers import Loaded
-from pygent_ls.errors import ModelError, SettingError
+from pygent_ls.doctor.call import call_model
+from pygent_ls.doctor.model import FoundModel, ModelSurvey
+from pygent_ls.doctor.sandbox import sandbox_row
+from pygent_ls.llm.keys import SavedKeys
+from pygent_ls.llm.provider_keys import NO_SAVED_KEYS
 from pygent_ls.log import redacted
 
 LIBRARIES = ("pygent-ls", "pygls", "litellm")
@@ -37,6 +43,11 @@ class Surveyed:
     user_file: Path
     state_folder: Path
     log_file: Path
+    folder: Path = field(default_factory=Path.cwd)
+    """The workspace folder."""
+    saved: SavedKeys = NO_SAVED_KEYS
+    calls: bool = False
+    """Whether the model is called once."""
 
 
 _HARMLESS = frozenset({"needs_trust", "not_yet"})
@@ -48,9 +59,20 @@ def doctor(surveyed: Surveyed) -> tuple[str, int]:
 
     What a workspace asks for without being trusted, and what this version does not use, is told and is no failure.
     """
-    model = _found_model(surveyed)
+    survey = ModelSurvey(
+        name=surveyed.model,
+        settings=surveyed.loaded.settings,
+        environment=surveyed.environment,
+        saved=surveyed.saved,
+        state_folder=surveyed.state_folder,
+    )
+    model = survey.find()
+    call = call_model(survey) if surveyed.calls and not model.problem else None
     rg = surveyed.find("rg")
     obstacles = [model.problem] if model.problem else []
+    if call is not None and call.has_failed:
+        obstacles.append(f"The call {call.said}")
+    doubts = [f"{model.unknown} `pygent-ls doctor --call` tries it."] if model.unknown and call is None else []
     if rg is None:
         obstacles.append("rg (ripgrep) is not found: install pygent-ls again, or ripgrep with the system's packages.")
     wrong = [problem for problem in surveyed.loaded.problems if problem.kind not in _HARMLESS]
@@ -58,11 +80,9 @@ def doctor(surveyed: Surveyed) -> tuple[str, int]:
     unused = [problem for problem in surveyed.loaded.problems if problem.kind == "not_yet"]
     sections = [
         _section("Versions", _versions()),
-        _section(
-            "Model",
-            [("name", redacted(surveyed.model)), ("why", surveyed.model_reason), ("called through", model.adapter)],
-        ),
+        _section("Model", [*_model_rows(surveyed, model), *([("call", call.said)] if call else [])]),
         _section("Programs", [("rg", _program(rg)), ("git", _program(surveyed.find("git")))]),
+        _section("Sandbox", [("commands", _sandbox(surveyed))]),
         _section("Folders", _places(surveyed)),
         _section("Telemetry", [("OpenTelemetry", _telemetry(surveyed.environment))]),
         _section("Settings", _settings(surveyed.loaded)),
@@ -72,70 +92,28 @@ def doctor(surveyed: Surveyed) -> tuple[str, int]:
             [problem.text for problem in untrusted],
         ),
         _list("Settings of other versions", [problem.text for problem in unused]),
-        _list("A turn cannot run", obstacles) or "A turn can run.",
+        _list("A turn cannot run", obstacles)
+        or _list("Whether a turn can run is not known", doubts)
+        or "A turn can run.",
     ]
     text = "\n\n".join(section for section in sections if section) + "\n"
     return text.encode("utf-8", "replace").decode("utf-8"), 1 if obstacles or wrong else 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
-    """The model, as far as it can be told of without calling it."""
-
-    adapter: str
-    problem: str = ""
-    """What stands in its way; empty where nothing is known to."""
-
-
-def _found_model(surveyed: Surveyed) -> _Found:
-    from pygent_ls.app_values import endpoint_of, programs_of
-    from pygent_ls.llm.anthropic.model import AnthropicModel
-    from pygent_ls.llm.litellm.model import LitellmModel
-    from pygent_ls.llm.openai.chat_model import OpenAIModel
-    from pygent_ls.llm.providers import provider_named
-    from pygent_ls.llm.resources import ModelResources
-    from pygent_ls.llm.routed_model import RoutedModel
-    from pygent_ls.llm.routing import adapter_of, make_model, missing_extra
-    from pygent_ls.workspace.process import LocalProcesses
-
-    settings = surveyed.loaded.settings
-    adapter = "none"
-    try:
-        programs = programs_of(settings, LocalProcesses(), surveyed.state_folder)
-        model = make_model(surveyed.model, endpoint_of(settings), ModelResources(cli=programs))
-        if isinstance(model, RoutedModel):
-            model = asyncio.run(model.routed())
-        adapter = adapter_of(model)
-        problem = missing_extra(surveyed.model)
-        if isinstance(model, OpenAIModel | AnthropicModel):
-            model.check(surveyed.environment)
-        elif isinstance(model, LitellmModel) and provider_named(_provider(surveyed.model)):
-            problem = problem or _key_problem(surveyed.model, settings, surveyed.environment)
-        elif not problem:
-            asyncio.run(model.prepare())  # a program; or a name that only litellm can judge: loading it takes seconds
-    except (SettingError, ModelError) as error:
-        problem = str(error)
-    return _Found(adapter=adapter, problem=problem)
+def _model_rows(surveyed: Surveyed, model: FoundModel) -> list[tuple[str, str]]:
+    rows = [
+        ("name", redacted(surveyed.model)),
+        ("why", surveyed.model_reason),
+        ("called through", model.adapter),
+        ("called at", redacted(model.address)),
+        ("key", model.key),
+    ]
+    return [(name, said) for name, said in rows if said or name not in ("called at", "key")]
 
 
-def _key_problem(name: str, settings: Settings, environment: Mapping[str, str]) -> str:
-    """A key that is missing, of a provider that we know."""
-    from pygent_ls.llm.errors import how_to_set_key
-    from pygent_ls.llm.providers import first_set, provider_named
-
-    variable = settings.api_key_env
-    if variable:
-        return "" if environment.get(variable) else f"No key: {how_to_set_key(variable)}"
-    provider = provider_named(_provider(name))
-    if provider is None or not provider.needs_key or first_set(provider.key_variables, environment):
-        return ""
-    if settings.api_base or first_set(provider.base_variables, environment):
-        return ""  # a server of the user's own, which may ask for no key
-    return f"No key for {provider.name}. {how_to_set_key(provider.key_variables[0])}"
-
-
-def _provider(name: str) -> str:
-    return name.removeprefix("litellm/").partition("/")[0]
+def _sandbox(surveyed: Surveyed) -> str:
+    own = (surveyed.state_folder, surveyed.user_file.parent)
+    return sandbox_row(surveyed.loaded.settings, surveyed.find("bwrap"), surveyed.folder, own)
 
 
 def _versions() -> list[tuple[str, str]]:

@@ -1,0 +1,160 @@
+"""Whether the model could be called, as far as that can be told without calling it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pygent_ls.config import Settings
+from pygent_ls.errors import ModelError, SettingError
+
+if TYPE_CHECKING:
+    from pygent_ls.agent.model import Model
+    from pygent_ls.llm.endpoint import Endpoint
+    from pygent_ls.llm.endpoints import Endpoints
+    from pygent_ls.llm.keys import SavedKeys
+    from pygent_ls.llm.litellm.model import LitellmModel
+    from pygent_ls.llm.resources import ModelResources
+
+SIGN_IN = frozenset({"chatgpt", "github_copilot"})
+"""Providers of litellm that take no key: asking litellm about them would begin to sign in."""
+
+ELSEWHERE: Mapping[str, tuple[str, ...]] = {
+    "AWS_ACCESS_KEY_ID": (".aws/credentials", ".aws/config"),
+    "VERTEXAI_PROJECT": (".config/gcloud/application_default_credentials.json",),
+}
+"""Files below the home folder in which the provider's own library may find what a variable would hold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundModel:
+    """What can be told of a model without calling it."""
+
+    adapter: str
+    address: str = ""
+    """Where it is called; empty if that is not known, or nowhere."""
+    key: str = ""
+    """Where its key comes from; never the key. Empty: none is sent, or litellm looks for it."""
+    problem: str = ""
+    """Why it cannot be called; empty if nothing is known to prevent it."""
+    unknown: str = ""
+    """Why it cannot be told whether it can be called."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSurvey:
+    """The model of a turn, and what it would be made with."""
+
+    name: str
+    settings: Settings
+    environment: Mapping[str, str]
+    saved: SavedKeys
+    state_folder: Path
+
+    @property
+    def endpoints(self) -> Endpoints:
+        """Where each provider is reached."""
+        from pygent_ls.app_values import endpoints_of
+
+        return endpoints_of(self.settings, self.name)
+
+    def resources(self) -> ModelResources:
+        """New resources for models; to be closed where one is called."""
+        from pygent_ls.app_values import programs_of
+        from pygent_ls.llm.resources import ModelResources
+        from pygent_ls.workspace.process import LocalProcesses
+
+        programs = programs_of(self.settings, LocalProcesses(), self.state_folder)
+        return ModelResources(cli=programs, saved_keys=self.saved)
+
+    def find(self) -> FoundModel:
+        """Return what can be told of the model."""
+        from pygent_ls.llm.routed_model import RoutedModel
+        from pygent_ls.llm.routing import adapter_of, make_configured_model, missing_extra
+
+        found = FoundModel(adapter="none")
+        try:
+            model = make_configured_model(self.name, self.endpoints, self.resources())
+            if isinstance(model, RoutedModel):
+                model = asyncio.run(model.routed())
+            found = replace(found, adapter=adapter_of(model), problem=missing_extra(self.name))
+            return found if found.problem else self._checked(model, found)
+        except (SettingError, ModelError) as error:
+            return replace(found, problem=str(error))
+
+    def _checked(self, model: Model, found: FoundModel) -> FoundModel:
+        from pygent_ls.llm.anthropic.model import AnthropicModel
+        from pygent_ls.llm.errors import shown
+        from pygent_ls.llm.litellm.model import LitellmModel
+        from pygent_ls.llm.openai.chat_model import OpenAIModel
+
+        match model:
+            case OpenAIModel() | AnthropicModel():
+                target = model.target(self.environment)
+                return replace(found, address=shown(target.base), key=target.key_source)
+            case LitellmModel():
+                return self._of_litellm(model, found)
+            case _:
+                asyncio.run(model.prepare())  # a script, or a program
+                return found
+
+    def _of_litellm(self, model: LitellmModel, found: FoundModel) -> FoundModel:
+        from pygent_ls.llm.errors import shown
+        from pygent_ls.llm.litellm.providers import has_requirements, key_names, missing_variables
+        from pygent_ls.llm.provider_keys import find_key
+        from pygent_ls.llm.providers import provider_named
+
+        provider = self.endpoints.provider_of(self.name) or ""
+        known, endpoint = provider_named(provider), model.endpoint
+        variables = known.key_variables if known else key_names(provider)
+        key = find_key(provider, variables, endpoint, self.environment, self.saved)
+        found = replace(found, address=shown(endpoint.api_base or ""), key=key.source if key else "")
+        if endpoint.api_key_env and key is None:
+            return replace(found, problem=_to_set(provider, [endpoint.api_key_env]))
+        if known is not None:
+            return replace(found, problem=self._missing_key(provider, endpoint) if key is None else "")
+        if provider in SIGN_IN:
+            return replace(found, unknown=f"{provider} signs in when it is called.")
+        if has_requirements(provider):
+            has_address = bool(endpoint.api_base)
+            missing = missing_variables(provider, self.environment, has_key=key is not None, has_address=has_address)
+            return replace(found, problem=_to_set(provider, missing) if missing else "")
+        return _as_litellm_says(model, found)
+
+    def _missing_key(self, name: str, endpoint: Endpoint) -> str:
+        from pygent_ls.llm.providers import first_set, provider_named
+
+        known = provider_named(name)
+        if known is None or not known.needs_key:
+            return ""
+        if endpoint.api_base or first_set(known.base_variables, self.environment):
+            return ""  # a server of the user's own, which may ask for no key
+        return _to_set(name, known.key_variables[:1])
+
+
+def _as_litellm_says(model: LitellmModel, found: FoundModel) -> FoundModel:
+    """Ask litellm's own check of the environment; to load litellm takes seconds."""
+    check = asyncio.run(model.check_environment())
+    variables = ", ".join(check.missing)
+    if any((Path.home() / name).exists() for each in check.missing for name in ELSEWHERE.get(each, ())):
+        reason = f"{variables} are not set; {check.provider} may find its credentials in your home folder."
+        return replace(found, unknown=reason)
+    if check.missing:
+        return replace(found, problem=_to_set(check.provider, check.missing))
+    if not check.is_judged:
+        return replace(found, unknown=f"litellm does not say what {check.provider} needs.")
+    return found
+
+
+def _to_set(provider: str, variables: list[str] | tuple[str, ...]) -> str:
+    from pygent_ls.llm.errors import how_to_set_key
+
+    if len(variables) == 1:
+        return f"No key for {provider}. {how_to_set_key(variables[0])}"
+    return (
+        f"{provider} needs {', '.join(variables)}, and they are not set. Set these environment variables and start "
+        "again, or choose another model in the setting `model`."
+    )

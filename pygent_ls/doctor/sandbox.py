@@ -1,0 +1,39 @@
+"""Whether the sandbox for commands works."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pygent_ls.config import Settings
+
+
+def sandbox_row(settings: Settings, bwrap: str | None, folder: Path, own: Sequence[Path]) -> str:
+    """Try to set the sandbox up for a folder, and say in words whether that works; `bwrap` is its program."""
+    from pygent_ls.workspace.sandbox import Sandbox
+
+    sandbox = Sandbox(settings.sandbox, lambda: [folder], network=settings.sandbox_network, own=own)
+    try:
+        state = asyncio.run(sandbox.state(bwrap))
+    finally:
+        sandbox.remove_temporary()
+    otherwise = (
+        'the setting `sandbox` is "require", so no command runs'
+        if state.required
+        else "commands run without it, and prompts say so"
+    )
+    match state.kind:
+        case "off":
+            return "off: the setting `sandbox` says so"
+        case "on":
+            network = "with" if settings.sandbox_network else "without"
+            return f"works: commands run in it, {network} network ({bwrap})"
+        case "missing":
+            is_linux = sys.platform.startswith("linux")
+            how = "bubblewrap is not found; install the package bubblewrap" if is_linux else state.reason.rstrip(".")
+            return f"none: {how}. Until then, {otherwise}."
+        case "failed":
+            asks = otherwise if state.required else "you are asked before commands run without it"
+            return f"is there but fails: {state.reason}. Until that is mended, {asks}."

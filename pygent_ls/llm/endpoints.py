@@ -1,0 +1,167 @@
+"""The endpoint of each model: the settings of its own provider, and of no other. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit
+
+from pygent_ls.llm.endpoint import Endpoint
+from pygent_ls.llm.litellm.providers import NAMES
+from pygent_ls.llm.providers import OFFLINE, SCRIPTED, first_set, provider_named
+
+CLI = "cli:"
+LITELLM = "litellm/"
+
+NO_PROVIDER = ""
+"""The provider of a name that begins with no known one: a model of the server that the settings name."""
+
+_SAME_SERVER: Mapping[str, str] = {"ollama": "ollama_chat"}
+"""Two names of litellm for one server."""
+
+_CLAUDE_HOSTS = frozenset({"anthropic", "azure_ai", "bedrock", "bedrock_converse", "vertex_ai", "vertex_ai_beta"})
+"""Providers that take Anthropic's beta names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderSettings:
+    """How the user wants one provider to be reached. Empty values leave the choice to weaker settings."""
+
+    api_base: str = ""
+    api_key_env: str = ""
+    extra_headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is set."""
+        return not (self.api_base or self.api_key_env or self.extra_headers)
+
+
+NOTHING_SET = ProviderSettings()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoints:
+    """What the settings say of all providers; `choose` gives the endpoint of one."""
+
+    model: str = ""
+    """Model of the settings, or the default one. `top_level` belongs to its provider."""
+    top_level: ProviderSettings = NOTHING_SET
+    providers: Mapping[str, ProviderSettings] = field(default_factory=dict[str, ProviderSettings])
+    """`[providers.NAME]`, by name."""
+    common: Endpoint = field(default_factory=Endpoint)
+    """What counts for every model: timeouts, betas, programs, prices. It has no address, key or header."""
+
+    @property
+    def key_variables(self) -> frozenset[str]:
+        """Environment variables that the user names as holding a key."""
+        return frozenset(each.api_key_env for each in (self.top_level, *self.providers.values()) if each.api_key_env)
+
+    def provider_of(self, name: str) -> str | None:
+        """Return the provider of a model string.
+
+        None: the string is a bare name (`gpt-5`), whose provider stands in litellm's table. `NO_PROVIDER`: it begins
+        with no known provider, or needs none.
+        """
+        name = name.strip()
+        if _needs_no_provider(name):
+            return NO_PROVIDER
+        prefix, slash, _ = name.removeprefix(LITELLM).partition("/")
+        if not slash:
+            return None
+        return prefix if prefix in self.providers or is_known_provider(prefix) else NO_PROVIDER
+
+    def needs_provider_of_main(self, name: str) -> bool:
+        """Whether the endpoint of this model depends on the provider of a bare `model`."""
+        is_other = name.strip() != self.model.strip() and not _needs_no_provider(name.strip())
+        return is_other and not self.top_level.is_empty and self._main is None
+
+    def choose(
+        self, name: str, provider: str, environment: Mapping[str, str], *, main: str | None = None, agent_base: str = ""
+    ) -> Endpoint:
+        """Return the endpoint of the model `name` of `provider`.
+
+        `main` is the provider of a bare `model`, where `needs_provider_of_main` asks for it. `agent_base` is the
+        address that the agent names for its model.
+        """
+        own = self._settings_of(name, provider, main)
+        found = replace(
+            self.common,
+            api_base=own.api_base or None,
+            api_base_setting=self._where(provider),
+            api_key_env=own.api_key_env or None,
+            extra_headers=dict(own.extra_headers),
+            betas=self.common.betas if provider in _CLAUDE_HOSTS else (),
+        )
+        return _at_agents_address(found, provider, agent_base, environment) if agent_base else found
+
+    @property
+    def _main(self) -> str | None:
+        return self.provider_of(self.model)
+
+    def _settings_of(self, name: str, provider: str, main: str | None) -> ProviderSettings:
+        """Merge the provider's table with the top-level settings, if these belong to the same provider and server."""
+        table = self._table(provider)
+        top_level = self.top_level if self._is_main(name, provider, main) else NOTHING_SET
+        if table.api_base and top_level.api_base and not is_same_server(table.api_base, top_level.api_base):
+            top_level = NOTHING_SET
+        return ProviderSettings(
+            api_base=table.api_base or top_level.api_base,
+            api_key_env=table.api_key_env or top_level.api_key_env,
+            extra_headers={**top_level.extra_headers, **table.extra_headers},
+        )
+
+    def _is_main(self, name: str, provider: str, main: str | None) -> bool:
+        if name.strip() == self.model.strip():
+            return True
+        own = self._main if main is None else main
+        if own is None or _needs_no_provider(self.model) or _needs_no_provider(name):
+            return False
+        return _SAME_SERVER.get(provider, provider) == _SAME_SERVER.get(own, own)
+
+    def _table(self, provider: str) -> ProviderSettings:
+        same = (each for each in self.providers if _SAME_SERVER.get(each, each) == _SAME_SERVER.get(provider, provider))
+        return self.providers.get(provider) or self.providers.get(next(same, ""), NOTHING_SET)
+
+    def _where(self, provider: str) -> str:
+        return f"providers.{provider}.api_base" if self._table(provider).api_base else "api_base"
+
+
+def is_known_provider(name: str) -> bool:
+    """Whether pygent-ls or litellm knows a provider of that name."""
+    return name in NAMES or provider_named(name) is not None
+
+
+def is_same_server(one: str, other: str) -> bool:
+    """Whether two addresses have the same scheme, host and port; all names of the loopback interface are one host."""
+    return _server(one) == _server(other)
+
+
+def _at_agents_address(found: Endpoint, provider: str, agent_base: str, environment: Mapping[str, str]) -> Endpoint:
+    """Return the endpoint at the address that an agent names.
+
+    A key belongs to the server that is configured for its provider. If that is another one than the agent's, neither
+    key nor headers are sent. If none is configured, the agent's address is what the user configured for the provider.
+    """
+    known = provider_named(provider)
+    variable = first_set(known.base_variables, environment) if known else None
+    configured = found.api_base or (environment[variable] if variable else "")
+    at = replace(found, api_base=agent_base, api_base_setting="agents.NAME.api_base")
+    if configured and not is_same_server(configured, agent_base):
+        return replace(at, api_key_env=None, extra_headers={}, keys="none")
+    is_usual = is_same_server(configured or (known.address if known else ""), agent_base)
+    return at if is_usual else replace(at, keys="environment")
+
+
+def _needs_no_provider(name: str) -> bool:
+    return not name or name == OFFLINE or name.startswith((SCRIPTED, CLI))
+
+
+def _server(address: str) -> tuple[str, str, int | None]:
+    try:
+        parts = urlsplit(address.strip())
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return address, "", None
+    is_loopback = host in ("localhost", "::1") or host.startswith("127.")
+    return parts.scheme, "localhost" if is_loopback else host, port or {"http": 80, "https": 443}.get(parts.scheme)

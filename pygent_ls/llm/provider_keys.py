@@ -1,0 +1,42 @@
+"""The key of a provider: where it is found, and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pygent_ls.llm.endpoint import Endpoint
+from pygent_ls.llm.keys import NoSavedKeys, SavedKeys
+from pygent_ls.llm.providers import first_set
+
+NO_SAVED_KEYS = NoSavedKeys()
+
+SAVED = "saved by pygent-ls setup"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderKey:
+    """A key and its source."""
+
+    value: str = field(repr=False)
+    source: str
+    """Name of the environment variable, or `SAVED`; empty for a key that the caller gave."""
+
+
+def find_key(
+    provider: str, variables: Sequence[str], endpoint: Endpoint, environment: Mapping[str, str], saved: SavedKeys
+) -> ProviderKey | None:
+    """Return the key that may be sent to an endpoint: from `api_key_env`, else the provider's variables, else saved.
+
+    If `api_key_env` is set, no other source counts. May read a file or the keyring.
+    """
+    if endpoint.api_key:
+        return ProviderKey(value=endpoint.api_key, source="")
+    if endpoint.keys == "none":
+        return None
+    variable = endpoint.api_key_env or first_set(tuple(variables), environment)
+    if variable:
+        value = environment.get(variable, "").strip()  # the line end of a file is not part of the key
+        return ProviderKey(value=value, source=variable) if value else None
+    value = (saved.get(provider) or "").strip() if endpoint.keys == "all" else ""
+    return ProviderKey(value=value, source=SAVED) if value else None
