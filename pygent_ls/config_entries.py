@@ -180,13 +180,16 @@ TABLES: Mapping[str, type[BaseModel]] = {
 """The settings that are tables by name, and what one of them is."""
 
 
-def masked(given: object) -> object:
-    """Return what a table `[providers.NAME]` holds, without the text of its headers; files may hold anything."""
+def masked(given: object, *, hides_all: bool = False) -> object:
+    """Return what a table `[providers.NAME]` holds, without the text of its headers.
+
+    `hides_all` is for a table that does not count: it may hold a key where the name of a variable belongs.
+    """
     if not isinstance(given, Mapping):
         return MASK
     shown: dict[str, object] = {}
     for name, value in cast("Mapping[object, object]", given).items():
-        if name in ("api_base", "api_key_env"):
+        if name in ("api_base", "api_key_env") and not hides_all:
             shown[str(name)] = value
         elif name == "extra_headers" and isinstance(value, Mapping):
             shown[str(name)] = dict.fromkeys(map(str, cast("Mapping[object, object]", value)), MASK)

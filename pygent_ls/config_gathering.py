@@ -143,5 +143,5 @@ def _untrusted(layer: Layer, key: str, place: str, wanted: object) -> SettingPro
 
 def _problem(layer: Layer, key: str, place: str, raw: object, kind: ProblemKind, problem: str) -> SettingProblem:
     spelled = shown("", layer.spell(key) + place)
-    value = masked(raw) if key == "providers" else raw
+    value = masked(raw, hides_all=kind == "invalid") if key == "providers" else raw
     return SettingProblem(layer=layer.name, key=spelled, value=shown("", value), problem=problem, kind=kind)

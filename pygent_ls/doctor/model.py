@@ -153,7 +153,7 @@ def _to_set(provider: str, variables: list[str] | tuple[str, ...]) -> str:
     from pygent_ls.llm.errors import how_to_set_key
 
     if len(variables) == 1:
-        return f"No key for {provider}. {how_to_set_key(variables[0])}"
+        return f"No key for {provider}. {how_to_set_key(variables[0], provider)}"
     return (
         f"{provider} needs {', '.join(variables)}, and they are not set. Set these environment variables and start "
         "again, or choose another model in the setting `model`."

@@ -329,7 +329,7 @@ def _message(verdict: Verdict, detail: str, called: Called, chain: Sequence[Base
     kind, status = verdict
     provider = called.provider or called.name
     if kind == "auth" and status is None:
-        return f"No key for {provider}. {how_to_set_key(called.key_variable)}"
+        return f"No key for {provider}. {how_to_set_key(called.key_variable, called.provider)}"
     if any(type(each).__name__ in _BAD_CERTIFICATE for each in chain):
         return _CERTIFICATE_SENTENCE.format(tried=_tried(chain, called), said=f": {detail}" if detail else "")
     if _UNKNOWN_PROVIDER.search(detail):
@@ -344,10 +344,11 @@ def _message(verdict: Verdict, detail: str, called: Called, chain: Sequence[Base
     )
 
 
-def how_to_set_key(variable: str) -> str:
-    """What to do where there is no key."""
+def how_to_set_key(variable: str, provider: str = "") -> str:
+    """What to do where there is no key of a provider."""
+    setting = f"providers.{provider}.api_key_env" if provider else "api_key_env"
     return (
-        f"Set the environment variable {variable} (or name the one that holds the key in the setting `api_key_env`) "
+        f"Set the environment variable {variable} (or name the one that holds the key in the setting `{setting}`) "
         "and start again, or choose another model in the setting `model`."
     )
 

@@ -61,7 +61,7 @@ def native_target(
     key = find_key(provider.name, provider.key_variables, endpoint, env, saved)
     variable = _variable(provider, endpoint, key)
     if key is None and (endpoint.api_key_env or (provider.needs_key and configured is None)):
-        message = f"No key for {provider.name}. {how_to_set_key(variable)}"
+        message = f"No key for {provider.name}. {how_to_set_key(variable, provider.name)}"
         raise ModelError(message, type="auth", provider=provider.name)
     value = key.value if key else None
     keys = (value or "", *(env.get(each, "") for each in provider.key_variables), *endpoint.secrets)

@@ -135,7 +135,7 @@ class Choice:
         if not self.endpoint.api_key_env and (self.endpoint.keys == "none" or not self._lacks_key(named, called)):
             is_known = self.endpoint.keys == "none" or provider_named(named.provider) is not None
             return None if not is_known and self._is_left_to_litellm(named) else NO_KEY
-        message = f"No key for {called.provider}. {how_to_set_key(called.key_variable)}"
+        message = f"No key for {called.provider}. {how_to_set_key(called.key_variable, called.provider)}"
         raise ModelError(message, type="auth", provider=called.provider)
 
     def _lacks_key(self, named: _Named, called: Called) -> bool:
