@@ -374,7 +374,7 @@ class Agent:
     def _endpoints_of(self, taken: Taken) -> Endpoints:
         """May read saved keys."""
         model, _ = model_and_reason(taken.loaded, self._models.saved_keys)
-        return endpoints_of(taken.loaded.settings, model)
+        return endpoints_of(taken.loaded, model)
 
     def _make_model(self, endpoints: Endpoints, name: str, api_base: str = "") -> Model:
         """At the address of its agent, or of its provider. Raises `ModelError` for a name that can be none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pygent_ls.app_agents import planners_of
 from pygent_ls.config import Settings
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pygent_ls.agent.hooks import Hooks
     from pygent_ls.agent.permissions import Policy
     from pygent_ls.agent.workspace import Processes
+    from pygent_ls.config_layers import Loaded
     from pygent_ls.llm.cli.model import CliSurroundings
     from pygent_ls.llm.endpoint import Endpoint
     from pygent_ls.llm.endpoints import Endpoints
@@ -68,18 +69,24 @@ def policy_of(settings: Settings, state: Path, *, is_restricted: bool = False) -
     )
 
 
-def endpoints_of(settings: Settings, model: str) -> Endpoints:
+def endpoints_of(loaded: Loaded, model: str) -> Endpoints:
     """How each provider is reached, and what the user says of models.
 
     `model` is the model of the settings, or the default one.
     """
-    from pygent_ls.llm.endpoints import Endpoints, ProviderSettings
+    from pygent_ls.config_layers import OF_A_PROVIDER
+    from pygent_ls.llm.endpoints import Endpoints, ProviderSettings, needs_no_provider
 
+    settings = loaded.settings
+    values: dict[str, dict[str, Any]] = {model: {}}
+    for key in OF_A_PROVIDER:
+        beside = loaded.models_beside.get(key, "")
+        values.setdefault(model if needs_no_provider(beside) else beside, {})[key] = getattr(settings, key)
+    top_level = {name: ProviderSettings(**each) for name, each in values.items()}
     return Endpoints(
         model=model,
-        top_level=ProviderSettings(
-            api_base=settings.api_base, api_key_env=settings.api_key_env, extra_headers=dict(settings.extra_headers)
-        ),
+        top_level=top_level.pop(model),
+        set_with_other_models=top_level,
         providers={name: ProviderSettings(**table.model_dump()) for name, table in settings.providers.items()},
         common=_common_endpoint(settings),
     )

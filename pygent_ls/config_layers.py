@@ -73,6 +73,13 @@ class Loaded:
     origins: Mapping[str, str]
     """By setting; `default` where no layer sets it."""
     problems: tuple[SettingProblem, ...]
+    models_beside: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Model that the layer of a setting sets beside it, by setting, for those in `OF_A_PROVIDER`."""
+
+
+OF_A_PROVIDER = ("api_base", "api_key_env", "extra_headers")
+"""Settings of the provider of `model`. If one layer sets both, a stronger layer's `model` does not change whose they
+are."""
 
 
 def load(layers: Sequence[Layer]) -> Loaded:
@@ -83,7 +90,9 @@ def load(layers: Sequence[Layer]) -> Loaded:
     values: dict[str, Any] = {key: value_of(defaults, key) for key in NAMES}
     origins = dict.fromkeys(NAMES, "default")
     problems: list[SettingProblem] = []
+    models_beside: dict[str, str] = {}
     for layer in layers:
+        accepted: set[str] = set()
         problems += layer.problems
         problems += [_unknown(layer, key, raw) for key, raw in layer.unknown.items()]
         for key, raw in layer.values.items():
@@ -99,10 +108,13 @@ def load(layers: Sequence[Layer]) -> Loaded:
             else:
                 values[key] = judged.value
                 origins[key] = layer.origin(key)
+                accepted.add(key)
+        model = values["model"] if "model" in accepted else ""
+        models_beside.update(dict.fromkeys(accepted.intersection(OF_A_PROVIDER), model))
         for key, more in layer.added.items():
             values[key] = _with_more(values[key], more)
             origins[key] = layer.origin(key) if origins[key] == "default" else origins[key]
-    return Loaded(settings=settings_of(values), origins=origins, problems=tuple(problems))
+    return Loaded(settings=settings_of(values), origins=origins, problems=tuple(problems), models_beside=models_beside)
 
 
 def _with_more(so_far: object, more: object) -> object:

@@ -254,3 +254,37 @@ async def test_an_agents_own_server_is_not_sent_the_key_of_the_configured_one(
     assert first.asked_as() == ["one"]
     assert second.asked_as() == ["two"]
     assert not any(secret in " ".join(second.sent()) for secret in (*first.secrets, "usual-key"))
+
+
+async def test_a_model_of_a_stronger_layer_is_not_called_at_the_address_beside_the_model_of_a_weaker_one(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with ModelServer(lambda _, __: Step(text="ok")) as one, ModelServer(lambda _, __: Step(text="ok")) as two:
+        first, second = Provider("openai", one), Provider("anthropic", two)
+        monkeypatch.setenv(first.variable, first.secrets[0])
+        monkeypatch.setenv("ANTHROPIC_API_KEY", second.secrets[0])
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", two.url)
+        monkeypatch.setenv("PYGENT_MODEL", "anthropic/two")
+        session = desk.begin(f'model = "openai/one"\n{first.values}')
+
+        await ask(session)
+        session.set_model("openai/one")
+        await ask(session)
+
+    assert first.asked_as() == ["one"]
+    assert second.asked_as() == ["two"]
+    assert second.secrets[0] not in " ".join(first.sent())
+    assert not any(secret in " ".join(second.sent()) for secret in first.secrets)
+
+
+async def test_an_address_without_a_model_beside_it_is_of_whatever_model_counts(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with ModelServer([Step(text="ok")]) as server:
+        monkeypatch.setenv("PYGENT_API_BASE", server.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "key-of-anthropic")
+        session = desk.begin('model = "anthropic/two"\n')
+
+        await ask(session)
+
+        assert [each.headers["x-api-key"] for each in server.requests] == ["key-of-anthropic"]

@@ -59,8 +59,7 @@ def examine(tmp_path: Path) -> Examine:
 
 
 def find(model: str, tmp_path: Path) -> FoundModel:
-    settings = load([]).settings
-    return ModelSurvey(model, settings, {}, SavedInMemory({}), tmp_path).find()
+    return ModelSurvey(model, load([]), {}, SavedInMemory({}), tmp_path).find()
 
 
 def row(report: str, title: str, name: str) -> str:

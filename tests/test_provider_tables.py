@@ -143,3 +143,19 @@ def test_a_trusted_workspace_can_and_each_change_asks_again(tmp_path: Path) -> N
         THEIRS.replace("openai", "anthropic"),
     ):
         assert tables(place.says(other).loaded) == {}
+
+
+# Whose the top-level settings are
+
+
+def test_the_model_beside_each_top_level_setting_is_known(tmp_path: Path) -> None:
+    loaded = load(
+        [
+            user_file(tmp_path, 'api_base = "https://one.example"\napi_key_env = "ONE"\nmodel = "openai/one"\n'),
+            environment_layer({"PYGENT_API_KEY_ENV": "TWO", "PYGENT_MODEL": "groq/two"}),
+            editor_layer({"model": "anthropic/three", "extraHeaders": {"bad name": ""}}, "initializationOptions"),
+        ]
+    )
+
+    assert loaded.settings.model == "anthropic/three"
+    assert loaded.models_beside == {"api_base": "openai/one", "api_key_env": "groq/two"}

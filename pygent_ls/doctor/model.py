@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pygent_ls.config import Settings
+from pygent_ls.config_layers import Loaded
 from pygent_ls.errors import ModelError, SettingError
 
 if TYPE_CHECKING:
@@ -49,17 +50,22 @@ class ModelSurvey:
     """The model of a turn, and what it would be made with."""
 
     name: str
-    settings: Settings
+    loaded: Loaded
     environment: Mapping[str, str]
     saved: SavedKeys
     state_folder: Path
+
+    @property
+    def settings(self) -> Settings:
+        """The settings as they are."""
+        return self.loaded.settings
 
     @property
     def endpoints(self) -> Endpoints:
         """Where each provider is reached."""
         from pygent_ls.app_values import endpoints_of
 
-        return endpoints_of(self.settings, self.name)
+        return endpoints_of(self.loaded, self.name)
 
     def resources(self) -> ModelResources:
         """New resources for models; to be closed where one is called."""

@@ -61,7 +61,7 @@ def doctor(surveyed: Surveyed) -> tuple[str, int]:
     """
     survey = ModelSurvey(
         name=surveyed.model,
-        settings=surveyed.loaded.settings,
+        loaded=surveyed.loaded,
         environment=surveyed.environment,
         saved=surveyed.saved,
         state_folder=surveyed.state_folder,

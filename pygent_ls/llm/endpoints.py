@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
@@ -47,6 +47,8 @@ class Endpoints:
     model: str = ""
     """Model of the settings, or the default one. `top_level` belongs to its provider."""
     top_level: ProviderSettings = NOTHING_SET
+    set_with_other_models: Mapping[str, ProviderSettings] = field(default_factory=dict[str, ProviderSettings])
+    """Top-level settings whose layer sets a `model` that does not count, by that model: they are of its provider."""
     providers: Mapping[str, ProviderSettings] = field(default_factory=dict[str, ProviderSettings])
     """`[providers.NAME]`, by name."""
     common: Endpoint = field(default_factory=Endpoint)
@@ -55,7 +57,8 @@ class Endpoints:
     @property
     def key_variables(self) -> frozenset[str]:
         """Environment variables that the user names as holding a key."""
-        return frozenset(each.api_key_env for each in (self.top_level, *self.providers.values()) if each.api_key_env)
+        named = (self.top_level, *self.set_with_other_models.values(), *self.providers.values())
+        return frozenset(each.api_key_env for each in named if each.api_key_env)
 
     def provider_of(self, name: str) -> str | None:
         """Return the provider of a model string.
@@ -64,27 +67,41 @@ class Endpoints:
         with no known provider, or needs none.
         """
         name = name.strip()
-        if _needs_no_provider(name):
+        if needs_no_provider(name):
             return NO_PROVIDER
         prefix, slash, _ = name.removeprefix(LITELLM).partition("/")
         if not slash:
             return None
         return prefix if prefix in self.providers or is_known_provider(prefix) else NO_PROVIDER
 
-    def needs_provider_of_main(self, name: str) -> bool:
-        """Whether the endpoint of this model depends on the provider of a bare `model`."""
-        is_other = name.strip() != self.model.strip() and not _needs_no_provider(name.strip())
-        return is_other and not self.top_level.is_empty and self._main is None
+    def bare_models(self, name: str) -> frozenset[str]:
+        """Return the bare names on whose providers the endpoint of this model depends."""
+        others = (model for model, settings in self._groups() if model != name.strip() and not settings.is_empty)
+        return frozenset() if needs_no_provider(name) else frozenset(each for each in others if self._is_bare(each))
+
+    def _is_bare(self, name: str) -> bool:
+        return self.provider_of(name) is None
+
+    def _groups(self) -> Iterator[tuple[str, ProviderSettings]]:
+        """The top-level settings, each with the model to whose provider they belong; the strongest last."""
+        for model, settings in self.set_with_other_models.items():
+            yield model.strip(), settings
+        yield self.model.strip(), self.top_level
 
     def choose(
-        self, name: str, provider: str, environment: Mapping[str, str], *, main: str | None = None, agent_base: str = ""
+        self,
+        name: str,
+        provider: str,
+        environment: Mapping[str, str],
+        *,
+        bare: Mapping[str, str] | None = None,
+        agent_base: str = "",
     ) -> Endpoint:
         """Return the endpoint of the model `name` of `provider`.
 
-        `main` is the provider of a bare `model`, where `needs_provider_of_main` asks for it. `agent_base` is the
-        address that the agent names for its model.
+        `bare` holds the providers of `bare_models`. `agent_base` is the address that the agent names for its model.
         """
-        own = self._settings_of(name, provider, main)
+        own = self._settings_of(name, provider, bare or {})
         found = replace(
             self.common,
             api_base=own.api_base or None,
@@ -95,29 +112,22 @@ class Endpoints:
         )
         return _at_agents_address(found, provider, agent_base, environment) if agent_base else found
 
-    @property
-    def _main(self) -> str | None:
-        return self.provider_of(self.model)
+    def _settings_of(self, name: str, provider: str, bare: Mapping[str, str]) -> ProviderSettings:
+        """Merge all settings of the provider; those of another server than the strongest address do not count."""
+        found = ProviderSettings()
+        for model, settings in self._groups():
+            if self._belongs(name, provider, model, bare):
+                found = _merged(found, settings)
+        return _merged(found, self._table(provider))
 
-    def _settings_of(self, name: str, provider: str, main: str | None) -> ProviderSettings:
-        """Merge the provider's table with the top-level settings, if these belong to the same provider and server."""
-        table = self._table(provider)
-        top_level = self.top_level if self._is_main(name, provider, main) else NOTHING_SET
-        if table.api_base and top_level.api_base and not is_same_server(table.api_base, top_level.api_base):
-            top_level = NOTHING_SET
-        return ProviderSettings(
-            api_base=table.api_base or top_level.api_base,
-            api_key_env=table.api_key_env or top_level.api_key_env,
-            extra_headers={**top_level.extra_headers, **table.extra_headers},
-        )
-
-    def _is_main(self, name: str, provider: str, main: str | None) -> bool:
-        if name.strip() == self.model.strip():
-            return True
-        own = self._main if main is None else main
-        if own is None or _needs_no_provider(self.model) or _needs_no_provider(name):
+    def _belongs(self, name: str, provider: str, model: str, bare: Mapping[str, str]) -> bool:
+        """Whether the top-level settings of `model` count for the model `name` of `provider`."""
+        if needs_no_provider(name) or needs_no_provider(model):
             return False
-        return _SAME_SERVER.get(provider, provider) == _SAME_SERVER.get(own, own)
+        own = self.provider_of(model)
+        own = bare.get(model) if own is None else own
+        is_same = own is not None and _SAME_SERVER.get(provider, provider) == _SAME_SERVER.get(own, own)
+        return name.strip() == model or is_same
 
     def _table(self, provider: str) -> ProviderSettings:
         same = (each for each in self.providers if _SAME_SERVER.get(each, each) == _SAME_SERVER.get(provider, provider))
@@ -125,6 +135,16 @@ class Endpoints:
 
     def _where(self, provider: str) -> str:
         return f"providers.{provider}.api_base" if self._table(provider).api_base else "api_base"
+
+
+def _merged(weaker: ProviderSettings, stronger: ProviderSettings) -> ProviderSettings:
+    if weaker.api_base and stronger.api_base and not is_same_server(weaker.api_base, stronger.api_base):
+        weaker = NOTHING_SET
+    return ProviderSettings(
+        api_base=stronger.api_base or weaker.api_base,
+        api_key_env=stronger.api_key_env or weaker.api_key_env,
+        extra_headers={**weaker.extra_headers, **stronger.extra_headers},
+    )
 
 
 def is_known_provider(name: str) -> bool:
@@ -153,7 +173,9 @@ def _at_agents_address(found: Endpoint, provider: str, agent_base: str, environm
     return at if is_usual else replace(at, keys="environment")
 
 
-def _needs_no_provider(name: str) -> bool:
+def needs_no_provider(name: str) -> bool:
+    """Whether a model string names a program, a script, or the offline model, or is empty."""
+    name = name.strip()
     return not name or name == OFFLINE or name.startswith((SCRIPTED, CLI))
 
 

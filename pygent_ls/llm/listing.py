@@ -17,10 +17,13 @@ from pygent_ls.llm.openai.chat_model import OpenAIModel
 from pygent_ls.llm.provider_keys import find_key
 from pygent_ls.llm.providers import OFFLINE, PROVIDERS, Provider, first_set, provider_named
 from pygent_ls.llm.resources import ModelResources
-from pygent_ls.llm.routing import main_provider, make_configured_model, missing_extra
+from pygent_ls.llm.routing import make_configured_model, missing_extra, providers_of_bare
 
 MAX_A_PROVIDER = 40
 """Models of one provider that are listed: what a menu has room for."""
+
+ANY = "ANY"
+"""Stands for whatever model is listed."""
 
 _DATED = re.compile(r"\d{4}-?\d{2}-?\d{2}$")
 """Ends the names of models that are also there under a name that stays."""
@@ -46,7 +49,7 @@ async def listed_models(
 
     Of a provider without a key the model to begin with stands for all. Each name once, in the order of this sentence.
     """
-    lacking = _Lacking(endpoints, resources.saved_keys, environment, await main_provider(endpoints, resources))
+    lacking = _Lacking(endpoints, resources.saved_keys, environment, await providers_of_bare(endpoints, ANY, resources))
     lacks = {each.name: await asyncio.to_thread(lacking.of, each) for each in PROVIDERS}
     keyed = [each.name for each in PROVIDERS if await asyncio.to_thread(lacking.has_key, each)]
     of_table = await resources.prices.chat_models(keyed)
@@ -68,7 +71,7 @@ class _Lacking:
     endpoints: Endpoints
     saved: SavedKeys
     environment: Mapping[str, str]
-    main: str | None
+    bare: Mapping[str, str]
 
     def of(self, provider: Provider, name: str = "") -> str:
         """Return the reason why a provider cannot be called; empty if nothing is known to be missing."""
@@ -88,7 +91,7 @@ class _Lacking:
 
     def _endpoint(self, provider: Provider, name: str) -> Endpoint:
         model = name or provider.default_model
-        return self.endpoints.choose(model, provider.name, self.environment, main=self.main)
+        return self.endpoints.choose(model, provider.name, self.environment, bare=self.bare)
 
 
 def _judged(name: str, lacking: _Lacking, resources: ModelResources) -> ListedModel:

@@ -64,18 +64,17 @@ def make_configured_model(name: str, endpoints: Endpoints, resources: ModelResou
     """
     own_names = frozenset(endpoints.providers)
 
-    def router(main: str | None = None) -> _Router:
+    def router(bare: Mapping[str, str]) -> _Router:
         def choose(provider: str) -> Endpoint:
-            return endpoints.choose(name, provider, os.environ, main=main, agent_base=agent_base)
+            return endpoints.choose(name, provider, os.environ, bare=bare, agent_base=agent_base)
 
         return _Router(resources=resources, choose=choose, own_names=own_names)
 
     async def route() -> Model:
-        model = router(await _provider_of(endpoints.model.strip(), resources)).model(name)
+        model = router(await providers_of_bare(endpoints, name, resources)).model(name)
         return await model.routed() if isinstance(model, RoutedModel) else model
 
-    needs_table = endpoints.needs_provider_of_main(name)
-    return RoutedModel(name.strip(), route) if needs_table else router().model(name)
+    return RoutedModel(name.strip(), route) if endpoints.bare_models(name) else router({}).model(name)
 
 
 def with_text_tools(model: Model, setting: TextToolCallsSetting) -> Model:
@@ -85,10 +84,9 @@ def with_text_tools(model: Model, setting: TextToolCallsSetting) -> Model:
     return model if setting == "auto" and model.name.startswith(SCRIPTED) else TextToolCalls(model, setting)
 
 
-async def main_provider(endpoints: Endpoints, resources: ModelResources) -> str | None:
-    """Return the provider of a bare `model` of the settings; None where its name says it."""
-    model = endpoints.model.strip()
-    return await _provider_of(model, resources) if endpoints.provider_of(model) is None else None
+async def providers_of_bare(endpoints: Endpoints, name: str, resources: ModelResources) -> Mapping[str, str]:
+    """Return the providers of the bare names on which the endpoint of a model depends, from litellm's table."""
+    return {bare: await _provider_of(bare, resources) for bare in endpoints.bare_models(name)}
 
 
 def adapter_of(model: Model) -> str:

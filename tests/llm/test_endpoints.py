@@ -159,6 +159,16 @@ def test_names_of_betas_are_for_those_who_serve_claude(provider: str, is_sent: b
     assert endpoint_of(endpoints, f"{provider}/claude").betas == (("context-1m",) if is_sent else ())
 
 
+def test_settings_beside_another_model_are_of_its_provider() -> None:
+    top_level = ProviderSettings(api_key_env="MINE")
+    endpoints = Endpoints(model="anthropic/one", top_level=top_level, set_with_other_models={"openai/two": TOP})
+
+    assert facts(endpoint_of(endpoints, "anthropic/one")) == top_level
+    assert facts(endpoint_of(endpoints, "openai/any")) == TOP
+    assert facts(endpoint_of(endpoints, "groq/any")) == ProviderSettings()
+    assert endpoints.key_variables == {"MINE", "TOP_KEY"}
+
+
 # An agent's own address
 
 
