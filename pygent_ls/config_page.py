@@ -40,6 +40,19 @@ Each layer overrides those above it:
 What there may be many of adds up: rules, hooks, `providers`, agents, `cli_models`, `models`, `aliases` and
 `disallowed_tools` of all layers count together, and of two with one name the stronger layer's stands, whole.
 
+`api_base`, `api_key_env` and `extra_headers` are of the provider of `model`. If a layer sets them beside a `model`, they
+stay with that model's provider when a stronger layer sets another `model`. Other providers have tables of their own, and
+so have servers of your own that speak chat completions:
+
+```toml
+model = "anthropic/claude-sonnet-5-5"
+fallback_models = ["acme/their-model"]
+
+[providers.acme]
+api_base = "https://llm.acme.example/v1"
+api_key_env = "ACME_KEY"
+```
+
 A value that is wrong does not count, and nor does a name that is no setting. Nothing else is lost by either: the rest
 of the layer does count, and the daemon starts. Files are read again when a turn begins, and a change of the editor's
 configuration counts from the next turn on; a running turn keeps the values that it began with. Only `cache_entries`,
