@@ -233,6 +233,7 @@ def _demo(_given: argparse.Namespace) -> int:
 
 def _doctor(given: argparse.Namespace) -> int:
     from pygent_ls.app import read_settings
+    from pygent_ls.app_agents import variants_of
     from pygent_ls.app_keys import saved_keys
     from pygent_ls.app_logging import log_path
     from pygent_ls.config_sources import state_folder, user_file
@@ -240,11 +241,14 @@ def _doctor(given: argparse.Namespace) -> int:
     from pygent_ls.workspace.process import LocalProcesses
 
     blueprint = read_settings({}, [Path.cwd()])
+    agent = variants_of(blueprint.taken).usual(blueprint.taken.loaded.settings.agent)
     report, code = doctor(
         Surveyed(
             loaded=blueprint.taken.loaded,
-            model=blueprint.model,
-            model_reason=blueprint.model_reason,
+            model=agent.model or blueprint.model,
+            model_reason=f"the agent {agent.name} has it" if agent.model else blueprint.model_reason,
+            main=blueprint.model,
+            agent_base=agent.api_base,
             environment=os.environ,
             find=LocalProcesses().find,
             user_file=user_file(),

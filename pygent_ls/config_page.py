@@ -40,9 +40,9 @@ Each layer overrides those above it:
 What there may be many of adds up: rules, hooks, `providers`, agents, `cli_models`, `models`, `aliases` and
 `disallowed_tools` of all layers count together, and of two with one name the stronger layer's stands, whole.
 
-`api_base`, `api_key_env` and `extra_headers` are of the provider of `model`. If a layer sets them beside a `model`, they
-stay with that model's provider when a stronger layer sets another `model`. Other providers have tables of their own, and
-so have servers of your own that speak chat completions:
+`api_base`, `api_key_env` and `extra_headers` are of the provider of `model`. If a layer sets them beside a `model`,
+they stay with that model's provider when a stronger layer sets another `model`. Other providers have tables of their
+own, and so have servers of your own that speak chat completions:
 
 ```toml
 model = "anthropic/claude-sonnet-5-5"

@@ -59,7 +59,7 @@ def examine(tmp_path: Path) -> Examine:
 
 
 def find(model: str, tmp_path: Path) -> FoundModel:
-    return ModelSurvey(model, load([]), {}, SavedInMemory({}), tmp_path).find()
+    return ModelSurvey(model, model, load([]), {}, SavedInMemory({}), tmp_path).find()
 
 
 def row(report: str, title: str, name: str) -> str:
@@ -168,6 +168,22 @@ def test_it_is_said_that_a_key_was_saved_and_never_what_it_is(examine: Examine) 
         assert code == 0
         assert row(report, "Model", "key") == "saved by pygent-ls setup"
         assert "opensesame" not in report
+
+
+def test_the_other_models_of_the_settings_are_judged_by_their_own_keys(examine: Examine) -> None:
+    environment = {
+        "OPENAI_API_KEY": "k",
+        "PYGENT_FALLBACK_MODELS": "anthropic/claude, openai/two",
+        "PYGENT_COMPACTION_MODEL": "groq/small",
+    }
+    report, code = examine("openai/one", environment)
+
+    assert code == 0
+    section = report.split("Other models\n")[1].split("\n\n")[0].splitlines()
+    assert [line.split()[0] for line in section] == ["fallback", "fallback", "compaction.model"]
+    assert "Set the environment variable ANTHROPIC_API_KEY" in section[0]
+    assert section[1].endswith("openai/two: nothing is missing")
+    assert "GROQ_API_KEY" in section[2]
 
 
 # The sandbox

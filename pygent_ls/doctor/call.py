@@ -38,14 +38,13 @@ def call_model(survey: ModelSurvey) -> CallResult:
 async def _call(survey: ModelSurvey) -> CallResult:
     from pygent_ls.agent.messages import Usage
     from pygent_ls.agent.model import FinishChunk, TextChunk, ToolCallChunk, UsageChunk
-    from pygent_ls.llm.routing import make_configured_model, with_text_tools
+    from pygent_ls.llm.routing import with_text_tools
 
     resources = survey.resources()
     usage, text, finish, calls = Usage(), "", None, 0
     began = time.monotonic()
     try:
-        model = make_configured_model(survey.name, survey.endpoints, resources)
-        model = with_text_tools(model, survey.settings.text_tool_calls)
+        model = with_text_tools(survey.make(resources), survey.settings.text_tool_calls)
         await model.prepare()
         began = time.monotonic()
         async with aclosing(model.stream(_request(survey))) as chunks:

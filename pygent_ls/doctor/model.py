@@ -50,10 +50,14 @@ class ModelSurvey:
     """The model of a turn, and what it would be made with."""
 
     name: str
+    main: str
+    """Model of the settings, or the default one."""
     loaded: Loaded
     environment: Mapping[str, str]
     saved: SavedKeys
     state_folder: Path
+    agent_base: str = ""
+    """Address that the agent names for its model."""
 
     @property
     def settings(self) -> Settings:
@@ -65,7 +69,7 @@ class ModelSurvey:
         """Where each provider is reached."""
         from pygent_ls.app_values import endpoints_of
 
-        return endpoints_of(self.loaded, self.name)
+        return endpoints_of(self.loaded, self.main)
 
     def resources(self) -> ModelResources:
         """New resources for models; to be closed where one is called."""
@@ -76,14 +80,20 @@ class ModelSurvey:
         programs = programs_of(self.settings, LocalProcesses(), self.state_folder)
         return ModelResources(cli=programs, saved_keys=self.saved)
 
+    def make(self, resources: ModelResources) -> Model:
+        """Return the model. Raises `SettingError`."""
+        from pygent_ls.llm.routing import make_configured_model
+
+        return make_configured_model(self.name, self.endpoints, resources, agent_base=self.agent_base)
+
     def find(self) -> FoundModel:
         """Return what can be told of the model."""
         from pygent_ls.llm.routed_model import RoutedModel
-        from pygent_ls.llm.routing import adapter_of, make_configured_model, missing_extra
+        from pygent_ls.llm.routing import adapter_of, missing_extra
 
         found = FoundModel(adapter="none")
         try:
-            model = make_configured_model(self.name, self.endpoints, self.resources())
+            model = self.make(self.resources())
             if isinstance(model, RoutedModel):
                 model = asyncio.run(model.routed())
             found = replace(found, adapter=adapter_of(model), problem=missing_extra(self.name))

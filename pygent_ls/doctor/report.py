@@ -8,7 +8,7 @@ from __future__ import annotations
 import platform
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -37,6 +37,10 @@ class Surveyed:
     """The model that a turn would use."""
     model_reason: str
     """Why that one."""
+    main: str = ""
+    """Model of the settings, or the default one; empty: the same."""
+    agent_base: str = ""
+    """Address that the agent names for its model."""
     environment: Mapping[str, str]
     find: Callable[[str], str | None]
     """The path of a program, as the daemon itself would find it."""
@@ -61,10 +65,12 @@ def doctor(surveyed: Surveyed) -> tuple[str, int]:
     """
     survey = ModelSurvey(
         name=surveyed.model,
+        main=surveyed.main or surveyed.model,
         loaded=surveyed.loaded,
         environment=surveyed.environment,
         saved=surveyed.saved,
         state_folder=surveyed.state_folder,
+        agent_base=surveyed.agent_base,
     )
     model = survey.find()
     call = call_model(survey) if surveyed.calls and not model.problem else None
@@ -81,6 +87,7 @@ def doctor(surveyed: Surveyed) -> tuple[str, int]:
     sections = [
         _section("Versions", _versions()),
         _section("Model", [*_model_rows(surveyed, model), *([("call", call.said)] if call else [])]),
+        _section("Other models", _other_models(survey)),
         _section("Programs", [("rg", _program(rg)), ("git", _program(surveyed.find("git")))]),
         _section("Sandbox", [("commands", _sandbox(surveyed))]),
         _section("Folders", _places(surveyed)),
@@ -109,6 +116,18 @@ def _model_rows(surveyed: Surveyed, model: FoundModel) -> list[tuple[str, str]]:
         ("key", model.key),
     ]
     return [(name, said) for name, said in rows if said or name not in ("called at", "key")]
+
+
+def _other_models(survey: ModelSurvey) -> list[tuple[str, str]]:
+    """The models that a turn may come to use, each with what stands in its way."""
+    settings = survey.loaded.settings
+    named = [("fallback", name) for name in settings.fallback_models]
+    named += [("compaction.model", settings.compaction.model)] if settings.compaction.model else []
+    rows: list[tuple[str, str]] = []
+    for what, name in named:
+        found = replace(survey, name=name, agent_base="").find()
+        rows.append((what, f"{redacted(name)}: {found.problem or found.unknown or 'nothing is missing'}"))
+    return rows
 
 
 def _sandbox(surveyed: Surveyed) -> str:
@@ -178,6 +197,8 @@ def _settings(loaded: Loaded) -> Iterable[Sequence[str]]:
 def _section(title: str, rows: Iterable[Sequence[str]]) -> str:
     """A title, and below it rows whose columns stand under each other."""
     table = [tuple(row) for row in rows]
+    if not table:
+        return ""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
     return "\n".join([title, *(f"  {line}" for line in lines)])

@@ -23,6 +23,7 @@ from tests.e2e.command_line import (
     script,
     tool,
 )
+from tests.model_server import ModelServer, Step
 
 EDIT = tool("edit_file", path="app.py", old="x = 1", new="x = 2")
 QUESTION = "or [r]eject"
@@ -392,6 +393,30 @@ def test_doctor_reads_the_settings_of_the_folder_it_is_called_in(environment: di
     done = run("doctor", environment=environment, cwd=folder)
 
     assert str(folder / ".pygent" / "config.toml") in done.stdout
+
+
+def test_doctor_looks_at_the_model_of_the_agent(environment: dict[str, str], folder: Path) -> None:
+    environment["PYGENT_AGENT"] = "opus"
+
+    done = run("doctor", environment=environment, cwd=folder)
+
+    assert done.returncode == 1
+    assert "the agent opus has it" in done.stdout
+    assert "Set the environment variable ANTHROPIC_API_KEY" in done.stdout
+
+
+def test_doctor_calls_the_model_if_it_is_told_to(environment: dict[str, str], folder: Path) -> None:
+    with ModelServer([Step(text="ready"), Step(status=401, error="wrong")]) as server:
+        environment |= {**server.env(), "PYGENT_MODEL": "openai/mock"}
+
+        answered = run("doctor", "--call", environment=environment, cwd=folder)
+        refused = run("doctor", "--call", environment=environment, cwd=folder)
+
+    assert (answered.returncode, answered.stderr) == (0, "")
+    assert "answered in " in answered.stdout
+    assert refused.returncode == 1
+    assert "did not accept the key" in refused.stdout
+    assert "sk-test" not in answered.stdout + refused.stdout
 
 
 def test_schema_prints_json(environment: dict[str, str]) -> None:
