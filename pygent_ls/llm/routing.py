@@ -206,6 +206,8 @@ class _Router:
             endpoint = self.choose(prefix if is_own else NO_PROVIDER)
             if endpoint.api_base:
                 return self._compatible(name, endpoint, prefix if is_own else "", bare if is_own else name)
+            if is_own:
+                raise SettingError(f"The provider {prefix} has no known address: set `providers.{prefix}.api_base`.")
         return self._through_litellm(name, prefix if is_known_provider(prefix) else NO_PROVIDER)
 
     def _by_bare_name(self, name: str) -> Model:

@@ -7,7 +7,7 @@ from itertools import permutations
 
 import pytest
 
-from pygent_ls.errors import ModelError
+from pygent_ls.errors import ModelError, SettingError
 from pygent_ls.llm.endpoint import Endpoint
 from pygent_ls.llm.endpoints import Endpoints, ProviderSettings, is_same_server
 from pygent_ls.llm.http.model import NativeModel
@@ -278,6 +278,13 @@ async def test_a_table_of_a_name_that_nobody_knows_makes_a_provider_that_speaks_
         await target_of("acme/model", endpoints, {"OPENAI_API_KEY": "openais"})
     keyless = Endpoints(providers={"acme": ProviderSettings(api_base="https://acme.example/v1")})
     assert (await target_of("acme/model", keyless, keys)).key is None
+
+
+def test_a_table_of_a_name_that_nobody_knows_needs_an_address() -> None:
+    endpoints = Endpoints(providers={"acme": ProviderSettings(api_key_env="KEY_OF_ACME")})
+
+    with pytest.raises(SettingError, match=r"set `providers\.acme\.api_base`"):
+        make_configured_model("acme/model", endpoints, ModelResources())
 
 
 async def test_a_server_of_no_providers_model_is_not_sent_the_key_of_openai() -> None:
