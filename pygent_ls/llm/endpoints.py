@@ -16,8 +16,17 @@ LITELLM = "litellm/"
 NO_PROVIDER = ""
 """The provider of a name that begins with no known one: a model of the server that the settings name."""
 
-_SAME_SERVER: Mapping[str, str] = {"ollama": "ollama_chat"}
-"""Two names of litellm for one server."""
+_SAME_SERVER: Mapping[str, str] = {
+    "ai21_chat": "ai21",
+    "azure_text": "azure",
+    "bedrock_converse": "bedrock",
+    "cohere_chat": "cohere",
+    "ollama": "ollama_chat",
+    "sagemaker_chat": "sagemaker",
+    "text-completion-openai": "openai",
+    "vertex_ai_beta": "vertex_ai",
+}
+"""Further names of litellm for one provider, which has one key."""
 
 _CLAUDE_HOSTS = frozenset({"anthropic", "azure_ai", "bedrock", "bedrock_converse", "vertex_ai", "vertex_ai_beta"})
 """Providers that take Anthropic's beta names."""
@@ -164,7 +173,8 @@ def _at_agents_address(found: Endpoint, provider: str, agent_base: str, environm
     key nor headers are sent. If none is configured, the agent's address is what the user configured for the provider.
     """
     known = provider_named(provider)
-    variable = first_set(known.base_variables, environment) if known else None
+    usual = (f"{provider.upper().replace('-', '_')}_API_BASE",)  # by custom of litellm
+    variable = first_set(known.base_variables if known else usual, environment)
     configured = found.api_base or (environment[variable] if variable else "")
     at = replace(found, api_base=agent_base, api_base_setting="agents.NAME.api_base")
     if configured and not is_same_server(configured, agent_base):

@@ -164,6 +164,8 @@ def _program(name: str, endpoint: Endpoint, resources: ModelResources) -> Model:
 async def _provider_of(bare: str, resources: ModelResources) -> str:
     """Return the provider of a model that is named without one; `NO_PROVIDER` where it has none that is known."""
     listed = await resources.prices.provider_of(bare.removeprefix(LITELLM_PREFIX))
+    if listed.startswith("vertex_ai-"):  # the table tells Google's vendors apart: `vertex_ai-anthropic_models`
+        return "vertex_ai"
     begins = (each for start, each in _BARE_NAMES.items() if re.match(start, bare.removeprefix(LITELLM_PREFIX)))
     return listed or next(begins, NO_PROVIDER)
 

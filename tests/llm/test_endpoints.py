@@ -129,6 +129,28 @@ def test_a_table_with_another_server_is_sent_no_key_and_header_of_the_top_level(
     assert facts(endpoint_of(endpoints, "openai/one")) == ProviderSettings(api_base="https://mine.example")
 
 
+@pytest.mark.parametrize(
+    ("bare", "name"),
+    [("anthropic.claude-haiku-4-5-20251001-v1:0", "bedrock/x"), ("gemini-2.5-pro", "vertex_ai/x")],
+)
+async def test_a_bare_name_of_a_provider_of_litellm_shares_the_settings_of_its_provider(bare: str, name: str) -> None:
+    model = await routed(name, Endpoints(model=bare, top_level=TOP))
+    assert isinstance(model, LitellmModel)
+    assert facts(model.endpoint) == TOP
+
+    model = await routed(bare, Endpoints(model=name, top_level=TOP))
+    assert isinstance(model, LitellmModel)
+    assert facts(model.endpoint) == TOP
+
+
+def test_an_address_in_the_environment_keeps_the_key_of_a_provider_of_litellm_from_an_agents_server() -> None:
+    found = endpoint_of(
+        Endpoints(), "azure/one", agent_base="https://agent.example", AZURE_API_BASE="https://mine.example"
+    )
+
+    assert found.keys == "none"
+
+
 def test_two_names_of_ollama_are_one_server() -> None:
     endpoints = Endpoints(model="ollama_chat/one", top_level=TOP)
     assert facts(endpoint_of(endpoints, "ollama/two")) == TOP
