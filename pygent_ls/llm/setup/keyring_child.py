@@ -52,7 +52,7 @@ def answer(request: Mapping[str, str]) -> dict[str, Any]:
         case "get":
             return {**told, "key": backend.get_password(SERVICE, provider)}
         case "set":
-            backend.set_password(SERVICE, provider, request["key"])
+            backend.set_password(SERVICE, provider, request["key"])  # pyright: ignore[reportUnknownMemberType] - untyped
             if backend.get_password(SERVICE, provider) != request["key"]:
                 return {"unusable": f"{backend.name} did not keep the key"}
             return told
