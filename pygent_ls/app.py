@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pygent_ls.app_agents import profiles_of, variants_of
 from pygent_ls.app_beginning import beginning_of, model_and_reason
-from pygent_ls.app_values import endpoint_of, hooks_of, limits_of, policy_of
+from pygent_ls.app_values import endpoint_of, hooks_of, limits_of, policy_of, secrets_of
 from pygent_ls.config import Settings
 from pygent_ls.config_live import NOT_WRONG, LiveSettings, Taken
 from pygent_ls.config_sources import CommandLine, state_folder, user_file
@@ -26,13 +26,13 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.agent.permissions import Mode, Policy
     from pygent_ls.agent.prompt import PromptFor
     from pygent_ls.agent.rules import Rule
-    from pygent_ls.agent.secret_keeping import Secrets
     from pygent_ls.agent.surroundings import Surroundings
     from pygent_ls.agent.tool import ToolRegistry
     from pygent_ls.agent.variants import AgentProfile, Variants
     from pygent_ls.app_sharing import Shared
     from pygent_ls.editors.ports import Beginning, FrontEnd
     from pygent_ls.llm.listing import ListedModel
+    from pygent_ls.llm.setup.flow import SetUp
     from pygent_ls.sessions.beginning import SessionDefaults
     from pygent_ls.sessions.rules import FileRuleStore
     from pygent_ls.sessions.turn_settings import TurnSettings
@@ -88,6 +88,7 @@ class Agent:
         from pygent_ls.agent.cache import ToolCache
         from pygent_ls.app_commands import command_facts
         from pygent_ls.app_sessions import CHECKPOINTS
+        from pygent_ls.app_setup import AppSetup
         from pygent_ls.app_sharing import Shared
         from pygent_ls.llm.providers import key_variables
         from pygent_ls.sessions.past import PastSessions
@@ -112,6 +113,16 @@ class Agent:
             key_variables(self._settings.api_key_env),
         )
         self._models = self._shared.models(self._settings, self._processes)
+        self._setup = AppSetup(
+            live=self._live,
+            keys=self._shared.keys,
+            models=self._models,
+            find=self._processes.find,
+            folder=lambda: next(iter(front_end.workspace.folders), None),
+            questioner=front_end.questioner,
+            tell=front_end.tell,
+            offers=front_end.offers_setup,
+        )
         self._cache = ToolCache(max_entries=self._settings.cache_entries, clock=time.monotonic)
         self._snapshots = Snapshots(
             self.state_folder / "snapshots", lambda: self._processes.find("git"), days=self._settings.snapshot_days
@@ -168,7 +179,8 @@ class Agent:
         self._front_end.workspace.use_also(beside)
         prompt = await prompt_settings(taken)
         problems = [f"Settings: {each}" for each in self._live.news(taken)]
-        problems += self._live.untold(filter(None, (*wrong, prompt.problem)))
+        of_keys = await asyncio.to_thread(self._shared.refresh_keys)
+        problems += self._live.untold(filter(None, (*wrong, prompt.problem, *of_keys)))
         return TurnSettings(
             model=model_and_reason(taken.loaded)[0],
             mode=settings.mode,
@@ -176,7 +188,7 @@ class Agent:
             variants=await asyncio.to_thread(variants_of, taken),
             limits=limits_of(settings),
             policy=self._policy(settings),
-            endpoint=endpoint_of(settings),
+            endpoint=(endpoint_of(settings), self._shared.keys.version),
             make_model=partial(self._make_model, settings),
             make_model_at=partial(self._make_model, settings),
             make_system_prompt=partial(make_system_prompt, self._front_end.workspace, prompt),
@@ -195,6 +207,7 @@ class Agent:
 
     def _renewed(self, settings: Settings, around: Surroundings) -> Surroundings:
         around.secrets.switch(on=settings.redact_secrets)
+        around.secrets.know(self._shared.keys.known)
         return replace(
             around,
             tools=self._tools(settings),
@@ -234,6 +247,10 @@ class Agent:
             return beginning_of(taken, self._policy(taken.loaded.settings))
 
         return await asyncio.to_thread(read)
+
+    async def set_up(self) -> SetUp:
+        """See `Core`."""
+        return await self._setup.run()
 
     async def models(self) -> Sequence[ListedModel]:
         """See `Core`."""
@@ -293,6 +310,7 @@ class Agent:
             limits=limits_of(self._settings),
             variants=variants_of(self._taken),
             look_up_variants=self._look_up_variants,
+            answer_without_model=self._setup.answer_without_model,
             persist=self._settings.persist_sessions,
             make_model_at=lambda name, api_base: self._make_model(self._settings, name, api_base),
         )
@@ -340,7 +358,7 @@ class Agent:
             reads=ReadLog(),
             outputs=self._outputs(session_id),
             max_tool_result_chars=self._settings.max_tool_result_chars,
-            secrets=self._secrets(),
+            secrets=secrets_of(self._settings, self.state_folder, self._front_end.workspace, self._shared.keys.known),
             instructions=RepositoryInstructions(self._front_end.workspace),
             checkpointer=Checkpoints(
                 self._front_end.workspace,
@@ -359,16 +377,6 @@ class Agent:
     def _is_kept(self, session_id: str) -> bool:
         """Whether the session is on the disk, or is to be."""
         return self._settings.persist_sessions or self._kept.journals.exists(session_id)
-
-    def _secrets(self) -> Secrets:
-        from pygent_ls.agent.secret_keeping import Secrets
-        from pygent_ls.agent.secrets import Redactor
-        from pygent_ls.workspace.installation_key import installation_key
-        from pygent_ls.workspace.secret_finder import find_secrets
-
-        secrets = Secrets(Redactor(find_secrets, key=installation_key(self.state_folder)), self._front_end.workspace)
-        secrets.switch(on=self._settings.redact_secrets)
-        return secrets
 
     def _make_model(self, settings: Settings, name: str, api_base: str = "") -> Model:
         """At this address, else where the settings say. Raises `ModelError` for a name that can be none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,8 @@ from pygent_ls.log import redacted
 if TYPE_CHECKING:
     from pygent_ls.agent.hooks import Hooks
     from pygent_ls.agent.permissions import Policy
-    from pygent_ls.agent.workspace import Processes
+    from pygent_ls.agent.secret_keeping import Secrets
+    from pygent_ls.agent.workspace import Processes, Workspace
     from pygent_ls.llm.cli.model import CliSurroundings
     from pygent_ls.llm.endpoint import Endpoint
     from pygent_ls.sessions.turn_settings import Limits
@@ -103,6 +105,19 @@ def programs_of(settings: Settings, processes: Processes, state: Path) -> CliSur
         environment={name: os.environ[name] for name in keys},
         masked=redacted,
     )
+
+
+def secrets_of(settings: Settings, state: Path, workspace: Workspace, keys: Iterable[str]) -> Secrets:
+    """What a session masks; `state` is the daemon's own folder, `keys` are the saved ones."""
+    from pygent_ls.agent.secret_keeping import Secrets
+    from pygent_ls.agent.secrets import Redactor
+    from pygent_ls.workspace.installation_key import installation_key
+    from pygent_ls.workspace.secret_finder import find_secrets
+
+    secrets = Secrets(Redactor(find_secrets, key=installation_key(state)), workspace)
+    secrets.switch(on=settings.redact_secrets)
+    secrets.know(keys)
+    return secrets
 
 
 def hooks_of(settings: Settings, processes: Processes) -> Hooks:

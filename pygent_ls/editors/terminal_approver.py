@@ -64,6 +64,22 @@ class Terminal:
             typed += piece
         return typed.decode("utf-8", "replace").rstrip("\r\n")
 
+    async def read_hidden_line(self) -> str | None:
+        """The next line, of which nothing is shown while it is typed; None where it cannot be hidden, too."""
+        try:
+            shown = termios.tcgetattr(self.fd)
+            hidden = [*shown]
+            hidden[3] &= ~termios.ECHO
+            termios.tcsetattr(self.fd, termios.TCSAFLUSH, hidden)
+        except termios.error:
+            return None
+        try:
+            return await self.read_line()
+        finally:
+            with contextlib.suppress(termios.error):
+                termios.tcsetattr(self.fd, termios.TCSAFLUSH, shown)
+            self.write("\n")
+
     async def _readable(self) -> None:
         loop = asyncio.get_running_loop()
         seen = asyncio.Event()

@@ -48,7 +48,8 @@ class Native:
 
     def target(self, environment: Mapping[str, str]) -> NativeTarget:
         """The same, with nothing loaded."""
-        return native_target(self.name, self.provider, self.model, self.endpoint, environment)
+        saved = self.resources.saved_keys
+        return native_target(self.name, self.provider, self.model, self.endpoint, environment, saved)
 
     def learned(self, target: NativeTarget) -> Learned:
         """Return what this model refused or demanded before."""

@@ -9,10 +9,14 @@ from urllib.parse import urlsplit
 from pygent_ls.errors import ModelError
 from pygent_ls.llm.endpoint import Endpoint
 from pygent_ls.llm.errors import Called, how_to_set_key, shown
+from pygent_ls.llm.keys import NoSavedKeys, SavedKeys
 from pygent_ls.llm.providers import Provider, first_set
 
 AUTH_TOKEN = "ANTHROPIC_AUTH_TOKEN"  # noqa: S105 - a name
 """Holds a token for the `Authorization` header, as gateways before Anthropic want it, and no key of Anthropic's."""
+
+
+NO_SAVED_KEYS = NoSavedKeys()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +39,12 @@ class NativeTarget:
 
 
 def native_target(
-    name: str, provider: Provider, model: str, endpoint: Endpoint, env: Mapping[str, str]
+    name: str,
+    provider: Provider,
+    model: str,
+    endpoint: Endpoint,
+    env: Mapping[str, str],
+    saved_keys: SavedKeys = NO_SAVED_KEYS,
 ) -> NativeTarget:
     """Raises `ModelError`: no key, an address that is none."""
     base_variable = first_set(provider.base_variables, env)
@@ -46,6 +55,8 @@ def native_target(
         raise ModelError(f"The {where} is not an http address: {shown(configured or '')!r}.", type="invalid_request")
     variable = endpoint.api_key_env or first_set(provider.key_variables, env) or provider.key_variables[0]
     key = (endpoint.api_key or env.get(variable, "")).strip() or None  # a file's last line end is no part of it
+    if key is None and not endpoint.api_key_env:
+        key = saved_keys.get(provider.name)
     if key is None and (endpoint.api_key_env or (provider.needs_key and configured is None)):
         message = f"No key for {provider.name}. {how_to_set_key(variable)}"
         raise ModelError(message, type="auth", provider=provider.name)

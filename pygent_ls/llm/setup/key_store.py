@@ -96,6 +96,11 @@ class KeyStore:
             return tuple(dict.fromkeys(self._problems.values()))
 
     @property
+    def version(self) -> object:
+        """Another value once other keys are saved; as the file was read last."""
+        return self._stamp
+
+    @property
     def known(self) -> tuple[str, ...]:
         """The keys that were read or saved so far, for masking."""
         with self._lock:
