@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import argparse
 
     from pygent_ls.app_setup import AppSetup
+    from pygent_ls.app_sharing import Shared
     from pygent_ls.editors.terminal_approver import Terminal
 
 EXIT_CODES = """\
@@ -84,27 +85,32 @@ def _ask() -> int:
 
 
 async def _asked(terminal: Terminal) -> int:
+    from pygent_ls.app_sharing import Shared
+
     task = asyncio.current_task()
     assert task is not None
     for number in (signal.SIGTERM, signal.SIGHUP):  # the terminal shows again what is typed; Ctrl-C is asyncio's
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
-    done = await _setup(terminal).run()
+    shared = Shared()
+    try:
+        done = await _setup(terminal, shared).run()
+    finally:
+        await shared.close()
     _say(f"\n{done.text}")
     if done.model:
         _say(NEXT)
     return 0 if done.model else 1
 
 
-def _setup(terminal: Terminal) -> AppSetup:
+def _setup(terminal: Terminal, shared: Shared) -> AppSetup:
     """With the settings of this folder."""
     from pygent_ls.app import read_settings
     from pygent_ls.app_setup import AppSetup
-    from pygent_ls.app_sharing import Shared
     from pygent_ls.editors.terminal_questioner import TerminalQuestioner
     from pygent_ls.editors.terminal_text import palette_for
     from pygent_ls.llm.providers import key_variables
 
-    blueprint, shared = read_settings({}, [Path.cwd()]), Shared()
+    blueprint = read_settings({}, [Path.cwd()])
     settings = blueprint.taken.loaded.settings
     processes, _ = shared.processes(settings, lambda: (), key_variables(settings.api_key_env))
     return AppSetup(

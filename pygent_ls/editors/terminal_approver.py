@@ -64,20 +64,21 @@ class Terminal:
             typed += piece
         return typed.decode("utf-8", "replace").rstrip("\r\n")
 
-    async def read_hidden_line(self) -> str | None:
-        """The next line, of which nothing is shown while it is typed; None where it cannot be hidden, too."""
+    @contextlib.contextmanager
+    def hidden(self) -> Generator[None]:
+        """Show nothing of what is typed meanwhile. Raises OSError where that cannot be."""
         try:
             shown = termios.tcgetattr(self.fd)
-            hidden = [*shown]
-            hidden[3] &= ~termios.ECHO
-            termios.tcsetattr(self.fd, termios.TCSAFLUSH, hidden)
-        except termios.error:
-            return None
+            unseen = [*shown]
+            unseen[3] &= ~termios.ECHO
+            termios.tcsetattr(self.fd, termios.TCSAFLUSH, unseen)
+        except termios.error as error:
+            raise OSError(str(error)) from None
         try:
-            return await self.read_line()
+            yield
         finally:
             with contextlib.suppress(termios.error):
-                termios.tcsetattr(self.fd, termios.TCSAFLUSH, shown)
+                termios.tcsetattr(self.fd, termios.TCSADRAIN, shown)
             self.write("\n")
 
     async def _readable(self) -> None:

@@ -42,10 +42,19 @@ class TerminalQuestioner:
     async def ask(self, question: Question) -> QuestionAnswer:
         """See the port. An empty line, and the end of input, is `NotAnswered`."""
         await self.ready_to_ask(question.tool_id)
+        if not question.secret:
+            return await self._asked(question)
+        try:
+            with self.terminal.hidden():  # before the person is asked, who may type at once
+                return await self._asked(question)
+        except OSError:
+            return NotAnswered()
+
+    async def _asked(self, question: Question) -> QuestionAnswer:
         self.terminal.forget_typed()
         self.terminal.write(question_text(question, self.palette, self.width))
         try:
-            line = await (self.terminal.read_hidden_line() if question.secret else self.terminal.read_line())
+            line = await self.terminal.read_line()
         except asyncio.CancelledError:
             self.terminal.write("\n")
             raise

@@ -42,8 +42,9 @@ actions were asked for last; `pygent.ask` without a prompt shows the chat docume
 `window/showMessageRequest`. `pygent.setup` asks for a default model and its key, by `pygent/question/request` with an
 empty `sessionId` or by `window/showMessageRequest`; a key is asked for with `secret` and never by the latter. A prompt
 that needs a model where none is set up becomes the same questions, once a session. A client that says `chatPanel` shows
-conversations itself: its commands write no chat document and show none; the turn's events come by `pygent/session/attach`, with the `sinceSeq`
-that the client knows, or 0. Such a turn has a work-done progress as any other.
+conversations itself: its commands write no chat document and show none; the turn's events come by
+`pygent/session/attach`, with the `sinceSeq` that the client knows, or 0. Such a turn has a work-done progress
+as any other.
 
 Any `*.pygent.md` document is a conversation: what stands below a line `## You` was asked, below `## pygent` answered;
 what stands above the first of these is not sent, and in an answer neither are lines `> tool: title` and the daemon's
