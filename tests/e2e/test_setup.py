@@ -8,7 +8,7 @@ import stat
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from lsprotocol import types
@@ -229,8 +229,8 @@ async def test_an_editor_with_forms_takes_a_key_and_the_running_daemon_uses_it_a
 
 
 def _result(line: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    result = line.get("message", {}).get("result") if line.get("from") == "client" else None
-    return result if isinstance(result, dict) else None
+    result: Any = line.get("message", {}).get("result") if line.get("from") == "client" else None
+    return cast("Mapping[str, Any]", result) if isinstance(result, dict) else None
 
 
 async def test_an_editor_without_forms_is_offered_what_needs_no_text(folder: Path) -> None:
@@ -244,7 +244,7 @@ async def test_an_editor_without_forms_is_offered_what_needs_no_text(folder: Pat
             result = await editor.turn("who are you, really?")
 
     assert result["text"] == "I am local."
-    assert "127.0.0.1" in editor.prompts[0].actions[0].title
+    assert "127.0.0.1" in [each.title for each in editor.prompts[0].actions or ()][0]
 
 
 async def test_an_editor_without_forms_is_told_where_a_key_can_be_entered(folder: Path) -> None:
@@ -308,7 +308,7 @@ async def test_a_question_of_setup_is_closed_when_the_command_comes_again(folder
             await waiting.wait()
 
         editor.client.feature("pygent/question/request")(answer)
-        editor.client.feature("pygent/question/cancelled")(partial(list.append, withdrawn))
+        editor.client.feature("pygent/question/cancelled")(partial(list[Any].append, withdrawn))
         await run_setup(editor)
         while not asked:
             await editor.ask("pygent/status", {})
