@@ -719,13 +719,19 @@ export interface QuestionCancelled {
 	readonly questionId: string;
 }
 
-/** A question of the model. `allowText`: the user may answer in their own words, too, or instead of choosing. */
+/**
+ * A question of the model. `allowText`: the user may answer in their own words, too, or instead of choosing.
+ *
+ * An empty `sessionId`: the daemon itself asks, outside of any conversation. `secret`: the answer is a key; show no
+ * character of it, and keep it nowhere.
+ */
 export interface QuestionRequest {
 	readonly questionId: string;
 	readonly sessionId: string;
 	readonly question: string;
 	readonly choices: readonly Choice[];
 	readonly allowText: boolean;
+	readonly secret?: boolean;
 }
 
 /** The title of a choice, words of the user, or both. */
@@ -983,6 +989,11 @@ export interface Sessions {
 export interface SetModeParams {
 	readonly sessionId: string;
 	readonly mode: Mode;
+}
+
+/** The result of `pygent.setup`: whether the user is being asked. What comes of it is a `window/showMessage`. */
+export interface Setup {
+	readonly started: boolean;
 }
 
 /** A file that was left as it is, and why. */
@@ -1292,6 +1303,7 @@ export interface CommandResults {
 	readonly "pygent.newSession": Session;
 	readonly "pygent.setMode": SessionMode;
 	readonly "pygent.setModel": Session;
+	readonly "pygent.setup": Setup;
 }
 
 /** What the editor tells the daemon. */
