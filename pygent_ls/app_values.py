@@ -57,15 +57,17 @@ def policy_of(settings: Settings, state: Path, *, is_restricted: bool = False) -
     """What the user and the workspace say about permissions; `state` is the daemon's own folder."""
     from pygent_ls.agent.permissions import Policy
     from pygent_ls.agent.refusals import Protected
+    from pygent_ls.llm.setup.key_store import FILE as KEYS_FILE
 
     own = (state, user_file().parent)
     folders = dict.fromkeys(path.as_posix() for each in own for path in (each, each.resolve()))
+    keys = tuple((folder / KEYS_FILE).as_posix() for folder in (state, state.resolve()))
     return Policy(
         rules=settings.permissions,
         may_bypass=settings.allow_bypass,
         planners=planners_of(settings),
         is_restricted=is_restricted,
-        protected=Protected(home=Path.home().as_posix(), folders=tuple(folders)),
+        protected=Protected(home=Path.home().as_posix(), folders=tuple(folders), keys=keys),
     )
 
 
