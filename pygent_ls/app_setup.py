@@ -15,6 +15,7 @@ from pygent_ls.app_values import endpoint_of
 from pygent_ls.config_live import LiveSettings, Taken
 from pygent_ls.config_sources import user_file
 from pygent_ls.errors import ModelError, SettingError
+from pygent_ls.log import hide
 
 if TYPE_CHECKING:
     from pygent_ls.agent.asker import Questioner
@@ -122,6 +123,8 @@ class AppSetup:
 
         if missing := missing_extra(candidate.model):
             raise ModelError(missing, type="invalid_request")
+        if candidate.key:
+            hide([candidate.key])  # also one that turns out to be wrong, which may be nearly right
         await asyncio.to_thread(self.keys.refresh)
         try:
             model = make_turn_model(candidate.model, await self._endpoint(candidate), self.models)

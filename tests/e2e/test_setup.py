@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import stat
 from collections.abc import Mapping
 from functools import partial
@@ -13,6 +14,8 @@ from typing import Any, cast
 import pytest
 from lsprotocol import types
 
+from pygent_ls.llm.setup.key_store import KeyStore
+from pygent_ls.llm.setup.system_keyring import SystemKeyring
 from tests.e2e.command_line import clean_environment, on_terminal, run
 from tests.e2e.lsp_client import CAPABILITIES, EditorClient, editor_client
 from tests.llm.setup.keyrings import NO_KEYRING, environment_with, kept
@@ -244,7 +247,7 @@ async def test_an_editor_without_forms_is_offered_what_needs_no_text(folder: Pat
             result = await editor.turn("who are you, really?")
 
     assert result["text"] == "I am local."
-    assert "127.0.0.1" in [each.title for each in editor.prompts[0].actions or ()][0]
+    assert "127.0.0.1" in next(each.title for each in editor.prompts[0].actions or ())
 
 
 async def test_an_editor_without_forms_is_told_where_a_key_can_be_entered(folder: Path) -> None:
@@ -318,3 +321,26 @@ async def test_a_question_of_setup_is_closed_when_the_command_comes_again(folder
         waiting.set()
 
     assert withdrawn[0]["questionId"] == asked[0]["questionId"]
+
+
+async def test_a_key_that_another_process_replaces_counts_from_the_next_turn_of_the_same_session_on(
+    folder: Path,
+) -> None:
+    known = ["Bearer first-key-of-mistral"]
+
+    def answer(request: Received, _: int) -> Step:
+        is_known = request.headers.get("authorization") == known[-1]
+        return Step(text="yes") if is_known else Step(status=401, error="Unauthorized")
+
+    state = folder.parent / "home" / ".local" / "state" / "pygent-ls"
+    store = KeyStore(state, SystemKeyring(environment={**os.environ, **NO_KEYRING}))
+    store.save("mistral", "first-key-of-mistral")
+    with ModelServer(answer) as server:
+        environment = {**of_mistral(server), "PYGENT_MODEL": "mistral/mistral-medium-latest"}
+        async with editor_client(folder, environment) as editor:
+            first = await editor.turn("go")
+            known.append("Bearer second-key-of-mistral")
+            store.save("mistral", "second-key-of-mistral")
+            second = await editor.turn("go on", sessionId=first["sessionId"])
+
+    assert (first["text"], second["text"]) == ("yes", "yes")

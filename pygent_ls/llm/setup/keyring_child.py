@@ -43,7 +43,10 @@ def main() -> None:
 
 def answer(request: Mapping[str, str]) -> dict[str, Any]:
     """Do what the request says. Raises what the keyring raises."""
-    backend = usable_backend()
+    try:
+        backend = usable_backend()
+    except (AttributeError, ImportError, RuntimeError) as error:  # one that is configured and cannot be loaded
+        return {"unusable": f"the one that is configured cannot be loaded ({type(error).__name__})"}
     if backend is None:
         return {"unusable": "no keyring of the system can be used"}
     told = {"keyring": str(backend.name)}

@@ -78,6 +78,22 @@ def test_a_machine_whose_keyring_fails_or_is_plain_text_counts_as_one_without(tm
     assert kept(tmp_path) == {}
 
 
+@pytest.mark.parametrize("name", ["tests.llm.setup.keyrings.Nothing", "no.such.module.Keyring"])
+def test_a_keyring_that_is_configured_and_not_there_counts_as_none(name: str) -> None:
+    system = SystemKeyring(environment={**os.environ, "PYTHONPATH": str(ROOT), "PYTHON_KEYRING_BACKEND": name})
+
+    with pytest.raises(NoKeyringError, match="the one that is configured cannot be loaded"):
+        system.set("mistral", KEY)
+
+
+def test_the_keyring_of_this_machine_is_asked_without_an_error_or_there_is_none() -> None:
+    plain = {name: value for name, value in os.environ.items() if name != "PYTHON_KEYRING_BACKEND"}
+    system = SystemKeyring(environment={**plain, "DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent"})
+
+    with pytest.raises(NoKeyringError):
+        system.get("mistral")
+
+
 def test_a_running_daemon_sees_a_key_that_another_process_saves_replaces_and_removes(tmp_path: Path) -> None:
     daemon, command = store_in(tmp_path), store_in(tmp_path)
     assert daemon.get("mistral") is None
