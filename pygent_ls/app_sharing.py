@@ -8,14 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pygent_ls.app_keys import saved_keys
 from pygent_ls.app_sessions import KeptSessions
 from pygent_ls.app_telemetry import AppTelemetry
 from pygent_ls.app_values import programs_of
 from pygent_ls.config import Settings
 from pygent_ls.config_sources import state_folder, user_file
 from pygent_ls.llm.resources import ModelResources
-from pygent_ls.llm.setup.key_store import KeyStore
-from pygent_ls.llm.setup.system_keyring import SystemKeyring
 from pygent_ls.log import hide
 from pygent_ls.sessions.living import LiveSessions
 from pygent_ls.workspace.process import LocalProcesses
@@ -23,11 +22,6 @@ from pygent_ls.workspace.sandbox import Sandbox
 
 if TYPE_CHECKING:
     from pygent_ls.agent.workspace import Processes
-
-
-def key_store() -> KeyStore:
-    """The keys that the user saved; nothing is read yet."""
-    return KeyStore(state_folder(), SystemKeyring())
 
 
 class Shared:
@@ -43,7 +37,7 @@ class Shared:
         self.telemetry = AppTelemetry(os.environ)
         self.live = LiveSessions()
         self.kept = KeptSessions(self.state_folder)
-        self.keys = key_store()
+        self.keys = saved_keys()
         self._models = ModelResources(saved_keys=self.keys)
         self._processes = LocalProcesses()
         self._own = (self.state_folder, user_file().parent, *([socket] if socket else []))

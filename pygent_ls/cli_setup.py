@@ -57,10 +57,10 @@ def run_command(given: argparse.Namespace) -> int:
 
 
 def _forget(provider: str) -> int:
-    from pygent_ls.app_sharing import key_store
+    from pygent_ls.app_keys import saved_keys
     from pygent_ls.errors import KeyStoreError
 
-    keys = key_store()
+    keys = saved_keys()
     try:
         forgotten = keys.forget(provider)
     except KeyStoreError as error:
