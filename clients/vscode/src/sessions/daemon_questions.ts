@@ -29,7 +29,11 @@ async function typed(prompt: string, cancelled: vscode.CancellationToken): Promi
 
 async function picked({ question, choices }: QuestionRequest, cancelled: vscode.CancellationToken) {
 	const items = choices.map(({ title, description }) => ({ label: title, detail: description ?? "", title }));
-	const options: vscode.QuickPickOptions = { title: TITLE, placeHolder: question.replaceAll("\n", " "), ignoreFocusOut: true };
+	const options: vscode.QuickPickOptions = {
+		title: TITLE,
+		placeHolder: question.replaceAll("\n", " "),
+		ignoreFocusOut: true,
+	};
 	return (await vscode.window.showQuickPick(items, options, cancelled))?.title;
 }
 
