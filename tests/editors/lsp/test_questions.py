@@ -163,7 +163,7 @@ async def test_a_key_is_asked_for_unseen_or_not_at_all(
         run = await editor.request("workspace/executeCommand", {"command": "pygent.setup", "arguments": []})
         await editor.until(lambda: editor.notifications("window/showMessage"))
 
-        expected = {
+        expected: Mapping[str, Any] = {
             "questionId": "q",
             "sessionId": "",
             "question": "Key?",
