@@ -908,6 +908,7 @@ export interface SessionConfigureParams {
 	readonly model?: string | null;
 	readonly mode?: Mode | null;
 	readonly maxThinkingTokens?: number | null;
+	readonly effort?: "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max" | null;
 	readonly contextMode?: "continue" | "fresh" | "sliding" | null;
 }
 
@@ -1051,13 +1052,15 @@ export interface TextContent {
 	readonly text: string;
 }
 
-/** The model's thinking; the rest is its provider's seal, for the provider alone. */
+/** The model's thinking; the other fields are for its provider alone. */
 export interface ThinkingBlock {
 	readonly type: "thinking";
 	readonly thinking: string;
 	readonly signature?: string;
 	readonly redacted?: string;
 	readonly model?: string;
+	readonly family?: string;
+	readonly providerData?: Readonly<Record<string, unknown>>;
 }
 
 /** The model asks for a tool; once more with the same `toolId` where a hook has changed its input. */
@@ -1129,13 +1132,15 @@ export interface ToolResultEvent {
 	readonly changes?: readonly Change[];
 }
 
-/** A tool call; `problem` says why it could not be read. */
+/** A tool call; `problem` says why it could not be read. `providerData` is for its provider alone. */
 export interface ToolUseBlock {
 	readonly type: "tool_use";
 	readonly id: string;
 	readonly name: string;
 	readonly input: Readonly<Record<string, unknown>>;
 	readonly problem?: string;
+	readonly family?: string;
+	readonly providerData?: Readonly<Record<string, unknown>>;
 }
 
 /** The result of `pygent/tools/list`. */
@@ -1198,6 +1203,7 @@ export interface TurnStartParams {
 	readonly maxIterations?: number | null;
 	readonly maxTokens?: number | null;
 	readonly maxBudgetUsd?: number | null;
+	readonly effort?: "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max" | null;
 	readonly outputSchema?: Readonly<Record<string, unknown>> | null;
 	readonly workDoneToken?: string | number | null;
 	readonly partialResultToken?: string | number | null;
