@@ -16,7 +16,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from pygent_ls.llm.cli.programs import PREFIX, PRESETS
-from pygent_ls.llm.providers import PROVIDERS, Provider, first_set, provider_named
+from pygent_ls.llm.providers import OTHERS, PROVIDERS, Provider, first_set, provider_named
 
 PROBE_S = 0.7
 """How long a server may take: it is on this machine, and the user waits."""
@@ -107,7 +107,7 @@ async def discover(
 
 
 def _keyed(environment: Mapping[str, str], saved: Sequence[str]) -> Sequence[tuple[Provider, str]]:
-    found = [(each, first_set(each.key_variables, environment)) for each in PROVIDERS]
+    found = [(each, first_set(each.key_variables, environment)) for each in (*PROVIDERS, *OTHERS) if each.needs_key]
     return [(each, variable or "") for each, variable in found if variable or each.name in saved]
 
 

@@ -170,6 +170,10 @@ class _Flow:
 
     async def _model_of(self, candidate: Candidate, provider: Provider) -> Candidate:
         models = list(await self._ports.models_of(provider.name))[:MAX_MODELS]
+        if not models:
+            raise SetupError(
+                f"No model of {provider.name} is known here: name one in the setting `model`, as {provider.name}/NAME."
+            )
         return replace(candidate, model=await self._model(f"Which model of {provider.name}?", models))
 
     async def _model_at(self, server: LocalServer) -> Candidate:

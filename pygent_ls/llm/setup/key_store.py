@@ -78,6 +78,9 @@ class KeyStore:
         self._keyring = keyring
         self._clock = clock
         self._lock = threading.RLock()
+        """Of what is in memory; held for no longer than a file is read or written."""
+        self._asking = threading.Lock()
+        """Held while the keyring is read, which may take seconds; always taken before the other one."""
         self._stamp: Stamp | None = None
         self._entries: Entries = {}
         self._read: dict[str, str | _Failed] = {}
@@ -116,12 +119,12 @@ class KeyStore:
 
     def get(self, provider: str) -> str | None:
         """Return the saved key of a provider, or None."""
-        with self._lock:
-            self._load()
-            entry = self._entries.get(provider)
-            if entry is None:
-                return None
-            return entry["key"] if "key" in entry else self._from_keyring(provider, entry["id"])
+        key_id, key = self._kept(provider)
+        if not key_id:
+            return key
+        with self._asking:
+            key_id, key = self._kept(provider)  # another thread may have read it meanwhile
+            return self._from_keyring(provider, key_id) if key_id else key
 
     def refresh(self) -> None:
         """Read all keys that are new, so that `get` need not ask the keyring."""
@@ -144,30 +147,42 @@ class KeyStore:
 
     def forget(self, provider: str) -> bool:
         """Remove a provider's key; False where none is saved. Raises `KeyStoreError`, and then it is still there."""
+        with self._lock:
+            self._load()
+            entry = self._entries.get(provider)
+        if entry is None:
+            return False
+        if entry["in"] == "keyring":
+            self._keyring.delete(provider)
         with self._changing() as entries:
-            entry = entries.get(provider)
-            if entry is None:
-                return False
-            if entry["in"] == "keyring":
-                self._keyring.delete(provider)
-            del entries[provider]
+            entries.pop(provider, None)
         return True
 
+    def _kept(self, provider: str) -> tuple[str, str | None]:
+        """The id of an entry whose key has to be read from the keyring, else empty; and the key."""
+        with self._lock:
+            self._load()
+            entry = self._entries.get(provider)
+            if entry is None or "key" in entry:
+                return "", entry["key"] if entry else None
+            read = self._read.get(entry["id"])
+            if isinstance(read, str):
+                return "", read
+            has_just_failed = read is not None and self._clock() - read.at_s < RETRY_S
+            return "" if has_just_failed else entry["id"], None
+
     def _from_keyring(self, provider: str, key_id: str) -> str | None:
-        read = self._read.get(key_id)
-        if isinstance(read, _Failed) and self._clock() - read.at_s >= RETRY_S:
-            read = None
-        if read is None:
-            try:
-                found = self._keyring.get(provider)
-                self._problems.pop(key_id, None)
-                if found is None:
-                    self._problems[key_id] = f"The key of {provider} is no longer in the system keyring."
-            except KeyStoreError as error:
-                found = None
-                self._problems[key_id] = f"The saved key of {provider} cannot be read. {error}"
-            read = self._read[key_id] = found if found is not None else _Failed(self._clock())
-        return read if isinstance(read, str) else None
+        found, problem = None, f"The key of {provider} is no longer in the system keyring."
+        try:
+            found = self._keyring.get(provider)
+        except KeyStoreError as error:
+            problem = f"The saved key of {provider} cannot be read. {error}"
+        with self._lock:
+            self._read[key_id] = _Failed(self._clock()) if found is None else found
+            self._problems.pop(key_id, None)
+            if found is None:
+                self._problems[key_id] = problem
+        return found
 
     # The file
 

@@ -131,12 +131,15 @@ async def test_a_key_that_a_server_wants_is_sent_to_that_server_alone() -> None:
 
 
 async def test_keys_of_the_environment_saved_keys_and_installed_programs_are_found() -> None:
-    environment = {**nowhere(), "GEMINI_API_KEY": "g", "OPENAI_API_KEY": ""}
+    environment = {**nowhere(), "GEMINI_API_KEY": "g", "OPENAI_API_KEY": "", "OLLAMA_API_KEY": "o"}
 
-    both = await bounded(discover(environment, {"claude": "/bin/claude", "ollama": "/bin/ollama"}.get, ["mistral"]))
+    both = await bounded(
+        discover(environment, {"claude": "/bin/claude", "ollama": "/bin/ollama"}.get, ["mistral", "zai"])
+    )
 
     assert [(provider.name, variable) for provider, variable in both.keyed] == [
         ("gemini", "GEMINI_API_KEY"),
         ("mistral", ""),
+        ("zai", ""),
     ]
     assert [each.model for each in both.programs] == ["cli:claude"]  # ollama is better asked as a server

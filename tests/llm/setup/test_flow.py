@@ -184,6 +184,19 @@ async def test_a_key_that_is_there_already_is_not_asked_for() -> None:
     assert (house.keys, house.models) == ({}, [Candidate(model="openai/second")])
 
 
+async def test_a_provider_of_which_no_model_is_known_is_said() -> None:
+    nvidia = provider_named("nvidia_nim")
+    assert nvidia is not None
+    house = House([choose("nvidia_nim, with the saved key")], Found(keyed=((nvidia, ""),)))
+
+    done = await house.set_up()
+
+    assert done.text == (
+        "No model of nvidia_nim is known here: name one in the setting `model`, as nvidia_nim/NAME. "
+        "Nothing was changed."
+    )
+
+
 async def test_a_saved_key_that_is_refused_is_replaced() -> None:
     mistral = provider_named("mistral")
     assert mistral is not None

@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -242,6 +243,41 @@ def test_a_keyring_that_hangs_holds_nothing_up_and_is_asked_again_later(tmp_path
     now_s = 61.0
     assert recovered.get("anthropic") == KEY
     assert recovered.problems == ()
+
+
+def test_what_is_in_memory_can_be_asked_while_a_keyring_takes_its_time(tmp_path: Path) -> None:
+    file_only = store_in(tmp_path)
+    file_only.save("openai", KEY)
+    slow = _Slow()
+    KeyStore(tmp_path / "state", slow).save("anthropic", KEY)
+    store = KeyStore(tmp_path / "state", slow)
+    refreshing = threading.Thread(target=store.refresh)
+    refreshing.start()
+    try:
+        assert slow.is_asked.wait(30)
+
+        assert store.get("openai") == KEY
+        assert store.known == (KEY,)
+        assert store.version is not None
+    finally:
+        slow.may_answer.set()
+        refreshing.join(30)
+    assert store.get("anthropic") == "slow-key-of-anthropic"
+
+
+class _Slow(_None):
+    """Answers when it may."""
+
+    def __init__(self) -> None:
+        self.is_asked = threading.Event()
+        self.may_answer = threading.Event()
+
+    def get(self, provider: str) -> str | None:
+        self.is_asked.set()
+        return "slow-key-of-anthropic" if self.may_answer.wait(30) else None
+
+    def set(self, provider: str, key: str) -> str:
+        return "Slow"
 
 
 class _Recovering(_None):
