@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pygent_ls.app_agents import profiles_of, variants_of
 from pygent_ls.app_beginning import beginning_of, model_and_reason
 from pygent_ls.app_keys import saved_keys
-from pygent_ls.app_values import endpoints_of, hooks_of, limits_of, named_key_variables, policy_of
+from pygent_ls.app_values import endpoints_of, hooks_of, limits_of, named_key_variables, policy_of, secrets_of
 from pygent_ls.config import Settings
 from pygent_ls.config_live import NOT_WRONG, LiveSettings, Taken
 from pygent_ls.config_sources import CommandLine, state_folder, user_file
@@ -27,7 +27,6 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.agent.permissions import Mode, Policy
     from pygent_ls.agent.prompt import PromptFor
     from pygent_ls.agent.rules import Rule
-    from pygent_ls.agent.secret_keeping import Secrets
     from pygent_ls.agent.surroundings import Surroundings
     from pygent_ls.agent.tool import ToolRegistry
     from pygent_ls.agent.variants import AgentProfile, Variants
@@ -35,6 +34,7 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.editors.ports import Beginning, FrontEnd
     from pygent_ls.llm.endpoints import Endpoints
     from pygent_ls.llm.listing import ListedModel
+    from pygent_ls.llm.setup.flow import SetUp
     from pygent_ls.sessions.beginning import SessionDefaults
     from pygent_ls.sessions.rules import FileRuleStore
     from pygent_ls.sessions.turn_settings import TurnSettings
@@ -90,6 +90,7 @@ class Agent:
         from pygent_ls.agent.cache import ToolCache
         from pygent_ls.app_commands import command_facts
         from pygent_ls.app_sessions import CHECKPOINTS
+        from pygent_ls.app_setup import AppSetup
         from pygent_ls.app_sharing import Shared
         from pygent_ls.sessions.past import PastSessions
         from pygent_ls.sessions.store import Sessions
@@ -114,6 +115,16 @@ class Agent:
         )
         self._models = self._shared.models(self._settings, self._processes)
         self._endpoints = self._endpoints_of(self._taken)
+        self._setup = AppSetup(
+            live=self._live,
+            keys=self._shared.keys,
+            models=self._models,
+            find=self._processes.find,
+            folder=lambda: next(iter(front_end.workspace.folders), None),
+            questioner=front_end.questioner,
+            tell=front_end.tell,
+            offers=front_end.offers_setup,
+        )
         self._cache = ToolCache(max_entries=self._settings.cache_entries, clock=time.monotonic)
         self._snapshots = Snapshots(
             self.state_folder / "snapshots", lambda: self._processes.find("git"), days=self._settings.snapshot_days
@@ -163,6 +174,7 @@ class Agent:
         taken = await asyncio.to_thread(self._live.take, folders[0] if folders else None)
         self._taken = taken = await self._trusting.settle(taken)
         settings = taken.loaded.settings
+        of_keys = await asyncio.to_thread(self._shared.refresh_keys)
         self._endpoints = endpoints = await asyncio.to_thread(self._endpoints_of, taken)
         self._sandbox.change(settings.sandbox, network=settings.sandbox_network)
         self._processes.hide(named_key_variables(settings))
@@ -170,7 +182,7 @@ class Agent:
         self._front_end.workspace.use_also(beside)
         prompt = await prompt_settings(taken)
         problems = [f"Settings: {each}" for each in self._live.news(taken)]
-        problems += self._live.untold(filter(None, (*wrong, prompt.problem)))
+        problems += self._live.untold(filter(None, (*wrong, prompt.problem, *of_keys)))
         return TurnSettings(
             model=endpoints.model,
             mode=settings.mode,
@@ -178,7 +190,7 @@ class Agent:
             variants=await asyncio.to_thread(variants_of, taken),
             limits=limits_of(settings),
             policy=self._policy(settings),
-            endpoint=endpoints,
+            endpoint=(endpoints, self._shared.keys.version),
             make_model=partial(self._make_model, endpoints),
             make_model_at=partial(self._make_model, endpoints),
             make_system_prompt=partial(make_system_prompt, self._front_end.workspace, prompt),
@@ -197,6 +209,7 @@ class Agent:
 
     def _renewed(self, settings: Settings, around: Surroundings) -> Surroundings:
         around.secrets.switch(on=settings.redact_secrets)
+        around.secrets.know(self._shared.keys.known)
         return replace(
             around,
             tools=self._tools(settings),
@@ -236,6 +249,10 @@ class Agent:
             return beginning_of(taken, self._policy(taken.loaded.settings), self._models.saved_keys)
 
         return await asyncio.to_thread(read)
+
+    async def set_up(self) -> SetUp:
+        """See `Core`."""
+        return await self._setup.run()
 
     async def models(self) -> Sequence[ListedModel]:
         """See `Core`."""
@@ -294,6 +311,7 @@ class Agent:
             limits=limits_of(self._settings),
             variants=variants_of(self._taken),
             look_up_variants=self._look_up_variants,
+            answer_without_model=self._setup.answer_without_model,
             persist=self._settings.persist_sessions,
             make_model_at=lambda name, api_base: self._make_model(self._endpoints, name, api_base),
         )
@@ -341,7 +359,7 @@ class Agent:
             reads=ReadLog(),
             outputs=self._outputs(session_id),
             max_tool_result_chars=self._settings.max_tool_result_chars,
-            secrets=self._secrets(),
+            secrets=secrets_of(self._settings, self.state_folder, self._front_end.workspace, self._shared.keys.known),
             instructions=RepositoryInstructions(self._front_end.workspace),
             checkpointer=Checkpoints(
                 self._front_end.workspace,
@@ -360,16 +378,6 @@ class Agent:
     def _is_kept(self, session_id: str) -> bool:
         """Whether the session is on the disk, or is to be."""
         return self._settings.persist_sessions or self._kept.journals.exists(session_id)
-
-    def _secrets(self) -> Secrets:
-        from pygent_ls.agent.secret_keeping import Secrets
-        from pygent_ls.agent.secrets import Redactor
-        from pygent_ls.workspace.installation_key import installation_key
-        from pygent_ls.workspace.secret_finder import find_secrets
-
-        secrets = Secrets(Redactor(find_secrets, key=installation_key(self.state_folder)), self._front_end.workspace)
-        secrets.switch(on=self._settings.redact_secrets)
-        return secrets
 
     def _endpoints_of(self, taken: Taken) -> Endpoints:
         """May read saved keys."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pygent_ls.places import state_folder
+
 if TYPE_CHECKING:
-    from pygent_ls.llm.keys import SavedKeys
+    from pygent_ls.llm.setup.key_store import KeyStore
 
 
-def saved_keys() -> SavedKeys:
+def saved_keys() -> KeyStore:
     """Return the store of saved keys. Reads nothing yet."""
-    from pygent_ls.llm.keys import NoSavedKeys
+    from pygent_ls.llm.setup.key_store import KeyStore
+    from pygent_ls.llm.setup.system_keyring import SystemKeyring
 
-    return NoSavedKeys()
+    return KeyStore(state_folder(), SystemKeyring())

@@ -15,6 +15,7 @@ from pygent_ls.app_values import programs_of
 from pygent_ls.config import Settings
 from pygent_ls.config_sources import state_folder, user_file
 from pygent_ls.llm.resources import ModelResources
+from pygent_ls.log import hide
 from pygent_ls.sessions.living import LiveSessions
 from pygent_ls.workspace.process import LocalProcesses
 from pygent_ls.workspace.sandbox import Sandbox
@@ -36,7 +37,8 @@ class Shared:
         self.telemetry = AppTelemetry(os.environ)
         self.live = LiveSessions()
         self.kept = KeptSessions(self.state_folder)
-        self._models = ModelResources(saved_keys=saved_keys())
+        self.keys = saved_keys()
+        self._models = ModelResources(saved_keys=self.keys)
         self._processes = LocalProcesses()
         self._own = (self.state_folder, user_file().parent, *([socket] if socket else []))
 
@@ -50,6 +52,12 @@ class Shared:
     def models(self, settings: Settings, processes: Processes) -> ModelResources:
         """What models are called with for one editor."""
         return replace(self._models, cli=programs_of(settings, processes, self.state_folder))
+
+    def refresh_keys(self) -> Sequence[str]:
+        """Read the saved keys that are new, and mask them from now on; returns what is wrong with them. Blocking."""
+        self.keys.refresh()
+        hide(self.keys.known)
+        return self.keys.problems
 
     async def close(self) -> None:
         """Cancel every turn, and wait for their end."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,8 @@ from pygent_ls.log import redacted
 if TYPE_CHECKING:
     from pygent_ls.agent.hooks import Hooks
     from pygent_ls.agent.permissions import Policy
-    from pygent_ls.agent.workspace import Processes
+    from pygent_ls.agent.secret_keeping import Secrets
+    from pygent_ls.agent.workspace import Processes, Workspace
     from pygent_ls.config_layers import Loaded
     from pygent_ls.llm.cli.model import CliSurroundings
     from pygent_ls.llm.endpoint import Endpoint
@@ -57,15 +59,17 @@ def policy_of(settings: Settings, state: Path, *, is_restricted: bool = False) -
     """What the user and the workspace say about permissions; `state` is the daemon's own folder."""
     from pygent_ls.agent.permissions import Policy
     from pygent_ls.agent.refusals import Protected
+    from pygent_ls.llm.setup.key_store import FILE as KEYS_FILE
 
     own = (state, user_file().parent)
     folders = dict.fromkeys(path.as_posix() for each in own for path in (each, each.resolve()))
+    keys = tuple((folder / KEYS_FILE).as_posix() for folder in (state, state.resolve()))
     return Policy(
         rules=settings.permissions,
         may_bypass=settings.allow_bypass,
         planners=planners_of(settings),
         is_restricted=is_restricted,
-        protected=Protected(home=Path.home().as_posix(), folders=tuple(folders)),
+        protected=Protected(home=Path.home().as_posix(), folders=tuple(folders), keys=keys),
     )
 
 
@@ -130,6 +134,19 @@ def programs_of(settings: Settings, processes: Processes, state: Path) -> CliSur
         environment={name: os.environ[name] for name in keys},
         masked=redacted,
     )
+
+
+def secrets_of(settings: Settings, state: Path, workspace: Workspace, keys: Iterable[str]) -> Secrets:
+    """What a session masks; `state` is the daemon's own folder, `keys` are the saved ones."""
+    from pygent_ls.agent.secret_keeping import Secrets
+    from pygent_ls.agent.secrets import Redactor
+    from pygent_ls.workspace.installation_key import installation_key
+    from pygent_ls.workspace.secret_finder import find_secrets
+
+    secrets = Secrets(Redactor(find_secrets, key=installation_key(state)), workspace)
+    secrets.switch(on=settings.redact_secrets)
+    secrets.know(keys)
+    return secrets
 
 
 def hooks_of(settings: Settings, processes: Processes) -> Hooks:

@@ -86,6 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     from pygent_ls.cli_run import add_run
     from pygent_ls.cli_run_options import OWN_MODES
     from pygent_ls.cli_sessions import add_sessions
+    from pygent_ls.cli_setup import add_setup
 
     parser = argparse.ArgumentParser(
         prog="pygent-ls",
@@ -106,6 +107,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--trace", metavar="FILE", help="record what goes over the wire, for `pygent-ls replay`")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    add_setup(commands.add_parser)
     add_run(commands.add_parser)
     add_sessions(commands.add_parser)
     add_replay(commands.add_parser)
@@ -170,9 +172,10 @@ def _daemon(given: argparse.Namespace) -> int:
     if given.trace is not None:
         from pygent_ls.config_sources import state_folder
         from pygent_ls.editors.lsp.tracing import Trace
+        from pygent_ls.log import hidden
 
         try:
-            trace = Trace(Path(given.trace), state=state_folder(), environment=os.environ)
+            trace = Trace(Path(given.trace), state=state_folder(), environment=os.environ, hidden=hidden)
         except OSError as error:
             given.refuse(f"--trace: {given.trace} cannot be written: {error.strerror or error}")
     if given.socket is None:

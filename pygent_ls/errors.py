@@ -100,6 +100,14 @@ class SettingError(PygentError):
     """A setting is invalid; names the layer, the key and the problem."""
 
 
+class KeyStoreError(PygentError):
+    """A saved key cannot be read, kept or removed; the text holds no key."""
+
+
+class SetupError(PygentError):
+    """A first model cannot be set up here; the text says what would work."""
+
+
 class SocketError(PygentError):
     """A daemon's socket cannot be made, or not be reached."""
 

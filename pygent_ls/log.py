@@ -13,7 +13,7 @@ import re
 import sys
 import threading
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TextIO, cast
@@ -52,8 +52,24 @@ _NAMED_SECRETS = r"""
 """
 
 
+_hidden: set[str] = set()
+"""Values that are secret whatever they look like; logging is one for the whole process, and so is this."""
+
+
+def hide(values: Iterable[str]) -> None:
+    """Mask these values wherever they occur, from now on."""
+    _hidden.update(value for value in values if value)
+
+
+def hidden() -> frozenset[str]:
+    """What `hide` was told."""
+    return frozenset(_hidden)
+
+
 def redacted(text: str) -> str:
-    """The text with `***` for everything that looks like a key, a token or a password."""
+    """The text with `***` for everything that looks like a key, a token or a password, and for what is hidden."""
+    for value in sorted(_hidden, key=len, reverse=True):
+        text = text.replace(value, MASK)
     text = re.sub(_SECRETS, MASK, text, flags=re.VERBOSE)
     return re.sub(_NAMED_SECRETS, rf"\1{MASK}", text, flags=re.VERBOSE | re.IGNORECASE)
 

@@ -234,7 +234,7 @@ def test_a_call_that_is_answered_says_how_long_it_took_and_what_it_cost(examine:
     assert report.endswith("\nA turn can run.\n")
     (request,) = server.requests
     assert len(request.body["tools"]) == 1
-    assert request.body["max_tokens"] == 512
+    assert request.body["max_tokens"] == 1024
 
 
 def test_a_model_that_calls_the_tool_has_answered(examine: Examine) -> None:
@@ -251,7 +251,7 @@ def test_a_model_that_calls_the_tool_has_answered(examine: Examine) -> None:
         (Step(status=401, error="wrong key"), "did not accept the key"),
         (Step(status=429, error="slow down"), "limits how often you may ask"),
         (Step(status=404, error="no such model"), "Check the setting `model`, here openai/one"),
-        (Step(text=""), "the answer was empty"),
+        (Step(text=""), "The answer was empty"),
         (Step(raw=("text/event-stream", "")), "broke"),
     ],
     ids=["key", "limit", "model", "empty", "broken"],

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pygent_ls.log import SafeFormatter, redacted
+from pygent_ls.log import SafeFormatter, hide, redacted
 
 PROMPT = "please change the colour of the shed"
 KEY = "sk-ant-api03-0123456789abcdef"
@@ -47,6 +47,12 @@ def raised(error: BaseException) -> BaseException:
 
 
 # What a line holds
+
+
+def test_a_value_that_is_hidden_is_masked_whatever_it_looks_like() -> None:
+    hide(["my0wnkey of test_log", ""])
+
+    assert redacted("said: my0wnkey of test_log, twice: my0wnkey of test_log") == "said: ***, twice: ***"
 
 
 def test_our_own_lines_say_what_they_say() -> None:

@@ -25,7 +25,15 @@ class Question:
     text: str
     choices: tuple[Choice, ...] = ()
     from_model: bool = True
-    """A tool call asks. Else the turn itself does, and only one of the choices is an answer."""
+    """A tool call asks. Else the turn itself does, or the daemon (`session_id` is then empty), and only one of the
+    choices is an answer."""
+    secret: bool = False
+    """The answer is a key: it is typed unseen, and appears in no event, log or recording. There are no choices."""
+
+    @property
+    def takes_words(self) -> bool:
+        """Whether the user may answer in their own words."""
+        return self.from_model or self.secret
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -263,9 +263,11 @@ class Permissions:
         return f"plan mode allows only subagents that plan: {', '.join(sorted(self._policy.planners))}"
 
     def _refusal(self, tool: Tool, subjects: Sequence[str], places: Places) -> str | None:
+        protected = self._policy.protected
+        if reason := protected.reason_against_reading(places.paths):
+            return reason
         if tool.read_only:
             return None
-        protected = self._policy.protected
         if tool.name == "shell":
             lines = map(read_line, subjects)
             reasons = [protected.reason_against_line(line, places.folder, is_held=places.are_held) for line in lines]

@@ -26,6 +26,13 @@ class Protected:
     """The user's home folder."""
     folders: tuple[str, ...] = ()
     """The daemon's own: its settings and its state."""
+    keys: tuple[str, ...] = ()
+    """Files with the keys that the user saved, which are not even read."""
+
+    def reason_against_reading(self, paths: Iterable[str]) -> str | None:
+        """Why one of these absolute paths is read by no tool; None if all may be."""
+        kept = {path.casefold() for path in self.keys}
+        return _KEYS_STAY if any(path.casefold() in kept for path in paths) else None
 
     def reason_against_path(self, path: str) -> str | None:
         """Why nothing may be written at this absolute path; None where it may."""
@@ -62,6 +69,10 @@ class Protected:
             return "it would overwrite a disk"
         if _trusts(command):
             return "whether a folder is trusted is for the user to say, and not for a command of the agent"
+        if _is_own_command(command, "setup"):
+            return "models and keys are set up by the user, and not by a command of the agent"
+        if reason := self.reason_against_reading(self._absolute(word, where) for word in arguments):
+            return reason
         for target in () if is_held else _written(name, arguments):
             if reason := self.reason_against_path(self._absolute(target, where)):
                 return reason
@@ -111,15 +122,23 @@ class Protected:
         return _SYSTEM | {home, posixpath.dirname(home)} - {""}
 
 
+_KEYS_STAY = "the saved keys of providers are read by no tool"
+
+
 def _trusts(command: SimpleCommand) -> bool:
-    """The daemon's own `trust` in place of the user, by its name or through what starts Python programs."""
+    """The daemon's own `trust` in place of the user."""
+    return _is_own_command(command, "trust", but_for="--show")
+
+
+def _is_own_command(command: SimpleCommand, name: str, but_for: str = "") -> bool:
+    """A command of `pygent-ls`, by its name or through what starts Python programs."""
     if not (_could_be(command.name, "pygent-ls") or re.match(r"(python|pypy|py$|uv|pipx)", command.name)):
         return False
     words = [posixpath.basename(word).replace("_", "-") for word in command.words]
     if "pygent-ls" not in words:
-        return _could_be(command.name, "pygent-ls") and "trust" in words
+        return _could_be(command.name, "pygent-ls") and name in words
     after = words[words.index("pygent-ls") + 1 :]
-    return "trust" in after and "--show" not in after
+    return name in after and not (but_for and but_for in after)
 
 
 _SYSTEM = frozenset(

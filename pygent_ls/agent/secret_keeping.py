@@ -89,6 +89,10 @@ class Secrets:
         """For the output of a call, as it comes."""
         return LiveRedactor(self._redactor, _env_file_of(call, tool))
 
+    def know(self, values: Iterable[str]) -> None:
+        """Mask these values wherever they occur from now on: keys that the daemon itself holds."""
+        self._redactor.know(values)
+
     # On the way back
 
     async def restored(self, call: ToolUseBlock, tool: Tool) -> Mapping[str, Any]:

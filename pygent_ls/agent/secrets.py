@@ -96,6 +96,14 @@ class Redactor:
         """Mask from now on, or not."""
         self._is_wanted = on
 
+    def know(self, values: Iterable[str]) -> None:
+        """Mask these values wherever they occur from now on, whatever they look like."""
+        if self._finder is None:
+            return
+        for value in values:
+            if value not in self._everywhere:
+                self._know(value, Finding(start=0, end=len(value), kind="api_key"))
+
     async def redact(self, text: str, path: str | None = None) -> str:
         """The text with a placeholder for each secret. What is found is known from now on."""
         return await self._redacted(self._finder, text, path) if self._finder and self._is_wanted else text

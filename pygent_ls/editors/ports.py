@@ -20,6 +20,7 @@ from pygent_ls.sessions.store import Sessions
 
 if TYPE_CHECKING:  # with it come the adapters of all models
     from pygent_ls.llm.listing import ListedModel
+    from pygent_ls.llm.setup.flow import SetUp
 
 MAX_WISHES = 40
 """That a question lists: what a dialog has room for."""
@@ -65,6 +66,10 @@ async def _at_once() -> None:
     """There is no editor that has a configuration."""
 
 
+def _to_nobody(_text: str) -> None:
+    """There is no place beside the turns."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontEnd:
     """What a front end brings."""
@@ -82,6 +87,12 @@ class FrontEnd:
 
     is_restricted: bool = False
     """It does not trust the workspace: nothing but reading is allowed there, and nothing of its own loosens or runs."""
+
+    offers_setup: bool = False
+    """Whether its user may be asked to set up a model where a prompt needs one and there is none."""
+
+    tell: Callable[[str], None] = _to_nobody
+    """Shows the user a line beside all turns."""
 
     configured: Callable[[], Awaitable[None]] = _at_once
     """Returns when the editor has said what its configuration is, or is late with it; soon in any case."""
@@ -160,6 +171,10 @@ class Core(Protocol):
 
     async def close(self) -> None:
         """Cancel every turn and whatever is asked, and wait for their end."""
+        ...
+
+    async def set_up(self) -> SetUp:
+        """Ask the user which model to use, and keep the answer. Raises nothing but a cancellation."""
         ...
 
     def kill_processes(self) -> None:

@@ -64,6 +64,23 @@ class Terminal:
             typed += piece
         return typed.decode("utf-8", "replace").rstrip("\r\n")
 
+    @contextlib.contextmanager
+    def hidden(self) -> Generator[None]:
+        """Show nothing of what is typed meanwhile. Raises OSError where that cannot be."""
+        try:
+            shown = termios.tcgetattr(self.fd)
+            unseen = [*shown]
+            unseen[3] &= ~termios.ECHO
+            termios.tcsetattr(self.fd, termios.TCSAFLUSH, unseen)
+        except termios.error as error:
+            raise OSError(str(error)) from None
+        try:
+            yield
+        finally:
+            with contextlib.suppress(termios.error):
+                termios.tcsetattr(self.fd, termios.TCSADRAIN, shown)
+            self.write("\n")
+
     async def _readable(self) -> None:
         loop = asyncio.get_running_loop()
         seen = asyncio.Event()

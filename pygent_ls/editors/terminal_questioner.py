@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import textwrap
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 
 from pygent_ls.agent.asker import Answered, NotAnswered, Question, QuestionAnswer
 from pygent_ls.agent.tool import visible
@@ -12,6 +14,8 @@ from pygent_ls.editors.terminal_approver import Terminal
 from pygent_ls.editors.terminal_text import Palette
 
 WAYS_WITH_CHOICES = "The number of a choice, or an answer in your own words (nothing to leave it open): "
+WAYS_TO_CHOOSE = "The number of a choice (nothing to stop): "
+WAYS_UNSEEN = "Type or paste it; nothing is shown (nothing to stop): "
 WAYS_WITHOUT = "Your answer (nothing to leave it open): "
 
 NO_TERMINAL = (
@@ -32,12 +36,23 @@ class TerminalQuestioner:
     palette: Palette
     ready_to_ask: Callable[[str], Awaitable[None]]
     """Given the id of the call that asks, returns when everything that led to the question is shown."""
+    width: int = 0
+    """Columns that a question is wrapped to; 0: it is left to the terminal."""
 
     async def ask(self, question: Question) -> QuestionAnswer:
         """See the port. An empty line, and the end of input, is `NotAnswered`."""
         await self.ready_to_ask(question.tool_id)
+        if not question.secret:
+            return await self._asked(question)
+        try:
+            with self.terminal.hidden():  # before the person is asked, who may type at once
+                return await self._asked(question)
+        except OSError:
+            return NotAnswered()
+
+    async def _asked(self, question: Question) -> QuestionAnswer:
         self.terminal.forget_typed()
-        self.terminal.write(question_text(question, self.palette))
+        self.terminal.write(question_text(question, self.palette, self.width))
         try:
             line = await self.terminal.read_line()
         except asyncio.CancelledError:
@@ -46,13 +61,30 @@ class TerminalQuestioner:
         return parse_answer(line or "", question)
 
 
-def question_text(question: Question, palette: Palette) -> str:
+def question_text(question: Question, palette: Palette, width: int = 0) -> str:
     """The question, its choices by number, and how to answer."""
-    lines = [palette.paint(visible(question.text), "bold")]
+    lines = [palette.paint(_wrapped(visible(question.text), width), "bold")]
     for number, choice in enumerate(question.choices, start=1):
-        meaning = palette.paint(f" — {visible(choice.description)}", "dim") if choice.description else ""
-        lines.append(f"  {number}. {visible(choice.title)}{meaning}")
-    return "\n".join([*lines, WAYS_WITH_CHOICES if question.choices else WAYS_WITHOUT])
+        meaning = f" — {visible(choice.description)}" if choice.description else ""
+        text = _wrapped(f"  {number}. {visible(choice.title)}{meaning}", width, indent=5)
+        title, dash, meaning = text.partition(" —")
+        lines.append(title + (palette.paint(dash + meaning, "dim") if dash else ""))
+    return "\n".join([*lines, _ways(question)])
+
+
+def _ways(question: Question) -> str:
+    if question.secret:
+        return WAYS_UNSEEN
+    if not question.choices:
+        return WAYS_WITHOUT
+    return WAYS_WITH_CHOICES if question.from_model else WAYS_TO_CHOOSE
+
+
+def _wrapped(text: str, width: int, indent: int = 0) -> str:
+    if not width:
+        return text
+    wrap = partial(textwrap.fill, width=width, subsequent_indent=" " * indent, break_on_hyphens=False)
+    return "\n".join(wrap(line) for line in text.split("\n"))
 
 
 def parse_answer(line: str, question: Question) -> QuestionAnswer:
@@ -60,6 +92,8 @@ def parse_answer(line: str, question: Question) -> QuestionAnswer:
     said = line.strip()
     if not said:
         return NotAnswered()
+    if question.secret:
+        return Answered(text=said)
     for number, choice in enumerate(question.choices, start=1):
         if said.rstrip(".") == str(number) or said.casefold() == choice.title.casefold():
             return Answered(choice=choice.title)

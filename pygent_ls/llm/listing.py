@@ -64,6 +64,15 @@ async def listed_models(
     return list({each.name: each for each in reversed(found)}.values())[::-1]
 
 
+async def models_to_offer(provider: str, resources: ModelResources) -> Sequence[str]:
+    """The models of a provider that a person may choose from, the one to begin with first."""
+    known = provider_named(provider)
+    of_table = (await resources.prices.chat_models([provider])).get(provider, ())
+    others = [name for name in of_table if not _DATED.search(name) and "/ft:" not in name]
+    named = [known.default_model] if known and known.default_model else []
+    return list(dict.fromkeys([*named, *others]))[:MAX_A_PROVIDER]
+
+
 @dataclass(frozen=True, slots=True)
 class _Lacking:
     """Tells what a provider lacks before it can be called. May read saved keys."""

@@ -284,8 +284,9 @@ def default_model(env: Mapping[str, str], saved: SavedKeys | None = None) -> Def
         variable = first_set(provider.key_variables, env)
         if variable is not None:
             return DefaultModel(name=provider.default_model, reason=f"{variable} is set, and no model is named")
+    kept = frozenset(saved.providers() if saved is not None else ())
     for provider in PROVIDERS:
-        if saved is not None and saved.get(provider.name):
+        if provider.name in kept:
             reason = f"a key of {provider.name} was saved by pygent-ls setup, and no model is named"
             return DefaultModel(name=provider.default_model, reason=reason)
     variables = ", ".join(provider.key_variables[0] for provider in PROVIDERS)

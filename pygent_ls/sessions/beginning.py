@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.variants import Variants, variants
-from pygent_ls.sessions.turn_settings import Limits, MakeModelAt
+from pygent_ls.sessions.turn_settings import AnswerWithoutModel, Limits, MakeModelAt
 
 if TYPE_CHECKING:
     from pygent_ls.sessions.journal.records import State
@@ -29,6 +29,7 @@ class SessionDefaults:
     look_up_variants: Callable[[], Variants] | None = None
     """See `SessionParts`; and this."""
     make_model_at: MakeModelAt | None = None
+    answer_without_model: AnswerWithoutModel | None = None
     persist: bool = False
     """Whether it is kept on the disk."""
 

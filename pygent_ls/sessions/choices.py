@@ -130,6 +130,11 @@ class Choices:
         made = self.made(model) if model else self.made(profile.model or self.model, profile.api_base)
         return Chosen(profile=profile, model=made, mode=own or self._permissions.mode, own_mode=own)
 
+    def is_left_to_settings(self, request: TurnRequest) -> bool:
+        """Whether neither the turn, the session nor its agent chooses a model."""
+        words = request.prompt if request.own_words is None else request.own_words
+        return not (request.model or self.own_model or self._profile(agent_mentioned(words) or request.agent).model)
+
     def problem_of(self, request: TurnRequest) -> SessionError | ModelError | None:
         """Why such a turn cannot be had; None where it can."""
         try:

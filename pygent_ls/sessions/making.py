@@ -12,7 +12,7 @@ from pygent_ls.agent.prompt import PromptFor
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.turn import TurnSpec
 from pygent_ls.sessions.choices import Choices, Chosen, limits_for
-from pygent_ls.sessions.commands.answering import Answer, failing, owing_a_value
+from pygent_ls.sessions.commands.answering import Answer, failing, owing_a_value, saying
 from pygent_ls.sessions.commands.command import ModelPrompt
 from pygent_ls.sessions.compacting import SessionContext
 from pygent_ls.sessions.delegates import Delegates
@@ -86,8 +86,18 @@ class TurnMaking:
         if isinstance(asked, ModelPrompt):
             turn.request = turn.request.saying(asked)
             problem = self._choices.problem_of(turn.request)
-            return failing(problem) if problem else None
-        return owing_a_value() if asked is not None and turn.request.output_schema is not None else asked
+            return failing(problem) if problem else await self._without_model(turn, session)
+        if asked is None:
+            return await self._without_model(turn, session)
+        return owing_a_value() if turn.request.output_schema is not None else asked
+
+    async def _without_model(self, turn: RunningTurn, session: Session) -> Answer | None:
+        """What is answered because no model is set up; None where the model is asked."""
+        ask, request = self.parts.answer_without_model, turn.request
+        if ask is None or not self._choices.is_left_to_settings(request):
+            return None
+        text = await ask(session.id, request.prompt)
+        return None if text is None else saying(text)
 
     async def spec(
         self,

@@ -185,6 +185,7 @@ class Sessions:
             make_model_at=defaults.make_model_at,
             variants=defaults.variants,
             look_up_variants=defaults.look_up_variants,
+            answer_without_model=defaults.answer_without_model,
             has_own_agent=wanted.agent is not None,
             has_own_model=wanted.model is not None,
             home=self,

@@ -65,5 +65,9 @@ class TurnSettings:
     """For the user, when the turn begins."""
 
 
+AnswerWithoutModel = Callable[[str, str], Awaitable[str | None]]
+"""Given the session's id and the prompt, returns what a turn answers because no model is set up; None where there is
+one by now, or none is needed. May ask the user."""
+
 TakeSettings = Callable[[], Awaitable[TurnSettings]]
 """Asks the user first where a workspace's settings need it; when cancelled, nothing has been taken."""

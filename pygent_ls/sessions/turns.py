@@ -19,7 +19,7 @@ from pygent_ls.sessions.commands.answering import CommandTurn
 from pygent_ls.sessions.commands.command import ModelPrompt
 from pygent_ls.sessions.commands.registry import Commands
 from pygent_ls.sessions.stream import Subscriber
-from pygent_ls.sessions.turn_settings import Limits, MakeModelAt, MakeSystemPrompt, TakeSettings
+from pygent_ls.sessions.turn_settings import AnswerWithoutModel, Limits, MakeModelAt, MakeSystemPrompt, TakeSettings
 
 if TYPE_CHECKING:  # with it comes pydantic
     from pygent_ls.sessions.journal.recalling import Recalled
@@ -109,6 +109,8 @@ class SessionParts:
     """Whether `agent` was chosen for this session, else it is the settings'."""
     has_own_model: bool = True
     """Whether `model` was chosen for this session, else it is the settings'."""
+    answer_without_model: AnswerWithoutModel | None = None
+    """Asked before a turn for which no model is chosen."""
     home: Home | None = None
     """Where it is; None where there is one front end alone."""
     recalled: Recalled | None = None

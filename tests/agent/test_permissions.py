@@ -25,7 +25,8 @@ from pygent_ls.agent.tool import Tool, ToolCategory, ToolContext, ToolRisk, tool
 from pygent_ls.errors import SessionError
 from tests.fakes import MemoryRules
 
-PROTECTED = Protected(home="/home/me", folders=("/home/me/.config/pygent-ls",))
+KEYS = "/home/me/.local/state/pygent-ls/keys.json"
+PROTECTED = Protected(home="/home/me", folders=("/home/me/.config/pygent-ls",), keys=(KEYS,))
 
 
 def named(name: str, risk: ToolRisk, *, read_only: bool = False) -> Tool:
@@ -383,3 +384,23 @@ def test_the_rules_of_the_settings_count_and_are_listed_last() -> None:
         ("shell(rm:*)", "user"),
     ]
     assert not permissions.forget("shell(rm:*)")
+
+
+@pytest.mark.parametrize("mode", ["default", "trust", "bypass"])
+def test_no_tool_and_no_command_reads_the_saved_keys(mode: Mode) -> None:
+    permissions = deciding(("allow", "read_file(**)"), ("allow", "shell(cat:*)"), mode=mode)
+    command = "cd ~/.local/state && cat pygent-ls/keys.json"
+
+    reading = permissions.decide(READ, [KEYS], Places(paths=(KEYS,)))
+    showing = permissions.decide(SHELL, [command], Places(folder="/w"))
+
+    for verdict in (reading, showing):
+        assert verdict.decision == "deny"
+        assert verdict.reason.startswith("the saved keys of providers are read by no tool")
+
+
+@pytest.mark.parametrize("command", ["pygent-ls setup --forget openai", "python -m pygent_ls setup"])
+def test_no_command_of_the_agent_sets_up_models_and_keys(command: str) -> None:
+    verdict = deciding(("allow", "shell(**)"), mode="bypass").decide(SHELL, [command], Places(folder="/w"))
+
+    assert (verdict.decision, verdict.reason[:41]) == ("deny", "models and keys are set up by the user, a")

@@ -51,6 +51,17 @@ async def test_the_same_value_has_the_same_placeholder_in_every_session_of_an_in
     assert await Redactor(finder, key=b"another").redact("S3CR1 S3CR2 S3CR1") != masked
 
 
+async def test_a_value_that_is_known_beforehand_is_masked_in_each_of_its_spellings_and_comes_back() -> None:
+    known = redactor()
+    known.know(["my own key"])
+
+    masked = await known.redact("key: my own key, my%20own%20key, bXkgb3duIGtleQ==")
+
+    assert len(PLACEHOLDER.findall(masked)) == 3
+    assert "own" not in masked
+    assert known.restore(masked) == ("key: my own key, my%20own%20key, bXkgb3duIGtleQ==", ())
+
+
 async def test_without_a_finder_nothing_is_masked_or_put_back() -> None:
     off = Redactor()
     placeholder = await redactor().redact("S3CR1")

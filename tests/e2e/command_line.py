@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import termios
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -142,6 +143,10 @@ class OnTerminal:
         while self.seen.count(text) < times:
             assert self._read(deadline), f"the command has ended without {text!r}; the screen shows:\n{self.seen}"
 
+    def echoes(self) -> bool:
+        """Whether the terminal shows what is typed."""
+        return bool(termios.tcgetattr(self._screen)[3] & termios.ECHO)
+
     def ends(self) -> int:
         """Wait for the end of the command; its exit code."""
         deadline = monotonic() + WAIT_S
@@ -174,10 +179,11 @@ class OnTerminal:
 
 @contextmanager
 def on_terminal(
-    *arguments: str, environment: Mapping[str, str], command: Sequence[str] = COMMAND
+    *arguments: str, environment: Mapping[str, str], command: Sequence[str] = COMMAND, columns: int = 80
 ) -> Generator[OnTerminal]:
     """Start the command as the leader of a session whose terminal is a new pseudo terminal."""
     screen, programs_end = pty.openpty()
+    termios.tcsetwinsize(screen, (24, columns))
     try:
         if command == COMMAND and can_be_warm(arguments, environment):
             process = start_warm_on(programs_end, arguments, environment)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pty
+import termios
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -13,6 +14,8 @@ import pytest
 from pygent_ls.agent.asker import Answered, Choice, NotAnswered, Question, QuestionAnswer
 from pygent_ls.editors.terminal_approver import Terminal
 from pygent_ls.editors.terminal_questioner import (
+    WAYS_TO_CHOOSE,
+    WAYS_UNSEEN,
     WAYS_WITH_CHOICES,
     WAYS_WITHOUT,
     TerminalQuestioner,
@@ -33,28 +36,40 @@ COLOURS = Question(
 )
 
 
+KEY = Question(question_id="q2", session_id="", tool_id="", text="The key of x:", from_model=False, secret=True)
+
+LONG = Question(
+    question_id="q3",
+    session_id="",
+    tool_id="",
+    text="Which of all these models do you want to use for your prompts from now on?",
+    choices=(Choice(title="The first of them", description="which has a description that is long, too"),),
+    from_model=False,
+)
+
+
 class Person:
     """Sits at the other end of the pseudo terminal."""
 
     def __init__(self, fd: int) -> None:
-        self._fd = fd
+        self.fd = fd
         self.seen = ""
 
     def types(self, text: str) -> None:
         """Press keys."""
-        os.write(self._fd, text.encode())
+        os.write(self.fd, text.encode())
 
     async def sees(self, text: str) -> None:
         """Wait until the screen has shown the text."""
         loop = asyncio.get_running_loop()
         while text not in self.seen:
             readable = asyncio.Event()
-            loop.add_reader(self._fd, readable.set)
+            loop.add_reader(self.fd, readable.set)
             try:
                 await bounded(readable.wait())
             finally:
-                loop.remove_reader(self._fd)
-            self.seen += os.read(self._fd, 65_536).decode()
+                loop.remove_reader(self.fd)
+            self.seen += os.read(self.fd, 65_536).decode()
 
 
 async def at_once(tool_id: str) -> None:
@@ -63,12 +78,14 @@ async def at_once(tool_id: str) -> None:
 
 @asynccontextmanager
 async def asked(
-    question: Question = COLOURS, ready_to_ask: Callable[[str], Awaitable[None]] = at_once
+    question: Question = COLOURS, ready_to_ask: Callable[[str], Awaitable[None]] = at_once, width: int = 0
 ) -> AsyncGenerator[tuple[Person, asyncio.Task[QuestionAnswer]]]:
     """A person who is asked, and the answer that the core will get."""
     own_end, programs_end = pty.openpty()
     try:
-        questioner = TerminalQuestioner(terminal=Terminal(fd=programs_end), palette=PLAIN, ready_to_ask=ready_to_ask)
+        questioner = TerminalQuestioner(
+            terminal=Terminal(fd=programs_end), palette=PLAIN, ready_to_ask=ready_to_ask, width=width
+        )
         async with asyncio.TaskGroup() as group:
             answer = group.create_task(questioner.ask(question))
             yield Person(own_end), answer
@@ -140,3 +157,36 @@ def test_without_choices_only_words_are_asked_for() -> None:
 @pytest.mark.parametrize("line", ["0", "3", "12", "-1", "1 and 2"])
 def test_a_number_that_no_choice_has_is_an_answer_in_words(line: str) -> None:
     assert parse_answer(line, COLOURS) == Answered(text=line)
+
+
+def echoes(fd: int) -> bool:
+    return bool(termios.tcgetattr(fd)[3] & termios.ECHO)
+
+
+async def test_a_key_is_typed_unseen_and_the_terminal_shows_again_what_is_typed() -> None:
+    async with asked(KEY) as (person, answer):
+        await person.sees(WAYS_UNSEEN)
+        assert not echoes(person.fd)
+        person.types("my0wnkey\n")
+        assert await bounded(answer) == Answered(text="my0wnkey")
+
+        assert echoes(person.fd)
+        await person.sees(f"{WAYS_UNSEEN}\r\n")
+        assert "my0wnkey" not in person.seen
+
+
+async def test_a_question_for_a_key_that_is_cancelled_leaves_the_terminal_as_it_was() -> None:
+    async with asked(KEY) as (person, answer):
+        await person.sees(WAYS_UNSEEN)
+        answer.cancel()
+        await asyncio.wait([answer])
+
+        assert echoes(person.fd)
+
+
+async def test_a_question_is_wrapped_to_the_terminals_width() -> None:
+    async with asked(LONG, width=50) as (person, _):
+        await person.sees(WAYS_TO_CHOOSE)
+
+    assert all(len(line) <= 50 for line in person.seen.splitlines())
+    assert "Which of all these models do you want to use" in person.seen

@@ -22,6 +22,8 @@ HEAVY = [
     "rich",
     "copier",
     "jsonschema",
+    "keyring",
+    "tomlkit",
 ]
 """Libraries that cost the start more than everything else together."""
 

@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-MAX_LINES = 400
+MAX_LINES = 600
 
 FORBIDDEN_NAMES = {"manager", "utils", "helpers", "common", "base", "types"}
 
@@ -33,6 +33,8 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
     "jsonschema": ("agent/structured.py",),
     "referencing": ("agent/structured.py",),
     "markdown_it": ("sessions/markdown_html.py",),
+    "keyring": ("llm/setup/keyring_child.py",),
+    "tomlkit": ("app_user_settings.py",),
     "yaml": ("workspace/questions.py", "extensions/commands.py"),
     "pygent_ls.config": ("cli", "app", "doctor/", "config"),
     "pygent_ls.config_page": ("cli", "config"),

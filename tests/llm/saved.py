@@ -12,6 +12,10 @@ class SavedInMemory:
         self._keys = keys
         self.asked: list[str] = []
 
+    def providers(self) -> list[str]:
+        """Return those with a key."""
+        return list(self._keys)
+
     def get(self, provider: str) -> str | None:
         """Return the key of a provider."""
         self.asked.append(provider)

@@ -50,6 +50,10 @@ class Choosing:
         session.set_model(given)
         self._client.tell_user(f"The model is {given} from now on.")
 
+    def set_up(self) -> None:
+        """Ask for a default model, and for its key where it needs one."""
+        self._ask(self._set_up())
+
     async def close(self) -> None:
         """Ask no more."""
         if self._question is not None:
@@ -60,6 +64,10 @@ class Choosing:
         if self._question is not None:
             self._question.cancel()
         self._question = asyncio.create_task(question)
+
+    async def _set_up(self) -> None:
+        done = await self._core.set_up()
+        self._client.endpoint.show_message(f"pygent: {done.text}")
 
     async def _offer_modes(self, session: Session) -> None:
         current = session.permissions.mode

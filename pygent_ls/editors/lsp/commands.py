@@ -128,6 +128,8 @@ class Commands:
                 return {"cancelled": self._cancel(named)}
             case "pygent.newSession":
                 return self._new_session()
+            case "pygent.setup":
+                return self._set_up()
             case "pygent.setMode":
                 return self._set_mode(_text_or_none(arguments, "the mode"), named or self._last_used())
             case "pygent.setModel":
@@ -218,6 +220,10 @@ class Commands:
         if self._session is None:
             self._session = self._core.sessions.new(NewSession())
         return self._session
+
+    def _set_up(self) -> outgoing_commands.SetupOut:
+        self._choosing.set_up()
+        return {"started": True}
 
     def _set_mode(self, mode: str | None, session: Session) -> outgoing_lists.ModeOut:
         self._choosing.set_mode(mode, session)

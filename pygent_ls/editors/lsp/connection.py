@@ -79,6 +79,8 @@ class Connection:
                 ),
                 ask_trust=partial(ask_trust, endpoint),
                 configured=self.configuration.known,
+                offers_setup=True,
+                tell=lambda text: endpoint.show_message(f"pygent: {text}"),
                 is_restricted=features.restricted,
                 on_session_change=session_changed,
             )

@@ -88,4 +88,5 @@ COMMANDS = (
     "pygent.newSession",
     "pygent.setMode",
     "pygent.setModel",
+    "pygent.setup",
 )

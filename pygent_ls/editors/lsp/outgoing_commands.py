@@ -38,6 +38,12 @@ class SentChatOut(TypedDict):
     turnId: str | None
 
 
+class SetupOut(TypedDict):
+    """The result of `pygent.setup`: whether the user is being asked. What comes of it is a `window/showMessage`."""
+
+    started: bool
+
+
 class OpenedChatOut(TypedDict):
     """The chat document that `pygent.openChat` shows, or says the path of."""
 

@@ -19,13 +19,17 @@ class ChoiceOut(TypedDict):
 
 
 class QuestionRequestOut(TypedDict):
-    """A question of the model. `allowText`: the user may answer in their own words, too, or instead of choosing."""
+    """A question of the model. `allowText`: the user may answer in their own words, too, or instead of choosing.
+
+    An empty `sessionId`: the daemon itself asks, outside of any conversation. `secret`: the answer is a key; show no
+    character of it, and keep it nowhere."""
 
     questionId: str
     sessionId: str
     question: str
     choices: list[ChoiceOut]
     allowText: bool
+    secret: NotRequired[bool]
 
 
 class QuestionCancelledOut(TypedDict):

@@ -85,6 +85,7 @@ COMMAND_RESULTS: dict[str, Any] = {
     "pygent.newSession": outgoing.SessionOut,
     "pygent.setMode": outgoing_lists.ModeOut,
     "pygent.setModel": outgoing.SessionOut,
+    "pygent.setup": outgoing_commands.SetupOut,
 }
 """The result of each command of `workspace/executeCommand`."""
 

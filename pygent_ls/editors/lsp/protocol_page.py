@@ -39,9 +39,12 @@ command does not know are ignored, but for an object `{{"sessionId": …}}`, in 
 session, and a turn waits there for the one that runs. What is left out of a place, a URI and two lines, is where code
 actions were asked for last; `pygent.ask` without a prompt shows the chat document; `pygent.setMode` and
 `pygent.setModel` without a name are answered with what is now, and their user is offered a choice by
-`window/showMessageRequest`. A client that says `chatPanel` shows conversations itself: its
-commands write no chat document and show none; the turn's events come by `pygent/session/attach`, with the `sinceSeq`
-that the client knows, or 0. Such a turn has a work-done progress as any other.
+`window/showMessageRequest`. `pygent.setup` asks for a default model and its key, by `pygent/question/request` with an
+empty `sessionId` or by `window/showMessageRequest`; a key is asked for with `secret` and never by the latter. A prompt
+that needs a model where none is set up becomes the same questions, once a session. A client that says `chatPanel` shows
+conversations itself: its commands write no chat document and show none; the turn's events come by
+`pygent/session/attach`, with the `sinceSeq` that the client knows, or 0. Such a turn has a work-done progress
+as any other.
 
 Any `*.pygent.md` document is a conversation: what stands below a line `## You` was asked, below `## pygent` answered;
 what stands above the first of these is not sent, and in an answer neither are lines `> tool: title` and the daemon's

@@ -49,17 +49,20 @@ def question_out(question: Question) -> QuestionRequestOut:
     """The parameters of `pygent/question/request`."""
     choices: list[ChoiceOut] = []
     for choice in question.choices:
-        out: ChoiceOut = {"title": choice.title}
+        choice_out: ChoiceOut = {"title": choice.title}
         if choice.description:
-            out["description"] = choice.description
-        choices.append(out)
-    return {
+            choice_out["description"] = choice.description
+        choices.append(choice_out)
+    out: QuestionRequestOut = {
         "questionId": question.question_id,
         "sessionId": question.session_id,
         "question": question.text,
         "choices": choices,
-        "allowText": question.from_model,
+        "allowText": question.takes_words,
     }
+    if question.secret:
+        out["secret"] = True
+    return out
 
 
 def question_message(question: Question) -> dict[str, Any]:
@@ -78,6 +81,6 @@ def read_answer(answer: object, question: Question) -> QuestionAnswer:
         given = QuestionResult.model_validate(answer)
     except ValidationError:
         return NotAnswered()
-    words = (given.text or "").strip() if question.from_model else ""
+    words = (given.text or "").strip() if question.takes_words else ""
     chosen = next((each.title for each in question.choices if each.title == given.choice), "")
     return Answered(choice=chosen, text=words) if chosen or words else NotAnswered()

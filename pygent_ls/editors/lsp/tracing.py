@@ -23,7 +23,7 @@ import re
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -59,6 +59,8 @@ _SECRET_KEY = re.compile(
 _SECRET_VARIABLE = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS|HEADERS)$")
 """Of an environment variable whose value is masked wherever it occurs."""
 
+_QUESTION = "pygent/question/request"
+
 LEAST_SECRET = 8
 """Characters: what is shorter would be found within words."""
 
@@ -69,6 +71,9 @@ class Masks:
 
     values: tuple[str, ...] = ()
 
+    hidden: Callable[[], Iterable[str]] = tuple
+    """More values, which may come to be known later."""
+
     def text(self, text: str) -> str:
         """The text with `*` for each character of a secret."""
         if len(text) < LEAST_SECRET:
@@ -76,7 +81,7 @@ class Masks:
         from pygent_ls.workspace.secret_finder import find_secrets
 
         spans = [(each.start, each.end) for each in find_secrets(text)]
-        for value in self.values:
+        for value in (*self.values, *self.hidden()):
             if value in text:
                 spans += [(found.start(), found.end()) for found in re.finditer(re.escape(value), text)]
         for start, end in spans:
@@ -95,10 +100,10 @@ class Masks:
         return value
 
 
-def masks_of(environment: Mapping[str, str]) -> Masks:
+def masks_of(environment: Mapping[str, str], hidden: Callable[[], Iterable[str]] = tuple) -> Masks:
     """Masks that also know the secrets of the environment, the longest first."""
     values = {value for name, value in environment.items() if _SECRET_VARIABLE.search(name)}
-    return Masks(tuple(sorted((each for each in values if len(each) >= LEAST_SECRET), key=len, reverse=True)))
+    return Masks(tuple(sorted((each for each in values if len(each) >= LEAST_SECRET), key=len, reverse=True)), hidden)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +152,17 @@ class Trace:
         *,
         state: Path,
         environment: Mapping[str, str],
+        hidden: Callable[[], Iterable[str]] = tuple,
         max_waiting_bytes: int = MAX_WAITING_BYTES,
     ) -> None:
         """Begin it in a new file, readable for the user alone: `path`, or where that is there already, the next of
-        `NAME-2.EXT`, `NAME-3.EXT`, … Raises OSError."""
+        `NAME-2.EXT`, `NAME-3.EXT`, … `hidden` tells values to mask beside those of the environment. Raises OSError."""
         self.path, descriptor = _new_file(path)
         self._lines = Lines(descriptor)
         self._max_waiting_bytes = max_waiting_bytes
-        self._masks = masks_of(environment)
+        self._masks = masks_of(environment, hidden)
+        self._secret_answers: set[tuple[int, Any]] = set()
+        """Clients and ids of questions whose answers are keys. The event loop adds them, the thread takes them out."""
         self._began_s = perf_counter()
         self._n_clients = 0
         self._waiting_bytes = 0
@@ -176,6 +184,8 @@ class Trace:
 
     def _take(self, client: int, side: Side, body: bytes | BrokenFrame) -> None:
         n_bytes = len(body) if isinstance(body, bytes) else 0
+        if side == "server" and isinstance(body, bytes) and (question := _secret_question(body)) is not None:
+            self._secret_answers.add((client, question))
         kept: bytes | BrokenFrame | int = body
         if self._waiting_bytes + n_bytes > self._max_waiting_bytes:
             kept, n_bytes = n_bytes, 0
@@ -188,8 +198,39 @@ class Trace:
             omitted = replace(message, body=n_bytes)
             # What the server said and was not recorded, a replay does without.
             instead = _json(_line(omitted, self._masks)) if message.side == "client" else None
-            self._lines.add(_json(_line(message, self._masks)), instead)
+            self._lines.add(_json(self._masked(message)), instead)
             self._waiting_bytes -= n_bytes
+
+    def _masked(self, message: _Message) -> Mapping[str, Any]:
+        line = _line(message, self._masks)
+        said: Any = line.get("message")
+        if message.side == "client" and self._secret_answers and isinstance(said, dict) and "method" not in said:
+            answered = (message.client, cast("Mapping[str, Any]", said).get("id"))
+            if _is_hashable(answered) and answered in self._secret_answers:
+                self._secret_answers.discard(answered)
+                return {**line, "message": {**said, "result": _unseen(cast("Any", said).get("result"))}}
+        return line
+
+
+def _secret_question(body: bytes) -> object:
+    """The id of a question to which the answer is a key; None for every other message."""
+    if b'"pygent/question/request"' not in body or b'"secret"' not in body:
+        return None
+    message: Any = json.loads(body)
+    return message["id"] if message.get("method") == _QUESTION and message["params"].get("secret") else None
+
+
+def _is_hashable(answered: tuple[int, Any]) -> bool:
+    return isinstance(answered[1], int | str)
+
+
+def _unseen(value: Any) -> Any:
+    """The value with `*` for each character of its texts."""
+    if isinstance(value, str):
+        return "*" * len(value)
+    if isinstance(value, dict):
+        return {name: _unseen(each) for name, each in cast("Mapping[str, Any]", value).items()}
+    return [_unseen(each) for each in cast("Sequence[Any]", value)] if isinstance(value, list) else value
 
 
 @dataclass(frozen=True, slots=True)

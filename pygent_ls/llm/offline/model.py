@@ -236,7 +236,8 @@ def _what_it_understands() -> str:
         f"I understand:\n{forms}\n"
         "Several requests may follow one another on lines of their own, or joined by `then`; I stop at the first "
         "that fails.\n\n"
-        f"For everything else choose a real model: put the provider's key into the environment ({variables}, …) and, "
+        "For everything else choose a real model: `pygent-ls setup`, or the command `pygent.setup`, sets one up; or "
+        f"put the provider's key into the environment ({variables}, …) and, "
         f"if you want another than its default, name the model in the setting `model` or in PYGENT_MODEL, such as "
         f"{example}. `pygent-ls doctor` says which model is used, and why."
     )

@@ -38,6 +38,15 @@ def failing(error: SessionError | ModelError) -> Answer:
     return Answer(make=fail)
 
 
+def saying(text: str) -> Answer:
+    """One that is known already."""
+
+    async def say() -> str:
+        return text
+
+    return Answer(make=say)
+
+
 @dataclass(kw_only=True)
 class CommandTurn:
     """A turn that is a command: its events are those of any turn, and its history stays out of the conversation."""

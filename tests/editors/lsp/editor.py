@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pygent_ls.agent import globs
+from pygent_ls.agent.asker import Answered, Question
 from pygent_ls.agent.cache import ToolCache
 from pygent_ls.agent.checkpointer import Checkpointer, NoCheckpoints
 from pygent_ls.agent.model import Model
@@ -30,6 +31,7 @@ from pygent_ls.editors.lsp.stdio import BrokenFrame, FrameReader, FrameWriter
 from pygent_ls.editors.ports import Beginning, FrontEnd
 from pygent_ls.errors import ModelError
 from pygent_ls.llm.listing import ListedModel
+from pygent_ls.llm.setup.flow import SetUp
 from pygent_ls.sessions.beginning import SessionDefaults
 from pygent_ls.sessions.checkpoints import Checkpoints
 from pygent_ls.sessions.journal.folder import JournalFolder
@@ -179,6 +181,12 @@ class FakeCore:
     def front_end(self) -> FrontEnd:
         """What the server brings to the core."""
         return self._front_end
+
+    async def set_up(self) -> SetUp:
+        """Asks for a key, and tells what was answered."""
+        question = Question(question_id="q", session_id="", tool_id="", text="Key?", from_model=False, secret=True)
+        answer = await self._front_end.questioner.ask(question)
+        return SetUp(text=answer.text if isinstance(answer, Answered) else type(answer).__name__)
 
     def kill_processes(self) -> None:
         """See `Core`."""

@@ -143,3 +143,34 @@ async def test_a_question_waits_for_the_prompt_before_it(folder: Path) -> None:
 
         await bounded(turn)
         assert editor.tool_results[1] == "The user answered: blue"
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "answer", "told"),
+    [
+        (WITH_FORM, {"text": " my key "}, "pygent: my key"),
+        (WITH_FORM, {"choice": "my key"}, "pygent: NotAnswered"),
+        (WITH_FORM, {"text": ""}, "pygent: NotAnswered"),
+        (WITH_FORM, None, "pygent: NotAnswered"),
+        (CAPABILITIES, None, "pygent: CannotAsk"),
+    ],
+)
+async def test_a_key_is_asked_for_unseen_or_not_at_all(
+    folder: Path, capabilities: Mapping[str, Any], answer: object, told: str
+) -> None:
+    async with connected(folder, Setup(), capabilities=capabilities) as editor:
+        editor.handlers[REQUEST] = lambda _: answer
+        run = await editor.request("workspace/executeCommand", {"command": "pygent.setup", "arguments": []})
+        await editor.until(lambda: editor.notifications("window/showMessage"))
+
+        expected: Mapping[str, Any] = {
+            "questionId": "q",
+            "sessionId": "",
+            "question": "Key?",
+            "choices": [],
+            "allowText": True,
+            "secret": True,
+        }
+        assert run == {"started": True}
+        assert [each["message"] for each in editor.notifications("window/showMessage")] == [told]
+        assert [each.params for each in editor.asked] == ([expected] if capabilities is WITH_FORM else [])

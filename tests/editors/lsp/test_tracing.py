@@ -66,6 +66,31 @@ def test_both_directions_stand_in_their_order_with_their_times(tmp_path: Path) -
     ]
 
 
+def test_the_answer_to_a_question_for_a_key_is_masked_whatever_it_looks_like(tmp_path: Path) -> None:
+    trace = begun(tmp_path / "t.jsonl")
+    one, other = trace.tap(), trace.tap()
+    params = {"question": "The key of mistral", "secret": True}
+
+    one.went(json.dumps({"id": 7, "method": "pygent/question/request", "params": params}).encode())
+    other.came(b'{"id": 7, "result": {"text": "blue"}}')
+    one.came(b'{"id": 7, "result": {"text": "my0wnkey", "more": ["my0wnkey"]}}')
+    one.came(b'{"id": 7, "result": {"text": "blue"}}')
+
+    said = [line["message"].get("result") for line in recorded(trace)[1:]]
+    assert said == [{"text": "blue"}, {"text": "********", "more": ["********"]}, {"text": "blue"}]
+
+
+def test_what_becomes_secret_while_it_is_recorded_is_masked_from_then_on(tmp_path: Path) -> None:
+    saved: list[str] = []
+    trace = begun(tmp_path / "t.jsonl", hidden=lambda: saved)
+    tap = trace.tap()
+
+    saved.append("my0wnkey")
+    tap.went(b'{"method": "told", "params": {"text": "it is my0wnkey"}}')
+
+    assert [line["message"]["params"]["text"] for line in recorded(trace)] == ["it is ********"]
+
+
 def test_what_is_no_message_is_recorded_as_what_it_is(tmp_path: Path) -> None:
     trace = begun(tmp_path / "t.jsonl")
     tap = trace.tap()

@@ -55,6 +55,11 @@ end
 ---@param show pygent.Show
 function M.shown_by(kind, show)
   client.answer(("pygent/%s/request"):format(kind), function(request, respond, ctx)
+    if request.sessionId == "" then -- the daemon itself asks
+      return vim.schedule(function()
+        require("pygent.daemon_questions").ask(request, respond)
+      end)
+    end
     M._show(M._opened(kind, request, respond, ctx.client_id), show)
   end)
   client.listen(("pygent/%s/cancelled"):format(kind), function(told, ctx)

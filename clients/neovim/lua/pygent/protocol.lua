@@ -629,12 +629,16 @@
 ---@field questionId string
 
 --- A question of the model. `allowText`: the user may answer in their own words, too, or instead of choosing.
+---
+--- An empty `sessionId`: the daemon itself asks, outside of any conversation. `secret`: the answer is a key; show no
+--- character of it, and keep it nowhere.
 ---@class pygent.QuestionRequest
 ---@field questionId string
 ---@field sessionId string
 ---@field question string
 ---@field choices pygent.Choice[]
 ---@field allowText boolean
+---@field secret? boolean
 
 --- The title of a choice, words of the user, or both.
 ---@class pygent.QuestionResult
@@ -841,6 +845,10 @@
 ---@class pygent.SetModeParams
 ---@field sessionId string
 ---@field mode pygent.Mode
+
+--- The result of `pygent.setup`: whether the user is being asked. What comes of it is a `window/showMessage`.
+---@class pygent.Setup
+---@field started boolean
 
 --- A file that was left as it is, and why.
 ---@class pygent.Skipped
@@ -1163,6 +1171,7 @@
 ---@field ["pygent.newSession"] pygent.Session
 ---@field ["pygent.setMode"] pygent.SessionMode
 ---@field ["pygent.setModel"] pygent.Session
+---@field ["pygent.setup"] pygent.Setup
 
 ---@class pygent.protocol
 ---@field VERSION integer The version of the wire that these types are of.

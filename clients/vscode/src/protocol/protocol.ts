@@ -719,13 +719,19 @@ export interface QuestionCancelled {
 	readonly questionId: string;
 }
 
-/** A question of the model. `allowText`: the user may answer in their own words, too, or instead of choosing. */
+/**
+ * A question of the model. `allowText`: the user may answer in their own words, too, or instead of choosing.
+ *
+ * An empty `sessionId`: the daemon itself asks, outside of any conversation. `secret`: the answer is a key; show no
+ * character of it, and keep it nowhere.
+ */
 export interface QuestionRequest {
 	readonly questionId: string;
 	readonly sessionId: string;
 	readonly question: string;
 	readonly choices: readonly Choice[];
 	readonly allowText: boolean;
+	readonly secret?: boolean;
 }
 
 /** The title of a choice, words of the user, or both. */
@@ -902,6 +908,7 @@ export interface SessionConfigureParams {
 	readonly model?: string | null;
 	readonly mode?: Mode | null;
 	readonly maxThinkingTokens?: number | null;
+	readonly effort?: "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max" | null;
 	readonly contextMode?: "continue" | "fresh" | "sliding" | null;
 }
 
@@ -985,6 +992,11 @@ export interface SetModeParams {
 	readonly mode: Mode;
 }
 
+/** The result of `pygent.setup`: whether the user is being asked. What comes of it is a `window/showMessage`. */
+export interface Setup {
+	readonly started: boolean;
+}
+
 /** A file that was left as it is, and why. */
 export interface Skipped {
 	readonly uri: string;
@@ -1040,13 +1052,15 @@ export interface TextContent {
 	readonly text: string;
 }
 
-/** The model's thinking; the rest is its provider's seal, for the provider alone. */
+/** The model's thinking; the other fields are for its provider alone. */
 export interface ThinkingBlock {
 	readonly type: "thinking";
 	readonly thinking: string;
 	readonly signature?: string;
 	readonly redacted?: string;
 	readonly model?: string;
+	readonly family?: string;
+	readonly providerData?: Readonly<Record<string, unknown>>;
 }
 
 /** The model asks for a tool; once more with the same `toolId` where a hook has changed its input. */
@@ -1118,13 +1132,15 @@ export interface ToolResultEvent {
 	readonly changes?: readonly Change[];
 }
 
-/** A tool call; `problem` says why it could not be read. */
+/** A tool call; `problem` says why it could not be read. `providerData` is for its provider alone. */
 export interface ToolUseBlock {
 	readonly type: "tool_use";
 	readonly id: string;
 	readonly name: string;
 	readonly input: Readonly<Record<string, unknown>>;
 	readonly problem?: string;
+	readonly family?: string;
+	readonly providerData?: Readonly<Record<string, unknown>>;
 }
 
 /** The result of `pygent/tools/list`. */
@@ -1187,6 +1203,7 @@ export interface TurnStartParams {
 	readonly maxIterations?: number | null;
 	readonly maxTokens?: number | null;
 	readonly maxBudgetUsd?: number | null;
+	readonly effort?: "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max" | null;
 	readonly outputSchema?: Readonly<Record<string, unknown>> | null;
 	readonly workDoneToken?: string | number | null;
 	readonly partialResultToken?: string | number | null;
@@ -1292,6 +1309,7 @@ export interface CommandResults {
 	readonly "pygent.newSession": Session;
 	readonly "pygent.setMode": SessionMode;
 	readonly "pygent.setModel": Session;
+	readonly "pygent.setup": Setup;
 }
 
 /** What the editor tells the daemon. */

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 import type { Answers, Listeners } from "../daemon/daemon.ts";
 import type { Asks } from "./asks.ts";
+import { answerToDaemon } from "./daemon_questions.ts";
 import type { Sessions } from "./sessions.ts";
 
 export function answersOf(asks: Asks): Answers {
@@ -10,7 +11,9 @@ export function answersOf(asks: Asks): Answers {
 		"pygent/permission/request": (request, cancelled) =>
 			asks.ask({ type: "permission", id: request.permissionId, request }, cancelled),
 		"pygent/question/request": (request, cancelled) =>
-			asks.ask({ type: "question", id: request.questionId, request }, cancelled),
+			request.sessionId === ""
+				? answerToDaemon(request, cancelled)
+				: asks.ask({ type: "question", id: request.questionId, request }, cancelled),
 		"pygent/review/request": (request, cancelled) =>
 			asks.ask({ type: "review", id: request.reviewId, request }, cancelled),
 		"pygent/client/save": async ({ uris }) => ({ saved: await saved(uris) }),

@@ -1,6 +1,7 @@
---- `:Pygent log`, `restart`: the daemon itself.
+--- `:Pygent log`, `restart`, `setup`: the daemon itself.
 
 local client = require("pygent.client")
+local sessions = require("pygent.sessions")
 local telling = require("pygent.telling")
 
 local M = {}
@@ -32,6 +33,14 @@ M.restart = {
   summary = "End the daemon, and start it anew; conversations go on.",
   run = function()
     client.restart()
+  end,
+}
+
+---@type pygent.Subcommand
+M.setup = {
+  summary = "Set up a model: a provider and its key, a local server, or a program.",
+  run = function()
+    sessions.ask_daemon("workspace/executeCommand", { command = "pygent.setup", arguments = {} }, function() end)
   end,
 }
 

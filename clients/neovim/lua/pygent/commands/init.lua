@@ -60,6 +60,7 @@ M.modules = {
   checkpoints = "checkpoints",
   log = "daemon",
   restart = "daemon",
+  setup = "daemon",
 }
 
 ---@param name string

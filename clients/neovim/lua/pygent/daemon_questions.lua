@@ -1,0 +1,35 @@
+--- Questions of the daemon itself, such as those of `:Pygent setup`: they belong to no session, and no chat shows them.
+
+local plain = require("pygent.chat.plain")
+
+local M = {}
+
+---Ask the user, by `vim.ui.select`, or by a line that shows nothing where the answer is a key.
+---@param request pygent.QuestionRequest
+---@param answer fun(result: pygent.QuestionResult?)
+function M.ask(request, answer)
+  if request.secret then
+    return M._ask_for_key(request.question, answer)
+  end
+  local options = {
+    prompt = plain.line(request.question, 1000),
+    kind = "pygent.setup",
+    format_item = function(choice)
+      local title = plain.line(choice.title)
+      return choice.description and ("%s · %s"):format(title, plain.line(choice.description)) or title
+    end,
+  }
+  vim.ui.select(request.choices, options, function(choice)
+    answer(choice and { choice = choice.title } or nil)
+  end)
+end
+
+---@param question string
+---@param answer fun(result: pygent.QuestionResult?)
+function M._ask_for_key(question, answer)
+  local is_typed, key = pcall(vim.fn.inputsecret, plain.line(question, 1000) .. " ")
+  vim.cmd.redraw() -- else the line with the stars stays
+  answer(is_typed and key ~= "" and { text = key } or nil)
+end
+
+return M

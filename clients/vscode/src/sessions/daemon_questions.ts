@@ -1,0 +1,43 @@
+/** Questions of the daemon itself, such as those of "Set Up a Model": they belong to no session, and no chat shows them. */
+
+import * as vscode from "vscode";
+import type { QuestionRequest, QuestionResult } from "../protocol/protocol.ts";
+
+const TITLE = "pygent: Set Up a Model";
+
+/** A quick pick's title has room for no more; what is longer is a message with buttons. */
+const LONGEST_TITLE = 90;
+
+/** Null where the user closed it. */
+export async function answerToDaemon(
+	request: QuestionRequest,
+	cancelled: vscode.CancellationToken,
+): Promise<QuestionResult | null> {
+	if (request.secret === true) return await typed(request.question, cancelled);
+	const choice =
+		request.question.length > LONGEST_TITLE && request.choices.length <= 5
+			? await clicked(request)
+			: await picked(request, cancelled);
+	return choice === undefined ? null : { choice };
+}
+
+async function typed(prompt: string, cancelled: vscode.CancellationToken): Promise<QuestionResult | null> {
+	const options: vscode.InputBoxOptions = { title: TITLE, prompt, password: true, ignoreFocusOut: true };
+	const text = await vscode.window.showInputBox(options, cancelled);
+	return text === undefined || text.trim() === "" ? null : { text };
+}
+
+async function picked({ question, choices }: QuestionRequest, cancelled: vscode.CancellationToken) {
+	const items = choices.map(({ title, description }) => ({ label: title, detail: description ?? "", title }));
+	const options: vscode.QuickPickOptions = {
+		title: TITLE,
+		placeHolder: question.replaceAll("\n", " "),
+		ignoreFocusOut: true,
+	};
+	return (await vscode.window.showQuickPick(items, options, cancelled))?.title;
+}
+
+async function clicked({ question, choices }: QuestionRequest): Promise<string | undefined> {
+	const titles = choices.map(({ title }) => title);
+	return await vscode.window.showInformationMessage(TITLE, { modal: true, detail: question }, ...titles);
+}

@@ -1,0 +1,166 @@
+"""A first model: the questions of `llm/setup`, with this user's settings, keys and front end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from pygent_ls.app_beginning import model_and_reason
+from pygent_ls.app_values import endpoints_of
+from pygent_ls.config_live import LiveSettings, Taken
+from pygent_ls.config_sources import user_file
+from pygent_ls.errors import ModelError, SettingError
+from pygent_ls.log import hide
+
+if TYPE_CHECKING:
+    from pygent_ls.agent.asker import Questioner
+    from pygent_ls.config_layers import Loaded
+    from pygent_ls.llm.endpoints import Endpoints
+    from pygent_ls.llm.resources import ModelResources
+    from pygent_ls.llm.setup.discovery import Found
+    from pygent_ls.llm.setup.flow import Candidate, SetUp
+    from pygent_ls.llm.setup.key_store import KeyStore
+
+NO_MODEL = (
+    "No model is set up yet, so nothing was done. Run `pygent-ls setup` in a terminal, or the command `pygent.setup` "
+    "in your editor: it finds local models, or takes the key of a provider. (`help` lists what works without a model.)"
+)
+SET_UP = "Set up a model"
+NOT_NOW = "Not now"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppSetup:
+    """Sets up a model for one front end."""
+
+    live: LiveSettings
+    keys: KeyStore
+    models: ModelResources
+    find: Callable[[str], str | None]
+    """Finds a program."""
+    folder: Callable[[], Path | None]
+    """The workspace folder whose settings count."""
+    questioner: Questioner
+    tell: Callable[[str], None]
+    offers: bool = False
+    """Whether a prompt without a model may become a question."""
+    _offered: set[str] = field(default_factory=set[str])
+    """Sessions in which it was asked."""
+
+    async def run(self) -> SetUp:
+        """Ask, check and keep. Raises nothing but a cancellation."""
+        from pygent_ls.llm.setup.flow import SetupPorts, set_up
+
+        ports = SetupPorts(
+            questioner=self.questioner,
+            tell=self.tell,
+            found=self._found,
+            models_of=self._models_of,
+            check=self._check,
+            save_key=lambda provider, key: asyncio.to_thread(self.keys.save, provider, key),
+            save_model=self._save_model,
+        )
+        return await set_up(ports)
+
+    async def answer_without_model(self, session_id: str, prompt: str) -> str | None:
+        """What a turn answers that would go to the offline model only because no model is set up.
+
+        The user is asked, once a session, whether to set one up. None: the turn goes on, with the model there is now.
+        """
+        from pygent_ls.llm.offline.grammar import NotUnderstood, parse
+        from pygent_ls.llm.providers import OFFLINE
+
+        loaded = (await self._taken()).loaded
+        if loaded.settings.model or (await self._model(loaded)) != OFFLINE:
+            return None
+        if not isinstance(parse(prompt), NotUnderstood):
+            return None
+        if not self.offers or session_id in self._offered or not await self._is_wanted(session_id):
+            return NO_MODEL
+        done = await self.run()
+        if not done.model:
+            return f"{done.text}\n\n{NO_MODEL}"
+        self.tell(done.text)
+        return None
+
+    async def _is_wanted(self, session_id: str) -> bool:
+        from pygent_ls.agent.asker import Answered, Choice, Question
+
+        self._offered.add(session_id)
+        question = Question(
+            question_id=str(uuid4()),
+            session_id=session_id,
+            tool_id="",
+            text="No model is set up yet. Set one up now? It takes a minute, and then your prompt is answered.",
+            choices=(Choice(title=SET_UP), Choice(title=NOT_NOW)),
+            from_model=False,
+        )
+        answer = await self.questioner.ask(question)
+        return isinstance(answer, Answered) and answer.choice == SET_UP
+
+    # What the questions need
+
+    async def _taken(self) -> Taken:
+        return await asyncio.to_thread(self.live.take, self.folder())
+
+    async def _model(self, loaded: Loaded) -> str:
+        """The model of the settings, or of the keys that there are."""
+        return (await asyncio.to_thread(model_and_reason, loaded, self.keys))[0]
+
+    async def _found(self) -> Found:
+        from pygent_ls.llm.setup.discovery import discover
+
+        return await discover(os.environ, self.find, await asyncio.to_thread(self.keys.providers))
+
+    async def _models_of(self, provider: str) -> Sequence[str]:
+        from pygent_ls.llm.listing import models_to_offer
+
+        return await models_to_offer(provider, self.models)
+
+    async def _check(self, candidate: Candidate) -> float:
+        from pygent_ls.llm.check_call import check_call
+        from pygent_ls.llm.routing import make_configured_model, missing_extra, with_text_tools
+
+        if missing := missing_extra(candidate.model):
+            raise ModelError(missing, type="invalid_request")
+        if candidate.key:
+            hide([candidate.key])  # also one that turns out to be wrong, which may be nearly right
+        await asyncio.to_thread(self.keys.refresh)
+        try:
+            endpoints = await self._endpoints(candidate)
+            made = make_configured_model(candidate.model, endpoints, self.models, agent_base=candidate.api_base or "")
+        except SettingError as error:
+            raise ModelError(str(error), type="invalid_request") from None
+        return (await check_call(with_text_tools(made, endpoints.common.text_tool_calls))).seconds
+
+    async def _endpoints(self, candidate: Candidate) -> Endpoints:
+        """Those of the settings, with the key that is tried."""
+        loaded = (await self._taken()).loaded
+        found = endpoints_of(loaded, await self._model(loaded))
+        return replace(found, common=replace(found.common, api_key=candidate.key))
+
+    async def _save_model(self, candidate: Candidate) -> str:
+        from pygent_ls.app_user_settings import save_model
+
+        file, name = user_file(), candidate.model
+        former = await self._provider_of(await self._model((await self._taken()).loaded))
+        await asyncio.to_thread(save_model, file, name, api_base=candidate.api_base, former_provider=former)
+        loaded = (await self._taken()).loaded
+        if loaded.settings.model != name:
+            origin = loaded.origins["model"]
+            return f"It is saved in {file}, but does not count here: {origin} names {loaded.settings.model}."
+        return f"It is the default model in {file} and counts from your next prompt on."
+
+    async def _provider_of(self, model: str) -> str:
+        """Empty for the offline model, and for one of which no provider is known."""
+        from pygent_ls.llm.providers import OFFLINE
+
+        provider, slash, _ = model.partition("/")
+        if model == OFFLINE or ":" in provider:
+            return ""
+        return provider if slash else await self.models.prices.provider_of(model)

@@ -1,0 +1,81 @@
+"""Writes the user's own settings file, and leaves the rest of it as the user wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from pygent_ls.errors import SettingError, ToolError
+
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
+
+OF_A_PROVIDER = ("api_base", "api_key_env", "extra_headers")
+"""Settings at the top that are about the provider of `model`."""
+
+
+def save_model(file: Path, name: str, *, api_base: str = "", former_provider: str = "") -> None:
+    """Set `model`, and `api_base` where the model needs one.
+
+    Where the model is of another provider than `former_provider`, what the file says of that one's address, key and
+    headers goes to `[providers.FORMER]`: at the top it would count for the new provider. Raises `SettingError`.
+    """
+    from tomlkit.exceptions import ParseError
+
+    from pygent_ls.workspace.writing import write_atomically
+
+    try:
+        document = _read(file)
+        if former_provider and former_provider != name.partition("/")[0]:
+            _move_to_provider(document, former_provider)
+        document["model"] = name
+        if api_base:
+            document["api_base"] = api_base
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_atomically(file, document.as_string().encode())
+    except ParseError as error:
+        raise SettingError(_failed(file, name, f"it is not valid TOML ({error})")) from None
+    except (OSError, ValueError, ToolError) as error:
+        raise SettingError(_failed(file, name, str(error))) from None
+
+
+def _read(file: Path) -> TOMLDocument:
+    """Raises OSError, ValueError or `ParseError`."""
+    import tomlkit
+
+    try:
+        return tomlkit.parse(file.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        return tomlkit.document()
+
+
+def _move_to_provider(document: Any, provider: str) -> None:
+    import tomlkit
+
+    given: Mapping[str, Any] = {key: document.pop(key) for key in OF_A_PROVIDER if key in document}
+    if not given:
+        return
+    if "providers" not in document:
+        document.add("providers", tomlkit.table(is_super_table=True))
+    providers = document["providers"]
+    own = providers.get(provider)
+    if own is None:
+        own = providers[provider] = tomlkit.table()
+    for key, value in given.items():
+        own.setdefault(key, _inline(value))
+
+
+def _inline(value: Any) -> Any:
+    """A table as `{ name = "value" }`, so that it can stand within another."""
+    import tomlkit
+
+    if not isinstance(value, Mapping):
+        return value
+    made: Any = tomlkit.inline_table()
+    made.update(cast("Mapping[str, Any]", value))
+    return made
+
+
+def _failed(file: Path, name: str, why: str) -> str:
+    return f'{file} could not be changed: {why}. Set it yourself: model = "{name}".'

@@ -1,0 +1,260 @@
+"""Models that are at hand: keys in the environment, servers on this machine, programs that are installed.
+
+A server is told by what it answers. The shapes are those of Ollama 0.12, LM Studio 0.3 and 0.4, llama.cpp's server and
+vLLM 0.11. All addresses are asked at once, and each has `PROBE_S`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+from pygent_ls.llm.cli.programs import PREFIX, PRESETS
+from pygent_ls.llm.providers import OTHERS, PROVIDERS, Provider, first_set, provider_named
+
+PROBE_S = 0.7
+"""How long a server may take: it is on this machine, and the user waits."""
+
+MAX_BYTES = 2_000_000
+MAX_MODELS = 40
+"""Models of one server: what a menu has room for."""
+
+SERVERS = ("ollama_chat", "lm_studio", "llamafile", "hosted_vllm")
+"""Providers whose addresses are asked; a model is called by the provider whose address its server has."""
+
+OLLAMA_HOST = "OLLAMA_HOST"
+"""Ollama's own variable. It may lack the scheme and the port, and name the address to listen at."""
+
+OLLAMA_PORT = 11434
+
+_OWNERS: Mapping[str, str] = {
+    "vllm": "vLLM",
+    "llamacpp": "llama.cpp",
+    "organization_owner": "LM Studio",
+    "library": "Ollama",
+}
+"""What servers say owns their models, in `/v1/models`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalServer:
+    """A server that answers."""
+
+    kind: str
+    """Its name, for a person."""
+    provider: str
+    address: str
+    """Without a path."""
+    models: tuple[str, ...]
+    """Names of models that can chat, those that are loaded first."""
+    api_base: str = ""
+    """What must be set to reach it; empty where the provider's name is enough."""
+
+    def name_of(self, model: str) -> str:
+        """Return the string that names one of its models."""
+        return f"{self.provider}/{model}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstalledProgram:
+    """A program on PATH that can be a model."""
+
+    name: str
+    model: str
+    """The string that names it as a model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What is at hand."""
+
+    keyed: tuple[tuple[Provider, str], ...] = ()
+    """Providers with a key, and where that is: a variable's name, or empty for one that is saved."""
+    servers: tuple[LocalServer, ...] = ()
+    programs: tuple[InstalledProgram, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """Where a server may be."""
+
+    provider: Provider
+    root: str
+    api_base: str = ""
+    key: str = ""
+
+
+async def discover(
+    environment: Mapping[str, str], find: Callable[[str], str | None], saved: Sequence[str] = ()
+) -> Found:
+    """Look for models; `find` finds a program, `saved` are the providers that a key is saved for. Raises nothing."""
+    servers = await asyncio.gather(*(_probe(place) for place in places(environment)))
+    return Found(
+        keyed=tuple(_keyed(environment, saved)),
+        servers=tuple(each for each in servers if each is not None),
+        programs=tuple(
+            InstalledProgram(name=name, model=f"{PREFIX}{name}")
+            for name, program in PRESETS.items()
+            if not program.needs_model and find(program.command[0]) is not None
+        ),
+    )
+
+
+def _keyed(environment: Mapping[str, str], saved: Sequence[str]) -> Sequence[tuple[Provider, str]]:
+    found = [(each, first_set(each.key_variables, environment)) for each in (*PROVIDERS, *OTHERS) if each.needs_key]
+    return [(each, variable or "") for each, variable in found if variable or each.name in saved]
+
+
+def places(environment: Mapping[str, str]) -> list[_Place]:
+    """Return where servers may be: where the environment says, else at their usual addresses."""
+    found: dict[str, _Place] = {}
+    for name in SERVERS:
+        provider = provider_named(name)
+        assert provider is not None
+        variable = first_set(provider.base_variables, environment)
+        own = environment.get(OLLAMA_HOST, "") if name == "ollama_chat" and not variable else ""
+        address = (environment[variable] if variable else _of_ollama(own)) or provider.address
+        root = address.strip().rstrip("/").removesuffix("/v1")
+        key_variable = first_set(provider.key_variables, environment)
+        place = _Place(
+            provider=provider,
+            root=root,
+            api_base=root if own and root != provider.address.removesuffix("/v1") else "",
+            key=environment[key_variable] if key_variable else "",
+        )
+        if _is_address(root):
+            found.setdefault(root, place)
+    return list(found.values())
+
+
+def _of_ollama(host: str) -> str:
+    """An address to call, for what `OLLAMA_HOST` says."""
+    if not host.strip():
+        return ""
+    given = host.strip() if "://" in host else f"http://{host.strip()}"
+    try:
+        parts = urlsplit(given)
+        port = parts.port or (OLLAMA_PORT if "://" not in host else {"https": 443}.get(parts.scheme, 80))
+    except ValueError:
+        return ""
+    name = parts.hostname or "127.0.0.1"
+    name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(name, name)  # noqa: S104 - what it listens at
+    return f"{parts.scheme}://{f'[{name}]' if ':' in name else name}:{port}{parts.path.rstrip('/')}"
+
+
+def _is_address(root: str) -> bool:
+    try:
+        parts = urlsplit(root)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+# Asking
+
+
+async def _probe(place: _Place) -> LocalServer | None:
+    """Ask a server in the ways of all kinds at once; None where nothing that is known answers in time."""
+    answers = await asyncio.gather(*(_asked(place, path) for path in ("/v1/models", "/api/tags", "/api/v0/models")))
+    kind, models = kind_of(*answers)
+    if not kind:
+        return None
+    return LocalServer(
+        kind=kind,
+        provider=place.provider.name,
+        address=place.root,
+        models=tuple(models[:MAX_MODELS]),
+        api_base=place.api_base,
+    )
+
+
+def kind_of(chat: Any, tags: Any, lm_studio: Any) -> tuple[str, Sequence[str]]:
+    """Tell a server by its answers to `/v1/models`, `/api/tags` and `/api/v0/models`, None where it gave none.
+
+    Returns its kind, empty for a server of none, and the names of its models. llama.cpp answers `/api/tags`, too, with
+    what it answers to `/v1/models`.
+    """
+    listed = _entries(chat, "data")
+    owner = next((str(each.get("owned_by", "")) for each in listed), "")
+    studio = [each for each in _entries(lm_studio, "data") if "compatibility_type" in each or "publisher" in each]
+    if studio:
+        usable = [each for each in studio if each.get("type") != "embeddings"]
+        usable.sort(key=lambda each: each.get("state") != "loaded")
+        return "LM Studio", _names(usable, "id")
+    is_ollama = isinstance(tags, dict) and "data" not in tags and isinstance(cast("Any", tags).get("models"), list)
+    if is_ollama:
+        return "Ollama", _names(_entries(tags, "models"), "name")
+    if listed:
+        return _OWNERS.get(owner, "A server of chat completions"), _names(listed, "id")
+    return "", ()
+
+
+def _entries(answer: Any, key: str) -> list[Mapping[str, Any]]:
+    given: Any = cast("Mapping[str, Any]", answer).get(key) if isinstance(answer, dict) else None
+    return [each for each in cast("list[Any]", given) if isinstance(each, dict)] if isinstance(given, list) else []
+
+
+def _names(entries: Sequence[Mapping[str, Any]], key: str) -> list[str]:
+    """The names of models that can chat, as far as their names tell."""
+    names = [each[key] for each in entries if isinstance(each.get(key), str) and each[key].isprintable()]
+    return [name for name in dict.fromkeys(names) if name and "embed" not in name.lower()]
+
+
+async def _asked(place: _Place, path: str) -> Any:
+    """The JSON at a path; None for everything that is none."""
+    try:
+        async with asyncio.timeout(PROBE_S):
+            return _json(await _exchanged(place, path))
+    except (OSError, TimeoutError, ValueError, RecursionError, http.client.HTTPException):
+        return None
+
+
+async def _exchanged(place: _Place, path: str) -> bytes:
+    """The whole answer, head and body. Raises OSError."""
+    parts = urlsplit(place.root)
+    is_safe = parts.scheme == "https"
+    port = parts.port or (443 if is_safe else 80)
+    reader, writer = await asyncio.open_connection(parts.hostname, port, ssl=is_safe or None)
+    try:
+        key = f"Authorization: Bearer {place.key.strip()}\r\n" if place.key.strip().isprintable() and place.key else ""
+        head = f"GET {parts.path}{path} HTTP/1.0\r\nHost: {parts.netloc.rpartition('@')[2]}\r\n"
+        writer.write(f"{head}Accept: application/json\r\n{key}Connection: close\r\n\r\n".encode("latin-1", "replace"))
+        answer = b""
+        while piece := await reader.read(65_536):
+            answer += piece
+            if len(answer) > MAX_BYTES or _is_whole(answer):
+                break
+        return answer
+    finally:
+        writer.transport.abort()
+
+
+def _is_whole(answer: bytes) -> bool:
+    """Whether a server that keeps the connection has said all."""
+    head, end, body = answer.partition(b"\r\n\r\n")
+    lines = [line.partition(b":") for line in head.lower().split(b"\r\n")]
+    lengths = [int(value) for name, _, value in lines if name == b"content-length" and value.strip().isdigit()]
+    return bool(end and lengths and len(body) >= lengths[0])
+
+
+class _Answered:
+    """An answer that was read, as `http.client` takes a socket."""
+
+    def __init__(self, answer: bytes) -> None:
+        self._answer = answer
+
+    def makefile(self, *_arguments: object) -> io.BytesIO:
+        return io.BytesIO(self._answer)
+
+
+def _json(answer: bytes) -> Any:
+    """Raises ValueError, and what `http.client` raises."""
+    response = http.client.HTTPResponse(cast("Any", _Answered(answer)))
+    response.begin()
+    return json.loads(response.read(MAX_BYTES)) if response.status == http.HTTPStatus.OK else None

@@ -1,0 +1,279 @@
+"""The questions of `pygent-ls setup` and of the command `pygent.setup`, one after another.
+
+They are asked through the questioner of whatever front end there is. Nothing is kept before a call of the model has
+worked, or its user wants to keep it all the same.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from pygent_ls.agent.asker import Answered, CannotAsk, Choice, Question, Questioner
+from pygent_ls.errors import KeyStoreError, ModelError, SettingError, SetupError
+from pygent_ls.llm.providers import OTHERS, PROVIDERS, Provider
+from pygent_ls.llm.setup.discovery import Found, LocalServer
+
+ENTER = "Enter the key of a provider"
+STOP = "Not now"
+MORE = "Another provider"
+BACK = "Back"
+AGAIN = "Try again"
+OTHER_KEY = "Enter the key again"
+OTHER_MODEL = "Choose something else"
+SAVE = "Save it all the same"
+
+MAX_MODELS = 9
+"""Models that one question lists; every other one can be named in the settings."""
+
+MAX_KEY_CHARS = 4096
+MAX_ATTEMPTS = 3
+"""Of entering something that can be a key."""
+
+UNCHANGED = "Nothing was changed."
+NO_LINE_FOR_A_KEY = (
+    "This editor has no hidden line for a key. Run `pygent-ls setup` in a terminal; or set {variable} in the "
+    "environment and start the editor again."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A model that the user chose, before it is kept."""
+
+    model: str
+    provider: str = ""
+    """Whose key it needs; empty where none is entered for it."""
+    api_base: str = ""
+    """Where it is reached, if its name does not say that."""
+    key: str | None = field(default=None, repr=False)
+    """What the user entered."""
+    is_wanted_anyway: bool = False
+    """It is kept although its call failed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetupPorts:
+    """What the questions need of the rest of the program."""
+
+    questioner: Questioner
+    tell: Callable[[str], None]
+    """Shows a line of progress."""
+    found: Callable[[], Awaitable[Found]]
+    models_of: Callable[[str], Awaitable[Sequence[str]]]
+    """The models of a provider that calls tools, the one to begin with first."""
+    check: Callable[[Candidate], Awaitable[float]]
+    """Calls the model once and returns the seconds that it took. Raises `ModelError`."""
+    save_key: Callable[[str, str], Awaitable[str]]
+    """Keeps a provider's key, and returns where. Raises `KeyStoreError`."""
+    save_model: Callable[[Candidate], Awaitable[str]]
+    """Makes it the user's default, and returns what is to be told of that. Raises `SettingError`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetUp:
+    """What became of it."""
+
+    text: str
+    """For the user."""
+    model: str = ""
+    """The model that is the default now; empty where nothing was changed."""
+
+
+class _StoppedError(SetupError):
+    """The user wants no more of it."""
+
+
+async def set_up(ports: SetupPorts) -> SetUp:
+    """Ask, check and keep. Raises nothing but a cancellation; whatever ends it early is said in the text."""
+    try:
+        return await _Flow(ports).run()
+    except _StoppedError as stopped:
+        return SetUp(text=str(stopped))
+    except (KeyStoreError, SettingError, SetupError) as error:
+        return SetUp(text=f"{error} {UNCHANGED}")
+
+
+class _Flow:
+    def __init__(self, ports: SetupPorts) -> None:
+        self._ports = ports
+
+    async def run(self) -> SetUp:
+        found = await self._ports.found()
+        while True:
+            candidate = await self._chosen(found)
+            done = await self._checked(candidate) if candidate else None
+            if done is not None:
+                return done
+
+    # What to use
+
+    async def _chosen(self, found: Found) -> Candidate | None:
+        """None to be asked again."""
+        keyed = {_keyed_title(provider, variable): (provider, variable) for provider, variable in found.keyed}
+        servers = {f"{each.kind} at {_host(each)}": each for each in found.servers if each.models}
+        programs = {f"The program {each.name}": each for each in found.programs}
+        choices = [
+            *(Choice(title=title, description=provider.default_model) for title, (provider, _) in keyed.items()),
+            *(Choice(title=title, description=_counted(each.models)) for title, each in servers.items()),
+            *(Choice(title=title, description="with the account that it has") for title in programs),
+            Choice(title=ENTER, description="it is kept in the system keyring, or in a file that only you can read"),
+            Choice(title=STOP),
+        ]
+        title = await self._ask("\n".join(["Which model do you want to use?", *_empty_servers(found)]), choices)
+        if title in keyed:
+            provider, variable = keyed[title]
+            return await self._model_of(Candidate(model="", provider="" if variable else provider.name), provider)
+        if title in servers:
+            return await self._model_at(servers[title])
+        if title in programs:
+            return Candidate(model=programs[title].model)
+        return await self._with_key(found)
+
+    async def _with_key(self, found: Found) -> Candidate | None:
+        provider = await self._provider(found)
+        if provider is None:
+            return None
+        return await self._model_of(
+            Candidate(model="", provider=provider.name, key=await self._key(provider)), provider
+        )
+
+    async def _provider(self, found: Found) -> Provider | None:
+        """A provider whose key is not in the environment, where it would go before one that is entered."""
+        in_environment = {provider.name for provider, variable in found.keyed if variable}
+        first = {each.name: each for each in PROVIDERS if each.name not in in_environment}
+        title = await self._ask(
+            "Of which provider do you have a key?", [Choice(title=name) for name in (*first, MORE, BACK)]
+        )
+        if title == MORE:
+            first = {each.name: each for each in OTHERS if each.needs_key and await self._ports.models_of(each.name)}
+            title = await self._ask(
+                "Of which provider do you have a key?", [Choice(title=name) for name in (*first, BACK)]
+            )
+        return first.get(title)
+
+    async def _key(self, provider: Provider) -> str:
+        problem = ""
+        for _ in range(MAX_ATTEMPTS):
+            text = f"{problem}The key of {provider.name}: it is not shown, and goes into no settings file."
+            answer = await self._ports.questioner.ask(_question(text, is_secret=True))
+            if isinstance(answer, CannotAsk):
+                raise _StoppedError(NO_LINE_FOR_A_KEY.format(variable=provider.key_variables[0]))
+            key = answer.text.strip() if isinstance(answer, Answered) else ""
+            if not key:
+                raise _stopped()
+            if len(key) <= MAX_KEY_CHARS and key.isascii() and key.isprintable() and " " not in key:
+                return key
+            problem = "That cannot be a key: it holds a space or a character that no key has. "
+        raise _stopped()
+
+    async def _model_of(self, candidate: Candidate, provider: Provider) -> Candidate:
+        models = list(await self._ports.models_of(provider.name))[:MAX_MODELS]
+        if not models:
+            raise SetupError(
+                f"No model of {provider.name} is known here: name one in the setting `model`, as {provider.name}/NAME."
+            )
+        return replace(candidate, model=await self._model(f"Which model of {provider.name}?", models))
+
+    async def _model_at(self, server: LocalServer) -> Candidate:
+        name = await self._model(f"Which model of {server.kind}?", server.models[:MAX_MODELS])
+        return Candidate(model=server.name_of(name), api_base=server.api_base)
+
+    async def _model(self, text: str, names: Sequence[str]) -> str:
+        if len(names) == 1:
+            return names[0]
+        return await self._ask(text, [Choice(title=name) for name in names])
+
+    # Whether it works
+
+    async def _checked(self, candidate: Candidate) -> SetUp | None:
+        """None to choose anew."""
+        while True:
+            self._ports.tell(f"Calling {candidate.model}…")
+            try:
+                seconds = await self._ports.check(candidate)
+            except ModelError as error:
+                what_next = await self._failed(candidate, error)
+                if what_next is None:
+                    return None
+                if what_next.is_wanted_anyway:
+                    return await self._kept(candidate, f"{candidate.model} could not be called.")
+                candidate = what_next
+            else:
+                return await self._kept(candidate, f"{candidate.model} answered in {seconds:.1f} s.")
+
+    async def _failed(self, candidate: Candidate, error: ModelError) -> Candidate | None:
+        """The candidate to call or to keep now; None to choose anew. A key that was refused is not kept."""
+        was_refused = error.type == "auth"
+        ways = [OTHER_KEY] if was_refused and candidate.provider else [AGAIN]
+        ways += [] if was_refused else [SAVE]
+        title = await self._ask(
+            f"{candidate.model} could not be used. {error.message}",
+            [Choice(title=each) for each in (*ways, OTHER_MODEL, STOP)],
+        )
+        if title == OTHER_KEY:
+            provider = next(each for each in (*PROVIDERS, *OTHERS) if each.name == candidate.provider)
+            return replace(candidate, key=await self._key(provider))
+        return None if title == OTHER_MODEL else replace(candidate, is_wanted_anyway=title == SAVE)
+
+    async def _kept(self, candidate: Candidate, result: str) -> SetUp:
+        """The key goes first: a model without its key is of no use."""
+        told = [result]
+        if candidate.key is not None:
+            where = await self._ports.save_key(candidate.provider, candidate.key)
+            told.append(f"The key of {candidate.provider} is in {where}.")
+        try:
+            told.append(await self._ports.save_model(candidate))
+        except SettingError as error:
+            return SetUp(text=" ".join([*told, str(error)]))
+        return SetUp(text=" ".join(told), model=candidate.model)
+
+    # Asking
+
+    async def _ask(self, text: str, choices: Sequence[Choice]) -> str:
+        """The title of a choice; what is none is asked again, and no answer ends it."""
+        shown = text
+        for _ in range(MAX_ATTEMPTS):
+            answer = await self._ports.questioner.ask(_question(shown, choices))
+            if isinstance(answer, CannotAsk):
+                raise SetupError(answer.reason)
+            if not isinstance(answer, Answered) or answer.choice == STOP:
+                raise _stopped()
+            if answer.choice:
+                return answer.choice
+            shown = f"{answer.text!r} is none of the choices.\n{text}"
+        raise _stopped()
+
+
+def _stopped() -> _StoppedError:
+    return _StoppedError(f"{UNCHANGED} `pygent-ls setup`, or the command pygent.setup, begins again.")
+
+
+def _question(text: str, choices: Sequence[Choice] = (), *, is_secret: bool = False) -> Question:
+    """A question that belongs to no session."""
+    return Question(
+        question_id=str(uuid.uuid4()),
+        session_id="",
+        tool_id="",
+        text=text,
+        choices=tuple(choices),
+        from_model=False,
+        secret=is_secret,
+    )
+
+
+def _keyed_title(provider: Provider, variable: str) -> str:
+    return f"{provider.name}, with the key in {variable}" if variable else f"{provider.name}, with the saved key"
+
+
+def _host(server: LocalServer) -> str:
+    return server.address.partition("://")[2]
+
+
+def _counted(models: Sequence[str]) -> str:
+    return models[0] if len(models) == 1 else f"{models[0]} and {len(models) - 1} more"
+
+
+def _empty_servers(found: Found) -> list[str]:
+    return [f"{each.kind} at {_host(each)} runs, but has no model yet." for each in found.servers if not each.models]

@@ -1,0 +1,304 @@
+"""Keys that the user has entered: in the system keyring where one works, else in a file that only the user may read.
+
+`keys.json` in the state folder says of each provider where its key is, so that a provider without a saved key costs no
+look into the keyring:
+
+    {"version": 1, "keys": {"anthropic": {"in": "keyring", "id": "5f0c…"}, "mistral": {"in": "file", "key": "…"}}}
+
+`id` is new with each save: a daemon that runs reads a key again once the file tells of another one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import secrets
+import stat
+import threading
+import time
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from pygent_ls.errors import KeyStoreError
+from pygent_ls.llm.setup.system_keyring import NoKeyringError
+
+FILE = "keys.json"
+LOCK = "keys.lock"
+VERSION = 1
+MAX_BYTES = 1_000_000
+LEAST_MASKED = 8
+"""Characters of a key that is masked wherever it occurs; a shorter one would be found within words."""
+
+RETRY_S = 60.0
+"""After which a keyring that did not answer is asked again."""
+
+LOCK_S = 10.0
+"""How long another process may hold the file while it saves a key."""
+
+
+class Keyring(Protocol):
+    """The system keyring; `system_keyring` says what is raised."""
+
+    def get(self, provider: str) -> str | None:
+        """Return the key of a provider, or None."""
+        ...
+
+    def set(self, provider: str, key: str) -> str:
+        """Keep a key; returns the keyring's name."""
+        ...
+
+    def delete(self, provider: str) -> None:
+        """Remove a key."""
+        ...
+
+
+Stamp = tuple[int, int, int]
+Entries = dict[str, dict[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """The keyring did not give a key."""
+
+    at_s: float
+
+
+class KeyStore:
+    """The saved keys of one user. Several daemons and commands may use it at the same time. Its methods block.
+
+    `get` and `refresh` raise nothing: what is wrong is among `problems`.
+    """
+
+    def __init__(self, folder: Path, keyring: Keyring, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._folder = folder
+        self._keyring = keyring
+        self._clock = clock
+        self._lock = threading.RLock()
+        """Of what is in memory; held for no longer than a file is read or written."""
+        self._asking = threading.Lock()
+        """Held while the keyring is read, which may take seconds; always taken before the other one."""
+        self._stamp: Stamp | None = None
+        self._entries: Entries = {}
+        self._read: dict[str, str | _Failed] = {}
+        """What the keyring gave, by the entry's id."""
+        self._problems: dict[str, str] = {}
+
+    @property
+    def file(self) -> Path:
+        """Where it is written which keys there are, and the keys that are in no keyring."""
+        return self._folder / FILE
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong, a sentence each."""
+        with self._lock:
+            return tuple(dict.fromkeys(self._problems.values()))
+
+    @property
+    def version(self) -> object:
+        """Another value once other keys are saved; as the file was read last."""
+        return self._stamp
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The keys that were read or saved so far, for masking."""
+        with self._lock:
+            found = [entry["key"] for entry in self._entries.values() if "key" in entry]
+            found += [each for each in self._read.values() if isinstance(each, str)]
+            return tuple(each for each in dict.fromkeys(found) if len(each) >= LEAST_MASKED)
+
+    def providers(self) -> tuple[str, ...]:
+        """Return the providers that a key is saved for."""
+        with self._lock:
+            self._load()
+            return tuple(self._entries)
+
+    def get(self, provider: str) -> str | None:
+        """Return the saved key of a provider, or None."""
+        key_id, key = self._kept(provider)
+        if not key_id:
+            return key
+        with self._asking:
+            key_id, key = self._kept(provider)  # another thread may have read it meanwhile
+            return self._from_keyring(provider, key_id) if key_id else key
+
+    def refresh(self) -> None:
+        """Read all keys that are new, so that `get` need not ask the keyring."""
+        for provider in self.providers():
+            self.get(provider)
+
+    def save(self, provider: str, key: str) -> str:
+        """Keep a key in place of the provider's former one. Returns where, in words. Raises `KeyStoreError`."""
+        entry = {"in": "keyring", "id": secrets.token_hex(8)}
+        try:
+            where = f"the system keyring ({self._keyring.set(provider, key)})"
+        except NoKeyringError:
+            entry, where = {"in": "file", "key": key}, f"{self.file}, which only you can read"
+        with self._changing() as entries:
+            entries[provider] = entry
+        with self._lock:
+            if "id" in entry:
+                self._read[entry["id"]] = key
+        return where
+
+    def forget(self, provider: str) -> bool:
+        """Remove a provider's key; False where none is saved. Raises `KeyStoreError`, and then it is still there."""
+        with self._lock:
+            self._load()
+            entry = self._entries.get(provider)
+        if entry is None:
+            return False
+        if entry["in"] == "keyring":
+            self._keyring.delete(provider)
+        with self._changing() as entries:
+            entries.pop(provider, None)
+        return True
+
+    def _kept(self, provider: str) -> tuple[str, str | None]:
+        """The id of an entry whose key has to be read from the keyring, else empty; and the key."""
+        with self._lock:
+            self._load()
+            entry = self._entries.get(provider)
+            if entry is None or "key" in entry:
+                return "", entry["key"] if entry else None
+            read = self._read.get(entry["id"])
+            if isinstance(read, str):
+                return "", read
+            has_just_failed = read is not None and self._clock() - read.at_s < RETRY_S
+            return "" if has_just_failed else entry["id"], None
+
+    def _from_keyring(self, provider: str, key_id: str) -> str | None:
+        found, problem = None, f"The key of {provider} is no longer in the system keyring."
+        try:
+            found = self._keyring.get(provider)
+        except KeyStoreError as error:
+            problem = f"The saved key of {provider} cannot be read. {error}"
+        with self._lock:
+            self._read[key_id] = _Failed(self._clock()) if found is None else found
+            self._problems.pop(key_id, None)
+            if found is None:
+                self._problems[key_id] = problem
+        return found
+
+    # The file
+
+    def _load(self) -> None:
+        """Read the file where it is another one than before."""
+        stamp = _stamp_of(self.file)
+        if stamp == self._stamp and stamp is not None:
+            return
+        self._problems.pop(FILE, None)
+        try:
+            self._entries = self._entries_now()
+            after = _stamp_of(self.file)  # its mode may have been mended
+            self._stamp = after if stamp and after and after[:2] == stamp[:2] else stamp
+        except KeyStoreError as error:
+            self._problems[FILE], self._entries, self._stamp = str(error), {}, None
+        ids = {entry.get("id") for entry in self._entries.values()}
+        self._problems = {name: text for name, text in self._problems.items() if name == FILE or name in ids}
+
+    def _entries_now(self) -> Entries:
+        """Raises `KeyStoreError` for a file that cannot be trusted or read."""
+        try:
+            descriptor = os.open(self.file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise self._unreadable(error.strerror or str(error)) from None
+        with os.fdopen(descriptor, "rb") as opened:
+            self._check(os.fstat(descriptor), descriptor)
+            content = opened.read(MAX_BYTES)
+        try:
+            stored: Any = json.loads(content)
+        except (ValueError, RecursionError):
+            raise self._unreadable("it is damaged") from None
+        keys: Any = cast("Mapping[str, Any]", stored).get("keys") if isinstance(stored, dict) else None
+        if not isinstance(keys, dict):
+            raise self._unreadable("it is damaged")
+        return {name: entry for name, entry in cast("Mapping[str, Any]", keys).items() if _is_entry(entry)}
+
+    def _check(self, status: os.stat_result, descriptor: int) -> None:
+        """A file that others could read is closed to them, and said; another user's is not used."""
+        if not stat.S_ISREG(status.st_mode):
+            raise self._unreadable("it is no regular file")
+        if status.st_uid != os.geteuid():
+            raise self._unreadable("it belongs to another user")
+        if status.st_mode & 0o077:
+            with contextlib.suppress(OSError):
+                os.fchmod(descriptor, 0o600)
+            self._problems[FILE] = (
+                f"Other users could read the saved keys in {self.file}. It is for you alone again; "
+                "if others use this machine, get new keys from your providers."
+            )
+
+    def _unreadable(self, why: str) -> KeyStoreError:
+        return KeyStoreError(
+            f"The saved keys in {self.file} are not used: {why}. Remove it, and run `pygent-ls setup`."
+        )
+
+    @contextlib.contextmanager
+    def _changing(self) -> Generator[Entries]:
+        """The entries as they are now; what becomes of them is written. Raises `KeyStoreError`."""
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with self._lock, _locked(self._folder / LOCK):
+                entries = self._entries_now()
+                before = json.dumps(entries)
+                yield entries
+                if json.dumps(entries) != before:
+                    self._write(entries)
+                self._load()
+        except OSError as error:
+            raise KeyStoreError(f"The keys cannot be kept in {self.file}: {error.strerror or error}.") from None
+
+    def _write(self, entries: Entries) -> None:
+        content = json.dumps({"version": VERSION, "keys": entries}, indent=2).encode()
+        draft = self.file.with_name(f".{FILE}.{secrets.token_hex(8)}")
+        try:
+            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            with os.fdopen(descriptor, "wb") as opened:
+                opened.write(content)
+                opened.flush()
+                os.fsync(descriptor)
+            draft.replace(self.file)
+        finally:
+            draft.unlink(missing_ok=True)
+
+
+def _stamp_of(file: Path) -> Stamp | None:
+    try:
+        status = file.lstat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_ino, status.st_mode
+
+
+def _is_entry(given: object) -> bool:
+    if not isinstance(given, dict):
+        return False
+    entry = cast("dict[object, object]", given)
+    needed = "id" if entry.get("in") == "keyring" else "key"
+    return entry.get("in") in {"keyring", "file"} and isinstance(entry.get(needed), str)
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Generator[None]:
+    """Hold the lock. Raises OSError, a `TimeoutError` where another process does not let go of it."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        until = time.monotonic() + LOCK_S
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    raise TimeoutError("another process is saving a key") from None
+                time.sleep(0.02)
+        yield
+    finally:
+        os.close(descriptor)
