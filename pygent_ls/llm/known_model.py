@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from pygent_ls.agent.messages import Usage
@@ -64,6 +64,10 @@ class KnownModel:
     caches_prompts: bool = False
     formats_output: bool = False
     """Whether its text can be given a JSON Schema while it is offered tools."""
+    tells_cost: bool = False
+    """The provider reports what each call costs."""
+    source: str = field(default="", compare=False)
+    """Where the price comes from, in words for a person; empty where it is not known."""
 
     @property
     def facts(self) -> ModelFacts:
@@ -71,20 +75,31 @@ class KnownModel:
         return ModelFacts(
             context_limit=self.context_limit,
             max_output_tokens=self.max_output_tokens,
-            has_price=bool(self.rates),
+            has_price=bool(self.rates) or self.tells_cost,
             has_native_tools=self.has_native_tools,
             takes_images=self.takes_images,
             formats_output=self.formats_output,
         )
 
-    def counted(self, *, n_input: int, n_output: int, cache_read: int = 0, cache_write: int = 0) -> Usage:
-        """The usage of one call; `n_input` counts everything that the model read, cached or not."""
+    def counted(
+        self,
+        *,
+        n_input: int,
+        n_output: int,
+        cache_read: int = 0,
+        cache_write: int = 0,
+        cost_usd: float | None = None,
+    ) -> Usage:
+        """The usage of one call; `n_input` counts everything that the model read, cached or not.
+
+        `cost_usd` is what the provider says that it charges; None computes the cost from the known prices.
+        """
         return Usage(
             input_tokens=n_input,
             output_tokens=n_output,
             cache_read_tokens=cache_read,
             cache_write_tokens=cache_write,
-            cost_usd=self._cost(n_input, n_output, cache_read, cache_write),
+            cost_usd=self._cost(n_input, n_output, cache_read, cache_write) if cost_usd is None else cost_usd,
             context_tokens=n_input + n_output,
             context_limit=self.context_limit,
         )

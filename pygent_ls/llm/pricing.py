@@ -12,6 +12,7 @@ import importlib.util
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
@@ -25,6 +26,9 @@ MAX_ENTRY_BYTES = 65_536
 
 N_KEPT = 64
 """Entries, found or not, that are kept."""
+
+TELL_COSTS = frozenset({"openrouter", "xai", "deepinfra"})
+"""Providers that report with every answer what it costs (`llm/openai/usage.py`)."""
 
 _OPENS = re.compile(rb"\s*:\s*(?=\{)")
 
@@ -47,6 +51,7 @@ class PriceTable:
         """
         entry = await asyncio.to_thread(self._listed, provider, bare)
         known = known_model(entry) if entry else KnownModel()
+        known = replace(known, tells_cost=provider in TELL_COSTS)
         names = (name, name.removeprefix("litellm/"), f"{provider}/{bare}", bare)
         return known.under(next((own[each] for each in names if each in own), None))
 

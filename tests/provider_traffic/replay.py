@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +12,12 @@ from pygent_ls.agent.answer import Answer
 from pygent_ls.agent.messages import user_message
 from pygent_ls.agent.model import FINISH_REASONS, Model, ModelRequest, ThinkingChunk, ToolDefinition
 from pygent_ls.errors import ModelError
+from pygent_ls.llm.anthropic.model import AnthropicModel
 from pygent_ls.llm.endpoint import Endpoint
+from pygent_ls.llm.http.call import Native
+from pygent_ls.llm.openai.chat_model import OpenAIModel
+from pygent_ls.llm.openai.responses_model import ResponsesModel
+from pygent_ls.llm.providers import provider_named
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routing import make_model
 from tests.provider_traffic.recordings import Recording
@@ -81,10 +86,25 @@ async def read_answer(recording: Recording, resources: ModelResources) -> Read:
     return read
 
 
+_ADAPTERS: Mapping[str, Callable[[Native], Model]] = {
+    "chat": OpenAIModel,
+    "messages": AnthropicModel,
+    "responses": ResponsesModel,
+}
+"""By the form of the answer; the model string alone may lead to another one."""
+
+
 def model_of(recording: Recording, url: str, resources: ModelResources) -> Model:
     """The adapter that calls the recording's provider, sent to another address."""
     endpoint = Endpoint(api_base=url, api_key="sk-of-the-replay", first_byte_timeout_s=WAIT_S, idle_timeout_s=WAIT_S)
-    return make_model(recording.model_string, endpoint, resources)
+    adapter = _ADAPTERS.get(recording.form)
+    if adapter is None:
+        return make_model(recording.model_string, endpoint, resources)
+    start, _, bare = recording.model_string.removeprefix("litellm/").partition("/")
+    provider = provider_named(start) or provider_named("openai")
+    assert provider is not None
+    name = f"{provider.name}/{bare}"
+    return adapter(Native(name=name, provider=provider, model=bare, endpoint=endpoint, resources=resources))
 
 
 def _request(recording: Recording) -> ModelRequest:

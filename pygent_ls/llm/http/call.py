@@ -15,7 +15,7 @@ from pygent_ls.llm.errors import model_error
 from pygent_ls.llm.http.answers import AnswerError
 from pygent_ls.llm.http.refusals import MAX_REPEATS, Learned, learn
 from pygent_ls.llm.http.server_sent_events import SentEvent
-from pygent_ls.llm.http.stream import Call, broken_off
+from pygent_ls.llm.http.stream import Call, WholeAnswer, broken_off
 from pygent_ls.llm.http.target import NativeTarget, native_target
 from pygent_ls.llm.known_model import KnownModel
 from pygent_ls.llm.providers import Provider
@@ -84,7 +84,7 @@ class Native:
 
 
 class AnswerStream(Protocol):
-    """Translates one answer, event by event; `end` once the stream is over."""
+    """Translates one answer: event by event with `chunks`, or with `whole` where it was not streamed; then `end`."""
 
     finish: str | None
     """Why the model stopped; None until it is said."""
@@ -92,6 +92,7 @@ class AnswerStream(Protocol):
     """The provider said that this was all."""
 
     def chunks(self, event: SentEvent) -> Iterator[Chunk]: ...
+    def whole(self, body: Mapping[str, Any]) -> Iterator[Chunk]: ...
     def end(self) -> Iterator[Chunk]: ...
 
 
@@ -119,7 +120,8 @@ async def answered(
         try:
             async with aclosing(native.resources.connections.events(made.call)) as events:
                 async for event in events:
-                    for chunk in stream.chunks(event):
+                    is_whole = isinstance(event, WholeAnswer)
+                    for chunk in stream.whole(event.body) if is_whole else stream.chunks(event):
                         yield chunk
             if stream.finish is None and not stream.was_closed:
                 raise broken_off(target.called)

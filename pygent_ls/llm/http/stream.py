@@ -17,9 +17,9 @@ from urllib.parse import urljoin, urlsplit
 
 from pygent_ls.errors import ModelError
 from pygent_ls.llm.errors import Called, model_error, shown
-from pygent_ls.llm.http.answers import AnswerError
+from pygent_ls.llm.http.answers import AnswerError, unreadable
 from pygent_ls.llm.http.environment import proxy_of, trusted_certificates
-from pygent_ls.llm.http.server_sent_events import EventReader, SentEvent, TooLongError
+from pygent_ls.llm.http.server_sent_events import MAX_EVENT_BYTES, EventReader, SentEvent, TooLongError
 
 if TYPE_CHECKING:
     import ssl
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 MAX_ERROR_BYTES = 65_536
 """Of an error's body."""
+
+_NO_STREAMS = frozenset({"text/html", "application/json", "application/xhtml+xml"})
+"""Content types of bodies that are read as a whole."""
 
 MAX_REDIRECTS = 3
 
@@ -56,6 +59,13 @@ class Call:
     idle_timeout_s: float
     is_last: Callable[[SentEvent], bool]
     """Whether nothing counts after this event."""
+
+
+@dataclass(frozen=True, slots=True)
+class WholeAnswer:
+    """An answer that came as one JSON object, though a stream was asked for."""
+
+    body: Mapping[str, Any]
 
 
 class Connections:
@@ -91,8 +101,10 @@ class Connections:
         if session is not None:
             await session.close()
 
-    async def events(self, call: Call) -> AsyncGenerator[SentEvent, None]:
+    async def events(self, call: Call) -> AsyncGenerator[SentEvent | WholeAnswer, None]:
         """Post, and yield what comes, to the end. Cancelling the consumer, or `aclose`, closes the connection.
+
+        A server that does not stream brings one `WholeAnswer` in place of events.
 
         Raises `ModelError`, and `AnswerError` where the answer is an error: its body may say what to leave out.
         """
@@ -104,7 +116,10 @@ class Connections:
         try:
             async with asyncio.timeout(timeout_s):
                 response = await self._answer(call)
-                await _check(response)
+                answer = await _unstreamed(response)
+            if answer is not None:
+                yield answer
+                return
             async with aclosing(_pieces(response, call)) as pieces:
                 async for events in pieces:
                     for number, event in enumerate(events, start=1):
@@ -189,18 +204,14 @@ def broken_off(called: Called) -> ModelError:
     return ModelError(message, type="network", provider=called.provider)
 
 
-async def _check(response: aiohttp.ClientResponse) -> None:
-    """Raises `AnswerError` for an answer that is an error, or no stream."""
+async def _unstreamed(response: aiohttp.ClientResponse) -> WholeAnswer | None:
+    """The answer of a server that does not stream; None where a stream follows. Raises `AnswerError`."""
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     packed = response.headers.get("content-encoding", "identity").lower().replace("identity", "")
-    if response.status == 200 and not packed and kind not in ("text/html", "application/json", "application/xhtml+xml"):
-        return
-    raw = b""
-    async for piece in response.content.iter_any():
-        raw += piece
-        if len(raw) >= MAX_ERROR_BYTES:
-            break
-    text = raw[:MAX_ERROR_BYTES].decode("utf-8", "replace")
+    if response.status == 200 and not packed and kind not in _NO_STREAMS:
+        return None
+    max_bytes = MAX_EVENT_BYTES if response.status == 200 and kind == "application/json" else MAX_ERROR_BYTES
+    text = (await _read(response, max_bytes)).decode("utf-8", "replace")
     headers = {name.lower(): value for name, value in response.headers.items()}
     try:
         body: object = json.loads(text)
@@ -208,14 +219,20 @@ async def _check(response: aiohttp.ClientResponse) -> None:
         body = None
     if response.status != 200:
         raise AnswerError(text, status=response.status, body=body, headers=headers)
-    if isinstance(body, dict) and "error" in body:
+    if isinstance(body, dict) and cast("dict[str, Any]", body).get("error"):
         raise AnswerError(text, body=cast("object", body), headers=headers)
-    raise _unreadable(f"packed by {packed}" if packed else f"not a stream but {kind}: {text}", headers)
+    if isinstance(body, dict) and not packed:
+        return WholeAnswer(cast("dict[str, Any]", body))
+    raise unreadable(f"packed by {packed}" if packed else f"not a stream but {kind}: {text[:MAX_ERROR_BYTES]}", headers)
 
 
-def _unreadable(what: str, headers: Mapping[str, str] | None = None) -> AnswerError:
-    """An answer that is none, which may pass."""
-    return AnswerError(what, body={"type": "server_error", "message": what}, headers=headers)
+async def _read(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
+    raw = bytearray()
+    async for piece in response.content.iter_any():
+        raw += piece
+        if len(raw) >= max_bytes:
+            break
+    return bytes(raw[:max_bytes])
 
 
 def _failure(error: Exception, call: Call, timeout_s: float) -> ModelError:
@@ -228,9 +245,9 @@ def _failure(error: Exception, call: Call, timeout_s: float) -> ModelError:
             message = f"The proxy {proxy} answered with status {error.status}. Check HTTPS_PROXY and NO_PROXY."
             return ModelError(message, type="network", provider=call.called.provider, status=error.status)
         case aiohttp.ClientResponseError():
-            return model_error(_unreadable(f"no HTTP: {error.message}"), call.called)
+            return model_error(unreadable(f"no HTTP: {error.message}"), call.called)
         case TooLongError():
-            return model_error(_unreadable(str(error)), call.called)
+            return model_error(unreadable(str(error)), call.called)
         case TimeoutError() if not isinstance(error, aiohttp.ServerTimeoutError):  # which is a connection's
             return silent(call.called, timeout_s)
         case _:
