@@ -6,10 +6,11 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from pygent_ls.agent.model import Chunk
+from pygent_ls.agent.model import Chunk, ModelFacts
+from pygent_ls.errors import NoToolsError
 from pygent_ls.llm.endpoint import Endpoint
 from pygent_ls.llm.errors import model_error
 from pygent_ls.llm.http.answers import AnswerError
@@ -59,6 +60,17 @@ class Native:
     def has_refused(self, name: str) -> bool:
         """Whether this model refused something, by its name in `refusals.py`."""
         return self._target is not None and name in self.learned(self._target).left_out
+
+    @property
+    def facts(self) -> ModelFacts:
+        """What is known of it, and what was learned from its answers."""
+        facts = self.known.facts
+        has_no_tools = self._target is not None and self.learned(self._target).has_no_tools
+        return replace(
+            facts,
+            has_native_tools=facts.has_native_tools and not has_no_tools,
+            formats_output=self.known.formats_output and not self.has_refused("response_format"),
+        )
 
     def call(
         self,
@@ -130,6 +142,8 @@ async def answered(
             return
         except AnswerError as error:
             if not learn(error.status_code, error.body, str(error), made.adjustable, learned):
-                raise model_error(error, target.called) from None
+                failure = model_error(error, target.called)
+                learned.has_no_tools |= isinstance(failure, NoToolsError)
+                raise failure from None
     message = f"{target.called.provider} refuses one parameter after another"
     raise model_error(AnswerError(message, status=400, body={"message": message}), target.called)

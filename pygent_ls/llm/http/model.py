@@ -34,9 +34,7 @@ class NativeModel(ABC):
     @property
     def facts(self) -> ModelFacts:
         """From litellm's table, and the settings; the table is read by `prepare`."""
-        native = self._native
-        formats_output = native.known.formats_output and not native.has_refused("response_format")
-        return replace(native.known.facts, family=self.family, formats_output=formats_output)
+        return replace(self._native.facts, family=self.family)
 
     @property
     @abstractmethod
