@@ -14,6 +14,10 @@ LISTS_ABILITIES = frozenset({"openai", "anthropic", "gemini", "mistral", "xai", 
 """Providers of whose models litellm's table says what they can do, so that what it leaves out they cannot."""
 
 
+OWN = "your settings"
+"""Source of prices that the user set."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnFacts:
     """What the user says of one model. Prices are dollars for a million tokens; None: what the table says."""
@@ -118,11 +122,27 @@ class KnownModel:
             + n_output * rates.output
         )
 
+    def updated(self, listed: KnownModel | None) -> KnownModel:
+        """With what the provider itself says of it, which is newer than a table."""
+        if listed is None:
+            return self
+        return replace(
+            self,
+            rates=listed.rates or self.rates,
+            context_limit=listed.context_limit or self.context_limit,
+            max_output_tokens=listed.max_output_tokens or self.max_output_tokens,
+            has_native_tools=listed.has_native_tools,
+            takes_images=listed.takes_images,
+            takes_temperature=listed.takes_temperature,
+            thinks=self.thinks if listed.thinks is None else listed.thinks,
+            source=listed.source if listed.rates else self.source,
+        )
+
     def under(self, own: OwnFacts | None) -> KnownModel:
         """With what the user says of it, who knows better."""
         if own is None:
             return self
-        rates = self.rates
+        rates, source = self.rates, self.source
         if own.input_usd_per_mtok is not None and own.output_usd_per_mtok is not None:
             read, write = own.cache_read_usd_per_mtok, own.cache_write_usd_per_mtok
             rates = (
@@ -133,9 +153,11 @@ class KnownModel:
                     cache_write=(own.input_usd_per_mtok if write is None else write) / 1e6,
                 ),
             )
+            source = OWN
         return replace(
             self,
             rates=rates,
+            source=source,
             context_limit=own.context_limit or self.context_limit,
             max_output_tokens=own.max_output_tokens or self.max_output_tokens,
             effort=own.effort or self.effort,

@@ -12,6 +12,7 @@ import importlib.util
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -42,16 +43,19 @@ class PriceTable:
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
+        self._version: str | None = None
         self._entry = lru_cache(maxsize=N_KEPT)(self._find)
 
-    async def look_up(self, name: str, provider: str, bare: str, own: Mapping[str, OwnFacts]) -> KnownModel:
-        """What is known of a model, by its whole name, its provider, and its name there; `own` is the user's word.
+    async def look_up(
+        self, name: str, provider: str, bare: str, own: Mapping[str, OwnFacts], listed: KnownModel | None = None
+    ) -> KnownModel:
+        """What is known of a model, by its whole name, its provider, and its name there.
 
-        The file is read beside the event loop.
+        `own` is the user's word, which stands above `listed`, the provider's, and that above the tables. The files are
+        read beside the event loop.
         """
-        entry = await asyncio.to_thread(self._listed, provider, bare)
-        known = known_model(entry) if entry else KnownModel()
-        known = replace(known, tells_cost=provider in TELL_COSTS)
+        known = await asyncio.to_thread(self._known, provider, bare)
+        known = replace(known.updated(listed), tells_cost=provider in TELL_COSTS)
         names = (name, name.removeprefix("litellm/"), f"{provider}/{bare}", bare)
         return known.under(next((own[each] for each in names if each in own), None))
 
@@ -63,6 +67,21 @@ class PriceTable:
     async def chat_models(self, providers: Sequence[str]) -> Mapping[str, Sequence[str]]:
         """The models that chat, by provider, as `PROVIDER/MODEL`; parses the whole table, beside the event loop."""
         return await asyncio.to_thread(self._chat_models, tuple(providers))
+
+    def _known(self, provider: str, bare: str) -> KnownModel:
+        entry = self._listed(provider, bare)
+        known = known_model(entry) if entry else KnownModel()
+        return replace(known, source=self.source if known.rates else "")
+
+    @property
+    def source(self) -> str:
+        """The table's name and version, for a person."""
+        if self._version is None:
+            from importlib.metadata import PackageNotFoundError, version
+
+            with suppress(PackageNotFoundError):
+                self._version = version("litellm")
+        return f"litellm {self._version or ''}".strip()
 
     def _listed(self, provider: str, bare: str) -> Mapping[str, Any]:
         provider = _SAME_TABLE.get(provider, provider)

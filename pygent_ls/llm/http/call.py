@@ -22,6 +22,9 @@ from pygent_ls.llm.known_model import KnownModel
 from pygent_ls.llm.providers import Provider
 from pygent_ls.llm.resources import ModelResources
 
+LIST_MODELS = frozenset({"openrouter"})
+"""Providers whose list of models has windows and prices."""
+
 
 @dataclass(slots=True, kw_only=True)
 class Native:
@@ -41,12 +44,17 @@ class Native:
         """Where to call it. Raises `ModelError`: no key, an address that is none."""
         if self._target is None:
             target = await asyncio.to_thread(self.target, os.environ)  # a saved key may stand in a file
+            listed = await self._listed(target) if self.provider.name in LIST_MODELS else None
             self.known = await self.resources.prices.look_up(
-                self.name, self.provider.name, self.model, self.endpoint.own_facts
+                self.name, self.provider.name, self.model, self.endpoint.own_facts, listed
             )
             await self.resources.connections.prepare()
             self._target = target
         return self._target
+
+    async def _listed(self, target: NativeTarget) -> KnownModel | None:
+        """What the provider itself says of the model."""
+        return await self.resources.catalog.look_up(target.base, target.model, self.resources.connections)
 
     def target(self, environment: Mapping[str, str]) -> NativeTarget:
         """The same, with nothing loaded; may read a saved key."""

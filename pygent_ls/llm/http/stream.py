@@ -135,6 +135,21 @@ class Connections:
             if response is not None:
                 response.close()
 
+    async def fetch(self, url: str, timeout_s: float) -> bytes | None:
+        """The body of a public page, asked for without a key; None if it cannot be had in time."""
+        await self.prepare()
+        import aiohttp
+
+        try:
+            async with asyncio.timeout(timeout_s):
+                session = await self._opened()
+                trusted = await self._trusted() if url.startswith("https:") else True
+                async with session.get(url, allow_redirects=False, proxy=proxy_of(url), ssl=trusted) as response:
+                    body = await _read(response, MAX_EVENT_BYTES)
+                    return body if response.status == 200 and len(body) < MAX_EVENT_BYTES else None
+        except (aiohttp.ClientError, TimeoutError, ValueError, OSError):
+            return None
+
     async def _answer(self, call: Call) -> aiohttp.ClientResponse:
         """The answer's head; a redirect within the same host is followed, so that no key goes elsewhere."""
         body = json.dumps(call.body, ensure_ascii=False, separators=(",", ":")).encode()
