@@ -85,6 +85,13 @@ class KnownModel:
             formats_output=self.formats_output,
         )
 
+    @property
+    def price_from(self) -> str:
+        """Where a call's cost comes from, in words for a person; empty where it is not known."""
+        if not self.tells_cost:
+            return self.source
+        return f"the provider, with each answer{f'; estimated from {self.source}' if self.source else ''}"
+
     def counted(
         self,
         *,

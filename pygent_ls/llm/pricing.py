@@ -1,4 +1,4 @@
-"""Prices and limits of models, from litellm's table, read as data: litellm is not imported for it.
+"""Prices and limits of models, from litellm's table and a small one of ours: litellm is not imported for it.
 
 Measured with litellm 1.106.2, whose table has 3 MB and 4,200 models, while the system had the file in its memory: to
 parse it takes 26 ms, during which no other thread runs; to read the file and find one entry takes 6 to 8 ms, of which
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from pygent_ls.llm.known_model import KnownModel, OwnFacts, known_model
+from pygent_ls.llm.own_models import OWN_MODELS
 
 TABLE = "model_prices_and_context_window_backup.json"
 
@@ -69,9 +70,12 @@ class PriceTable:
         return await asyncio.to_thread(self._chat_models, tuple(providers))
 
     def _known(self, provider: str, bare: str) -> KnownModel:
-        entry = self._listed(provider, bare)
+        entry, source = self._listed(provider, bare), self.source
+        if not entry:
+            entry = OWN_MODELS.get(f"{provider}/{bare}", {})
+            source = f"pygent-ls table, {entry.get('source', '')}"
         known = known_model(entry) if entry else KnownModel()
-        return replace(known, source=self.source if known.rates else "")
+        return replace(known, source=source if known.rates else "")
 
     @property
     def source(self) -> str:
