@@ -212,6 +212,12 @@ async def test_an_error_in_the_middle_of_a_stream_is_read(lines: tuple[str, ...]
     assert (await error_of(streamed(*lines), "groq/m")).type == kind
 
 
+async def test_an_error_line_in_a_stream_of_responses_is_read() -> None:
+    step = Step(raw=(STREAM, f'data: {{"type":"response.created"}}\n\nerror: {json.dumps(LLAMA)}\n\n'))
+
+    assert (await error_of(step, "openai/gpt-5.6")).type == "context_window"
+
+
 async def test_the_words_of_an_untyped_error_event_are_shown() -> None:
     error = await error_of(streamed("event: error", "data: The model has crashed.", ""), "lm_studio/m")
 
