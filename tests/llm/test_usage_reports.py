@@ -121,6 +121,22 @@ async def test_what_anthropic_wrote_to_its_cache_is_the_sum_of_its_parts() -> No
     assert (usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens) == (1362, 1276, 80)
 
 
+@pytest.mark.parametrize(("said_last", "n_input"), [(612, 612), (0, 60_385)])
+async def test_the_last_count_of_anthropic_stands_unless_nothing_was_counted(said_last: int, n_input: int) -> None:
+    last = {"input_tokens": said_last, "output_tokens": 4}
+
+    answer = await answered(
+        named_events(
+            {"type": "message_start", "message": {"usage": {"input_tokens": 60_385, "output_tokens": 1}}},
+            {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": last},
+            {"type": "message_stop"},
+        ),
+        "anthropic/mock",
+    )
+
+    assert joined(answer).usage.input_tokens == n_input
+
+
 async def test_the_cost_that_openrouter_tells_is_the_cost() -> None:
     assert (await usage_of(OPENROUTER, "openrouter/anthropic/claude-sonnet-4.6")).cost_usd == 0.000837
 

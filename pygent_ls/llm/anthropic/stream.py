@@ -88,13 +88,13 @@ class MessageStream:
             yield FinishChunk(reason=self.finish or "")
 
     def _count(self, usage: Mapping[str, Any]) -> None:
-        """Later counts are whole, and take the place of earlier ones; a gateway's that say less were not counted."""
+        """Later counts replace earlier ones; a gateway that sends 0 has not counted."""
         written = obj(usage.get("cache_creation"))  # the same by the time that it is kept
         if written and not usage.get("cache_creation_input_tokens"):
             usage = {**usage, "cache_creation_input_tokens": sum(map(number, written.values()))}
         for name in _COUNTS:
             if isinstance(usage.get(name), int):
-                self._usage[name] = max(number(usage[name]), self._usage.get(name, 0))
+                self._usage[name] = number(usage[name]) or self._usage.get(name, 0)
 
     def _begun(self, index: int, block: Mapping[str, Any]) -> Iterator[Chunk]:
         self._called.discard(index)
