@@ -40,6 +40,8 @@ class Rates:
     output: float
     cache_read: float
     cache_write: float
+    cache_write_1h: float | None = None
+    """What is kept for an hour; None: the same as what is kept for minutes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,26 +101,35 @@ class KnownModel:
         n_output: int,
         cache_read: int = 0,
         cache_write: int = 0,
+        cache_write_1h: int = 0,
         cost_usd: float | None = None,
     ) -> Usage:
         """The usage of one call; `n_input` counts everything that the model read, cached or not.
 
-        `cost_usd` is what the provider says that it charges; None computes the cost from the known prices.
+        `cache_write_1h` is the part of `cache_write` that is kept for an hour. `cost_usd` is what the provider says that
+        it charges; None computes the cost from the known prices.
         """
+        if cost_usd is None:
+            cost_usd = self._cost(n_input, n_output, cache_read, cache_write)
+            cost_usd = None if cost_usd is None else cost_usd + self._extra_1h(n_input, cache_write_1h)
         return Usage(
             input_tokens=n_input,
             output_tokens=n_output,
             cache_read_tokens=cache_read,
             cache_write_tokens=cache_write,
-            cost_usd=self._cost(n_input, n_output, cache_read, cache_write) if cost_usd is None else cost_usd,
+            cost_usd=cost_usd,
             context_tokens=n_input + n_output,
             context_limit=self.context_limit,
         )
 
-    def _cost(self, n_input: int, n_output: int, cache_read: int, cache_write: int) -> float | None:
-        """Dollars; None where the price is not known. The longest tier that is reached counts for every token."""
+    def _rates_for(self, n_input: int) -> Rates | None:
+        """The rates of the longest tier that is reached, which count for every token."""
         reached = (each for each in reversed(self.rates) if n_input > each.above_tokens or each is self.rates[0])
-        rates = next(reached, None)
+        return next(reached, None)
+
+    def _cost(self, n_input: int, n_output: int, cache_read: int, cache_write: int) -> float | None:
+        """Dollars; None where the price is not known."""
+        rates = self._rates_for(n_input)
         if rates is None:
             return None
         fresh = max(n_input - cache_read - cache_write, 0)
@@ -128,6 +139,13 @@ class KnownModel:
             + cache_write * rates.cache_write
             + n_output * rates.output
         )
+
+    def _extra_1h(self, n_input: int, written: int) -> float:
+        """What it costs more to keep these tokens for an hour."""
+        rates = self._rates_for(n_input)
+        if rates is None or rates.cache_write_1h is None:
+            return 0.0
+        return written * (rates.cache_write_1h - rates.cache_write)
 
     def updated(self, listed: KnownModel | None) -> KnownModel:
         """With what the provider itself says of it, which is newer than a table."""
@@ -253,12 +271,14 @@ def _rate(entry: Mapping[str, Any], suffix: str, above: int) -> Rates | None:
     if read is None and not suffix:
         read = _dollars(entry, "input_cost_per_token_cache_hit")
     write = _dollars(entry, "cache_creation_input_token_cost" + suffix)
+    write_1h = _dollars(entry, "cache_creation_input_token_cost_above_1hr" + suffix)
     return Rates(
         above_tokens=above,
         input=price,
         output=output,
         cache_read=price if read is None else read,
         cache_write=price if write is None else write,
+        cache_write_1h=None if write is None else write_1h,
     )
 
 

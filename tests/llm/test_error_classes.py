@@ -83,7 +83,9 @@ def openai(message: str, code: str | None, kind: str = "invalid_request_error") 
     ("name", "status", "body", "kind", "is_tried_again"),
     [
         ("groq/m", 400, GROQ_CALL, "server", True),
+        ("litellm/groq/m", 400, GROQ_CALL, "server", True),
         ("xai/m", 400, XAI_KEY, "auth", False),
+        ("litellm/xai/m", 400, XAI_KEY, "auth", False),
         ("openrouter/m", 403, MODERATED, "content_filter", False),
         ("openai/m", 429, openai(TOO_LARGE, "rate_limit_exceeded", "tokens"), "context_window", False),
         ("groq/m", 413, openai(GROQ_TOO_LARGE, "rate_limit_exceeded", "tokens"), "context_window", False),

@@ -12,6 +12,7 @@ from pygent_ls.llm.openai.usage import counted_usage, told_cost_usd
 from pygent_ls.llm.pricing import PriceTable
 from tests.llm.answers import answered, events, named_events, whole
 from tests.llm.model_contract import joined
+from tests.model_server import Step
 
 XAI = {
     "prompt_tokens": 432,
@@ -119,6 +120,19 @@ async def test_what_anthropic_wrote_to_its_cache_is_the_sum_of_its_parts() -> No
 
     usage = joined(answer).usage
     assert (usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens) == (1362, 1276, 80)
+
+
+async def test_what_anthropic_keeps_for_an_hour_costs_more() -> None:
+    def message(**written: int) -> Step:
+        usage = {"input_tokens": 6, "cache_creation_input_tokens": 80, "cache_creation": written, "output_tokens": 4}
+        return whole({"content": [{"type": "text", "text": "1"}], "stop_reason": "end_turn", "usage": usage})
+
+    name = "anthropic/claude-sonnet-4-5"
+    brief = joined(await answered(message(ephemeral_5m_input_tokens=80), name)).usage.cost_usd
+    long = joined(await answered(message(ephemeral_1h_input_tokens=80), name)).usage.cost_usd
+
+    assert brief == pytest.approx((6 * 3 + 80 * 3.75 + 4 * 15) / 1e6)
+    assert long == pytest.approx((6 * 3 + 80 * 6 + 4 * 15) / 1e6)
 
 
 @pytest.mark.parametrize(("said_last", "n_input"), [(612, 612), (0, 60_385)])

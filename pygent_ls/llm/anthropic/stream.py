@@ -33,6 +33,8 @@ class MessageStream:
     """The provider said that this was all."""
     _calls: CallFragments = field(default_factory=CallFragments)
     _usage: dict[str, int] = field(default_factory=dict[str, int])
+    _n_kept_1h: int = 0
+    """Tokens that were written to the cache for an hour."""
     _called: set[int] = field(default_factory=set[int])
     """Indices of the blocks that are calls of our tools; the provider's own tools have input too."""
 
@@ -82,6 +84,7 @@ class MessageStream:
                     n_output=self._usage.get("output_tokens", 0),
                     cache_read=read,
                     cache_write=write,
+                    cache_write_1h=min(self._n_kept_1h, write),
                 )
             )
         if self.finish is not None or self.was_closed:  # that it was all is enough, where it is not said why
@@ -90,6 +93,7 @@ class MessageStream:
     def _count(self, usage: Mapping[str, Any]) -> None:
         """Later counts replace earlier ones; a gateway that sends 0 has not counted."""
         written = obj(usage.get("cache_creation"))  # the same by the time that it is kept
+        self._n_kept_1h = number(written.get("ephemeral_1h_input_tokens")) or self._n_kept_1h
         if written and not usage.get("cache_creation_input_tokens"):
             usage = {**usage, "cache_creation_input_tokens": sum(map(number, written.values()))}
         for name in _COUNTS:
