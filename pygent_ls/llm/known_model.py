@@ -106,8 +106,8 @@ class KnownModel:
     ) -> Usage:
         """The usage of one call; `n_input` counts everything that the model read, cached or not.
 
-        `cache_write_1h` is the part of `cache_write` that is kept for an hour. `cost_usd` is what the provider says that
-        it charges; None computes the cost from the known prices.
+        `cache_write_1h` is the part of `cache_write` that is kept for an hour. `cost_usd` is what the provider says
+        that it charges; None computes the cost from the known prices.
         """
         if cost_usd is None:
             cost_usd = self._cost(n_input, n_output, cache_read, cache_write)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+
 import pytest
 
 from pygent_ls.agent.model import FinishChunk, ThinkingChunk
+from pygent_ls.llm.endpoint import Endpoint
+from pygent_ls.llm.resources import ModelResources
+from pygent_ls.llm.routing import make_model
 from tests.llm.answers import JSON, answered, error_of, events, named_events, thinking_of, whole
-from tests.llm.loopback import KEY
-from tests.llm.model_contract import joined
+from tests.llm.loopback import KEY, WAIT_S
+from tests.llm.model_contract import chunks_of, joined
 from tests.model_server import Step
 
 OLLAMA = {
@@ -135,6 +141,21 @@ async def test_an_error_with_status_200_is_the_error_that_it_says() -> None:
     assert KEY not in error.message
 
 
+@pytest.mark.parametrize("kind", ["text/plain", "text/event-stream", "application/octet-stream"])
+async def test_a_whole_answer_is_known_whatever_the_server_calls_it(kind: str) -> None:
+    step = Step(raw=(kind, f"\n {json.dumps(OLLAMA, indent=2)}\n"))
+
+    assert joined(await answered(step)).text == "Berlin it is."
+
+
+@pytest.mark.parametrize("start", ["", ": a comment\n\n", "\n\n", "id: 1\n"])
+async def test_a_stream_is_known_whatever_the_server_calls_it(start: str) -> None:
+    pieces = {"choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}]}
+    step = Step(raw=(JSON, f"{start}data: {json.dumps(pieces)}\n\ndata: [DONE]\n\n"))
+
+    assert joined(await answered(step)).text == "Hi"
+
+
 async def test_an_empty_error_beside_an_answer_is_none() -> None:
     assert joined(await answered(whole({**OLLAMA, "error": None}))).text == "Berlin it is."
 
@@ -172,3 +193,26 @@ async def test_blocks_of_the_providers_own_tools_are_no_calls_of_ours() -> None:
 
     calls = joined(chunks).message("t", ()).tool_calls
     assert [(call.id, call.name, dict(call.input)) for call in calls] == [("toolu_1", "read_file", {"path": "a"})]
+
+
+async def test_a_stream_that_comes_byte_by_byte_is_known_as_one() -> None:
+    piece = {"choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}]}
+    body = f"data: {json.dumps(piece)}\n\ndata: [DONE]\n\n"
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).lower()
+        length = next(line for line in head.splitlines() if line.startswith(b"content-length"))
+        await reader.readexactly(int(length.partition(b":")[2]))
+        writer.write(f"HTTP/1.1 200 OK\r\ncontent-type: {JSON}\r\nconnection: close\r\n\r\n".encode())
+        for byte in body.encode():
+            writer.write(bytes([byte]))
+            await writer.drain()
+        writer.close()
+
+    resources = ModelResources()
+    async with await asyncio.start_server(connected, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        model = make_model("openai/mock", Endpoint(api_base=url, api_key=KEY), resources)
+        async with asyncio.timeout(WAIT_S):
+            assert joined(await chunks_of(model)).text == "Hi"
+        await resources.close()

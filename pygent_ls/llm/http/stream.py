@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
@@ -29,8 +30,10 @@ if TYPE_CHECKING:
 MAX_ERROR_BYTES = 65_536
 """Of an error's body."""
 
-_NO_STREAMS = frozenset({"text/html", "application/json", "application/xhtml+xml"})
-"""Content types of bodies that are read as a whole."""
+MAX_START_BYTES = 9
+"""Within so many bytes a stream names its first field."""
+
+_STREAM_START = re.compile(rb"(\xef\xbb\xbf)?(data|event|id|retry|error)?:")
 
 MAX_REDIRECTS = 3
 
@@ -116,15 +119,12 @@ class Connections:
         try:
             async with asyncio.timeout(timeout_s):
                 response = await self._answer(call)
-                answer = await _unstreamed(response)
-            if answer is not None:
-                yield answer
-                return
+                await _check(response)
             async with aclosing(_pieces(response, call)) as pieces:
                 async for events in pieces:
                     for number, event in enumerate(events, start=1):
                         yield event
-                        if call.is_last(event):
+                        if isinstance(event, SentEvent) and call.is_last(event):
                             await _drain(response)
                             return
                         if number % EVENTS_A_ROUND == 0:
@@ -219,26 +219,44 @@ def broken_off(called: Called) -> ModelError:
     return ModelError(message, type="network", provider=called.provider)
 
 
-async def _unstreamed(response: aiohttp.ClientResponse) -> WholeAnswer | None:
-    """The answer of a server that does not stream; None where a stream follows. Raises `AnswerError`."""
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+async def _check(response: aiohttp.ClientResponse) -> None:
+    """Raises `AnswerError` for an answer that is an error, or can be no answer."""
+    kind = _content_type(response)
     packed = response.headers.get("content-encoding", "identity").lower().replace("identity", "")
-    if response.status == 200 and not packed and kind not in _NO_STREAMS:
-        return None
-    max_bytes = MAX_EVENT_BYTES if response.status == 200 and kind == "application/json" else MAX_ERROR_BYTES
-    text = (await _read(response, max_bytes)).decode("utf-8", "replace")
-    headers = {name.lower(): value for name, value in response.headers.items()}
+    if response.status == 200 and not packed and kind not in ("text/html", "application/xhtml+xml"):
+        return
+    text = (await _read(response, MAX_ERROR_BYTES)).decode("utf-8", "replace")
+    headers = _headers(response)
+    if response.status != 200:
+        try:
+            body: object = json.loads(text)
+        except (ValueError, RecursionError):
+            body = None
+        raise AnswerError(text, status=response.status, body=body, headers=headers)
+    raise unreadable(f"packed by {packed}" if packed else f"not a stream but {kind}: {text}", headers)
+
+
+def _content_type(response: aiohttp.ClientResponse) -> str:
+    return response.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _headers(response: aiohttp.ClientResponse) -> Mapping[str, str]:
+    return {name.lower(): value for name, value in response.headers.items()}
+
+
+def _whole_answer(raw: bytes, headers: Mapping[str, str]) -> WholeAnswer:
+    """The answer of a server that does not stream. Raises `AnswerError` for an error, and for what is no object."""
+    text = raw.decode("utf-8", "replace")
     try:
         body: object = json.loads(text)
     except (ValueError, RecursionError):
         body = None
-    if response.status != 200:
-        raise AnswerError(text, status=response.status, body=body, headers=headers)
-    if isinstance(body, dict) and cast("dict[str, Any]", body).get("error"):
-        raise AnswerError(text, body=cast("object", body), headers=headers)
-    if isinstance(body, dict) and not packed:
-        return WholeAnswer(cast("dict[str, Any]", body))
-    raise unreadable(f"packed by {packed}" if packed else f"not a stream but {kind}: {text[:MAX_ERROR_BYTES]}", headers)
+    if not isinstance(body, dict):
+        raise unreadable(f"not a stream but JSON: {text[:MAX_ERROR_BYTES]}", headers)
+    answer = cast("dict[str, Any]", body)
+    if answer.get("error"):
+        raise AnswerError(text[:MAX_ERROR_BYTES], body=answer, headers=headers)
+    return WholeAnswer(answer)
 
 
 async def _read(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
@@ -269,10 +287,15 @@ def _failure(error: Exception, call: Call, timeout_s: float) -> ModelError:
             return model_error(error, call.called)
 
 
-async def _pieces(response: aiohttp.ClientResponse, call: Call) -> AsyncGenerator[list[SentEvent], None]:
-    """The events of each piece that comes in."""
+async def _pieces(
+    response: aiohttp.ClientResponse, call: Call
+) -> AsyncGenerator[Sequence[SentEvent | WholeAnswer], None]:
+    """The events of each piece that comes in, or at its end an answer that is one JSON object."""
     reader = EventReader()
     timeout_s = call.first_byte_timeout_s
+    held = bytearray()
+    """What came, while it may be JSON."""
+    is_json: bool | None = None
     while True:
         try:
             async with asyncio.timeout(timeout_s):
@@ -281,9 +304,31 @@ async def _pieces(response: aiohttp.ClientResponse, call: Call) -> AsyncGenerato
             raise silent(call.called, timeout_s) from None
         timeout_s = call.idle_timeout_s
         if not piece:
-            yield reader.end()
+            is_whole = is_json or (is_json is None and _content_type(response) == "application/json")
+            yield [_whole_answer(bytes(held), _headers(response))] if is_whole else reader.end()
             return
-        yield reader.feed(piece)
+        if is_json is False:
+            yield reader.feed(piece)
+            continue
+        held += piece
+        if len(held) > MAX_EVENT_BYTES:
+            raise TooLongError(f"an answer of more than {MAX_EVENT_BYTES} bytes")
+        if is_json is None:
+            is_json = _is_json(bytes(held).lstrip(), _content_type(response))
+            if is_json is False:
+                yield reader.feed(bytes(held))
+
+
+def _is_json(begun: bytes, kind: str) -> bool | None:
+    """Whether a body that begins so is no stream; None while that cannot be told.
+
+    Some servers name the wrong content type for either.
+    """
+    if not begun or begun.startswith(b"{"):
+        return True if begun else None
+    if kind != "application/json" or _STREAM_START.match(begun):
+        return False
+    return True if len(begun) >= MAX_START_BYTES else None
 
 
 async def _drain(response: aiohttp.ClientResponse) -> None:
