@@ -41,9 +41,18 @@ _NO_KEY = re.compile(
     re.I,
 )
 _BAD_KEY = re.compile(r"api.?key (is )?(not valid|not found|invalid|expired)|(invalid|incorrect).{0,3}api.?key", re.I)
-EXHAUSTED_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "billing_error"})
+EXHAUSTED_CODES = frozenset(
+    {
+        "insufficient_quota",
+        "billing_hard_limit_reached",
+        "billing_not_active",
+        "billing_error",
+        "exceeded_current_quota_error",
+    }
+)
 EXHAUSTED = re.compile(
     r"exceeded your current quota|check your plan and billing|credit balance|out of credits"
+    r"|key limit exceeded"
     r"|(insufficient|not enough|any|all available|more) (credits?|balance|funds)\b",
     re.I,
 )

@@ -116,6 +116,8 @@ def openai(message: str, code: str | None, kind: str = "invalid_request_error") 
         ("openai/m", 429, GEMINI_QUOTA, "rate_limit", True),
         ("openai/m", 429, [GEMINI_QUOTA], "rate_limit", True),
         ("openai/m", 429, GEMINI_NOTHING_ALLOWED, "rate_limit", False),
+        ("openrouter/m", 403, openai("Key limit exceeded (total limit). Manage it at", None), "rate_limit", False),
+        ("moonshot/m", 429, openai("quota", None, "exceeded_current_quota_error"), "rate_limit", False),
         ("groq/m", 498, openai("Flex tier capacity exceeded", None), "overloaded", True),
         ("openai/m", 500, openai("The server had an error", None, "server_error"), "server", True),
     ],
