@@ -5,7 +5,7 @@ PYTHON := .venv/bin/python
 # Else pyright asks the network whether there is a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: demo test test-vscode git sandbox editors check docs bench pins upgrade clean
+.PHONY: demo test test-vscode recordings git sandbox editors check docs bench pins upgrade clean
 .DEFAULT_GOAL := test
 .NOTPARALLEL: # two installers in one .venv
 
@@ -18,6 +18,10 @@ test: git sandbox .venv/.installed-dev editors
 
 test-vscode: git sandbox .venv/.installed-dev
 	@.ci/test-vscode
+
+# Answers that real providers gave, replayed to the adapters; FILE=… names another file of them.
+recordings: .venv/.installed-dev
+	@$(PYTHON) -m tests.provider_traffic $(FILE)
 
 git:
 	@command -v git >/dev/null || { echo "make: git is missing: install it with your system's package manager" >&2; exit 1; }

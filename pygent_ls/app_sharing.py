@@ -14,6 +14,7 @@ from pygent_ls.app_telemetry import AppTelemetry
 from pygent_ls.app_values import programs_of
 from pygent_ls.config import Settings
 from pygent_ls.config_sources import state_folder, user_file
+from pygent_ls.llm.model_catalog import ModelCatalog
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.log import hide
 from pygent_ls.sessions.living import LiveSessions
@@ -38,7 +39,7 @@ class Shared:
         self.live = LiveSessions()
         self.kept = KeptSessions(self.state_folder)
         self.keys = saved_keys()
-        self._models = ModelResources(saved_keys=self.keys)
+        self._models = ModelResources(saved_keys=self.keys, catalog=ModelCatalog(self.state_folder / "models"))
         self._processes = LocalProcesses()
         self._own = (self.state_folder, user_file().parent, *([socket] if socket else []))
 

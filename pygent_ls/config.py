@@ -189,7 +189,7 @@ class Settings(BaseModel):
         default="auto",
         description=(
             "Whether tools are offered and called as text: `auto` where the model is known to have no calls of its "
-            "own, `on` always, `off` never."
+            "own, or refuses tools when it is called, `on` always, `off` never."
         ),
     )
     additional_dirs: Words = Field(

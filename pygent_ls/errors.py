@@ -84,6 +84,15 @@ class ExhaustedError(ModelError):
         return False
 
 
+class NoToolsError(ModelError):
+    """The model, or its server, takes no tools: they can be offered and called as text."""
+
+    @property
+    def retryable(self) -> bool:
+        """Never: the same tools are refused again."""
+        return False
+
+
 class SessionError(PygentError):
     """A request about a session cannot be met; `kind` is the wire's `data.kind`."""
 

@@ -28,6 +28,7 @@ PAGES = (
     "docs/cli-models.md",
     "docs/commands.md",
     "docs/hooks.md",
+    "docs/models.md",
     "docs/neovim.md",
     "docs/security.md",
     "docs/observability.md",

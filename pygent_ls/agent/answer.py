@@ -13,6 +13,7 @@ from pygent_ls.agent.model import (
     Chunk,
     FinishChunk,
     FinishReason,
+    NoticeChunk,
     TextChunk,
     ThinkingChunk,
     ToolCallChunk,
@@ -73,6 +74,8 @@ class Answer:
                 self.usage = usage
             case FinishChunk(reason=reason):
                 self.finish = reason
+            case NoticeChunk():
+                pass
 
     def _add_text(self, text: str) -> None:
         last = self._said[-1] if self._said else None

@@ -9,12 +9,13 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from pygent_ls.agent.answer import Answer
-from pygent_ls.agent.events import Answered, Text, TextDelta, Thinking, ThinkingDelta, UsageReported
+from pygent_ls.agent.events import Answered, Notice, Text, TextDelta, Thinking, ThinkingDelta, UsageReported
 from pygent_ls.agent.model import (
     Chunk,
     FinishChunk,
     Model,
     ModelRequest,
+    NoticeChunk,
     TextChunk,
     ThinkingChunk,
     ToolCallChunk,
@@ -106,6 +107,8 @@ class Attempt:
             async for chunk in chunks:
                 watched.chunk_came()
                 self.answer.add(chunk)
+                if isinstance(chunk, NoticeChunk):
+                    await self.state.emit(Notice(content=chunk.content, level="warning"))
                 await self._emit_delta(chunk)
 
     async def _emit_delta(self, chunk: Chunk) -> None:
@@ -116,5 +119,5 @@ class Attempt:
                 await self.state.emit(TextDelta(item_id=self._text_id, content=text))
             case ThinkingChunk(thinking=thinking) if thinking:
                 await self.state.emit(ThinkingDelta(item_id=self._thinking_id, content=thinking))
-            case TextChunk() | ThinkingChunk() | ToolCallChunk() | UsageChunk() | FinishChunk():
-                pass  # nothing to show, or not before it is whole
+            case TextChunk() | ThinkingChunk() | ToolCallChunk() | UsageChunk() | FinishChunk() | NoticeChunk():
+                pass  # nothing to show, not before it is whole, or told already

@@ -92,7 +92,14 @@ class FinishChunk:
     reason: str
 
 
-Chunk = TextChunk | ThinkingChunk | ToolCallChunk | UsageChunk | FinishChunk
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeChunk:
+    """What the user should know of the call; no part of the answer."""
+
+    content: str
+
+
+Chunk = TextChunk | ThinkingChunk | ToolCallChunk | UsageChunk | FinishChunk | NoticeChunk
 
 FinishReason = Literal["end_turn", "tools", "length", "refusal", "unknown"]
 
@@ -192,7 +199,7 @@ async def completed(chunks: AsyncGenerator[Chunk]) -> Completion:
                     usage = told
                 case FinishChunk(reason=reason):
                     finish = reason
-                case ThinkingChunk() | ToolCallChunk():
+                case ThinkingChunk() | ToolCallChunk() | NoticeChunk():
                     pass
     if finish is None:
         raise ModelError("The answer broke off. Try again.", type="network")

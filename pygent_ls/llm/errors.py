@@ -1,21 +1,29 @@
 """What went wrong at a provider, as a `ModelError` that a person can act on.
 
-It looks at statuses, codes, headers and texts, so that it serves our own adapters (`AnswerError`, aiohttp's exceptions)
-and litellm alike, and never at litellm's classes: measured with 1.106.2, a status of 529 or 403 is an `APIError`, a
-refused connection an `InternalServerError` with status 500, and every broken stream a `MidStreamFallbackError`. So no
-library is imported here.
+It serves our own adapters (`AnswerError`, aiohttp's exceptions) and litellm alike, so no library is imported here.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from pygent_ls.errors import ExhaustedError, ModelError, ModelErrorType
+from pygent_ls.errors import ExhaustedError, ModelError, ModelErrorType, NoToolsError
+from pygent_ls.llm.error_bodies import error_bodies
+from pygent_ls.llm.error_kinds import (
+    BAD_CERTIFICATE,
+    EXHAUSTED,
+    EXHAUSTED_CODES,
+    Verdict,
+    error_codes,
+    is_malformed_call,
+    is_too_large_for_limit,
+    kind_of,
+    takes_no_tools,
+)
 from pygent_ls.llm.http.answers import request_id, retry_after_s, retry_delay_s
 
 MAX_MESSAGE_CHARS = 400
@@ -27,28 +35,6 @@ MAX_DETAIL_CHARS = 160
 MAX_CHAIN = 20
 """Exceptions of one chain that are looked at; the longest seen was 8."""
 
-_CONTEXT_WINDOW = re.compile(
-    r"context.{0,3}(length|window|limit|size)|maximum (context|prompt)|(prompt|input) is too long|too many tokens"
-    r"|exceeds the (maximum|limit).{0,40}tokens|reduce the length|(input|prompt) token count|model token limit"
-    r"|prompt exceeds max|max tokens allowed|tokens.{0,40}must be <=",
-    re.I,
-)
-"""As OpenAI, Anthropic, Gemini, Bedrock, Mistral, xAI, Moonshot, Z.ai, Together, GitHub and llama.cpp say it."""
-_CONTENT_FILTER = re.compile(r"content.{0,3}(policy|filter|management)|safety system|responsible ai", re.I)
-_NO_KEY = re.compile(
-    r"missing.{0,30}(api.?key|credentials)|api_key client option must be set|no api.?key|unable to locate credentials",
-    re.I,
-)
-_BAD_KEY = re.compile(r"api.?key (is )?(not valid|invalid|expired)|invalid.{0,3}api.?key", re.I)
-_EXHAUSTED_CODES = frozenset(
-    {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "billing_error"}
-)
-_EXHAUSTED = re.compile(
-    r"exceeded your current quota|check your plan and billing|credit balance|out of credits"
-    r"|(insufficient|not enough|any|all available|more) (credits?|balance|funds)\b",
-    re.I,
-)
-_OVERLOADED = re.compile(r"\boverloaded\b", re.I)
 _UNKNOWN_PROVIDER = re.compile(r"llm provider not provided", re.I)
 _KEY_LIKE = re.compile(r"\b(?:sk|pk|rk|gsk|xai|csk)[-_][\w*.-]{6,}|\bAIza[\w-]{8,}|\bBearer\s+\S{8,}")
 
@@ -57,36 +43,6 @@ _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u206
 
 _CALLER = re.compile(r"(?<=://)[^/\s@]+@")
 """Name and password in an address."""
-
-Verdict = tuple[ModelErrorType, int | None]
-"""The type, and the provider's status where it sent one; `auth` without a status: there is no key."""
-
-_TYPES_BY_WORD: Sequence[tuple[str, ModelErrorType]] = (
-    ("overloaded", "overloaded"),
-    ("rate_limit", "rate_limit"),
-    ("too_many_requests", "rate_limit"),
-    ("insufficient_quota", "rate_limit"),
-    ("billing", "rate_limit"),
-    ("authentication", "auth"),
-    ("permission", "auth"),
-    ("context_length", "context_window"),
-    ("content_filter", "content_filter"),
-    ("content_policy", "content_filter"),
-    ("invalid_request", "invalid_request"),
-    ("not_found", "invalid_request"),
-    ("timeout", "timeout"),
-    ("api_error", "server"),
-    ("server_error", "server"),
-    ("internal", "server"),
-)
-"""Error types that providers send inside a stream, where there is no status any more; by a word in them."""
-
-_TIMEOUTS = frozenset({"TimeoutError", "TimeoutException", "ServerTimeoutError", "APITimeoutError"})
-_CONNECTION = frozenset({"OSError", "TransportError", "ClientConnectionError", "ClientPayloadError"})
-"""Names of base classes: Python's, httpx's and aiohttp's."""
-_BAD_ADDRESS = frozenset({"InvalidURL", "UnsupportedProtocol"})
-_BAD_CERTIFICATE = frozenset({"SSLCertVerificationError"})
-_UNREADABLE = frozenset({"JSONDecodeError", "UnicodeDecodeError", "APIResponseValidationError"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,15 +62,15 @@ class Called:
 def model_error(error: BaseException, called: Called) -> ModelError:
     """The failure in our terms; the message has fewer than `MAX_MESSAGE_CHARS` characters and no key."""
     chain = tuple(_chain(error))
-    verdict = _kind(chain)
+    verdict = kind_of(chain)
     message = _without_keys(_message(verdict, _detail(chain, called.keys), called, chain), called.keys)
     if len(message) >= MAX_MESSAGE_CHARS:
         message = message[: MAX_MESSAGE_CHARS - 2] + "…"
     headers = _headers(chain)
-    failure = ExhaustedError if _is_final(verdict, chain) else ModelError
+    failure = _class(verdict, chain)
     return failure(
         message,
-        type=verdict[0],
+        type="invalid_request" if failure is NoToolsError else verdict[0],
         provider=called.provider,
         status=verdict[1],
         retry_after_s=_told_to_wait_s(chain),
@@ -161,128 +117,41 @@ def _named_in_body(chain: Sequence[BaseException]) -> str:
 def _told_to_wait_s(chain: Sequence[BaseException]) -> float | None:
     """By a header, or, as Google does, in the error."""
     in_header = retry_after_s(_headers(chain))
-    return in_header if in_header is not None else next(filter(None, map(retry_delay_s, _bodies(chain))), None)
+    return (
+        in_header
+        if in_header is not None
+        else next(filter(None, (retry_delay_s(body.fields) for body in error_bodies(chain))), None)
+    )
+
+
+def _class(verdict: Verdict, chain: Sequence[BaseException]) -> type[ModelError]:
+    if _is_final(verdict, chain):
+        return ExhaustedError
+    return NoToolsError if verdict[0] in ("invalid_request", "server") and takes_no_tools(chain) else ModelError
+
+
+_NOTHING_ALLOWED = re.compile(r"quota.*\blimit: 0\b", re.I | re.S)
+"""Gemini's, of a model that the account's plan does not have."""
 
 
 def _is_final(verdict: Verdict, chain: Sequence[BaseException]) -> bool:
     """Whether waiting does not help: the account has nothing left."""
     if verdict[0] != "rate_limit":
         return False
-    if verdict[1] == 402 or _codes(chain) & _EXHAUSTED_CODES:
+    if verdict[1] == 402 or error_codes(chain) & EXHAUSTED_CODES:
         return True
-    is_said = any(_EXHAUSTED.search(str(each)) for each in chain)
+    if any(_NOTHING_ALLOWED.search(str(each)) for each in chain):
+        return True
+    is_said = any(EXHAUSTED.search(str(each)) for each in chain)
     return is_said and _told_to_wait_s(chain) is None  # Gemini says it of a minute's quota too
-
-
-def _kind(chain: Sequence[BaseException]) -> Verdict:
-    """The type, and the status that the provider answered with."""
-    text = " ".join(str(each) for each in chain)
-    status = _status(chain)
-    if _NO_KEY.search(text):
-        return "auth", None
-    if status is not None and status < 500:
-        return _client_error(status, text, _codes(chain)), status
-    lost = _lost(chain) or _said_in_stream(chain, status, text)
-    if lost is None and status is None and any(_codes(chain)):
-        return "server", None  # an error in a stream, in words that we do not know
-    return lost or _server_error(status, text)
-
-
-def _lost(chain: Sequence[BaseException]) -> Verdict | None:
-    """No answer, or one that broke or cannot be read; litellm says 500 for each of these."""
-    names = {base.__name__ for each in chain for base in type(each).__mro__}
-    kinds: Sequence[tuple[frozenset[str], ModelErrorType]] = (
-        (_BAD_CERTIFICATE, "invalid_request"),
-        (_TIMEOUTS, "timeout"),
-        (_BAD_ADDRESS, "invalid_request"),
-        (_CONNECTION, "network"),
-        (_UNREADABLE, "server"),
-    )
-    return next(((kind, None) for bases, kind in kinds if names & bases), None)
-
-
-def _server_error(status: int | None, text: str) -> Verdict:
-    if status in (503, 529) or (status == 500 and _OVERLOADED.search(text)):  # litellm's 500 may hide Anthropic's word
-        return "overloaded", status if status != 500 else None
-    return ("unknown", None) if status is None else ("server", status)
-
-
-def _client_error(status: int, text: str, codes: frozenset[str]) -> ModelErrorType:
-    by_status: dict[int, ModelErrorType] = {401: "auth", 403: "auth", 408: "timeout", 429: "rate_limit"}
-    by_status[413] = "context_window"  # whether bytes or tokens are counted, less of them is what helps
-    if status == 402 or codes & _EXHAUSTED_CODES or _EXHAUSTED.search(text):
-        return "rate_limit"
-    if status in by_status:
-        return by_status[status]
-    if _BAD_KEY.search(text):  # Gemini says so with a 400
-        return "auth"
-    if "context_length_exceeded" in codes or _CONTEXT_WINDOW.search(text):
-        return "context_window"
-    if codes & {"content_filter", "content_policy_violation"} or _CONTENT_FILTER.search(text):
-        return "content_filter"
-    return "invalid_request"
-
-
-def _said_in_stream(chain: Sequence[BaseException], known: int | None, text: str) -> Verdict | None:
-    """What an error object in the middle of a stream says: `{"error": {"type": …, "code": 529}}`."""
-    codes = _codes(chain)
-    text += " ".join(str(body.get("message", "")) for body in _bodies(chain))
-    status = next((int(code) for code in codes if re.fullmatch(r"[45]\d\d", code)), None)
-    if status is not None:
-        return _server_error(status, "") if status >= 500 else (_client_error(status, text, codes), status)
-    sent = None if known == 500 else known  # litellm's own, where nothing was sent
-    kinds: Iterator[ModelErrorType] = (kind for word, kind in _TYPES_BY_WORD if any(word in code for code in codes))
-    kind = next(kinds, None)
-    if kind == "invalid_request":
-        kind = _client_error(400, text, codes)
-    return (kind, sent) if kind else None
-
-
-def _status(chain: Sequence[BaseException]) -> int | None:
-    for each in chain:
-        status = getattr(each, "status_code", None)
-        if isinstance(status, int) and 400 <= status < 600:
-            return status
-    return None
-
-
-def _codes(chain: Sequence[BaseException]) -> frozenset[str]:
-    """The codes and types that the provider sent; not those that litellm makes up from the status."""
-    found: set[str] = set()
-    for body in _bodies(chain):
-        found |= {str(body[key]) for key in ("code", "type") if body.get(key) is not None}
-    return frozenset(found)
-
-
-def _bodies(chain: Sequence[BaseException]) -> Iterator[dict[str, Any]]:
-    """The error objects that the provider sent, as far as they are kept or quoted."""
-    for each in chain:
-        body: object = getattr(each, "body", None)
-        if isinstance(body, list) and body:
-            body = cast("list[object]", body)[0]  # so does Gemini's endpoint for chat completions
-        if not isinstance(body, dict):
-            body = _quoted_json(str(each))
-        if isinstance(body, dict):
-            content = cast("dict[str, Any]", body)
-            inner = content.get("error")
-            yield cast("dict[str, Any]", inner) if isinstance(inner, dict) else content
-
-
-def _quoted_json(text: str) -> object:
-    start = text.find("{")
-    if start < 0:
-        return None
-    try:
-        value, _ = json.JSONDecoder().raw_decode(text[start:])
-    except (ValueError, RecursionError):
-        return None
-    return value
 
 
 def _detail(chain: Sequence[BaseException], keys: Sequence[str]) -> str:
     """The provider's own words in one line, without what libraries add around them, and without keys."""
-    words = (body.get(key) for body in _bodies(chain) for key in ("message", "detail", "error"))
-    said = next((each for each in words if isinstance(each, str)), str(chain[0]))
+    bodies = [body for body in error_bodies(chain) if body.words]
+    cause = next((body for body in bodies if body.behind is not None), None)
+    said = f"{cause.behind}: {cause.words}" if cause and cause.behind else cause.words if cause else ""
+    said = said or (bodies[0].words if bodies else str(chain[0]))
     said = _without_keys(said, keys)  # before it is shortened: half a key would not be known as one
     text = said.split("Traceback (most recent call last)")[0].split(" Original exception:")[0]
     text = re.sub(r"<(script|style).*?</\1>|<[^>]*>", " ", text, flags=re.S | re.I)
@@ -314,6 +183,18 @@ _WHAT_TO_DO: Mapping[ModelErrorType, str] = {
 
 _EXHAUSTED_SENTENCE = "{who} says that the quota is used up{said}. Look at your plan there, or choose another model."
 
+_NO_TOOLS_SENTENCE = (
+    "{who} takes no tools for {name}{said}. With the setting `text_tool_calls` at `auto` or `on`, the model calls them "
+    "in its text."
+)
+
+_MALFORMED_CALL_SENTENCE = "{who} could not read what {name} wrote{said}. Try again, or choose another model."
+
+_TOO_LARGE_SENTENCE = (
+    "The request has more tokens than {who} lets you send in a minute{said}. Begin a new session, or raise your limit "
+    "there."
+)
+
 _CERTIFICATE_SENTENCE = (
     "The certificate of {tried} is not trusted{said}. If it is one of your own, name the file of its authority in the "
     "environment variable SSL_CERT_FILE."
@@ -330,11 +211,11 @@ def _message(verdict: Verdict, detail: str, called: Called, chain: Sequence[Base
     provider = called.provider or called.name
     if kind == "auth" and status is None:
         return f"No key for {provider}. {how_to_set_key(called.key_variable, called.provider)}"
-    if any(type(each).__name__ in _BAD_CERTIFICATE for each in chain):
+    if any(type(each).__name__ in BAD_CERTIFICATE for each in chain):
         return _CERTIFICATE_SENTENCE.format(tried=_tried(chain, called), said=f": {detail}" if detail else "")
     if _UNKNOWN_PROVIDER.search(detail):
         return NO_PROVIDER.format(name=called.name)
-    sentence = _EXHAUSTED_SENTENCE if _is_final(verdict, chain) else _WHAT_TO_DO[kind]
+    sentence = _sentence(verdict, chain)
     return sentence.format(
         who=f"{provider} ({status})" if status else provider,
         name=called.name,
@@ -342,6 +223,19 @@ def _message(verdict: Verdict, detail: str, called: Called, chain: Sequence[Base
         tried=_tried(chain, called),
         said=f": {detail}" if detail else "",
     )
+
+
+def _sentence(verdict: Verdict, chain: Sequence[BaseException]) -> str:
+    failure = _class(verdict, chain)
+    if failure is ExhaustedError:
+        return _EXHAUSTED_SENTENCE
+    if failure is NoToolsError:
+        return _NO_TOOLS_SENTENCE
+    if verdict[0] == "server" and is_malformed_call(chain):
+        return _MALFORMED_CALL_SENTENCE
+    if verdict[0] == "context_window" and is_too_large_for_limit(chain):
+        return _TOO_LARGE_SENTENCE
+    return _WHAT_TO_DO[verdict[0]]
 
 
 def how_to_set_key(variable: str, provider: str = "") -> str:

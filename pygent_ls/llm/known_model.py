@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from pygent_ls.agent.messages import Usage
@@ -12,6 +12,10 @@ from pygent_ls.agent.model import EFFORTS, Effort, ModelFacts
 
 LISTS_ABILITIES = frozenset({"openai", "anthropic", "gemini", "mistral", "xai", "deepseek", "groq", "ollama"})
 """Providers of whose models litellm's table says what they can do, so that what it leaves out they cannot."""
+
+
+OWN = "your settings"
+"""Source of prices that the user set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +40,8 @@ class Rates:
     output: float
     cache_read: float
     cache_write: float
+    cache_write_1h: float | None = None
+    """What is kept for an hour; None: the same as what is kept for minutes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +70,10 @@ class KnownModel:
     caches_prompts: bool = False
     formats_output: bool = False
     """Whether its text can be given a JSON Schema while it is offered tools."""
+    tells_cost: bool = False
+    """The provider reports what each call costs."""
+    source: str = field(default="", compare=False)
+    """Where the price comes from, in words for a person; empty where it is not known."""
 
     @property
     def facts(self) -> ModelFacts:
@@ -71,28 +81,55 @@ class KnownModel:
         return ModelFacts(
             context_limit=self.context_limit,
             max_output_tokens=self.max_output_tokens,
-            has_price=bool(self.rates),
+            has_price=bool(self.rates) or self.tells_cost,
             has_native_tools=self.has_native_tools,
             takes_images=self.takes_images,
             formats_output=self.formats_output,
         )
 
-    def counted(self, *, n_input: int, n_output: int, cache_read: int = 0, cache_write: int = 0) -> Usage:
-        """The usage of one call; `n_input` counts everything that the model read, cached or not."""
+    @property
+    def price_from(self) -> str:
+        """Where a call's cost comes from, in words for a person; empty where it is not known."""
+        if not self.tells_cost:
+            return self.source
+        return f"the provider, with each answer{f'; estimated from {self.source}' if self.source else ''}"
+
+    def counted(
+        self,
+        *,
+        n_input: int,
+        n_output: int,
+        cache_read: int = 0,
+        cache_write: int = 0,
+        cache_write_1h: int = 0,
+        cost_usd: float | None = None,
+    ) -> Usage:
+        """The usage of one call; `n_input` counts everything that the model read, cached or not.
+
+        `cache_write_1h` is the part of `cache_write` that is kept for an hour. `cost_usd` is what the provider says
+        that it charges; None computes the cost from the known prices.
+        """
+        if cost_usd is None:
+            cost_usd = self._cost(n_input, n_output, cache_read, cache_write)
+            cost_usd = None if cost_usd is None else cost_usd + self._extra_1h(n_input, cache_write_1h)
         return Usage(
             input_tokens=n_input,
             output_tokens=n_output,
             cache_read_tokens=cache_read,
             cache_write_tokens=cache_write,
-            cost_usd=self._cost(n_input, n_output, cache_read, cache_write),
+            cost_usd=cost_usd,
             context_tokens=n_input + n_output,
             context_limit=self.context_limit,
         )
 
-    def _cost(self, n_input: int, n_output: int, cache_read: int, cache_write: int) -> float | None:
-        """Dollars; None where the price is not known. The longest tier that is reached counts for every token."""
+    def _rates_for(self, n_input: int) -> Rates | None:
+        """The rates of the longest tier that is reached, which count for every token."""
         reached = (each for each in reversed(self.rates) if n_input > each.above_tokens or each is self.rates[0])
-        rates = next(reached, None)
+        return next(reached, None)
+
+    def _cost(self, n_input: int, n_output: int, cache_read: int, cache_write: int) -> float | None:
+        """Dollars; None where the price is not known."""
+        rates = self._rates_for(n_input)
         if rates is None:
             return None
         fresh = max(n_input - cache_read - cache_write, 0)
@@ -103,11 +140,34 @@ class KnownModel:
             + n_output * rates.output
         )
 
+    def _extra_1h(self, n_input: int, written: int) -> float:
+        """What it costs more to keep these tokens for an hour."""
+        rates = self._rates_for(n_input)
+        if rates is None or rates.cache_write_1h is None:
+            return 0.0
+        return written * (rates.cache_write_1h - rates.cache_write)
+
+    def updated(self, listed: KnownModel | None) -> KnownModel:
+        """With what the provider itself says of it, which is newer than a table."""
+        if listed is None:
+            return self
+        return replace(
+            self,
+            rates=listed.rates or self.rates,
+            context_limit=listed.context_limit or self.context_limit,
+            max_output_tokens=listed.max_output_tokens or self.max_output_tokens,
+            has_native_tools=listed.has_native_tools,
+            takes_images=listed.takes_images,
+            takes_temperature=listed.takes_temperature,
+            thinks=self.thinks if listed.thinks is None else listed.thinks,
+            source=listed.source if listed.rates else self.source,
+        )
+
     def under(self, own: OwnFacts | None) -> KnownModel:
         """With what the user says of it, who knows better."""
         if own is None:
             return self
-        rates = self.rates
+        rates, source = self.rates, self.source
         if own.input_usd_per_mtok is not None and own.output_usd_per_mtok is not None:
             read, write = own.cache_read_usd_per_mtok, own.cache_write_usd_per_mtok
             rates = (
@@ -118,9 +178,11 @@ class KnownModel:
                     cache_write=(own.input_usd_per_mtok if write is None else write) / 1e6,
                 ),
             )
+            source = OWN
         return replace(
             self,
             rates=rates,
+            source=source,
             context_limit=own.context_limit or self.context_limit,
             max_output_tokens=own.max_output_tokens or self.max_output_tokens,
             effort=own.effort or self.effort,
@@ -209,12 +271,14 @@ def _rate(entry: Mapping[str, Any], suffix: str, above: int) -> Rates | None:
     if read is None and not suffix:
         read = _dollars(entry, "input_cost_per_token_cache_hit")
     write = _dollars(entry, "cache_creation_input_token_cost" + suffix)
+    write_1h = _dollars(entry, "cache_creation_input_token_cost_above_1hr" + suffix)
     return Rates(
         above_tokens=above,
         input=price,
         output=output,
         cache_read=price if read is None else read,
         cache_write=price if write is None else write,
+        cache_write_1h=None if write is None else write_1h,
     )
 
 

@@ -1,4 +1,4 @@
-"""Prices and limits of models, from litellm's table, read as data: litellm is not imported for it.
+"""Prices and limits of models, from litellm's table and a small one of ours: litellm is not imported for it.
 
 Measured with litellm 1.106.2, whose table has 3 MB and 4,200 models, while the system had the file in its memory: to
 parse it takes 26 ms, during which no other thread runs; to read the file and find one entry takes 6 to 8 ms, of which
@@ -12,11 +12,14 @@ import importlib.util
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
 from pygent_ls.llm.known_model import KnownModel, OwnFacts, known_model
+from pygent_ls.llm.own_models import OWN_MODELS
 
 TABLE = "model_prices_and_context_window_backup.json"
 
@@ -25,6 +28,9 @@ MAX_ENTRY_BYTES = 65_536
 
 N_KEPT = 64
 """Entries, found or not, that are kept."""
+
+TELL_COSTS = frozenset({"openrouter", "xai", "deepinfra"})
+"""Providers that report with every answer what it costs (`llm/openai/usage.py`)."""
 
 _OPENS = re.compile(rb"\s*:\s*(?=\{)")
 
@@ -38,15 +44,19 @@ class PriceTable:
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
+        self._version: str | None = None
         self._entry = lru_cache(maxsize=N_KEPT)(self._find)
 
-    async def look_up(self, name: str, provider: str, bare: str, own: Mapping[str, OwnFacts]) -> KnownModel:
-        """What is known of a model, by its whole name, its provider, and its name there; `own` is the user's word.
+    async def look_up(
+        self, name: str, provider: str, bare: str, own: Mapping[str, OwnFacts], listed: KnownModel | None = None
+    ) -> KnownModel:
+        """What is known of a model, by its whole name, its provider, and its name there.
 
-        The file is read beside the event loop.
+        `own` is the user's word, which stands above `listed`, the provider's, and that above the tables. The files are
+        read beside the event loop.
         """
-        entry = await asyncio.to_thread(self._listed, provider, bare)
-        known = known_model(entry) if entry else KnownModel()
+        known = await asyncio.to_thread(self._known, provider, bare)
+        known = replace(known.updated(listed), tells_cost=provider in TELL_COSTS)
         names = (name, name.removeprefix("litellm/"), f"{provider}/{bare}", bare)
         return known.under(next((own[each] for each in names if each in own), None))
 
@@ -58,6 +68,24 @@ class PriceTable:
     async def chat_models(self, providers: Sequence[str]) -> Mapping[str, Sequence[str]]:
         """The models that chat, by provider, as `PROVIDER/MODEL`; parses the whole table, beside the event loop."""
         return await asyncio.to_thread(self._chat_models, tuple(providers))
+
+    def _known(self, provider: str, bare: str) -> KnownModel:
+        entry, source = self._listed(provider, bare), self.source
+        if not entry:
+            entry = OWN_MODELS.get(f"{provider}/{bare}", {})
+            source = f"pygent-ls table, {entry.get('source', '')}"
+        known = known_model(entry) if entry else KnownModel()
+        return replace(known, source=source if known.rates else "")
+
+    @property
+    def source(self) -> str:
+        """The table's name and version, for a person."""
+        if self._version is None:
+            from importlib.metadata import PackageNotFoundError, version
+
+            with suppress(PackageNotFoundError):
+                self._version = version("litellm")
+        return f"litellm {self._version or ''}".strip()
 
     def _listed(self, provider: str, bare: str) -> Mapping[str, Any]:
         provider = _SAME_TABLE.get(provider, provider)

@@ -9,6 +9,7 @@ from pygent_ls.llm.http.refusals import Refusals
 from pygent_ls.llm.http.stream import Connections
 from pygent_ls.llm.keys import NoSavedKeys, SavedKeys
 from pygent_ls.llm.litellm.model import LitellmLoader
+from pygent_ls.llm.model_catalog import ModelCatalog
 from pygent_ls.llm.pricing import PriceTable
 
 
@@ -18,6 +19,7 @@ class ModelResources:
 
     connections: Connections = field(default_factory=Connections)
     prices: PriceTable = field(default_factory=PriceTable)
+    catalog: ModelCatalog = field(default_factory=ModelCatalog)
     refusals: Refusals = field(default_factory=Refusals)
     loader: LitellmLoader = field(default_factory=LitellmLoader)
     saved_keys: SavedKeys = field(default_factory=NoSavedKeys)

@@ -35,6 +35,13 @@ async def test_what_is_written_to_the_cache_has_a_price_of_its_own() -> None:
     assert usage.cost_usd == pytest.approx((200 * 3 + 300 * 0.3 + 500 * 3.75) / 1e6)
 
 
+async def test_what_is_kept_for_an_hour_costs_more() -> None:
+    known = await PriceTable().look_up("c", "anthropic", "claude-sonnet-4-5", {})
+
+    usage = known.counted(n_input=1000, n_output=0, cache_write=500, cache_write_1h=200)
+    assert usage.cost_usd == pytest.approx((500 * 3 + 300 * 3.75 + 200 * 6) / 1e6)
+
+
 @pytest.mark.parametrize(("provider", "model"), [("openai", "nobody"), ("hosted_vllm", "gpt-4o"), ("groq", "gpt-4o")])
 async def test_the_cost_of_an_unknown_model_is_unknown_and_not_nothing(provider: str, model: str) -> None:
     known = await PriceTable().look_up(f"{provider}/{model}", provider, model, {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from pygent_ls.agent.events import LlmError, Text, ToolCall
+from pygent_ls.agent.limits import TurnLimits
 from pygent_ls.agent.messages import Message
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.retrying import RetryPolicy
@@ -225,3 +227,60 @@ async def test_a_cancel_closes_the_connection_of_a_stream(resources: ModelResour
         result = await cancel_turn(rig, turn, streams)
         await server.until(lambda: server.disconnects == 1)
     assert result.stop_reason == "cancelled"
+
+
+def costing(cost: float, *calls: str) -> Step:
+    """An answer of OpenRouter, which tells what it cost; with calls of these tools."""
+    told = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15, "cost": cost}
+    made = [{"index": n, "id": f"c{n}", "function": {"name": name, "arguments": "{}"}} for n, name in enumerate(calls)]
+    delta = {"tool_calls": made} if made else {"content": "done"}
+    choice = {"index": 0, "delta": delta, "finish_reason": "tool_calls" if made else "stop"}
+    piece = json.dumps({"choices": [choice], "usage": told})
+    return Step(raw=("text/event-stream", f"data: {piece}\n\n"))
+
+
+async def test_a_dollar_budget_is_kept_by_the_costs_that_openrouter_tells(resources: ModelResources) -> None:
+    rig = make_rig(saying("look", "seen"))
+    async with ModelServer([costing(0.3, "look"), costing(0.3, "look"), costing(0.3)]) as server:
+        model = model_at(server, resources, "openrouter/some/newest-model")
+        turn = new_turn(rig, model, limits=TurnLimits(max_budget_usd=0.5))
+        result = await bounded(turn.run())
+
+    check_turn(turn, result, rig.events.stamped)
+    assert (result.stop_reason, len(server.requests)) == ("budget_limit", 2)
+    assert result.usage.cost_usd == pytest.approx(0.6)
+
+
+MALFORMED = {"message": "Failed to call a function.", "type": "invalid_request_error", "code": "tool_use_failed"}
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        Step(status=400, error=MALFORMED["message"], error_type=MALFORMED["type"], code=MALFORMED["code"]),
+        Step(raw=("text/event-stream", HALF + f"event: error\ndata: {json.dumps({'error': MALFORMED})}\n\n")),
+    ],
+    ids=["at once", "in the middle of the stream"],
+)
+async def test_a_call_that_groq_could_not_read_is_asked_for_again(resources: ModelResources, step: Step) -> None:
+    _, server, result = await turn_over([step, OK], resources)
+
+    assert (result.stop_reason, result.text, len(server.requests)) == ("end_turn", "a whole answer", 2)
+
+
+async def test_a_request_above_the_limit_of_a_minute_is_not_sent_again_as_it_is(resources: ModelResources) -> None:
+    too_large = Step(status=429, error="Request too large for gpt-4o on tokens per min (TPM): Limit 9, Requested 99.")
+
+    rig, server, result = await turn_over([too_large, too_large, OK], resources)
+
+    assert result.stop_reason == "error"
+    assert len(server.requests) == 1
+    assert [each.error_type for each in rig.events.of(LlmError)] == ["context_window"]
+
+
+async def test_an_answer_that_is_not_streamed_is_not_asked_for_again(resources: ModelResources) -> None:
+    body = {"choices": [{"index": 0, "message": {"content": "a whole answer"}, "finish_reason": "stop"}]}
+
+    _, server, result = await turn_over([Step(raw=("application/json", json.dumps(body)))], resources)
+
+    assert (result.stop_reason, result.text, len(server.requests)) == ("end_turn", "a whole answer", 1)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from pygent_ls.agent.model import Chunk, FinishChunk, TextChunk, ThinkingChunk, UsageChunk
-from pygent_ls.llm.http.answers import AnswerError
+from pygent_ls.llm.http.answers import AnswerError, parsed, stream_error, unreadable
+from pygent_ls.llm.http.json_fields import number, obj, text
 from pygent_ls.llm.http.server_sent_events import SentEvent
 from pygent_ls.llm.known_model import KnownModel
 from pygent_ls.llm.openai.call_fragments import CallFragments
-from pygent_ls.llm.openai.chat_stream import number, obj, parsed, text
 
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
@@ -33,9 +33,16 @@ class MessageStream:
     """The provider said that this was all."""
     _calls: CallFragments = field(default_factory=CallFragments)
     _usage: dict[str, int] = field(default_factory=dict[str, int])
+    _n_kept_1h: int = 0
+    """Tokens that were written to the cache for an hour."""
+    _called: set[int] = field(default_factory=set[int])
+    """Indices of the blocks that are calls of our tools; the provider's own tools have input too."""
 
     def chunks(self, event: SentEvent) -> Iterator[Chunk]:
         """What one event brings. Raises `AnswerError` for an error in the stream, and for what cannot be read."""
+        error = stream_error(event)
+        if error:
+            raise error
         piece = parsed(event)
         match piece.get("type"):
             case "message_start":
@@ -54,6 +61,19 @@ class MessageStream:
             case _:
                 pass  # pings, the ends of blocks, and what comes to be added
 
+    def whole(self, body: Mapping[str, Any]) -> Iterator[Chunk]:
+        """What an answer brings that was not streamed. Raises `AnswerError` for an object that is no answer."""
+        content = body.get("content")
+        if not isinstance(content, list):
+            raise unreadable("its JSON is no message")
+        for index, block in enumerate(map(obj, cast("list[object]", content))):
+            yield from self._begun(index, block)
+            if block.get("type") == "thinking" and text(block.get("signature")):
+                yield ThinkingChunk(thinking="", signature=text(block.get("signature")))
+        self.finish = text(body.get("stop_reason")) or self.finish
+        self._count(obj(body.get("usage")))
+        self.was_closed = True
+
     def end(self) -> Iterator[Chunk]:
         """What is known once the stream is over."""
         if self._usage:
@@ -64,18 +84,24 @@ class MessageStream:
                     n_output=self._usage.get("output_tokens", 0),
                     cache_read=read,
                     cache_write=write,
+                    cache_write_1h=min(self._n_kept_1h, write),
                 )
             )
         if self.finish is not None or self.was_closed:  # that it was all is enough, where it is not said why
             yield FinishChunk(reason=self.finish or "")
 
     def _count(self, usage: Mapping[str, Any]) -> None:
-        """Later counts are whole, and take the place of earlier ones; a gateway's that say less were not counted."""
+        """Later counts replace earlier ones; a gateway that sends 0 has not counted."""
+        written = obj(usage.get("cache_creation"))  # the same by the time that it is kept
+        self._n_kept_1h = number(written.get("ephemeral_1h_input_tokens")) or self._n_kept_1h
+        if written and not usage.get("cache_creation_input_tokens"):
+            usage = {**usage, "cache_creation_input_tokens": sum(map(number, written.values()))}
         for name in _COUNTS:
             if isinstance(usage.get(name), int):
-                self._usage[name] = max(number(usage[name]), self._usage.get(name, 0))
+                self._usage[name] = number(usage[name]) or self._usage.get(name, 0)
 
     def _begun(self, index: int, block: Mapping[str, Any]) -> Iterator[Chunk]:
+        self._called.discard(index)
         match block.get("type"):
             case "text" if text(block.get("text")):
                 yield TextChunk(text=text(block.get("text")))
@@ -84,6 +110,7 @@ class MessageStream:
             case "redacted_thinking":
                 yield ThinkingChunk(thinking="", redacted=text(block.get("data")))
             case "tool_use":
+                self._called.add(index)
                 given = block.get("input")
                 arguments = json.dumps(given) if given else ""  # some gateways send the whole of it at once
                 yield self._calls.add(index, text(block.get("id")), text(block.get("name")), arguments)
@@ -98,7 +125,7 @@ class MessageStream:
                 yield ThinkingChunk(thinking=text(delta.get("thinking")))
             case "signature_delta" if text(delta.get("signature")):
                 yield ThinkingChunk(thinking="", signature=text(delta.get("signature")))
-            case "input_json_delta":
+            case "input_json_delta" if index in self._called:
                 yield self._calls.add(index, "", "", text(delta.get("partial_json")))
             case _:
                 pass

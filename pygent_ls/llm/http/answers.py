@@ -1,12 +1,15 @@
-"""What a provider's answer says beside its body: when to come back, and what it calls the request. Pure."""
+"""What every provider's answer has: errors, when to come back, and what the provider calls the request. Pure."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, cast
+
+from pygent_ls.llm.http.server_sent_events import SentEvent
 
 REQUEST_IDS = ("x-request-id", "request-id", "x-amzn-requestid", "x-goog-request-id", "apim-request-id")
 
@@ -23,6 +26,44 @@ class AnswerError(Exception):
         self.status_code = status
         self.body = body
         self.headers: Mapping[str, str] = headers or {}
+
+
+def unreadable(what: str, headers: Mapping[str, str] | None = None) -> AnswerError:
+    """An answer that is none; another attempt may bring one."""
+    return AnswerError(what, body={"type": "server_error", "message": what}, headers=headers)
+
+
+def parsed(event: SentEvent) -> Mapping[str, Any]:
+    """The event's object. Raises `AnswerError`."""
+    value = _json(event.data)
+    if not isinstance(value, dict):
+        raise unreadable("a piece of its stream cannot be read")
+    return cast("dict[str, Any]", value)
+
+
+def stream_error(event: SentEvent) -> AnswerError | None:
+    """The error that an event named `error` holds, whatever its data is; None for any other event.
+
+    LM Studio and Groq name the event; llama.cpp and GPUStack send a line `error: {…}`.
+    """
+    if event.name != "error":
+        return None
+    value = _json(event.data)
+    if not isinstance(value, dict):
+        said = value if isinstance(value, str) else event.data
+        value = {"type": "server_error", "message": said or "it failed"}
+    body = cast("dict[str, Any]", value)
+    if not isinstance(body.get("error"), dict):
+        inner = body.get("error")
+        body = {"error": {"type": "server_error", "message": inner} if isinstance(inner, str) else body}
+    return AnswerError(event.data, body=body)
+
+
+def _json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> float | None:

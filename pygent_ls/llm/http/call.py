@@ -6,20 +6,24 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from pygent_ls.agent.model import Chunk
+from pygent_ls.agent.model import Chunk, ModelFacts
+from pygent_ls.errors import NoToolsError
 from pygent_ls.llm.endpoint import Endpoint
 from pygent_ls.llm.errors import model_error
 from pygent_ls.llm.http.answers import AnswerError
 from pygent_ls.llm.http.refusals import MAX_REPEATS, Learned, learn
 from pygent_ls.llm.http.server_sent_events import SentEvent
-from pygent_ls.llm.http.stream import Call, broken_off
+from pygent_ls.llm.http.stream import Call, WholeAnswer, broken_off
 from pygent_ls.llm.http.target import NativeTarget, native_target
 from pygent_ls.llm.known_model import KnownModel
 from pygent_ls.llm.providers import Provider
 from pygent_ls.llm.resources import ModelResources
+
+LIST_MODELS = frozenset({"openrouter"})
+"""Providers whose list of models has windows and prices."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -40,12 +44,17 @@ class Native:
         """Where to call it. Raises `ModelError`: no key, an address that is none."""
         if self._target is None:
             target = await asyncio.to_thread(self.target, os.environ)  # a saved key may stand in a file
+            listed = await self._listed(target) if self.provider.name in LIST_MODELS else None
             self.known = await self.resources.prices.look_up(
-                self.name, self.provider.name, self.model, self.endpoint.own_facts
+                self.name, self.provider.name, self.model, self.endpoint.own_facts, listed
             )
             await self.resources.connections.prepare()
             self._target = target
         return self._target
+
+    async def _listed(self, target: NativeTarget) -> KnownModel | None:
+        """What the provider itself says of the model."""
+        return await self.resources.catalog.look_up(target.base, target.model, self.resources.connections)
 
     def target(self, environment: Mapping[str, str]) -> NativeTarget:
         """The same, with nothing loaded; may read a saved key."""
@@ -59,6 +68,17 @@ class Native:
     def has_refused(self, name: str) -> bool:
         """Whether this model refused something, by its name in `refusals.py`."""
         return self._target is not None and name in self.learned(self._target).left_out
+
+    @property
+    def facts(self) -> ModelFacts:
+        """What is known of it, and what was learned from its answers."""
+        facts = self.known.facts
+        has_no_tools = self._target is not None and self.learned(self._target).has_no_tools
+        return replace(
+            facts,
+            has_native_tools=facts.has_native_tools and not has_no_tools,
+            formats_output=self.known.formats_output and not self.has_refused("response_format"),
+        )
 
     def call(
         self,
@@ -84,7 +104,7 @@ class Native:
 
 
 class AnswerStream(Protocol):
-    """Translates one answer, event by event; `end` once the stream is over."""
+    """Translates one answer: event by event with `chunks`, or with `whole` where it was not streamed; then `end`."""
 
     finish: str | None
     """Why the model stopped; None until it is said."""
@@ -92,6 +112,7 @@ class AnswerStream(Protocol):
     """The provider said that this was all."""
 
     def chunks(self, event: SentEvent) -> Iterator[Chunk]: ...
+    def whole(self, body: Mapping[str, Any]) -> Iterator[Chunk]: ...
     def end(self) -> Iterator[Chunk]: ...
 
 
@@ -119,7 +140,8 @@ async def answered(
         try:
             async with aclosing(native.resources.connections.events(made.call)) as events:
                 async for event in events:
-                    for chunk in stream.chunks(event):
+                    is_whole = isinstance(event, WholeAnswer)
+                    for chunk in stream.whole(event.body) if is_whole else stream.chunks(event):
                         yield chunk
             if stream.finish is None and not stream.was_closed:
                 raise broken_off(target.called)
@@ -128,6 +150,8 @@ async def answered(
             return
         except AnswerError as error:
             if not learn(error.status_code, error.body, str(error), made.adjustable, learned):
-                raise model_error(error, target.called) from None
+                failure = model_error(error, target.called)
+                learned.has_no_tools |= isinstance(failure, NoToolsError)
+                raise failure from None
     message = f"{target.called.provider} refuses one parameter after another"
     raise model_error(AnswerError(message, status=400, body={"message": message}), target.called)

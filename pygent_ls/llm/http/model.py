@@ -13,6 +13,7 @@ from pygent_ls.llm.endpoint import with_effort
 from pygent_ls.llm.http.call import Exchange, Native, answered
 from pygent_ls.llm.http.refusals import Learned
 from pygent_ls.llm.http.target import NativeTarget
+from pygent_ls.llm.known_model import KnownModel
 
 
 class NativeModel(ABC):
@@ -34,9 +35,12 @@ class NativeModel(ABC):
     @property
     def facts(self) -> ModelFacts:
         """From litellm's table, and the settings; the table is read by `prepare`."""
-        native = self._native
-        formats_output = native.known.formats_output and not native.has_refused("response_format")
-        return replace(native.known.facts, family=self.family, formats_output=formats_output)
+        return replace(self._native.facts, family=self.family)
+
+    @property
+    def known(self) -> KnownModel:
+        """Prices and limits, and where they come from; nothing is known before `prepare`."""
+        return self._native.known
 
     @property
     @abstractmethod

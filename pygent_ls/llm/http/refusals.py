@@ -85,6 +85,8 @@ class Learned:
     """Efforts that it says it takes; None if it has said nothing."""
     wants_reasoning: bool = False
     """It demanded the reasoning of earlier answers back."""
+    has_no_tools: bool = False
+    """It, or its server, takes no tools."""
     has_no_responses: bool = False
     """Its server has no Responses API."""
 

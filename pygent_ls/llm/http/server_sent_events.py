@@ -31,7 +31,7 @@ class TooLongError(ValueError):
 class EventReader:
     """Reads one stream, piece by piece; comments, ids and retry times are dropped.
 
-    Lines end as the standard says: with CR, LF, or both.
+    Lines end as the standard says: with CR, LF, or both. A line `error: DATA` is an event of that name.
     """
 
     def __init__(self, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
@@ -85,6 +85,8 @@ class EventReader:
             self._n_bytes += len(value) + 1
         elif field == b"event":
             self._name = value.removeprefix(b" ")
+        elif field == b"error":  # no field of the standard; llama.cpp and GPUStack send their errors so
+            events.append(SentEvent("error", _text(value.removeprefix(b" "))))
 
     def _check(self, n_more: int) -> None:
         if self._n_bytes + n_more > self._max_event_bytes:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
@@ -17,9 +18,9 @@ from urllib.parse import urljoin, urlsplit
 
 from pygent_ls.errors import ModelError
 from pygent_ls.llm.errors import Called, model_error, shown
-from pygent_ls.llm.http.answers import AnswerError
+from pygent_ls.llm.http.answers import AnswerError, unreadable
 from pygent_ls.llm.http.environment import proxy_of, trusted_certificates
-from pygent_ls.llm.http.server_sent_events import EventReader, SentEvent, TooLongError
+from pygent_ls.llm.http.server_sent_events import MAX_EVENT_BYTES, EventReader, SentEvent, TooLongError
 
 if TYPE_CHECKING:
     import ssl
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
 
 MAX_ERROR_BYTES = 65_536
 """Of an error's body."""
+
+MAX_START_BYTES = 9
+"""Within so many bytes a stream names its first field."""
+
+_STREAM_START = re.compile(rb"(\xef\xbb\xbf)?(data|event|id|retry|error)?:")
 
 MAX_REDIRECTS = 3
 
@@ -56,6 +62,13 @@ class Call:
     idle_timeout_s: float
     is_last: Callable[[SentEvent], bool]
     """Whether nothing counts after this event."""
+
+
+@dataclass(frozen=True, slots=True)
+class WholeAnswer:
+    """An answer that came as one JSON object, though a stream was asked for."""
+
+    body: Mapping[str, Any]
 
 
 class Connections:
@@ -91,8 +104,10 @@ class Connections:
         if session is not None:
             await session.close()
 
-    async def events(self, call: Call) -> AsyncGenerator[SentEvent, None]:
+    async def events(self, call: Call) -> AsyncGenerator[SentEvent | WholeAnswer, None]:
         """Post, and yield what comes, to the end. Cancelling the consumer, or `aclose`, closes the connection.
+
+        A server that does not stream brings one `WholeAnswer` in place of events.
 
         Raises `ModelError`, and `AnswerError` where the answer is an error: its body may say what to leave out.
         """
@@ -109,7 +124,7 @@ class Connections:
                 async for events in pieces:
                     for number, event in enumerate(events, start=1):
                         yield event
-                        if call.is_last(event):
+                        if isinstance(event, SentEvent) and call.is_last(event):
                             await _drain(response)
                             return
                         if number % EVENTS_A_ROUND == 0:
@@ -119,6 +134,21 @@ class Connections:
         finally:
             if response is not None:
                 response.close()
+
+    async def fetch(self, url: str, timeout_s: float) -> bytes | None:
+        """The body of a public page, asked for without a key; None if it cannot be had in time."""
+        await self.prepare()
+        import aiohttp
+
+        try:
+            async with asyncio.timeout(timeout_s):
+                session = await self._opened()
+                trusted = await self._trusted() if url.startswith("https:") else True
+                async with session.get(url, allow_redirects=False, proxy=proxy_of(url), ssl=trusted) as response:
+                    body = await _read(response, MAX_EVENT_BYTES)
+                    return body if response.status == 200 and len(body) < MAX_EVENT_BYTES else None
+        except (aiohttp.ClientError, TimeoutError, ValueError, OSError):
+            return None
 
     async def _answer(self, call: Call) -> aiohttp.ClientResponse:
         """The answer's head; a redirect within the same host is followed, so that no key goes elsewhere."""
@@ -190,32 +220,52 @@ def broken_off(called: Called) -> ModelError:
 
 
 async def _check(response: aiohttp.ClientResponse) -> None:
-    """Raises `AnswerError` for an answer that is an error, or no stream."""
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    """Raises `AnswerError` for an answer that is an error, or can be no answer."""
+    kind = _content_type(response)
     packed = response.headers.get("content-encoding", "identity").lower().replace("identity", "")
-    if response.status == 200 and not packed and kind not in ("text/html", "application/json", "application/xhtml+xml"):
+    if response.status == 200 and not packed and kind not in ("text/html", "application/xhtml+xml"):
         return
-    raw = b""
-    async for piece in response.content.iter_any():
-        raw += piece
-        if len(raw) >= MAX_ERROR_BYTES:
-            break
-    text = raw[:MAX_ERROR_BYTES].decode("utf-8", "replace")
-    headers = {name.lower(): value for name, value in response.headers.items()}
+    text = (await _read(response, MAX_ERROR_BYTES)).decode("utf-8", "replace")
+    headers = _headers(response)
+    if response.status != 200:
+        try:
+            body: object = json.loads(text)
+        except (ValueError, RecursionError):
+            body = None
+        raise AnswerError(text, status=response.status, body=body, headers=headers)
+    raise unreadable(f"packed by {packed}" if packed else f"not a stream but {kind}: {text}", headers)
+
+
+def _content_type(response: aiohttp.ClientResponse) -> str:
+    return response.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _headers(response: aiohttp.ClientResponse) -> Mapping[str, str]:
+    return {name.lower(): value for name, value in response.headers.items()}
+
+
+def _whole_answer(raw: bytes, headers: Mapping[str, str]) -> WholeAnswer:
+    """The answer of a server that does not stream. Raises `AnswerError` for an error, and for what is no object."""
+    text = raw.decode("utf-8", "replace")
     try:
         body: object = json.loads(text)
     except (ValueError, RecursionError):
         body = None
-    if response.status != 200:
-        raise AnswerError(text, status=response.status, body=body, headers=headers)
-    if isinstance(body, dict) and "error" in body:
-        raise AnswerError(text, body=cast("object", body), headers=headers)
-    raise _unreadable(f"packed by {packed}" if packed else f"not a stream but {kind}: {text}", headers)
+    if not isinstance(body, dict):
+        raise unreadable(f"not a stream but JSON: {text[:MAX_ERROR_BYTES]}", headers)
+    answer = cast("dict[str, Any]", body)
+    if answer.get("error"):
+        raise AnswerError(text[:MAX_ERROR_BYTES], body=answer, headers=headers)
+    return WholeAnswer(answer)
 
 
-def _unreadable(what: str, headers: Mapping[str, str] | None = None) -> AnswerError:
-    """An answer that is none, which may pass."""
-    return AnswerError(what, body={"type": "server_error", "message": what}, headers=headers)
+async def _read(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
+    raw = bytearray()
+    async for piece in response.content.iter_any():
+        raw += piece
+        if len(raw) >= max_bytes:
+            break
+    return bytes(raw[:max_bytes])
 
 
 def _failure(error: Exception, call: Call, timeout_s: float) -> ModelError:
@@ -228,19 +278,24 @@ def _failure(error: Exception, call: Call, timeout_s: float) -> ModelError:
             message = f"The proxy {proxy} answered with status {error.status}. Check HTTPS_PROXY and NO_PROXY."
             return ModelError(message, type="network", provider=call.called.provider, status=error.status)
         case aiohttp.ClientResponseError():
-            return model_error(_unreadable(f"no HTTP: {error.message}"), call.called)
+            return model_error(unreadable(f"no HTTP: {error.message}"), call.called)
         case TooLongError():
-            return model_error(_unreadable(str(error)), call.called)
+            return model_error(unreadable(str(error)), call.called)
         case TimeoutError() if not isinstance(error, aiohttp.ServerTimeoutError):  # which is a connection's
             return silent(call.called, timeout_s)
         case _:
             return model_error(error, call.called)
 
 
-async def _pieces(response: aiohttp.ClientResponse, call: Call) -> AsyncGenerator[list[SentEvent], None]:
-    """The events of each piece that comes in."""
+async def _pieces(
+    response: aiohttp.ClientResponse, call: Call
+) -> AsyncGenerator[Sequence[SentEvent | WholeAnswer], None]:
+    """The events of each piece that comes in, or at its end an answer that is one JSON object."""
     reader = EventReader()
     timeout_s = call.first_byte_timeout_s
+    held = bytearray()
+    """What came, while it may be JSON."""
+    is_json: bool | None = None
     while True:
         try:
             async with asyncio.timeout(timeout_s):
@@ -249,9 +304,31 @@ async def _pieces(response: aiohttp.ClientResponse, call: Call) -> AsyncGenerato
             raise silent(call.called, timeout_s) from None
         timeout_s = call.idle_timeout_s
         if not piece:
-            yield reader.end()
+            is_whole = is_json or (is_json is None and _content_type(response) == "application/json")
+            yield [_whole_answer(bytes(held), _headers(response))] if is_whole else reader.end()
             return
-        yield reader.feed(piece)
+        if is_json is False:
+            yield reader.feed(piece)
+            continue
+        held += piece
+        if len(held) > MAX_EVENT_BYTES:
+            raise TooLongError(f"an answer of more than {MAX_EVENT_BYTES} bytes")
+        if is_json is None:
+            is_json = _is_json(bytes(held).lstrip(), _content_type(response))
+            if is_json is False:
+                yield reader.feed(bytes(held))
+
+
+def _is_json(begun: bytes, kind: str) -> bool | None:
+    """Whether a body that begins so is no stream; None while that cannot be told.
+
+    Some servers name the wrong content type for either.
+    """
+    if not begun or begun.startswith(b"{"):
+        return True if begun else None
+    if kind != "application/json" or _STREAM_START.match(begun):
+        return False
+    return True if len(begun) >= MAX_START_BYTES else None
 
 
 async def _drain(response: aiohttp.ClientResponse) -> None:

@@ -23,7 +23,7 @@ from dataclasses import replace
 from typing import Any
 
 from pygent_ls.agent.model import Chunk, Completion, ModelFacts, ModelRequest, ToolDefinition, completed
-from pygent_ls.errors import ModelError
+from pygent_ls.errors import ModelError, NoToolsError
 from pygent_ls.llm.effort import nearest, thinking_budget, wanted_effort
 from pygent_ls.llm.endpoint import NO_KEY, Endpoint, with_effort
 from pygent_ls.llm.errors import model_error
@@ -222,9 +222,21 @@ class LitellmModel:
         return self._loader.ready
 
     @property
+    def known(self) -> KnownModel:
+        """Prices and limits, and where they come from; nothing is known before `prepare`."""
+        return self._known
+
+    @property
     def facts(self) -> ModelFacts:
         """From litellm's table, and the settings; nothing is known before `prepare`."""
-        return replace(self._known.facts, family=self._target.family if self._target else "")
+        facts, target = self._known.facts, self._target
+        if target is None:
+            return facts
+        has_tools = facts.has_native_tools and not self._learned(target).has_no_tools
+        return replace(facts, family=target.family, has_native_tools=has_tools)
+
+    def _learned(self, target: Target) -> Learned:
+        return self._refusals.of(target.called.address or target.called.provider, target.model)
 
     @property
     def endpoint(self) -> Endpoint:
@@ -288,7 +300,9 @@ class LitellmModel:
             message = f"{target.called.provider} sent nothing for {timeout_s:g} s. Try again, or choose another model."
             raise ModelError(message, type="timeout", provider=target.called.provider) from None
         except (openai.OpenAIError, ValueError, OSError) as error:
-            raise model_error(error, target.called) from None
+            failure = model_error(error, target.called)
+            self._learned(target).has_no_tools |= isinstance(failure, NoToolsError)
+            raise failure from None
         finally:
             if reply is not None:
                 await reply.aclose()
@@ -297,7 +311,7 @@ class LitellmModel:
         """litellm's stream. A request is repeated without what the provider refused of it."""
         import openai
 
-        learned = self._refusals.of(target.called.address or target.called.provider, target.model)
+        learned = self._learned(target)
         n_repeats = 0
         while True:
             arguments = self._arguments(target, request, learned)

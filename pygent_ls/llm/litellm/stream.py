@@ -8,8 +8,10 @@ from typing import Any, cast
 
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.model import Chunk, FinishChunk, TextChunk, ThinkingChunk, UsageChunk
+from pygent_ls.llm.http.json_fields import obj
 from pygent_ls.llm.known_model import KnownModel
 from pygent_ls.llm.openai.call_fragments import CallFragments
+from pygent_ls.llm.openai.usage import counted_usage
 
 _FIELDS = "provider_specific_fields"
 """Where litellm puts what is a provider's own, and reads it again."""
@@ -76,13 +78,8 @@ class ChunkTranslation:
 
     def _counted(self) -> Usage:
         usage = self._usage
-        details = getattr(usage, "prompt_tokens_details", None)
-        return self.known.counted(
-            n_input=usage.prompt_tokens or 0,
-            n_output=usage.completion_tokens or 0,
-            cache_read=getattr(details, "cached_tokens", None) or 0,
-            cache_write=getattr(details, "cache_creation_tokens", None) or 0,
-        )
+        told: object = usage.model_dump() if hasattr(usage, "model_dump") else usage
+        return counted_usage(obj(told), self.known)
 
 
 def _fields(part: Any) -> Mapping[str, Any]:

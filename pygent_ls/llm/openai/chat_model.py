@@ -15,6 +15,7 @@ from pygent_ls.llm.message_rules import chat_family, rules_of
 from pygent_ls.llm.openai.chat_format import chat_tools
 from pygent_ls.llm.openai.chat_request import adjustable, chat_request
 from pygent_ls.llm.openai.chat_stream import ChatStream, is_last
+from pygent_ls.llm.openai.think_tags import ThinkTags, opens_in_prompt
 
 
 class OpenAIModel(NativeModel):
@@ -27,10 +28,11 @@ class OpenAIModel(NativeModel):
     def _exchange(self, target: NativeTarget, request: ModelRequest, learned: Learned) -> Exchange:
         native = self._native
         body = chat_request(request, target, native.known, learned)
+        tags = ThinkTags(may_be_open=opens_in_prompt(native.model))
         return Exchange(
             call=native.call(target, _url(target), bearer(target), body, is_last),
             adjustable=adjustable(body),
-            stream=ChatStream(known=native.known, rules=rules_of(self.family)),
+            stream=ChatStream(known=native.known, rules=rules_of(self.family), tags=tags),
         )
 
     @property

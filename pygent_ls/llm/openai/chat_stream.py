@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, cast
 
-from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.model import Chunk, FinishChunk, TextChunk, ThinkingChunk, UsageChunk
-from pygent_ls.llm.http.answers import AnswerError
+from pygent_ls.llm.http.answers import AnswerError, parsed, stream_error, unreadable
+from pygent_ls.llm.http.json_fields import obj, text
 from pygent_ls.llm.http.server_sent_events import SentEvent
 from pygent_ls.llm.known_model import KnownModel
 from pygent_ls.llm.message_rules import COMMON, MessageRules
 from pygent_ls.llm.openai.call_fragments import CallFragments
+from pygent_ls.llm.openai.think_tags import ThinkTags
+from pygent_ls.llm.openai.usage import counted_usage, reported_usage
 
 DONE = "[DONE]"
-
-MAX_COUNT = 10**12
-"""Of tokens; more is no count."""
 
 
 def is_last(event: SentEvent) -> bool:
@@ -37,13 +36,14 @@ class ChatStream:
     """The provider said that this was all."""
     rules: MessageRules = COMMON
     """Of the model's family: what it wants back."""
+    tags: ThinkTags = field(default_factory=ThinkTags)
     _calls: CallFragments = field(default_factory=CallFragments)
     _details: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     """OpenRouter's `reasoning_details`, the pieces of one text joined."""
     _back: dict[str, Any] = field(default_factory=dict[str, Any])
     """Further fields of the message that go back as they came."""
     _has_thought: bool = False
-    _usage: Mapping[str, Any] | None = None
+    _usage: Mapping[str, Any] = field(default_factory=dict[str, Any])
     _refused: bool = False
 
     def chunks(self, event: SentEvent) -> Iterator[Chunk]:
@@ -51,37 +51,50 @@ class ChatStream:
         if is_last(event):
             self.was_closed = True
             return
-        piece = parsed(event)
+        error = stream_error(event)
+        if error:
+            raise error
+        yield from self._piece(parsed(event))
+
+    def whole(self, body: Mapping[str, Any]) -> Iterator[Chunk]:
+        """What an answer brings that was not streamed. Raises `AnswerError` for an object that is no answer."""
+        if not isinstance(body.get("choices"), list):
+            raise unreadable("its JSON is no chat completion")
+        yield from self._piece(body)
+        self.was_closed = True
+
+    def _piece(self, piece: Mapping[str, Any]) -> Iterator[Chunk]:
         error = piece.get("error") or (piece.get("object") == "error" and piece)
         if error:
-            raise AnswerError(event.data, body=_error_body(error))
-        usage = piece.get("usage") or obj(piece.get("x_groq")).get("usage")
-        if isinstance(usage, dict):
-            self._usage = cast("Mapping[str, Any]", usage)
+            raise AnswerError(json.dumps(error), body=_error_body(error))
+        self._usage = reported_usage(piece) or self._usage
         choices = piece.get("choices")
         if isinstance(choices, list) and choices:
             choice = obj(cast("list[object]", choices)[0])
             self.finish = text(choice.get("finish_reason")) or self.finish
             if self.finish == "error":  # OpenRouter's, where a provider behind it failed
                 raise AnswerError("it failed", body=_error_body(choice.get("error") or "it failed"))
-            yield from self._delta(obj(choice.get("delta")))
+            yield from self._delta(obj(choice.get("delta")) or obj(choice.get("message")))
 
     def _delta(self, delta: Mapping[str, Any]) -> Iterator[Chunk]:
         thinking = text(delta.get("reasoning_content")) or text(delta.get("reasoning"))
         self._keep_for_provider(delta)
         if thinking:
             self._has_thought = True
+            yield from self.tags.off()
             yield ThinkingChunk(thinking=thinking)
         content = delta.get("content")
         if isinstance(content, list):
             yield from _parts(cast("list[object]", content))
         elif content and isinstance(content, str):
-            yield TextChunk(text=content)
+            yield from self.tags.feed(content)
         refusal = text(delta.get("refusal"))
         if refusal:
             self._refused = True
             yield TextChunk(text=refusal)
         calls = delta.get("tool_calls")
+        if calls:
+            yield from self.tags.off()
         for call in cast("list[object]", calls) if isinstance(calls, list) else ():
             given = obj(call)
             function, index = obj(given.get("function")), given.get("index")
@@ -106,6 +119,7 @@ class ChatStream:
 
     def end(self) -> Iterator[Chunk]:
         """What is known once the stream is over."""
+        yield from self.tags.close()
         back = dict(self._back)
         if self._has_thought:
             back.pop(self.rules.reasoning_field, None)
@@ -113,30 +127,10 @@ class ChatStream:
             back["reasoning_details"] = self._details
         if back:
             yield ThinkingChunk(thinking="", provider_data=back)
-        if self._usage is not None:
-            yield UsageChunk(usage=self._counted(self._usage))
+        if self._usage:
+            yield UsageChunk(usage=counted_usage(self._usage, self.known))
         if self.finish is not None or self.was_closed:  # some never say why; that it was all is enough
             yield FinishChunk(reason="refusal" if self._refused else self.finish or "")
-
-    def _counted(self, usage: Mapping[str, Any]) -> Usage:
-        details = obj(usage.get("prompt_tokens_details"))
-        read = number(details.get("cached_tokens")) or number(usage.get("prompt_cache_hit_tokens"))
-        write = number(details.get("cache_write_tokens")) or number(usage.get("cache_creation_input_tokens"))
-        counted = self.known.counted(
-            n_input=number(usage.get("prompt_tokens")),
-            n_output=number(usage.get("completion_tokens")),
-            cache_read=read,
-            cache_write=write,
-        )
-        cost = usage.get("cost")  # OpenRouter tells what it took, in dollars
-        if (
-            counted.cost_usd is None
-            and isinstance(cost, int | float)
-            and not isinstance(cost, bool)
-            and 0 <= cost <= MAX_COUNT
-        ):
-            return replace(counted, cost_usd=float(cost))
-        return counted
 
 
 _TEXTS_OF_DETAILS = ("text", "summary")
@@ -158,18 +152,6 @@ def add_detail(details: list[dict[str, Any]], new: dict[str, Any]) -> None:
             last[name] = str(last.get(name) or "") + value
         elif value is not None:
             last[name] = value
-
-
-def parsed(event: SentEvent) -> Mapping[str, Any]:
-    """The event's object. Raises `AnswerError`."""
-    try:
-        value: object = json.loads(event.data)
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, dict):
-        message = "a piece of its stream cannot be read"
-        raise AnswerError(message, body={"type": "server_error", "message": message})
-    return cast("dict[str, Any]", value)
 
 
 def _error_body(error: object) -> Mapping[str, Any]:
@@ -195,18 +177,3 @@ def _parts(content: list[object]) -> Iterator[Chunk]:
 def _arguments(given: object) -> str:
     """Pieces of JSON; some servers send the whole object at once."""
     return json.dumps(given) if isinstance(given, dict) else text(given)
-
-
-def obj(value: object) -> Mapping[str, Any]:
-    """The value where it is an object, else an empty one."""
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def text(value: object) -> str:
-    """The value where it is text, else none."""
-    return value if isinstance(value, str) else ""
-
-
-def number(value: object) -> int:
-    """The value where it is a count, else 0."""
-    return value if isinstance(value, int) and 0 < value <= MAX_COUNT else 0

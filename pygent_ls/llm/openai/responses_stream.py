@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from pygent_ls.agent.model import Chunk, FinishChunk, TextChunk, ThinkingChunk, UsageChunk
-from pygent_ls.llm.http.answers import AnswerError
+from pygent_ls.llm.http.answers import AnswerError, parsed, stream_error, unreadable
+from pygent_ls.llm.http.json_fields import number, obj, text
 from pygent_ls.llm.http.server_sent_events import SentEvent
 from pygent_ls.llm.known_model import KnownModel
 from pygent_ls.llm.openai.call_fragments import CallFragments
-from pygent_ls.llm.openai.chat_stream import DONE, number, obj, parsed, text
+from pygent_ls.llm.openai.chat_stream import DONE
 from pygent_ls.llm.openai.responses_request import MESSAGE, REASONING
+from pygent_ls.llm.openai.usage import charged_usd
 
 _LAST = ("response.completed", "response.incomplete", "response.failed", "error")
 
@@ -50,6 +52,9 @@ class ResponsesStream:
         if event.data.strip() == DONE:
             self.was_closed = True
             return
+        error = stream_error(event)
+        if error:
+            raise error
         piece = parsed(event)
         place = piece.get("output_index")
         index = place if isinstance(place, int) else 0
@@ -67,6 +72,15 @@ class ResponsesStream:
                 raise AnswerError(event.data, body={"error": piece.get("error") or piece})
             case kind:
                 yield from self._delta(str(kind), index, piece)
+
+    def whole(self, body: Mapping[str, Any]) -> Iterator[Chunk]:
+        """What an answer brings that was not streamed. Raises `AnswerError` for one that failed or is no answer."""
+        failed = obj(body.get("error"))
+        if failed:
+            raise AnswerError(text(failed.get("message")), body={"error": failed})
+        if not isinstance(body.get("output"), list):
+            raise unreadable("its JSON is no response")
+        yield from self._closed(body)
 
     def _delta(self, kind: str, index: int, piece: Mapping[str, Any]) -> Iterator[Chunk]:
         delta = text(piece.get("delta"))
@@ -96,6 +110,7 @@ class ResponsesStream:
                     n_output=number(self._usage.get("output_tokens")),
                     cache_read=number(details.get("cached_tokens")),
                     cache_write=number(details.get("cache_write_tokens")),
+                    cost_usd=charged_usd(self._usage, self.known),
                 )
             )
         if self.finish is not None or self.was_closed:

@@ -21,16 +21,18 @@ from pygent_ls.agent.model import (
     Model,
     ModelFacts,
     ModelRequest,
+    NoticeChunk,
     TextChunk,
     ThinkingChunk,
     ToolCallChunk,
     ToolDefinition,
     UsageChunk,
 )
+from pygent_ls.errors import NoToolsError
 from pygent_ls.llm.text_tools.blocks import FoundCall, Piece, ToolBlocks
 
 TextToolCallsSetting = Literal["auto", "on", "off"]
-"""`auto`: where the model is known to have no calls of its own."""
+"""`auto`: where the model is known to have no calls of its own, or refuses tools when it is called."""
 
 HOW_TO_CALL = """# Tools
 You can call the tools below. A call is a fenced block named `tool` with one JSON object in it:
@@ -44,6 +46,9 @@ You can call the tools below. A call is a fenced block named `tool` with one JSO
 message. Never write a result yourself.
 - Without a block, your answer is the last one: the user reads it.
 """
+
+
+SWITCHED = "{name} takes no tools of its own. From here on they are offered, and called, as text."
 
 
 def tools_as_text(tools: Sequence[ToolDefinition]) -> str:
@@ -120,7 +125,7 @@ class _CallFinder:
                 yield from self.pieces(self.blocks.close())
                 ended = FINISH_REASONS.get(reason, "unknown") in ("end_turn", "unknown")
                 yield FinishChunk(reason="tool_calls") if ended and self._n_calls else chunk
-            case ThinkingChunk() | ToolCallChunk() | UsageChunk():
+            case ThinkingChunk() | ToolCallChunk() | UsageChunk() | NoticeChunk():
                 yield chunk
 
     def pieces(self, pieces: Iterable[Piece]) -> Iterator[Chunk]:
@@ -136,7 +141,7 @@ class _CallFinder:
 
 @dataclass(frozen=True, slots=True)
 class TextToolCalls:
-    """A model whose tools are text: always, or where `setting` is `auto` as long as it is known to have none itself."""
+    """A model whose tools are text: always, or where `setting` is `auto` as soon as it is known to have none itself."""
 
     inner: Model
     setting: TextToolCallsSetting
@@ -171,8 +176,32 @@ class TextToolCalls:
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
         """See the port."""
-        if not self._as_text:
+        if self._as_text:
+            return self._in_text(request)
+        if self.setting == "off" or not request.tools:
             return self.inner.stream(request)
+        return self._in_text_if_refused(request)
+
+    async def _in_text_if_refused(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
+        """The same call is made again, with its tools as text, where the model turns out to take none."""
+        await self.inner.prepare()
+        if not self._as_text:
+            has_begun = False
+            try:
+                async with aclosing(self.inner.stream(request)) as chunks:
+                    async for chunk in chunks:
+                        has_begun = True
+                        yield chunk
+                    return
+            except NoToolsError:
+                if has_begun or not self._as_text:
+                    raise
+            yield NoticeChunk(content=SWITCHED.format(name=self.name))
+        async with aclosing(self._in_text(request)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+
+    def _in_text(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
         chunks = self.inner.stream(self._rewritten(request))
         return with_calls_found(chunks, request.tools) if request.tools else chunks
 

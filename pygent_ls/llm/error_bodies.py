@@ -1,0 +1,70 @@
+"""The error objects that providers send, and the errors of others that they hand on. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from pygent_ls.llm.http.json_fields import obj, text
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBody:
+    """One error object; `behind` names the provider behind the one that was called, where the error is that one's."""
+
+    fields: dict[str, Any]
+    behind: str | None = None
+
+    @property
+    def words(self) -> str:
+        """What it says, in the provider's words."""
+        said = (self.fields.get(key) for key in ("message", "detail", "error", "reason"))
+        return next((each for each in said if isinstance(each, str) and each), "")
+
+    @property
+    def codes(self) -> Iterator[str]:
+        """Its codes and types; `param` and the like are none."""
+        return (str(self.fields[key]) for key in ("code", "type") if self.fields.get(key) is not None)
+
+
+def error_bodies(chain: Sequence[BaseException]) -> Iterator[ErrorBody]:
+    """The error objects of these exceptions, as far as they are kept or quoted; each before the one that it wraps."""
+    for each in chain:
+        body: object = getattr(each, "body", None)
+        if isinstance(body, list) and body:
+            body = cast("list[object]", body)[0]  # so does Gemini's endpoint for chat completions
+        if not isinstance(body, dict):
+            body = _quoted_json(str(each))
+        if isinstance(body, dict):
+            content = cast("dict[str, Any]", body)
+            inner = content.get("error")
+            fields = cast("dict[str, Any]", inner) if isinstance(inner, dict) else content
+            yield ErrorBody(fields)
+            yield from _wrapped(fields)
+
+
+def _wrapped(fields: dict[str, Any]) -> Iterator[ErrorBody]:
+    """The cause that OpenRouter quotes in `metadata.raw`, as text or as JSON."""
+    metadata = obj(fields.get("metadata"))
+    raw: object = metadata.get("raw")
+    behind = text(metadata.get("provider_name"))
+    quoted = _quoted_json(raw) if isinstance(raw, str) else raw
+    if isinstance(quoted, dict):
+        content = cast("dict[str, Any]", quoted)
+        inner = content.get("error")
+        yield ErrorBody(cast("dict[str, Any]", inner) if isinstance(inner, dict) else content, behind)
+    elif isinstance(raw, str) and raw.strip():
+        yield ErrorBody({"message": raw}, behind)
+
+
+def _quoted_json(text: str) -> object:
+    start = text.find("{")
+    if start < 0:
+        return None
+    try:
+        value, _ = json.JSONDecoder().raw_decode(text[start:])
+    except (ValueError, RecursionError):
+        return None
+    return value

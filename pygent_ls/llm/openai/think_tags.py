@@ -1,0 +1,110 @@
+"""Thinking that a server leaves in the text of an answer, between `<think>` and `</think>`. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pygent_ls.agent.model import TextChunk, ThinkingChunk
+
+OPEN = "<think>"
+CLOSE = "</think>"
+
+_OPENS_IN_PROMPT = re.compile(r"deepseek[-_]?r1|r1[-_]distill|\bqwq\b|qwen3.*thinking", re.I)
+"""Models whose chat template ends the prompt with `<think>`, so that their answer begins inside of it."""
+
+
+def opens_in_prompt(model: str) -> bool:
+    """Whether the model's answer may begin with thinking that no tag opens."""
+    return bool(_OPENS_IN_PROMPT.search(model))
+
+
+@dataclass(slots=True, kw_only=True)
+class ThinkTags:
+    """Splits the text of one answer; `off` once thinking has come in a field of its own, `close` at the end.
+
+    Only a tag at the very beginning counts: later in an answer, it is what the model talks about.
+    """
+
+    may_be_open: bool = False
+    """The answer may begin inside the tag; the text is held back until its end is seen."""
+    _state: Literal["start", "thinking", "gap", "text"] = "start"
+    _held: list[str] = field(default_factory=list[str])
+    """Text that is not decided yet, in pieces."""
+
+    def feed(self, piece: str) -> Iterator[TextChunk | ThinkingChunk]:
+        """What the next piece of text brings."""
+        if self._state == "text":
+            yield from _text(piece)
+            return
+        if self._state == "start" and self.may_be_open and self._held and CLOSE[-1] not in piece:
+            self._held.append(piece)  # joined only where a tag may end: else a long answer costs its square
+            return
+        text = "".join([*self._held, piece])
+        self._held = []
+        match self._state:
+            case "start":
+                yield from self._start(text)
+            case "thinking":
+                yield from self._thinking(text)
+            case "gap":
+                yield from self._gap(text)
+
+    def off(self) -> Iterator[TextChunk | ThinkingChunk]:
+        """Thinking comes otherwise: what was held back is text, and so is everything after it."""
+        yield from self.close()
+        self._state = "text"
+
+    def close(self) -> Iterator[TextChunk | ThinkingChunk]:
+        """What was held back, at the end of the answer."""
+        held, self._held = "".join(self._held), []
+        if self._state == "thinking":
+            yield from _thinking(held)
+        elif self._state == "start":
+            yield from _text(held)
+
+    def _start(self, text: str) -> Iterator[TextChunk | ThinkingChunk]:
+        begun = text.lstrip()
+        if begun.startswith(OPEN):
+            self._state = "thinking"
+            yield from self._thinking(begun[len(OPEN) :])
+        elif OPEN.startswith(begun):
+            self._held = [text]
+        elif not self.may_be_open:
+            self._state = "text"
+            yield from _text(text)
+        elif CLOSE in text:
+            self._state = "thinking"
+            yield from self._thinking(text)
+        else:
+            self._held = [text]
+
+    def _thinking(self, text: str) -> Iterator[TextChunk | ThinkingChunk]:
+        thought, tag, rest = text.partition(CLOSE)
+        if tag:
+            yield from _thinking(thought)
+            self._state = "gap"
+            yield from self._gap(rest)
+            return
+        n_held = next((n for n in range(len(CLOSE) - 1, 0, -1) if text.endswith(CLOSE[:n])), 0)
+        yield from _thinking(text[: len(text) - n_held])
+        self._held = [text[len(text) - n_held :]]
+
+    def _gap(self, text: str) -> Iterator[TextChunk | ThinkingChunk]:
+        """Empty lines between the thinking and the answer belong to neither."""
+        answer = text.lstrip()
+        if answer:
+            self._state = "text"
+            yield from _text(answer)
+
+
+def _text(text: str) -> Iterator[TextChunk]:
+    if text:
+        yield TextChunk(text=text)
+
+
+def _thinking(text: str) -> Iterator[ThinkingChunk]:
+    if text:
+        yield ThinkingChunk(thinking=text)
