@@ -28,6 +28,8 @@ from tests import anthropic_dialect
 WAIT_S = 30.0
 """Longest wait for anything here: far beyond what loopback needs, far below the tests' own timeout."""
 
+STREAM_HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
@@ -76,6 +78,8 @@ class Step:
     """Send nothing more after that many chunks, until `ModelServer.resume` or the client goes away."""
     raw: tuple[str, str] | None = None
     """Content type and body, sent with `status` in place of any answer."""
+    events: tuple[str, ...] | None = None
+    """Server-sent events in their own words, streamed one by one in place of thinking, text and calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,6 +305,8 @@ class _Answer:
         elif step.status != 200:
             error = {"message": step.error, "type": step.error_type, "param": None, "code": step.code}
             await self.whole(step.status, {"type": "error", "error": error})
+        elif step.events is not None:
+            await self._stream_events(step.events)
         elif body.get("stream"):
             await self._stream(number, usage_wanted="include_usage" in str(body.get("stream_options")))
         else:
@@ -354,9 +360,14 @@ class _Answer:
         choice = {"index": 0, "message": message, "finish_reason": self._finish()}
         await self.whole(200, self._envelope("chat.completion") | {"choices": [choice], "usage": self._usage()})
 
+    async def _stream_events(self, events: Sequence[str]) -> None:
+        await self._write(STREAM_HEAD)
+        for event in events:
+            await self._piece(event.encode())
+        await self._write(b"0\r\n\r\n")
+
     async def _stream(self, number: int, *, usage_wanted: bool) -> None:
-        head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
-        await self._write(head.encode())
+        await self._write(STREAM_HEAD)
         if self.is_anthropic:
             await self._stream_messages(number)
             return
@@ -391,7 +402,9 @@ class _Answer:
 
     async def _event(self, content: Mapping[str, Any]) -> None:
         name = f"event: {content['type']}\n".encode() if self.is_anthropic else b""
-        data = name + b"data: " + json.dumps(content).encode() + b"\n\n"
+        await self._piece(name + b"data: " + json.dumps(content).encode() + b"\n\n")
+
+    async def _piece(self, data: bytes) -> None:
         await self._write(b"%x\r\n%b\r\n" % (len(data), data))
         self._n_sent += 1
         if self._n_sent == self._step.drop_after:
