@@ -42,7 +42,7 @@ def remembered(family: str) -> Memory:
     """The memory of a server that gave the three answers."""
     memory = Memory(family)
     for answer in (FIRST, SECOND, THIRD):
-        memory.keep(answer)
+        memory.keep(answer, MODELS[family])
     return memory
 
 
@@ -75,11 +75,11 @@ def _chat(family: str, model: str, given: list[Given]) -> Body:
     messages: list[Body] = [
         {"role": "system", "content": "You are a test."},
         {"role": "user", "content": "Compare a and b."},
-        _calling(family, model, first),
+        _calling(family, first),
         *_results(family, first),
         {"role": "assistant", "content": second.answer.text},
         {"role": "user", "content": "And c?"},
-        _calling(family, model, third),
+        _calling(family, third),
         *_results(family, third),
     ]
     function = {"name": "read", "description": "Read a file.", "parameters": dict(SCHEMA)}
@@ -93,7 +93,7 @@ def _chat(family: str, model: str, given: list[Given]) -> Body:
     return body | ({"reasoning_effort": "none"} if family == "openai" else {})
 
 
-def _calling(family: str, model: str, given: Given) -> Body:
+def _calling(family: str, given: Given) -> Body:
     """An answer with calls as the provider wants it back."""
     calls: list[Body] = [
         {
@@ -108,7 +108,7 @@ def _calling(family: str, model: str, given: Given) -> Body:
         case "deepseek" | "moonshot":
             message["reasoning_content"] = given.thinking
         case "openrouter":
-            message["reasoning_details"] = details_of(given, model)
+            message["reasoning_details"] = details_of(given)
         case "gemini":
             calls[0]["extra_content"] = {"google": {"thought_signature": given.seal()}}
         case _:

@@ -31,7 +31,8 @@ _MARK = {"cache_control": dict[str, str]}
 
 EXTENSIONS: Mapping[str, Extension] = {
     "openai": {},
-    "anthropic": {},
+    # The package has it no more, since newer models refuse it; older ones take it.
+    "anthropic": {"MessageCreateParamsStreaming": {"temperature": float}},
     # https://api-docs.deepseek.com/guides/thinking_mode
     "deepseek": {_REQUEST: {"thinking": dict[str, Any]}, _ASSISTANT: {"reasoning_content": str}},
     # https://platform.moonshot.ai/docs/guide/use-kimi-k2-thinking-model

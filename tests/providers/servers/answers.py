@@ -38,6 +38,8 @@ class Answer:
     """The last thought comes encrypted, where the provider has such thoughts."""
     stall_after: int | None = None
     """Number of events after which nothing more comes, until the client goes away."""
+    status: int = 200
+    """Anything else is answered with an error that is not the request's fault."""
 
 
 Answers = Sequence[Answer] | Callable[[Body, int], Answer]
@@ -51,6 +53,8 @@ class Given:
     server: str
     number: int
     answer: Answer
+    model: str
+    """The model that was asked, as the request has it."""
 
     @property
     def thinking(self) -> str:
@@ -81,9 +85,9 @@ class Memory:
         self.server = server
         self.given: list[Given] = []
 
-    def keep(self, answer: Answer) -> Given:
+    def keep(self, answer: Answer, model: str) -> Given:
         """Number an answer and remember it."""
-        given = Given(server=self.server, number=len(self.given), answer=answer)
+        given = Given(server=self.server, number=len(self.given), answer=answer, model=model)
         self.given.append(given)
         return given
 

@@ -5,8 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tests.providers.servers.answers import Body, Memory
-from tests.providers.servers.chat import calls_of, messages_of, openai_error, orphans, plain_events, unanswered
+from tests.providers.servers.answers import Body, Given, Memory
+from tests.providers.servers.chat import (
+    call_deltas,
+    calls_of,
+    chat_events,
+    finish_of,
+    messages_of,
+    openai_error,
+    orphans,
+    text_deltas,
+    unanswered,
+)
 from tests.providers.servers.rules import Broken, Endpoint, Rule
 
 MAX_ID_CHARS = 40
@@ -20,6 +30,11 @@ NO_TOOLS = re.compile(r"^gpt-(5\.[6-9]|6)")
 """Models that take function tools at this endpoint only while they do not reason."""
 
 ALWAYS_REASONS = re.compile(r"^gpt-6-astra|^gpt-6\.1-sol")
+
+
+def is_openais(body: Body) -> bool:
+    """Whether the model is one of OpenAI's, and not another one behind the same gateway."""
+    return re.match(r"o\d|gpt-", body["model"]) is not None
 
 
 def model_reasons(body: Body) -> bool:
@@ -108,11 +123,11 @@ def every_result_has_its_call(body: Body, _: Memory) -> Broken | None:
     return None
 
 
-# vercel/ai#5171 has the whole answer; anomalyco/opencode#12653 had the ids of another provider
+# vercel/ai#5171 has the whole answer; anomalyco/opencode#12653 had the ids of another model behind the same gateway
 def ids_are_short(body: Body, _: Memory) -> Broken | None:
-    """Ids of calls have at most 40 characters."""
+    """Ids of calls have at most 40 characters, for OpenAI's own models."""
     for place, call_id in _ids(body):
-        if len(call_id) > MAX_ID_CHARS:
+        if is_openais(body) and len(call_id) > MAX_ID_CHARS:
             message = (
                 f"Invalid '{place}': string too long. Expected a string with maximum length {MAX_ID_CHARS}, "
                 f"but got a string with length {len(call_id)} instead."
@@ -186,6 +201,14 @@ def content_is_there(body: Body, _: Memory) -> Broken | None:
     return None
 
 
+def openai_events(body: Body, given: Given) -> Iterator[str]:
+    """OpenAI's own models give short ids; others behind a gateway may give long ones."""
+    ids = [given.call_id(index) for index in range(len(given.answer.calls))]
+    if is_openais(body):
+        ids = [call_id[:MAX_ID_CHARS] for call_id in ids]
+    return chat_events(body, [*text_deltas(given), *call_deltas(given, ids)], finish_of(given))
+
+
 HISTORY: tuple[Rule, ...] = (content_is_there, every_result_has_its_call, every_call_is_answered)
 """What every family that speaks chat completions asks of the order of messages, each in its own words."""
 
@@ -203,6 +226,6 @@ OPENAI_CHAT = Endpoint(
         *HISTORY,
         ids_are_short,
     ),
-    events=plain_events,
+    events=openai_events,
     refuse=openai_error,
 )

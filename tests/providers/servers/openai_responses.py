@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tests.providers.servers.answers import Body, Given, Memory, canonical, obj, parts_of
@@ -13,6 +13,8 @@ from tests.providers.servers.rules import Broken, Endpoint
 
 LEAST_OUTPUT = 16
 MAX_ID_CHARS = 64
+SHORT_ID = 29
+"""Characters of the ids that the API gives."""
 
 ENCRYPTED = "reasoning.encrypted_content"
 
@@ -24,6 +26,14 @@ def items_of(body: Body) -> list[Body]:
     """The items of a request; a text is one message."""
     given = body["input"]
     return [{"role": "user", "content": given}] if isinstance(given, str) else given
+
+
+OPENED: Mapping[str, Body] = {
+    "reasoning": {"summary": []},
+    "message": {"status": "in_progress", "content": []},
+    "function_call": {"status": "in_progress", "arguments": ""},
+}
+"""What is not yet known of an item when it begins."""
 
 
 def type_of(item: Body) -> str:
@@ -223,7 +233,7 @@ def responses_events(body: Body, given: Given) -> Iterator[str]:
     yield event("response.created", response={**response, "status": "in_progress", "output": []})
     for item, events in _items(body, given):
         index = len(output)
-        opened: Body = {**item, "status": "in_progress"} if item["type"] != "reasoning" else {**item, "summary": []}
+        opened: Body = {**item, **OPENED[item["type"]]}
         yield event("response.output_item.added", output_index=index, item=opened)
         for kind, content in events:
             yield event(kind, output_index=index, item_id=item["id"], **content)
@@ -268,7 +278,7 @@ def _items(body: Body, given: Given) -> Iterator[tuple[Body, Events]]:
             "id": f"fc_{given.number}_{index}",
             "type": "function_call",
             "status": state,
-            "call_id": given.call_id(index),
+            "call_id": given.call_id(index)[:SHORT_ID] or f"call_{given.number}_{index}",
             "name": call.name,
             "arguments": arguments,
         }

@@ -85,9 +85,11 @@ class StrictServer:
             answer = self._answers(body, number)
         else:
             answer = self._answers[number] if number < len(self._answers) else DONE
+        if answer.status != 200:
+            return refusal(endpoint, Broken(message="Overloaded", type="overloaded_error", status=answer.status))
         if not endpoint.thinks(body):
             answer = replace(answer, thoughts=(), redacted=False)
-        given = self.memory.keep(answer)
+        given = self.memory.keep(answer, str(body.get("model")))
         return Step(events=tuple(endpoint.events(body, given)), stall_after=answer.stall_after)
 
 

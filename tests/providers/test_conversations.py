@@ -1,0 +1,145 @@
+"""Conversations that every strict server takes: histories of all kinds, switches, cancels, pictures, compaction.
+
+`PYGENT_FUZZ=2000` in the environment tries that many random conversations.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from pygent_ls.agent.compaction import CompactionRules
+from pygent_ls.agent.messages import Block, ImageBlock, TextBlock
+from tests.providers.conversations import Prompt, Reply, talk
+
+MODELS = (
+    "openai/gpt-5.6",
+    "openai/gpt-4.1",
+    "anthropic/claude-sonnet-4-5",
+    "anthropic/claude-sonnet-5-5",
+    "deepseek/deepseek-v4-pro",
+    "moonshot/kimi-k2.6",
+    "openrouter/google/gemini-3.1-pro-preview",
+    "openrouter/anthropic/claude-sonnet-4.6",
+    "mistral/mistral-medium-latest",
+    "groq/openai/gpt-oss-120b",
+    "groq/llama-3.3-70b-versatile",
+    "xai/grok-4.7",
+    "zai/glm-4.7",
+)
+
+PICTURE: tuple[Block, ...] = (
+    TextBlock(text="Look at this."),
+    ImageBlock(mime_type="image/png", data="iVBORw0KGgo="),
+)
+
+N_EXAMPLES = int(os.environ.get("PYGENT_FUZZ", "40"))
+
+replies = st.builds(
+    Reply,
+    n_thoughts=st.sampled_from([0, 1, 1, 3]),
+    text=st.booleans(),
+    tools=st.lists(st.sampled_from(["look", "look", "change", "fail", "nonsense"]), max_size=3).map(tuple),
+    cut_off=st.sampled_from([False, False, False, True]),
+    empty_ids=st.sampled_from([False, False, False, True]),
+    long_ids=st.sampled_from([False, False, False, True]),
+    redacted=st.sampled_from([False, False, True]),
+    stall_after=st.sampled_from([None] * 9 + [1, 5, 15]),
+    steering=st.sampled_from([False, False, True]),
+    status=st.sampled_from([200] * 9 + [529]),
+)
+calls = st.builds(
+    Reply,
+    n_thoughts=st.sampled_from([0, 1, 2]),
+    tools=st.lists(st.sampled_from(["look", "change"]), min_size=1, max_size=3).map(tuple),
+    steering=st.sampled_from([False, False, True]),
+)
+prompts = st.builds(
+    Prompt,
+    model=st.sampled_from(MODELS),
+    replies=st.lists(calls | replies, max_size=5).map(tuple),
+    content=st.just("Look.") | st.just("Look again. " * 400) | st.just(PICTURE),
+    thinking=st.sampled_from([0, 2_000, 2_000, 20_000]),
+    fallback=st.sampled_from(["", *MODELS]),
+    window=st.sampled_from([0, 0, 9_000]),
+    compaction=st.sampled_from(["summarize", "drop_tool_results", "trim"]).map(
+        lambda strategy: CompactionRules(strategy=strategy)
+    ),
+    agent=st.sampled_from(["default", "reviewer"]),
+    rounds=st.integers(0, 40),
+)
+
+
+@settings(
+    max_examples=N_EXAMPLES,
+    phases=[Phase.explicit, Phase.generate] + ([Phase.shrink] if "PYGENT_FUZZ" in os.environ else []),
+    report_multiple_bugs=False,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(conversation=st.lists(prompts, min_size=1, max_size=6))
+def test_no_server_refuses_a_request_of_a_random_conversation(conversation: list[Prompt]) -> None:
+    asyncio.run(talk(conversation))
+
+
+def turn(model: str, *answers: Reply, thinking: int = 2_000) -> Prompt:
+    return Prompt(model=model, replies=answers, thinking=thinking)
+
+
+CALL = Reply(n_thoughts=1, tools=("look",))
+CALLS = Reply(n_thoughts=2, text=True, tools=("look", "change"))
+SAY = Reply(n_thoughts=1, text=True)
+
+
+@pytest.mark.parametrize("model", MODELS)
+async def test_tools_run_in_two_turns_and_all_that_is_opaque_comes_back(model: str) -> None:
+    conversation = await talk([turn(model, CALL, CALLS, SAY), turn(model, CALLS, SAY)])
+    assert len(conversation.history) == 10
+
+
+@pytest.mark.parametrize("model", MODELS)
+async def test_a_conversation_goes_on_without_thinking(model: str) -> None:
+    await talk([turn(model, CALL, SAY), turn(model, CALL, SAY, thinking=0), turn(model, CALL, SAY)])
+
+
+@pytest.mark.parametrize("model", MODELS)
+async def test_an_answer_may_be_cut_off_in_the_middle_of_a_thought_a_text_or_a_call(model: str) -> None:
+    thought, text = Reply(n_thoughts=2, cut_off=True), Reply(n_thoughts=1, text=True, cut_off=True)
+    call = Reply(n_thoughts=1, tools=("look", "look"), cut_off=True)
+    await talk([turn(model, thought, thought), turn(model, text, SAY), turn(model, CALL, call, SAY), turn(model, SAY)])
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("other", ["openai/gpt-5.6", "anthropic/claude-sonnet-4-5", "deepseek/deepseek-v4-pro"])
+async def test_a_session_goes_to_another_provider_and_comes_back(model: str, other: str) -> None:
+    long = Reply(n_thoughts=1, tools=("look",), long_ids=True)
+    await talk([turn(model, CALLS, long, SAY), turn(other, CALLS, long, SAY), turn(model, CALL, SAY)])
+
+
+@pytest.mark.parametrize("model", MODELS)
+async def test_a_provider_that_fails_while_tools_run_is_replaced(model: str) -> None:
+    failing = Reply(status=529)
+    first = Prompt(model=model, replies=(CALL, failing, failing, CALL, SAY), thinking=2_000, fallback="openai/gpt-5.6")
+    await talk([first, turn(model, CALL, SAY)])
+
+
+@pytest.mark.parametrize("model", MODELS)
+async def test_the_user_cancels_speaks_and_shows_pictures(model: str) -> None:
+    stalling = Reply(n_thoughts=1, text=True, tools=("look",), stall_after=6)
+    await talk(
+        [
+            Prompt(model=model, replies=(CALL, stalling), thinking=2_000, rounds=30),
+            Prompt(model=model, replies=(Reply(n_thoughts=1, tools=("look",), steering=True),), content=PICTURE),
+            Prompt(model=model, replies=(Reply(n_thoughts=1, tools=("look",), steering=True), CALL), thinking=2_000),
+        ]
+    )
+
+
+async def test_an_id_of_another_model_behind_the_same_gateway_is_short_for_openais_models() -> None:
+    long = Reply(tools=("look",), long_ids=True)
+    await talk([turn("openai/big-pickle", long, SAY), turn("openai/gpt-4.1", CALL, SAY)])
