@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from pygent_ls.agent.compaction import CompactionRules
+from pygent_ls.agent.compaction import CompactionRules, Strategy
 from pygent_ls.agent.messages import Block, ImageBlock, TextBlock
 from tests.providers.conversations import Prompt, Reply, talk
 
@@ -58,6 +58,7 @@ calls = st.builds(
     tools=st.lists(st.sampled_from(["look", "change"]), min_size=1, max_size=3).map(tuple),
     steering=st.sampled_from([False, False, True]),
 )
+strategies: st.SearchStrategy[Strategy] = st.sampled_from(["summarize", "drop_tool_results", "trim"])
 prompts = st.builds(
     Prompt,
     model=st.sampled_from(MODELS),
@@ -66,9 +67,7 @@ prompts = st.builds(
     thinking=st.sampled_from([0, 2_000, 2_000, 20_000]),
     fallback=st.sampled_from(["", *MODELS]),
     window=st.sampled_from([0, 0, 9_000]),
-    compaction=st.sampled_from(["summarize", "drop_tool_results", "trim"]).map(
-        lambda strategy: CompactionRules(strategy=strategy)
-    ),
+    compaction=st.builds(CompactionRules, strategy=strategies),
     agent=st.sampled_from(["default", "reviewer"]),
     rounds=st.integers(0, 40),
 )
