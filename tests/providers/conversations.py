@@ -7,8 +7,7 @@ import json
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
 
 from pygent_ls.agent.compaction import CompactionRules
 from pygent_ls.agent.context import ContextRules
@@ -19,6 +18,7 @@ from pygent_ls.agent.retrying import RetryPolicy
 from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, tool
 from pygent_ls.agent.turn import Steering, TurnResult
 from pygent_ls.llm.endpoint import Endpoint
+from pygent_ls.llm.litellm.model import LitellmLoader
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routing import make_turn_model
 from tests.agent.turns import check_history, new_turn
@@ -28,7 +28,7 @@ from tests.providers.servers.answers import Answer, Body, ToolCall
 from tests.providers.servers.families import FAMILIES
 from tests.providers.servers.server import StrictServer
 
-BASES: Mapping[str, str] = {"anthropic": "", "groq": "/openai/v1", "zai": "/api/paas/v4"}
+BASES: Mapping[str, str] = {"anthropic": "", "gemini": "/v1beta", "groq": "/openai/v1", "zai": "/api/paas/v4"}
 """What follows the host in the address of a provider; `/v1` where nothing stands here."""
 
 
@@ -112,6 +112,9 @@ class Stage:
     resources: ModelResources
     rig: Rig = field(default_factory=lambda: make_rig(*TOOLS, mode="trust"))
     history: list[Message] = field(default_factory=list[Message])
+    addresses: dict[str, str] = field(default_factory=dict[str, str])
+    """Where providers are called that are not called at their servers."""
+    key: str = KEY
     n_answers: int = 0
     n_turns: int = 0
     _replies: deque[Reply] = field(default_factory=deque[Reply])
@@ -120,8 +123,8 @@ class Stage:
     def model(self, name: str) -> Model:
         """A model of a strict server, made as the application makes it."""
         family = name.partition("/")[0]
-        base = self.servers[family].root + BASES.get(family, "/v1")
-        return make_turn_model(name, Endpoint(api_base=base, api_key=KEY), self.resources)
+        base = self.addresses.get(family) or self.servers[family].root + BASES.get(family, "/v1")
+        return make_turn_model(name, Endpoint(api_base=base, api_key=self.key), self.resources)
 
     def next_answer(self, server: str) -> Answer:
         """The next reply of the turn that runs; a last word where the turn has no more. Called by servers' threads."""
@@ -190,10 +193,10 @@ def steer(turn: Turn) -> None:
 
 
 @asynccontextmanager
-async def stage(*families: str) -> AsyncGenerator[Stage]:
+async def stage(*families: str, loader: LitellmLoader | None = None) -> AsyncGenerator[Stage]:
     """Servers of these families, or of all, and a conversation with nothing in it."""
     made: dict[str, StrictServer] = {}
-    resources = ModelResources()
+    resources = ModelResources(loader=loader or LitellmLoader())
     conversation = Stage(servers=made, resources=resources)
 
     def answers(family: str) -> Callable[[Body, int], Answer]:
@@ -208,24 +211,11 @@ async def stage(*families: str) -> AsyncGenerator[Stage]:
             await resources.close()
 
 
-async def talk(prompts: Sequence[Prompt], *families: str) -> Stage:
+async def talk(prompts: Sequence[Prompt], *, loader: LitellmLoader | None = None) -> Stage:
     """A whole conversation, checked at its end."""
     used = {name.partition("/")[0] for each in prompts for name in (each.model, each.fallback) if name}
-    async with stage(*(families or sorted(used))) as conversation:
+    async with stage(*sorted(used), loader=loader) as conversation:
         for prompt in prompts:
             await conversation.take(prompt)
         conversation.check()
         return conversation
-
-
-def with_model(prompt: Prompt, model: str) -> Prompt:
-    """The same turn, of another model."""
-    return replace(prompt, model=model)
-
-
-Requests = list[dict[str, Any]]
-
-
-def bodies(conversation: Stage, family: str) -> Requests:
-    """What a server was sent."""
-    return [each.body for each in conversation.servers[family].http.requests]

@@ -97,12 +97,17 @@ def _contents(body: Body) -> list[Body]:
     return body["contents"]
 
 
+def _call(part: Body) -> Body:
+    """The call of a part. JSON for a protocol buffer may have either spelling; litellm has the second."""
+    return obj(part.get("functionCall") or part.get("function_call"))
+
+
 def _calls(content: Body) -> list[Body]:
-    return [part for part in content["parts"] if "functionCall" in part]
+    return [part for part in content["parts"] if _call(part)]
 
 
 def _results(content: Body) -> list[Body]:
-    return [part for part in content["parts"] if "functionResponse" in part]
+    return [part for part in content["parts"] if "functionResponse" in part or "function_response" in part]
 
 
 # google-gemini/gemini-cli#26486
@@ -161,11 +166,20 @@ def calls_are_signed(body: Body, memory: Memory) -> Broken | None:
             continue
         signature = str(calls[0].get("thoughtSignature") or "")
         if not signature and checks_signatures(body):
-            return _missing(calls[0]["functionCall"]["name"], index)
+            return _missing(_call(calls[0])["name"], index)
         broken = _invalid(signature, memory) if signature else None
         if broken is not None:
             return broken
     return None
+
+
+def lost_signatures(body: Body, memory: Memory) -> Iterator[str]:
+    """Calls of this model, in any turn, that came back without their signature."""
+    for index, content in enumerate(_contents(body)):
+        for part in _calls(content)[:1]:
+            given = memory.of_call(_call(part)["name"], _call(part)["args"])
+            if given is not None and part.get("thoughtSignature") != given.seal():
+                yield f"contents[{index}] lost its thought signature"
 
 
 def gemini_events(_: Body, given: Given) -> Iterator[str]:
@@ -211,6 +225,7 @@ GEMINI = Family(
             ),
             events=gemini_events,
             refuse=gemini_error,
+            losses=lost_signatures,
             thinks=lambda body: "thinkingConfig" in body.get("generationConfig", {}),
         ),
     ),
