@@ -5,7 +5,7 @@ PYTHON := .venv/bin/python
 # Else pyright asks the network whether there is a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: demo test test-vscode recordings git sandbox editors check docs bench pins upgrade clean
+.PHONY: demo test test-vscode recordings git sandbox editors litellm-proxy fuzz check docs bench pins upgrade clean
 .DEFAULT_GOAL := test
 .NOTPARALLEL: # two installers in one .venv
 
@@ -13,7 +13,7 @@ demo: .venv/.installed
 	@$(PYTHON) -m pygent_ls demo
 
 # The types take a core for half a minute: they are checked beside the tests, and told after them.
-test: git sandbox .venv/.installed-dev editors
+test: git sandbox .venv/.installed-dev editors litellm-proxy
 	@.ci/test
 
 test-vscode: git sandbox .venv/.installed-dev
@@ -32,6 +32,13 @@ sandbox:
 editors:
 	@.ci/editors
 	@.ci/stylua/install
+
+litellm-proxy: .venv/.installed-dev
+	@.ci/litellm-proxy
+
+# Random conversations with strict provider servers; `make test` tries a few.
+fuzz: .venv/.installed-dev
+	PYGENT_FUZZ=$${PYGENT_FUZZ:-2000} $(PYTHON) -m pytest tests/providers/test_conversations.py -k random -n 0 -o timeout=0
 
 check: .venv/.installed-dev
 	.venv/bin/ruff check .

@@ -74,7 +74,7 @@ def thinking_excludes_temperature(body: Body, _: Memory) -> Broken | None:
             "`temperature` may only be set to 1 when thinking is enabled. Please consult our documentation at "
             "https://docs.claude.com/en/docs/build-with-claude/extended-thinking#important-considerations"
         )
-        return Broken(message=message)
+        return Broken(message=message, about="parameter")
     return None
 
 
