@@ -24,7 +24,7 @@ from pygent_ls.llm.routing import make_turn_model
 from tests.agent.turns import check_history, new_turn
 from tests.fakes import Rig, bounded, make_rig
 from tests.llm.loopback import KEY
-from tests.providers.servers.answers import Answer, Body, ToolCall
+from tests.providers.servers.answers import Answer, Body, ToolCall, obj
 from tests.providers.servers.families import FAMILIES
 from tests.providers.servers.server import StrictServer
 
@@ -126,9 +126,11 @@ class Stage:
         base = self.addresses.get(family) or self.servers[family].root + BASES.get(family, "/v1")
         return make_turn_model(name, Endpoint(api_base=base, api_key=self.key), self.resources)
 
-    def next_answer(self, server: str) -> Answer:
-        """The next reply of the turn that runs; a last word where the turn has no more. Called by servers' threads."""
-        reply = self._replies.popleft() if self._replies else Reply(text=True)
+    def next_answer(self, server: str, body: Body) -> Answer:
+        """The next reply of the turn that runs; a last word where the turn has no more, and a summary for who offers no
+        tools. Called by servers' threads."""
+        is_offered = body.get("tools") and obj(body.get("tool_choice")).get("type") != "none"
+        reply = self._replies.popleft() if self._replies and is_offered else Reply(n_thoughts=1, text=True)
         self.n_answers += 1
         self._on_reply(reply)
         return reply.answer(server, self.n_answers)
@@ -200,7 +202,7 @@ async def stage(*families: str, loader: LitellmLoader | None = None) -> AsyncGen
     conversation = Stage(servers=made, resources=resources)
 
     def answers(family: str) -> Callable[[Body, int], Answer]:
-        return lambda _body, _number: conversation.next_answer(family)
+        return lambda body, _number: conversation.next_answer(family, body)
 
     async with AsyncExitStack() as stack:
         for name in families or FAMILIES:

@@ -38,16 +38,16 @@ def upstreams(tmp_path_factory: pytest.TempPathFactory) -> Generator[Upstreams]:
     folder = tmp_path_factory.mktemp("proxy")
     found: list[Upstreams] = []
 
-    def openais(_body: Body, _number: int) -> Answer:
-        return next_answer("openai")
+    def openais(body: Body, _number: int) -> Answer:
+        return next_answer("openai", body)
 
-    def anthropics(_body: Body, _number: int) -> Answer:
-        return next_answer("anthropic")
+    def anthropics(body: Body, _number: int) -> Answer:
+        return next_answer("anthropic", body)
 
-    def next_answer(server: str) -> Answer:
+    def next_answer(server: str, body: Body) -> Answer:
         conversation = found[0].stage
         assert conversation is not None
-        return conversation.next_answer(server)
+        return conversation.next_answer(server, body)
 
     with (
         StrictServer(FAMILIES["openai"], openais) as openai,

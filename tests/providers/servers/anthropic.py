@@ -13,7 +13,7 @@ from tests.providers.servers.anthropic_parameters import (
     budget_is_asked_for,
     is_asked_to_think,
 )
-from tests.providers.servers.chat import pieces
+from tests.providers.servers.chat import N_WRITTEN, pieces, tokens_of
 from tests.providers.servers.rules import Broken, Endpoint, Family
 
 ID = re.compile(r"^[a-zA-Z0-9_-]+$")
@@ -229,7 +229,7 @@ def anthropic_events(body: Body, given: Given) -> Iterator[str]:
     """An answer: every thought, the text and every call is a block of its own."""
     answer = given.answer
     message: Body = {"id": "msg_1", "type": "message", "role": "assistant", "content": [], "model": body["model"]}
-    counts = {"input_tokens": 100, "output_tokens": 1}
+    counts = {"input_tokens": tokens_of(body), "output_tokens": 1}
     yield _event({"type": "message_start", "message": {**message, "stop_reason": None, "usage": counts}})
     index = 0
     for number, thought in enumerate(answer.thoughts):
@@ -254,7 +254,7 @@ def anthropic_events(body: Body, given: Given) -> Iterator[str]:
         index += 1
     reason = "max_tokens" if answer.cut_off else "tool_use" if answer.calls else "end_turn"
     delta = {"stop_reason": reason, "stop_sequence": None}
-    yield _event({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 20}})
+    yield _event({"type": "message_delta", "delta": delta, "usage": {"output_tokens": N_WRITTEN}})
     yield _event({"type": "message_stop"})
 
 

@@ -12,7 +12,8 @@ from tests.providers.servers.rules import Broken
 CHUNK = 9
 """Characters of a text in one event."""
 
-USAGE = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
+N_WRITTEN = 20
+"""Tokens that every answer counts."""
 
 Delta = dict[str, Any]
 
@@ -20,6 +21,11 @@ Delta = dict[str, Any]
 def pieces(text: str, size: int = CHUNK) -> list[str]:
     """A text in the pieces in which it is streamed."""
     return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def tokens_of(body: Body) -> int:
+    """Tokens of a request, roughly: a conversation that grows fills the window."""
+    return max(100, len(json.dumps(body)) // 4)
 
 
 def chat_events(body: Body, deltas: Iterable[Delta], finish: str) -> Iterator[str]:
@@ -34,7 +40,9 @@ def chat_events(body: Body, deltas: Iterable[Delta], finish: str) -> Iterator[st
         yield event([{"index": 0, "delta": delta, "finish_reason": None}])
     yield event([{"index": 0, "delta": {}, "finish_reason": finish}])
     if "include_usage" in str(body.get("stream_options")):
-        yield event([], usage=USAGE)
+        n_read = tokens_of(body)
+        usage = {"prompt_tokens": n_read, "completion_tokens": N_WRITTEN, "total_tokens": n_read + N_WRITTEN}
+        yield event([], usage=usage)
     yield "data: [DONE]\n\n"
 
 

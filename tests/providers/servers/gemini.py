@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from tests.providers.servers.answers import Body, Given, Memory, obj
 from tests.providers.servers.chat import (
+    N_WRITTEN,
     Delta,
     call_deltas,
     calls_of,
@@ -21,6 +22,7 @@ from tests.providers.servers.chat import (
     messages_of,
     pieces,
     text_deltas,
+    tokens_of,
 )
 from tests.providers.servers.openai_chat import HISTORY
 from tests.providers.servers.rules import Broken, Endpoint, Family
@@ -182,14 +184,19 @@ def lost_signatures(body: Body, memory: Memory) -> Iterator[str]:
                 yield f"contents[{index}] lost its thought signature"
 
 
-def gemini_events(_: Body, given: Given) -> Iterator[str]:
+def gemini_events(body: Body, given: Given) -> Iterator[str]:
     """An answer to `streamGenerateContent?alt=sse`."""
     parts: list[Body] = [{"text": thought, "thought": True} for thought in given.answer.thoughts]
     parts += [{"text": piece} for piece in pieces(given.answer.text)]
     for index, call in enumerate(given.answer.calls):
         signed = {"thoughtSignature": given.seal()} if index == 0 else {}
         parts.append({"functionCall": {"name": call.name, "args": dict(call.arguments)}, **signed})
-    usage = {"promptTokenCount": 100, "candidatesTokenCount": 20, "totalTokenCount": 120}
+    n_read = tokens_of(body)
+    usage = {
+        "promptTokenCount": n_read,
+        "candidatesTokenCount": N_WRITTEN,
+        "totalTokenCount": n_read + N_WRITTEN,
+    }
     for part in parts:
         candidate: Body = {"content": {"role": "model", "parts": [part]}, "index": 0}
         yield f"data: {json.dumps({'candidates': [candidate], 'usageMetadata': usage})}\n\n"

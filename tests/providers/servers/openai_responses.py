@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tests.providers.servers.answers import Body, Given, Memory, canonical, obj, parts_of
-from tests.providers.servers.chat import openai_error, pieces
+from tests.providers.servers.chat import N_WRITTEN, openai_error, pieces, tokens_of
 from tests.providers.servers.openai_chat import MAX_NAME_CHARS, NAME, REASONING
 from tests.providers.servers.rules import Broken, Endpoint
 
@@ -239,12 +239,13 @@ def responses_events(body: Body, given: Given) -> Iterator[str]:
             yield event(kind, output_index=index, item_id=item["id"], **content)
         yield event("response.output_item.done", output_index=index, item=item)
         output.append(item)
+    n_read = tokens_of(body)
     usage = {
-        "input_tokens": 100,
+        "input_tokens": n_read,
         "input_tokens_details": {"cached_tokens": 0},
-        "output_tokens": 20,
+        "output_tokens": N_WRITTEN,
         "output_tokens_details": {"reasoning_tokens": 0},
-        "total_tokens": 120,
+        "total_tokens": n_read + N_WRITTEN,
     }
     state = "incomplete" if given.answer.cut_off else "completed"
     details = {"reason": "max_output_tokens"} if given.answer.cut_off else None

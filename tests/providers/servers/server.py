@@ -40,7 +40,7 @@ class StrictServer:
         """Raise AssertionError for a request that breaks a rule about histories, or that loses opaque data."""
         refused = [each for each in self.refusals if each.broken.about == "history"]
         assert not refused, f"{self.family.name} refuses {refused[0]}\n{json.dumps(refused[0].body, indent=1)}"
-        learned = [each.rule for each in self.refusals]
+        learned = [(each.rule, each.body.get("model")) for each in self.refusals]
         assert len(learned) == len(set(learned)), f"{self.family.name} refuses a parameter twice: {learned}"
         assert not self.strangers, f"{self.family.name}: {self.strangers[0]}"
         assert not self.losses, f"{self.family.name}: {self.losses[0]}"
