@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -38,7 +40,7 @@ PICTURE: tuple[Block, ...] = (
     ImageBlock(mime_type="image/png", data="iVBORw0KGgo="),
 )
 
-N_EXAMPLES = int(os.environ.get("PYGENT_FUZZ", "30"))
+N_EXAMPLES = int(os.environ.get("PYGENT_FUZZ", "40"))
 
 replies = st.builds(
     Reply,
@@ -62,16 +64,25 @@ calls = st.builds(
 strategies: st.SearchStrategy[Strategy] = st.sampled_from(["summarize", "drop_tool_results", "trim"])
 prompts = st.builds(
     Prompt,
-    model=st.sampled_from(MODELS),
+    model=st.just(""),
     replies=st.lists(calls | calls | replies, min_size=1, max_size=5).map(tuple),
     content=st.just("Look.") | st.just("Look again. " * 800) | st.just(PICTURE),
     thinking=st.sampled_from([0, 2_000, 2_000, 20_000]),
-    fallback=st.sampled_from(["", *MODELS]),
     window=st.sampled_from([0, 6_000]),
     compaction=st.builds(CompactionRules, strategy=strategies),
     agent=st.sampled_from(["default", "reviewer"]),
     rounds=st.integers(0, 40),
 )
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> list[Prompt]:
+    """Turns of three models by turns, so that a session goes to another model and comes back."""
+    chance = random.Random(draw(st.integers(0, 2**64)))  # hypothesis itself prefers some models to others
+    models = chance.sample(MODELS, 3)
+    order = chance.sample([0, 0, 0, 1, 1, 2, 2], 7)
+    fallbacks = st.sampled_from(["", *models])
+    return [replace(draw(prompts), model=models[place], fallback=draw(fallbacks)) for place in order]
 
 
 def test_no_server_refuses_a_request_of_a_random_conversation() -> None:
@@ -85,13 +96,15 @@ def test_no_server_refuses_a_request_of_a_random_conversation() -> None:
         derandomize=True,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
-    @given(conversation=st.lists(prompts, min_size=4, max_size=8))
+    @given(conversation=conversations())
     def converse(conversation: list[Prompt]) -> None:
         seen.update(asyncio.run(talk(conversation)).rig.events.types)
+        seen.update(prompt.model.partition("/")[0] for prompt in conversation)
 
     converse()
-    wanted = ("compacted", "steered", "cancelled", "llm_error", "tool_result", "thinking", "finished")
-    assert [each for each in wanted if not seen[each]] == [], "the conversations are too simple"
+    wanted = {"compacted", "steered", "cancelled", "llm_error", "tool_result", "thinking"}
+    wanted |= {model.partition("/")[0] for model in MODELS}
+    assert wanted - seen.keys() == set(), "the conversations are too simple"
 
 
 def turn(model: str, *answers: Reply, thinking: int = 2_000) -> Prompt:
