@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from pygent_ls.agent.compaction import CompactionRules, Strategy
 from pygent_ls.agent.messages import Block, ImageBlock, TextBlock
-from tests.providers.conversations import Prompt, Reply, talk
+from tests.providers.conversations import Prompt, Reply, stage, talk
 
 MODELS = (
     "openai/gpt-5.6",
@@ -163,3 +163,12 @@ async def test_the_user_cancels_speaks_and_shows_pictures(model: str) -> None:
 async def test_an_id_of_another_model_behind_the_same_gateway_is_short_for_openais_models() -> None:
     long = Reply(tools=("look",), long_ids=True)
     await talk([turn("openai/big-pickle", long, SAY), turn("openai/gpt-4.1", CALL, SAY)])
+
+
+async def test_gemini_is_called_through_its_endpoint_that_speaks_chat_completions() -> None:
+    model = "openai/gemini-3.1-pro-preview"
+    async with stage("gemini", "deepseek") as conversation:
+        conversation.addresses["openai"] = f"{conversation.servers['gemini'].root}/v1beta/openai"
+        for name in (model, "deepseek/deepseek-v4-pro", model, model):
+            await conversation.take(turn(name, CALLS, CALL, SAY))
+        conversation.check()
