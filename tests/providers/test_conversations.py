@@ -160,6 +160,12 @@ async def test_the_user_cancels_speaks_and_shows_pictures(model: str) -> None:
     )
 
 
+async def test_a_call_that_groqs_model_made_wrongly_is_asked_for_again() -> None:
+    conversation = await talk([turn("groq/openai/gpt-oss-120b", CALL, Reply(status=400), CALL, SAY)])
+    assert len(conversation.history) == 6
+    assert len(conversation.servers["groq"].http.requests) == 4
+
+
 async def test_an_id_of_another_model_behind_the_same_gateway_is_short_for_openais_models() -> None:
     long = Reply(tools=("look",), long_ids=True)
     await talk([turn("openai/big-pickle", long, SAY), turn("openai/gpt-4.1", CALL, SAY)])

@@ -39,7 +39,7 @@ class Answer:
     stall_after: int | None = None
     """Number of events after which nothing more comes, until the client goes away."""
     status: int = 200
-    """Anything else is answered with an error that is not the request's fault."""
+    """400 and 529 are answered with an error that is not the request's fault: a failed call, and too much to do."""
 
 
 Answers = Sequence[Answer] | Callable[[Body, int], Answer]

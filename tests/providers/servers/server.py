@@ -14,6 +14,14 @@ from tests.providers.servers.rules import Broken, Endpoint, Family, Refusal, fir
 DONE = Answer(text="That is all.")
 """What is answered beyond the end of a script."""
 
+OVERLOADED = Broken(message="Overloaded", type="overloaded_error", status=529)
+
+FAILED_CALL = Broken(
+    message="Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.",
+    code="tool_use_failed",
+)
+"""Groq's word for a call that the model made wrongly: no fault of the request."""
+
 
 class StrictServer:
     """Use it with `with` or `async with`. Afterwards `check` tells whether every request was fit to be sent."""
@@ -86,7 +94,7 @@ class StrictServer:
         else:
             answer = self._answers[number] if number < len(self._answers) else DONE
         if answer.status != 200:
-            return refusal(endpoint, Broken(message="Overloaded", type="overloaded_error", status=answer.status))
+            return refusal(endpoint, FAILED_CALL if answer.status == 400 else OVERLOADED)
         if not endpoint.thinks(body):
             answer = replace(answer, thoughts=(), redacted=False)
         given = self.memory.keep(answer, str(body.get("model")))
