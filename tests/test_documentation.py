@@ -32,7 +32,6 @@ PAGES = (
     "docs/neovim.md",
     "docs/security.md",
     "docs/observability.md",
-    "docs/providers.md",
     "docs/scripts.md",
     "docs/sessions.md",
     "docs/structured-results.md",

@@ -82,16 +82,21 @@ RULES: Mapping[str, MessageRules] = {
 }
 """Rules of the families that have some of their own."""
 
+_ONE_KIND = frozenset({*RULES, "xai", "groq", "cerebras", "gemini"})
+"""Providers whose models take each other's data."""
+
 COMMON = MessageRules()
 
 
 def chat_family(provider: str, model: str) -> str:
-    """Return the family of a model that speaks chat completions.
+    """Return the family of a model that speaks chat completions: its provider, if that has one kind of models.
 
-    OpenRouter hands the data of many vendors on, each of which takes its own alone.
+    OpenRouter hands the data of many vendors on, each of which takes its own alone. Behind a gateway, nothing but the
+    name of a model is known.
     """
-    vendor = model.partition("/")[0]
-    return f"{provider}/{vendor}" if provider == "openrouter" else provider
+    if provider == "openrouter":
+        return f"{provider}/{model.partition('/')[0]}"
+    return provider if provider in _ONE_KIND else f"{provider}/{model}"
 
 
 def signs_calls(model: str) -> bool:

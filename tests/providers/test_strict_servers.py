@@ -301,5 +301,6 @@ def test_a_server_streams_its_answer_over_http_and_refuses_in_the_words_of_its_p
         assert status in (400, 404)
         assert json.dumps(server.refusals[0].broken.message)[1:-1] in refused.replace('\\\\"', '\\"')
         assert [each.rule for each in server.refusals] == [rule]
-        with pytest.raises(AssertionError, match=family):
-            server.check()
+        if server.refusals[0].broken.about == "history":  # a parameter may be refused once, and is then learned
+            with pytest.raises(AssertionError, match=family):
+                server.check()

@@ -54,6 +54,8 @@ def messages_request(
     if tools:
         body["tools"] = tools
     body |= _bounds(request, messages, known, learned)
+    if "thinking" not in body and "idle_thoughts" in refused:
+        _leave_out_last_thoughts(messages)
     if request.output_schema and "response_format" not in refused:
         schema = {"type": "json_schema", "schema": dict(request.output_schema)}
         body["output_config"] = {**body.get("output_config", {}), "format": schema}
@@ -69,6 +71,8 @@ def adjustable(body: Mapping[str, Any]) -> Mapping[str, Any]:
         sent["thinking" if body["thinking"]["type"] == "enabled" else "adaptive_thinking"] = True
     if any(part["type"] in _THOUGHTS for each in body["messages"] for part in each["content"]):
         sent["thinking_back"] = True
+        if "thinking" not in body:
+            sent["idle_thoughts"] = True
     if "format" in body.get("output_config", {}):
         sent["response_format"] = True
     return {**sent, "cache_ttl": True, "cache_control": True}
@@ -106,6 +110,13 @@ def anthropic_messages(messages: Sequence[Message], *, thinking: bool) -> list[d
     if given and given[0]["role"] != "user":
         given.insert(0, {"role": "user", "content": [{"type": "text", "text": LEFT_OUT}]})
     return given
+
+
+def _leave_out_last_thoughts(messages: list[dict[str, Any]]) -> None:
+    """Take the thoughts from an answer whose tools have just run: some models refuse them there without thinking."""
+    if len(messages) > 1 and _has_results(messages[-1]):
+        answer = messages[-2]
+        answer["content"] = [part for part in answer["content"] if part["type"] not in _THOUGHTS]
 
 
 def _is_no_result(part: Part) -> bool:

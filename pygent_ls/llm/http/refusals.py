@@ -57,6 +57,7 @@ _NAMED: Mapping[str, re.Pattern[str]] = {
     "reasoning_summary": re.compile(r"\breasoning[_. ]?summar", re.I),
     "include": re.compile(r"\binclude\b.*encrypted|encrypted content is not supported", re.I),
     "reasoning_effort": _EFFORT,
+    "idle_thoughts": re.compile(r"thinking.{0,3} is disabled", re.I),
     "thinking_back": re.compile(
         r"\breasoning_content\b|\breasoning_details\b|\bsignature\b|\bredacted_thinking\b|\bthinking blocks?\b"
         r"|encrypted content|encrypted_content|\bitem with id 'rs_",

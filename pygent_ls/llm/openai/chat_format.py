@@ -30,8 +30,11 @@ SEALED_THOUGHTS = "thinking_blocks"
 DATA_OF_CALLS = frozenset({"extra_content", "provider_specific_fields"})
 """Fields of a tool call that go back as they came: Gemini's thought signature, in its own form and in litellm's."""
 
-DATA_OF_MESSAGES = frozenset({"reasoning_details", "reasoning_content", "extra_content", "provider_specific_fields"})
-"""Fields of an assistant message that go back as they came: OpenRouter's reasoning, Gemini's signatures."""
+DATA_OF_MESSAGES = frozenset(
+    {"reasoning_details", "reasoning_content", "extra_content", "provider_specific_fields", SEALED_THOUGHTS}
+)
+"""Fields of an assistant message that go back as they came: OpenRouter's reasoning, Gemini's signatures, and Claude's
+thoughts behind a LiteLLM proxy."""
 
 ChatMessage = dict[str, Any]
 

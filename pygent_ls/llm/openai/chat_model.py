@@ -37,7 +37,7 @@ class OpenAIModel(NativeModel):
 
     @property
     def family(self) -> str:
-        """The provider, and behind OpenRouter the vendor of the model too."""
+        """The provider; the vendor or the model too, if it serves many kinds."""
         return chat_family(self._native.provider.name, self._native.model)
 
 

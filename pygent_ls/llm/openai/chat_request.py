@@ -45,7 +45,7 @@ def adjustable(body: Mapping[str, Any]) -> Mapping[str, Any]:
     more = ("prompt_cache_key", "reasoning_effort", "response_format")
     sent = {name: body[name] for name in (*names, *more) if name in body}
     messages: list[Mapping[str, Any]] = body["messages"]
-    if any(key.startswith("reasoning") for message in messages for key in message):
+    if any(key.startswith(("reasoning", "thinking")) for message in messages for key in message):
         sent["thinking_back"] = True
     if any("cache_control" in str(message.get("content")) for message in messages):
         sent["cache_control"] = True

@@ -14,6 +14,7 @@ from pygent_ls.llm.http.server_sent_events import SentEvent
 from pygent_ls.llm.known_model import KnownModel
 from pygent_ls.llm.message_rules import COMMON, MessageRules
 from pygent_ls.llm.openai.call_fragments import CallFragments
+from pygent_ls.llm.openai.chat_format import SEALED_THOUGHTS
 from pygent_ls.llm.openai.think_tags import ThinkTags
 from pygent_ls.llm.openai.usage import counted_usage, reported_usage
 
@@ -40,6 +41,8 @@ class ChatStream:
     _calls: CallFragments = field(default_factory=CallFragments)
     _details: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     """OpenRouter's `reasoning_details`, the pieces of one text joined."""
+    _blocks: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    """Claude's thoughts with their signatures, as a LiteLLM proxy hands them on, the pieces of one joined."""
     _back: dict[str, Any] = field(default_factory=dict[str, Any])
     """Further fields of the message that go back as they came."""
     _has_thought: bool = False
@@ -112,6 +115,9 @@ class ChatStream:
         for each in cast("list[object]", details) if isinstance(details, list) else ():
             if detail := dict(obj(each)):
                 add_detail(self._details, detail)
+        blocks = delta.get("thinking_blocks")
+        for each in cast("list[object]", blocks) if isinstance(blocks, list) else ():
+            add_thinking_block(self._blocks, dict(obj(each)))
         if extra := obj(delta.get("extra_content")):
             self._back["extra_content"] = extra
         if self.rules.reasoning_field and delta.get(self.rules.reasoning_field) == "":
@@ -125,6 +131,8 @@ class ChatStream:
             back.pop(self.rules.reasoning_field, None)
         if self._details:
             back["reasoning_details"] = self._details
+        if any(each.get("signature") or each.get("data") for each in self._blocks):
+            back[SEALED_THOUGHTS] = self._blocks
         if back:
             yield ThinkingChunk(thinking="", provider_data=back)
         if self._usage:
@@ -137,14 +145,19 @@ _TEXTS_OF_DETAILS = ("text", "summary")
 
 
 def add_detail(details: list[dict[str, Any]], new: dict[str, Any]) -> None:
-    """Add a piece of OpenRouter's `reasoning_details`; it joins the last one if it goes on with its text.
+    """Add a piece of OpenRouter's `reasoning_details`; pieces of one thought have one type and index, and are joined.
 
-    Other fields, such as the signature that comes with the last piece, replace empty ones.
+    The signature may come with the last piece, or as a piece of its own.
     """
     last = details[-1] if details else {}
     names = [name for name in _TEXTS_OF_DETAILS if isinstance(new.get(name), str)]
-    goes_on = last.get("type") == new.get("type") and last.get("index") == new.get("index") and names
-    if not goes_on or (last.get("id") and new.get("id") and last["id"] != new["id"]) or last.get("signature"):
+    goes_on = last.get("type") == new.get("type") and last.get("index") == new.get("index")
+    if (
+        not goes_on
+        or not (names or "signature" in new)
+        or (last.get("id") and new.get("id") and last["id"] != new["id"])
+        or last.get("signature")
+    ):
         details.append(new)
         return
     for name, value in new.items():
@@ -152,6 +165,16 @@ def add_detail(details: list[dict[str, Any]], new: dict[str, Any]) -> None:
             last[name] = str(last.get(name) or "") + value
         elif value is not None:
             last[name] = value
+
+
+def add_thinking_block(blocks: list[dict[str, Any]], new: dict[str, Any]) -> None:
+    """Add a piece of a LiteLLM proxy's `thinking_blocks`; a thought ends with the piece that has its signature."""
+    last = blocks[-1] if blocks else {}
+    if new.get("type") != "thinking" or last.get("type") != "thinking" or last.get("signature"):
+        blocks.append(new)
+        return
+    last["thinking"] = text(last.get("thinking")) + text(new.get("thinking"))
+    last["signature"] = text(new.get("signature"))
 
 
 def _error_body(error: object) -> Mapping[str, Any]:

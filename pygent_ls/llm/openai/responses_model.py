@@ -17,6 +17,11 @@ from pygent_ls.llm.openai.responses_stream import ResponsesStream, is_last
 class ResponsesModel(OpenAIModel):
     """One such model. A server that has no Responses API is asked for chat completions from then on."""
 
+    @property
+    def family(self) -> str:
+        """OpenAI's models read each other's reasoning."""
+        return "openai"
+
     def convert_tools(self, tools: Sequence[ToolDefinition]) -> Sequence[Mapping[str, Any]]:
         """As the Responses API has them."""
         return responses_tools(tools)

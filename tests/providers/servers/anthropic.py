@@ -204,13 +204,14 @@ def thoughts_of_the_turn_are_whole(body: Body, memory: Memory) -> Broken | None:
 
 # tailcallhq/forgecode#1853
 def no_thoughts_without_thinking(body: Body, _: Memory) -> Broken | None:
-    """While thinking is off, the last message of the assistant's turn has no thoughts."""
+    """While thinking is off, the last message of the assistant's turn has no thoughts. Known from one report alone."""
     turn = _turn(_messages(body))
     if not turn or is_asked_to_think(body) or not of_type(turn[-1][1], *THOUGHTS):
         return None
     return Broken(
         message=f"messages.{turn[-1][0]}.content.0: When thinking is disabled, an `assistant` message in the final "
-        "position cannot contain `thinking`. To use thinking blocks, enable `thinking` in your request."
+        "position cannot contain `thinking`. To use thinking blocks, enable `thinking` in your request.",
+        about="parameter",
     )
 
 
