@@ -219,6 +219,27 @@ def test_whether_the_sandbox_works_is_tried(
     assert code == 0
 
 
+# Prices
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("openai/gpt-4o", "litellm 1."),
+        ("gpt-4o", "litellm 1."),
+        ("litellm/openai/gpt-4o", "litellm 1."),
+        ("openrouter/openrouter/auto", "the provider, with each answer"),
+        ("moonshot/kimi-k3.1-pro", "pygent-ls table, docs."),
+        ("openai/nobody", ""),
+    ],
+)
+def test_it_says_where_a_price_comes_from(examine: Examine, model: str, said: str) -> None:
+    report, _ = examine(model, {"OPENAI_API_KEY": "k"})
+
+    assert row(report, "Model", "price from").startswith(said)
+    assert bool(said) == ("price from" in report)
+
+
 # A call
 
 

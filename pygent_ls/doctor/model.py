@@ -39,6 +39,8 @@ class FoundModel:
     """Where it is called; empty if that is not known, or nowhere."""
     key: str = ""
     """Where its key comes from; never the key. Empty: none is sent, or litellm looks for it."""
+    price_from: str = ""
+    """Where the cost of its calls comes from; empty if it is not known, or there is none."""
     problem: str = ""
     """Why it cannot be called; empty if nothing is known to prevent it."""
     unknown: str = ""
@@ -93,13 +95,31 @@ class ModelSurvey:
 
         found = FoundModel(adapter="none")
         try:
-            model = self.make(self.resources())
+            resources = self.resources()
+            model = self.make(resources)
             if isinstance(model, RoutedModel):
                 model = asyncio.run(model.routed())
-            found = replace(found, adapter=adapter_of(model), problem=missing_extra(self.name))
+            found = replace(
+                found,
+                adapter=adapter_of(model),
+                price_from=asyncio.run(self._price_from(resources)),
+                problem=missing_extra(self.name),
+            )
             return found if found.problem else self._checked(model, found)
         except (SettingError, ModelError) as error:
             return replace(found, problem=str(error))
+
+    async def _price_from(self, resources: ModelResources) -> str:
+        """By the settings and the tables; OpenRouter's own list would need the network."""
+        prices = resources.prices
+        bare = self.name.removeprefix("litellm/")
+        provider = self.endpoints.provider_of(self.name)
+        if provider is None:
+            provider = await prices.provider_of(bare)
+        else:
+            bare = bare.partition("/")[2]
+        known = await prices.look_up(self.name, provider, bare, self.endpoints.common.own_facts)
+        return known.price_from
 
     def _checked(self, model: Model, found: FoundModel) -> FoundModel:
         from pygent_ls.llm.anthropic.model import AnthropicModel

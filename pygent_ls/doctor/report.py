@@ -114,8 +114,9 @@ def _model_rows(surveyed: Surveyed, model: FoundModel) -> list[tuple[str, str]]:
         ("called through", model.adapter),
         ("called at", redacted(model.address)),
         ("key", model.key),
+        ("price from", model.price_from),
     ]
-    return [(name, said) for name, said in rows if said or name not in ("called at", "key")]
+    return [(name, said) for name, said in rows if said or name not in ("called at", "key", "price from")]
 
 
 def _other_models(survey: ModelSurvey) -> list[tuple[str, str]]:

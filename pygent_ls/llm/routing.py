@@ -19,7 +19,6 @@ from pygent_ls.llm.endpoints import NO_PROVIDER, Endpoints, is_known_provider
 from pygent_ls.llm.errors import NO_PROVIDER as UNKNOWN_PROVIDER
 from pygent_ls.llm.errors import shown
 from pygent_ls.llm.http.call import Native
-from pygent_ls.llm.http.model import NativeModel
 from pygent_ls.llm.http.target import is_address
 from pygent_ls.llm.litellm.model import PREFIX as LITELLM_PREFIX
 from pygent_ls.llm.litellm.model import LitellmModel
@@ -109,22 +108,6 @@ def adapter_of(model: Model) -> str:
             return f"the program {command[0]}, run for each answer, outside the sandbox"
         case _:
             return "none is needed"
-
-
-def price_source(model: Model) -> str:
-    """Where the cost of the model's calls comes from, in words for a person; ask once it is prepared.
-
-    Empty where the price is not known, or where there is none.
-    """
-    match model:
-        case NativeModel() | LitellmModel():
-            return model.known.price_from
-        case RoutedModel(chosen=chosen):
-            return price_source(chosen) if chosen else ""
-        case TextToolCalls(inner=inner):
-            return price_source(inner)
-        case _:
-            return ""
 
 
 def start_loading(model: Model, resources: ModelResources) -> None:

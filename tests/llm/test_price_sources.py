@@ -7,14 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pygent_ls.llm.endpoint import Endpoint
 from pygent_ls.llm.known_model import KnownModel, OwnFacts, Rates
 from pygent_ls.llm.own_models import OWN_MODELS
 from pygent_ls.llm.pricing import PriceTable
-from pygent_ls.llm.resources import ModelResources
-from pygent_ls.llm.routing import make_turn_model, price_source
-from tests.llm.loopback import KEY
-from tests.model_server import ModelServer, Step
 
 LITELLM = f"litellm {version('litellm')}"
 
@@ -70,14 +65,3 @@ async def test_litellms_entry_is_used_as_soon_as_there_is_one(tmp_path: Path) ->
     known = await PriceTable(table).look_up("zai/glm-5-turbo", "zai", "glm-5-turbo", {})
 
     assert (known.rates[0].input, known.source) == (1, LITELLM)
-
-
-@pytest.mark.parametrize("name", ["openai/gpt-4o", "gpt-4o", "litellm/openai/gpt-4o"])
-async def test_a_prepared_model_says_where_its_price_comes_from(name: str) -> None:
-    resources = ModelResources()
-    async with ModelServer([Step(text="hi")]) as server:
-        model = make_turn_model(name, Endpoint(api_base=server.url, api_key=KEY), resources)
-        assert price_source(model) == ""
-        await model.prepare()
-        assert price_source(model) == LITELLM
-        await resources.close()

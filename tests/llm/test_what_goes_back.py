@@ -199,6 +199,7 @@ async def test_no_answer_ends_with_a_thought_for_anthropic(blocks: tuple[TextBlo
         ("moonshot/kimi-k2.6", "low", {"thinking": {"type": "enabled"}}),
         ("moonshot/kimi-k3", "medium", {"reasoning_effort": "high"}),
         ("moonshot/kimi-k3", "none", {}),
+        ("moonshot/kimi-k3.1-pro", "none", {}),  # it always thinks
         ("zai/glm-5.1", "high", {"thinking": {"type": "enabled"}}),
         ("openrouter/x-ai/grok-4.7", "max", {"reasoning": {"effort": "xhigh"}}),
         ("openrouter/x-ai/grok-4.7", "none", {"reasoning": {"effort": "none"}}),

@@ -122,8 +122,9 @@ def _thinking(request: ModelRequest, target: NativeTarget, known: KnownModel, le
 
 def _switched(effort: Effort, known: KnownModel, levels: Collection[str] | None) -> dict[str, Any]:
     """For models that think by themselves: `none` switches that off, unless the model is known to take no `none`."""
-    if known.efforts is not None and "none" not in known.efforts:
-        return {} if effort == "none" else {"reasoning_effort": nearest(effort, levels)}
+    if known.thinks_always or (known.efforts is not None and "none" not in known.efforts):
+        level = nearest(effort, levels) if levels and effort != "none" else None
+        return {"reasoning_effort": level} if level else {}
     if effort == "none":
         return {"thinking": {"type": "disabled"}}
     level = nearest(effort, levels) if levels else None
