@@ -79,7 +79,8 @@ def read_settings(
         command_line=command_line or CommandLine(),
     )
     taken = live.take(folders[0] if folders else None)
-    model, reason = model_and_reason(taken.loaded, saved_keys())
+    keys = None if taken.loaded.settings.model else saved_keys()  # whose import `initialize` else need not wait for
+    model, reason = model_and_reason(taken.loaded, keys)
     return Blueprint(live=live, taken=taken, trust=trust, model=model, model_reason=reason, shared=shared)
 
 
