@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from pygent_ls.llm.http.json_fields import obj, text
+
+_BYTES = re.compile(r"""\bb(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.S)
+"""Bytes as Python writes them: litellm quotes the answers of Gemini, Vertex and Anthropic so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +65,22 @@ def _wrapped(fields: dict[str, Any]) -> Iterator[ErrorBody]:
 
 
 def _quoted_json(text: str) -> object:
-    start = text.find("{")
+    written = _BYTES.search(text)
+    plain = _plain(written[0]) if written else text
+    start = plain.find("{")
     if start < 0:
         return None
     try:
-        value, _ = json.JSONDecoder().raw_decode(text[start:])
+        value, _ = json.JSONDecoder().raw_decode(plain[start:])
     except (ValueError, RecursionError):
         return None
     return value
+
+
+def _plain(written: str) -> str:
+    """The text of bytes as Python writes them."""
+    try:
+        value: object = ast.literal_eval(written)
+    except (ValueError, SyntaxError):
+        return written
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else written
