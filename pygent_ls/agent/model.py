@@ -116,6 +116,7 @@ FINISH_REASONS: Mapping[str, FinishReason] = {
     "content_filter": "refusal",
     "refusal": "refusal",
     "safety": "refusal",
+    "sensitive": "refusal",
 }
 """Finish reasons as providers spell them; anything else is `unknown`."""
 

@@ -30,7 +30,8 @@ _TOO_LARGE_FOR_LIMIT = re.compile(r"request too large", re.I)
 """More tokens than the account may send in a minute; OpenAI says it with 429, Groq with 413."""
 _CONTENT_FILTER = re.compile(
     r"content.{0,3}(policy|filter|management)|safety system|responsible ai|usage policy|requires moderation"
-    r"|flagged_input|\b(input|prompt|content|request) was flagged|moderation block",
+    r"|flagged_input|\b(input|prompt|content|request) was flagged|moderation block|violates usage guidelines"
+    r"|content exists risk",
     re.I,
 )
 _CONTENT_FILTER_CODES = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
@@ -52,7 +53,7 @@ EXHAUSTED_CODES = frozenset(
 )
 EXHAUSTED = re.compile(
     r"exceeded your current quota|check your plan and billing|credit balance|out of credits"
-    r"|key limit exceeded"
+    r"|key limit exceeded|reached your specified (API )?usage limits"
     r"|(insufficient|not enough|any|all available|more) (credits?|balance|funds)\b",
     re.I,
 )
@@ -73,6 +74,8 @@ _TYPES_BY_WORD: Sequence[tuple[str, ModelErrorType]] = (
     ("json_validate_failed", "server"),
     ("output_parse_failed", "server"),
     ("overloaded", "overloaded"),
+    ("slow_down", "overloaded"),
+    ("insufficient_system_resource", "overloaded"),
     ("rate_limit", "rate_limit"),
     ("too_many_requests", "rate_limit"),
     ("throttl", "rate_limit"),
@@ -218,6 +221,8 @@ def _said_in_words(text: str, codes: frozenset[str]) -> ModelErrorType | None:
     words = [code.lower() for code in codes]
     kinds: Iterator[ModelErrorType] = (kind for word, kind in _TYPES_BY_WORD if any(word in code for code in words))
     kind = next(kinds, None)
+    if kind == "rate_limit" and _TOO_LARGE_FOR_LIMIT.search(text):
+        return "context_window"
     if kind == "server" and not codes & _BAD_CALL_CODES:
         return "context_window" if _asks_too_much(text, codes) else kind
     if kind in ("invalid_request", None):

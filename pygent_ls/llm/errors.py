@@ -24,7 +24,7 @@ from pygent_ls.llm.error_kinds import (
     kind_of,
     takes_no_tools,
 )
-from pygent_ls.llm.http.answers import request_id, retry_after_s, retry_delay_s
+from pygent_ls.llm.http.answers import request_id, retry_after_s, retry_delay_s, retry_said_s
 
 MAX_MESSAGE_CHARS = 400
 """A message is shorter: it must fit a notification."""
@@ -115,13 +115,12 @@ def _named_in_body(chain: Sequence[BaseException]) -> str:
 
 
 def _told_to_wait_s(chain: Sequence[BaseException]) -> float | None:
-    """By a header, or, as Google does, in the error."""
+    """By a header, or in the error: in a field as Google does, or in words as OpenAI does in a stream."""
     in_header = retry_after_s(_headers(chain))
-    return (
-        in_header
-        if in_header is not None
-        else next(filter(None, (retry_delay_s(body.fields) for body in error_bodies(chain))), None)
-    )
+    if in_header is not None:
+        return in_header
+    in_body = (retry_delay_s(body.fields) or retry_said_s(body.words) for body in error_bodies(chain))
+    return next(filter(None, in_body), None)
 
 
 def _class(verdict: Verdict, chain: Sequence[BaseException]) -> type[ModelError]:

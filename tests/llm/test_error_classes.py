@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from pygent_ls.agent.answer import Answer
 from pygent_ls.errors import ExhaustedError, ModelErrorType, NoToolsError
-from tests.llm.answers import STREAM, error_of, events, whole
+from tests.llm.answers import STREAM, answered, error_of, events, named_events, whole
 from tests.model_server import Step
 
 GROQ_CALL = {
@@ -118,6 +119,21 @@ def openai(message: str, code: str | None, kind: str = "invalid_request_error") 
         ("openai/m", 429, GEMINI_NOTHING_ALLOWED, "rate_limit", False),
         ("openrouter/m", 403, openai("Key limit exceeded (total limit). Manage it at", None), "rate_limit", False),
         ("moonshot/m", 429, openai("quota", None, "exceeded_current_quota_error"), "rate_limit", False),
+        (
+            "xai/m",
+            403,
+            {"code": "permission-denied", "error": "Content violates usage guidelines. Failed check: SAFETY_CHECK"},
+            "content_filter",
+            False,
+        ),
+        ("deepseek/m", 400, openai("Content Exists Risk", "invalid_request_error"), "content_filter", False),
+        (
+            "anthropic/m",
+            400,
+            openai("You have reached your specified API usage limits. You will regain access on 2026-12-01.", None),
+            "rate_limit",
+            False,
+        ),
         ("groq/m", 498, openai("Flex tier capacity exceeded", None), "overloaded", True),
         ("openai/m", 500, openai("The server had an error", None, "server_error"), "server", True),
     ],
@@ -209,6 +225,7 @@ LLAMA = {
         (('data: {"object": "error", "message": "no", "type": "BadRequestError", "code": 400}', ""), "invalid_request"),
         (('data: {"error": {"type": "ThrottlingException", "message": "Too many requests"}}', ""), "rate_limit"),
         (('data: {"error": {"code": "invalid_prompt", "message": "Invalid prompt"}}', ""), "content_filter"),
+        ((f"data: {json.dumps(openai(TOO_LARGE, 'rate_limit_exceeded', 'tokens'))}", ""), "context_window"),
         ((f"data: {json.dumps(openrouter(502, 'upstream is gone'))}", ""), "server"),
     ],
 )
@@ -220,6 +237,62 @@ async def test_an_error_line_in_a_stream_of_responses_is_read() -> None:
     step = Step(raw=(STREAM, f'data: {{"type":"response.created"}}\n\nerror: {json.dumps(LLAMA)}\n\n'))
 
     assert (await error_of(step, "openai/gpt-5.6")).type == "context_window"
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "kind"),
+    [
+        ("rate_limit_exceeded", TOO_LARGE, "context_window"),
+        ("rate_limit_exceeded", "Rate limit reached: Limit 30000, Used 29000. Please try again in 11s.", "rate_limit"),
+        ("insufficient_quota", "You exceeded your current quota", "rate_limit"),
+        ("slow_down", "Slow down", "overloaded"),
+    ],
+)
+@pytest.mark.parametrize("is_event", [False, True])
+async def test_a_response_that_failed_has_its_kind(
+    code: str, message: str, kind: ModelErrorType, is_event: bool
+) -> None:
+    error = {"code": code, "message": message}
+    piece = {"type": "error", **error} if is_event else {"type": "response.failed", "response": {"error": error}}
+
+    assert (await error_of(named_events(piece), "openai/gpt-5.6")).type == kind
+
+
+@pytest.mark.parametrize(
+    ("said", "wait_s"),
+    [("Please try again in 11.5s.", 11.5), ("Please try again in 28ms.", 0.028), ("Please try again in 1m2s.", 62.0)],
+)
+async def test_the_words_of_an_error_in_a_stream_say_how_long_to_wait(said: str, wait_s: float) -> None:
+    body = openai(f"Rate limit reached. {said}", "rate_limit_exceeded", "tokens")
+
+    assert (await error_of(streamed(f"data: {json.dumps(body)}", ""))).retry_after_s == wait_s
+
+
+@pytest.mark.parametrize(
+    ("word", "kind"),
+    [
+        ("error", "server"),
+        ("network_error", "server"),
+        ("insufficient_system_resource", "overloaded"),
+        ("function_call_filter: MALFORMED_FUNCTION_CALL", "server"),
+    ],
+)
+async def test_an_answer_that_failed_at_the_provider_is_tried_again(word: str, kind: ModelErrorType) -> None:
+    choice = {"index": 0, "delta": {"content": ""}, "finish_reason": word}
+
+    error = await error_of(streamed(f"data: {json.dumps({'choices': [choice]})}", "", "data: [DONE]", ""), "zai/m")
+
+    assert (error.type, error.retryable) == (kind, True)
+
+
+async def test_an_answer_that_zai_withholds_is_a_refusal() -> None:
+    choice = {"index": 0, "delta": {"content": ""}, "finish_reason": "sensitive"}
+
+    answer = Answer()
+    for chunk in await answered(events({"choices": [choice]}), "zai/m"):
+        answer.add(chunk)
+
+    assert answer.finish_reason == "refusal"
 
 
 async def test_the_words_of_an_untyped_error_event_are_shown() -> None:

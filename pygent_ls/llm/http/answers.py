@@ -97,6 +97,17 @@ def retry_delay_s(error: Mapping[str, Any]) -> float | None:
     return None
 
 
+_SAID = re.compile(r"(?:try again|retry) in (?:(\d{1,5})m(?!s))?(?:(\d{1,6}(?:\.\d{1,9})?)(ms|s))?\b", re.I)
+
+
+def retry_said_s(words: str) -> float | None:
+    """The same, as a person is told: `Please try again in 1m2.5s.`; None where nothing is said."""
+    found = _SAID.search(words)
+    if found is None or not (found[1] or found[2]):
+        return None
+    return 60 * int(found[1] or 0) + float(found[2] or 0) / (1000 if found[3] == "ms" else 1)
+
+
 def _number(text: str) -> float | None:
     text = text.strip()
     return float(text) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text) else None

@@ -75,8 +75,8 @@ class ChatStream:
         if isinstance(choices, list) and choices:
             choice = obj(cast("list[object]", choices)[0])
             self.finish = text(choice.get("finish_reason")) or self.finish
-            if self.finish == "error":  # OpenRouter's, where a provider behind it failed
-                raise AnswerError("it failed", body=_error_body(choice.get("error") or "it failed"))
+            if failure := _failure(self.finish or ""):
+                raise AnswerError("it failed", body=_error_body(choice.get("error") or failure))
             yield from self._delta(obj(choice.get("delta")) or obj(choice.get("message")))
 
     def _delta(self, delta: Mapping[str, Any]) -> Iterator[Chunk]:
@@ -175,6 +175,20 @@ def add_thinking_block(blocks: list[dict[str, Any]], new: dict[str, Any]) -> Non
         return
     last["thinking"] = text(last.get("thinking")) + text(new.get("thinking"))
     last["signature"] = text(new.get("signature"))
+
+
+_FAILURES: Mapping[str, Mapping[str, str]] = {
+    "error": {"type": "server_error", "message": "it failed"},
+    "network_error": {"type": "server_error", "message": "its network failed"},
+    "insufficient_system_resource": {"type": "insufficient_system_resource", "message": "it lacks resources"},
+    "malformed_function_call": {"type": "tool_use_failed", "message": "the model wrote a malformed call"},
+}
+"""Finish reasons of answers that failed, as OpenRouter, Z.ai, DeepSeek and Gemini name them."""
+
+
+def _failure(finish: str) -> Mapping[str, str] | None:
+    """The error that a finish reason tells; Gemini puts the name of a filter before it."""
+    return _FAILURES.get(finish.rpartition(": ")[2].lower())
 
 
 def _error_body(error: object) -> Mapping[str, Any]:
