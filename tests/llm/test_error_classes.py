@@ -253,9 +253,11 @@ async def test_a_response_that_failed_has_its_kind(
     code: str, message: str, kind: ModelErrorType, is_event: bool
 ) -> None:
     error = {"code": code, "message": message}
-    piece = {"type": "error", **error} if is_event else {"type": "response.failed", "response": {"error": error}}
+    failed: dict[str, object] = {"type": "response.failed", "response": {"error": error}}
 
-    assert (await error_of(named_events(piece), "openai/gpt-5.6")).type == kind
+    step = named_events({"type": "error", **error} if is_event else failed)
+
+    assert (await error_of(step, "openai/gpt-5.6")).type == kind
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from pygent_ls.errors import ModelError, ModelErrorType
 from pygent_ls.llm.endpoint import Endpoint
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routing import make_model
+from tests.llm.answers import answered, error_of, named_events
 from tests.llm.loopback import KEY, WAIT_S
 from tests.llm.model_contract import chunks_of, joined
 
@@ -223,3 +224,35 @@ async def serving_proxy() -> AsyncGenerator[int, None]:
     server = await asyncio.start_server(connected, "127.0.0.1", 0)
     yield server.sockets[0].getsockname()[1]
     server.close()
+
+
+def begun(name: str) -> dict[str, object]:
+    return {"type": "message_start", "message": {"id": name, "usage": {"input_tokens": 1, "output_tokens": 1}}}
+
+
+def block(*deltas: dict[str, object], **content: object) -> Sequence[dict[str, object]]:
+    start: dict[str, object] = {"type": "content_block_start", "index": 0, "content_block": content}
+    return (start, *({"type": "content_block_delta", "index": 0, "delta": each} for each in deltas))
+
+
+ENDED: Sequence[dict[str, object]] = (
+    {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+    {"type": "message_stop"},
+)
+
+
+async def test_two_answers_in_one_stream_are_not_mixed() -> None:
+    cut_off = block({"type": "input_json_delta", "partial_json": '{"pa'}, type="tool_use", id="toolu_1", name="f")
+    other = block(type="tool_use", id="toolu_2", name="f")
+
+    error = await error_of(named_events(begun("msg_1"), *cut_off, begun("msg_2"), *other, *ENDED), "anthropic/m")
+
+    assert (error.type, error.retryable) == ("server", True)
+
+
+async def test_an_answer_may_be_begun_twice() -> None:
+    text = block({"type": "text_delta", "text": "all of it"}, type="text", text="")
+
+    chunks = await answered(named_events(begun("msg_1"), begun("msg_1"), *text, begun(""), *ENDED), "anthropic/m")
+
+    assert joined(chunks).text == "all of it"

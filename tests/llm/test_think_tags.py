@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pygent_ls.agent.model import TextChunk
+from pygent_ls.agent.model import TextChunk, ToolCallChunk
 from pygent_ls.llm.openai.think_tags import ThinkTags, opens_in_prompt
 from tests.llm.answers import answered, events, thinking_of
 from tests.llm.model_contract import joined
@@ -124,3 +124,22 @@ async def test_text_that_was_held_back_comes_before_a_tool_call() -> None:
     answer = joined(await answered(events(*pieces), "hosted_vllm/deepseek-r1"))
 
     assert (answer.text, [call.name for call in answer.message("t", ()).tool_calls]) == ("I look.", ["read_file"])
+
+
+async def test_thinking_in_the_text_of_litellms_answers_is_read() -> None:
+    pieces = deltas({"role": "assistant", "content": "<thi"}, {"content": "nk>I add.</think>"}, {"content": "\n\n4"})
+
+    chunks = await answered(events(*pieces), "litellm/openai/qwen3")
+
+    assert (thinking_of(chunks), joined(chunks).text) == ("I add.", "4")
+
+
+async def test_text_that_litellms_answer_held_back_comes_before_a_tool_call() -> None:
+    call = {"index": 0, "id": "c1", "type": "function", "function": {"name": "read_file", "arguments": "{}"}}
+    pieces = deltas({"role": "assistant", "content": "I look."}, {"tool_calls": [call]})
+
+    chunks = await answered(events(*pieces), "litellm/openai/deepseek-r1")
+
+    answer = joined(chunks)
+    assert [type(chunk) for chunk in chunks][:2] == [TextChunk, ToolCallChunk]
+    assert (answer.text, [each.name for each in answer.message("t", ()).tool_calls]) == ("I look.", ["read_file"])

@@ -31,6 +31,8 @@ class MessageStream:
     """Why the model stopped; None until it is said."""
     was_closed: bool = False
     """The provider said that this was all."""
+    _id: str = ""
+    """The provider's name of the answer."""
     _calls: CallFragments = field(default_factory=CallFragments)
     _usage: dict[str, int] = field(default_factory=dict[str, int])
     _n_kept_1h: int = 0
@@ -46,7 +48,7 @@ class MessageStream:
         piece = parsed(event)
         match piece.get("type"):
             case "message_start":
-                self._count(obj(obj(piece.get("message")).get("usage")))
+                self._open(obj(piece.get("message")))
             case "content_block_start":
                 yield from self._begun(number(piece.get("index")), obj(piece.get("content_block")))
             case "content_block_delta":
@@ -89,6 +91,14 @@ class MessageStream:
             )
         if self.finish is not None or self.was_closed:  # that it was all is enough, where it is not said why
             yield FinishChunk(reason=self.finish or "")
+
+    def _open(self, message: Mapping[str, Any]) -> None:
+        """Begin the answer, or do nothing where it has begun. Raises `AnswerError` for another one in its stream."""
+        name = text(message.get("id"))
+        if name and self._id and name != self._id:
+            raise unreadable("another answer began in its stream")
+        self._id = name or self._id
+        self._count(obj(message.get("usage")))
 
     def _count(self, usage: Mapping[str, Any]) -> None:
         """Later counts replace earlier ones; a gateway that sends 0 has not counted."""

@@ -35,6 +35,7 @@ from pygent_ls.llm.litellm.target import Choice, EnvironmentCheck, Target
 from pygent_ls.llm.message_rules import rules_of
 from pygent_ls.llm.openai.chat_format import chat_messages, chat_tools, mark_for_cache
 from pygent_ls.llm.openai.chat_request import takes_temperature
+from pygent_ls.llm.openai.think_tags import ThinkTags, opens_in_prompt
 from pygent_ls.llm.pricing import PriceTable
 from pygent_ls.llm.provider_keys import NO_SAVED_KEYS
 
@@ -282,7 +283,7 @@ class LitellmModel:
 
         timeout_s = self._endpoint.first_byte_timeout_s
         reply: Any = None
-        translation = ChunkTranslation(known=self._known)
+        translation = ChunkTranslation(known=self._known, tags=ThinkTags(may_be_open=opens_in_prompt(target.bare)))
         try:
             reply = await self._begun(target, request)
             while True:

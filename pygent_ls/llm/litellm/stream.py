@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from pygent_ls.agent.messages import Usage
-from pygent_ls.agent.model import Chunk, FinishChunk, TextChunk, ThinkingChunk, UsageChunk
+from pygent_ls.agent.model import Chunk, FinishChunk, ThinkingChunk, UsageChunk
 from pygent_ls.llm.http.json_fields import obj
 from pygent_ls.llm.known_model import KnownModel
 from pygent_ls.llm.openai.call_fragments import CallFragments
+from pygent_ls.llm.openai.think_tags import ThinkTags
 from pygent_ls.llm.openai.usage import counted_usage
 
 _FIELDS = "provider_specific_fields"
@@ -25,6 +26,7 @@ class ChunkTranslation:
     """Translates one answer, piece by piece; `end` once the stream is over."""
 
     known: KnownModel
+    tags: ThinkTags = field(default_factory=ThinkTags)
     _calls: CallFragments = field(default_factory=CallFragments)
     _usage: Any = None
     _finish: str | None = None
@@ -40,6 +42,7 @@ class ChunkTranslation:
         signature = next(_sealed(delta, "signature"), None)
         thinking = getattr(delta, "reasoning_content", None)
         if thinking or signature:
+            yield from self.tags.off()
             yield ThinkingChunk(thinking=thinking or "", signature=signature)
         for hidden in _sealed(delta, "data"):
             yield ThinkingChunk(thinking="", redacted=hidden)
@@ -47,7 +50,9 @@ class ChunkTranslation:
         if signatures and not delta.tool_calls:
             yield ThinkingChunk(thinking="", provider_data={_FIELDS: {"thought_signatures": list(signatures)}})
         if isinstance(delta.content, str) and delta.content:
-            yield TextChunk(text=delta.content)
+            yield from self.tags.feed(delta.content)
+        if delta.tool_calls:
+            yield from self.tags.off()
         for call in delta.tool_calls or ():
             function = call.function
             call_id, _, in_id = (call.id or "").partition(_SIGNATURE_IN_ID)
@@ -58,6 +63,7 @@ class ChunkTranslation:
 
     def end(self, reply: Any) -> Iterator[Chunk]:
         """What is known once the stream is over."""
+        yield from self.tags.close()
         if self._usage is not None:
             yield UsageChunk(usage=self._counted())
         reason = self._finish_word(reply)
