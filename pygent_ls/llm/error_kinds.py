@@ -59,9 +59,10 @@ EXHAUSTED = re.compile(
 )
 _OVERLOADED = re.compile(r"\boverloaded\b", re.I)
 _NO_TOOLS = re.compile(
-    r"(not|n't) support (the )?(use of )?(native )?(tools?|tool[ _-]?(use|call(s|ing)?)|functions?|function[ _-]?call)"
-    r"|(tools?|tool[ _-]?(use|calling)|function[ _-]?calling)\W{0,3}( (is|are|with function calling is))? "
-    r"(un|not )(supported|enabled|available|support\b)"
+    r"(not|n't) support (the )?(use of )?(native )?"
+    r"(tools?|tool[ _-]?(use|call(s|ing)?)|functions?|function[ _-]?call(s|ing)?)\b(?! (messages?|role))"
+    r"|(tools?|tool[ _-]?(use|calling)|function[ _-]?calling)\W{0,3}( (is|are|with function calling is))?"
+    r"( un| not |n't )(supported|enabled|available|support\b)"
     r"|--enable-auto-tool-choice|--tool-call-parser|requires? --jinja|unsupported param: tools"
     r"|no endpoints found that support tool use",
     re.I,

@@ -348,6 +348,7 @@ async def test_an_anthropic_stream_may_end_in_an_error_event() -> None:
         (400, [{"error": {"code": 400, "message": "Tool use with function calling is unsupported"}}]),
         (400, [{"error": {"code": 400, "message": "Function calling is not enabled for models/gemma-3-27b-it"}}]),
         (400, openai("This model doesn't support tool use in streaming mode.", None)),
+        (400, openai("Tool calling isn't supported by this model.", None)),
         (
             400,
             {
@@ -372,6 +373,9 @@ async def test_a_model_without_tools_is_known_by_its_error(status: int, body: ob
         "Invalid schema for function 'read_file': the tool is not valid",
         "No endpoints found that support the provided 'tool_choice' value.",
         "tool_choice is not supported in thinking mode",
+        "This model does not support tool_choice",
+        "The model does not support tool messages",
+        "This model does not support the function role",
         "Parallel tool calls are not supported",
         "An assistant message with 'tool_calls' must be followed by tool messages",
     ],
