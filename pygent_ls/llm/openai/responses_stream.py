@@ -21,6 +21,18 @@ _LAST = ("response.completed", "response.incomplete", "response.failed", "error"
 
 _TYPE = re.compile(r'\s*\{\s*"type"\s*:\s*"([\w.]+)"')
 
+_OF_ITEMS = frozenset(
+    {
+        "response.output_text.delta",
+        "response.refusal.delta",
+        "response.reasoning_summary_text.delta",
+        "response.reasoning_text.delta",
+        "response.reasoning_summary_part.added",
+        "response.function_call_arguments.delta",
+    }
+)
+"""Events that bring a piece of an output item."""
+
 _REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 
@@ -28,6 +40,32 @@ def is_last(event: SentEvent) -> bool:
     """Whether the provider says that this is all."""
     found = _TYPE.match(event.data)
     return (event.name or (found[1] if found else "")) in _LAST or event.data.strip() == DONE
+
+
+@dataclass(slots=True)
+class _Places:
+    """Which output item an event belongs to, also for servers that leave `output_index` out, as llama.cpp does."""
+
+    _by_id: dict[str, int] = field(default_factory=dict[str, int])
+    _last: int = -1
+    _is_open: bool = False
+
+    def of(self, event: Mapping[str, Any], kind: str) -> int:
+        """The item's number: the server's, else ours by its id, else that of the item that is open."""
+        given = event.get("output_index")
+        if isinstance(given, int):
+            return given
+        item = obj(event.get("item"))
+        names = [name for name in (text(item.get("id")), text(item.get("call_id")), text(event.get("item_id"))) if name]
+        begins = kind == "response.output_item.added"
+        known = next((self._by_id[name] for name in names if name in self._by_id), None)
+        if known is None and not begins and self._is_open:
+            known = self._last
+        if known is None:
+            known = self._last = self._last + 1
+        self._by_id |= dict.fromkeys(names, known)
+        self._is_open = kind != "response.output_item.done"
+        return known
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,6 +82,7 @@ class ResponsesStream:
     _refused: bool = False
     _streamed: set[int] = field(default_factory=set[int])
     """Output items of which text, reasoning or arguments came piece by piece."""
+    _places: _Places = field(default_factory=_Places)
     _done: set[int] = field(default_factory=set[int])
     """Output items that came whole."""
 
@@ -56,13 +95,12 @@ class ResponsesStream:
         if error:
             raise error
         piece = parsed(event)
-        place = piece.get("output_index")
-        index = place if isinstance(place, int) else 0
-        match piece.get("type") or event.name:
+        named = text(piece.get("type")) or event.name
+        match named:
             case "response.output_item.added":
-                yield from self._begun(index, obj(piece.get("item")))
+                yield from self._begun(self._places.of(piece, named), obj(piece.get("item")))
             case "response.output_item.done":
-                yield from self._ended(index, obj(piece.get("item")))
+                yield from self._ended(self._places.of(piece, named), obj(piece.get("item")))
             case "response.completed" | "response.incomplete":
                 yield from self._closed(obj(piece.get("response")))
             case "response.failed":
@@ -70,8 +108,10 @@ class ResponsesStream:
                 raise AnswerError(event.data, body={"error": failed or {"message": "it failed"}})
             case "error":
                 raise AnswerError(event.data, body={"error": piece.get("error") or piece})
-            case kind:
-                yield from self._delta(str(kind), index, piece)
+            case kind if kind in _OF_ITEMS:
+                yield from self._delta(kind, self._places.of(piece, kind), piece)
+            case _:
+                pass  # beginnings and ends of parts, the provider's own tools, and what comes to be added
 
     def whole(self, body: Mapping[str, Any]) -> Iterator[Chunk]:
         """What an answer brings that was not streamed. Raises `AnswerError` for one that failed or is no answer."""
@@ -92,13 +132,12 @@ class ResponsesStream:
                 yield from self._text(index, delta)
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
                 yield from self._thinking(index, delta)
-            case "response.reasoning_summary_part.added" if index in self._streamed:
-                yield ThinkingChunk(thinking="\n\n")
             case "response.function_call_arguments.delta":
                 self._streamed.add(index)
                 yield self._calls.add(index, "", "", delta)
-            case _:
-                pass  # beginnings and ends of parts, the provider's own tools, and what comes to be added
+            case _:  # a part of a summary begins
+                if index in self._streamed:
+                    yield ThinkingChunk(thinking="\n\n")
 
     def end(self) -> Iterator[Chunk]:
         """What is known once the stream is over."""
