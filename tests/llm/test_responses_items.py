@@ -7,19 +7,24 @@ from typing import Any
 
 import pytest
 
-from tests.llm.answers import answered, named_events, thinking_of
-from tests.llm.model_contract import joined
+from pygent_ls.llm.endpoint import Endpoint
+from pygent_ls.llm.resources import ModelResources
+from pygent_ls.llm.routing import make_model
+from tests.llm.answers import answered, events, named_events, thinking_of, whole
+from tests.llm.loopback import KEY
+from tests.llm.model_contract import joined, request
+from tests.model_server import ModelServer, Step
 
 MODEL = "openai/gpt-5.6"
 
 
-def item(kind: str, name: str, pieces: Sequence[tuple[str, str]], **whole: Any) -> list[dict[str, object]]:
+def item(kind: str, name: str, pieces: Sequence[tuple[str, str]], **ended: Any) -> list[dict[str, object]]:
     """The events of one item, without its number."""
-    begun = {"type": kind, "id": name, **({"call_id": whole["call_id"], "name": "f"} if "call_id" in whole else {})}
+    begun = {"type": kind, "id": name, **({"call_id": ended["call_id"], "name": "f"} if "call_id" in ended else {})}
     return [
         {"type": "response.output_item.added", "item": begun},
         *({"type": f"response.{piece}.delta", "item_id": name, "delta": delta} for piece, delta in pieces),
-        {"type": "response.output_item.done", "item": {**begun, **whole}},
+        {"type": "response.output_item.done", "item": {**begun, **ended}},
     ]
 
 
@@ -47,13 +52,13 @@ def without_ids(event: Mapping[str, object]) -> dict[str, object]:
 @pytest.mark.parametrize("has_ids", [False, True])
 async def test_items_are_told_apart_with_and_without_their_numbers(is_numbered: bool, has_ids: bool) -> None:
     items = [THOUGHT, TEXT, *CALLS]
-    events = [
+    pieces = [
         {**event, "output_index": number} if is_numbered else event
         for number, each in enumerate(items)
         for event in each
     ]
 
-    sent = [*events, dict(COMPLETED)] if has_ids else [without_ids(each) for each in [*events, COMPLETED]]
+    sent = [*pieces, dict(COMPLETED)] if has_ids else [without_ids(each) for each in [*pieces, COMPLETED]]
     chunks = await answered(named_events(*sent), MODEL)
 
     answer = joined(chunks)
@@ -70,3 +75,32 @@ async def test_items_that_run_at_once_are_told_apart_by_their_ids() -> None:
 
     calls = [(each.id, dict(each.input)) for each in answer.message("t", ()).tool_calls]
     assert calls == [("c_1", {"a": 1}), ("c_3", {"a": 3})]
+
+
+CHAT: Sequence[dict[str, object]] = (
+    {"choices": [], "object": "", "prompt_filter_results": []},
+    {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "Hi"}}]},
+    {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [events(*CHAT), events(*CHAT[1:]), whole({"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]})],
+    ids=["Azure's stream", "a stream", "JSON"],
+)
+async def test_a_server_that_answers_with_chat_completions_is_asked_for_them(step: Step) -> None:
+    resources = ModelResources()
+    async with ModelServer([step] * 3) as server:
+        try:
+            model = make_model(MODEL, Endpoint(api_base=server.url, api_key=KEY), resources)
+            answers = [joined([chunk async for chunk in model.stream(request())]) for _ in range(2)]
+        finally:
+            await resources.close()
+
+    assert [(answer.text, answer.finish) for answer in answers] == [("Hi", "stop")] * 2
+    assert [each.path.rpartition("/v1/")[2] for each in server.requests] == [
+        "responses",
+        "chat/completions",
+        "chat/completions",
+    ]

@@ -95,6 +95,7 @@ class ResponsesStream:
         if error:
             raise error
         piece = parsed(event)
+        _check_dialect(piece)
         named = text(piece.get("type")) or event.name
         match named:
             case "response.output_item.added":
@@ -118,6 +119,7 @@ class ResponsesStream:
         failed = obj(body.get("error"))
         if failed:
             raise AnswerError(text(failed.get("message")), body={"error": failed})
+        _check_dialect(body)
         if not isinstance(body.get("output"), list):
             raise unreadable("its JSON is no response")
         yield from self._closed(body)
@@ -215,6 +217,12 @@ class ResponsesStream:
             self.finish = _REASONS.get(reason, reason or "length")
         else:
             self.finish = "tool_calls" if self._calls.any else "stop"
+
+
+def _check_dialect(piece: Mapping[str, Any]) -> None:
+    """Raises `AnswerError` for chat completions: some gateways answer so at any path, and have no Responses API."""
+    if isinstance(piece.get("choices"), list) and "type" not in piece:
+        raise AnswerError("it answers with chat completions", status=404)
 
 
 def _texts(parts: object) -> list[str]:
