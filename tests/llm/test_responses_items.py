@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pygent_ls.llm.endpoint import Endpoint
+from pygent_ls.llm.http.json_fields import obj
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routing import make_model
 from tests.llm.answers import answered, events, named_events, thinking_of, whole
@@ -42,9 +43,8 @@ COMPLETED: Mapping[str, object] = {"type": "response.completed", "response": {"s
 
 def without_ids(event: Mapping[str, object]) -> dict[str, object]:
     found = {name: value for name, value in event.items() if name != "item_id"}
-    begun = found.get("item")
-    if isinstance(begun, dict):
-        found["item"] = {name: value for name, value in begun.items() if name != "id"}  # pyright: ignore
+    if begun := obj(found.get("item")):
+        found["item"] = {name: value for name, value in begun.items() if name != "id"}
     return found
 
 
