@@ -127,6 +127,9 @@ _REQUIRED: Mapping[str, str] = {
 """Variables of the providers that `pygent_ls.llm.providers` does not list. Each word is required; `|` separates
 alternatives. The first alternative is the one to name in a message."""
 
+HAS_OTHER_CREDENTIALS = frozenset({"azure", "azure_ai", "azure_text", "watsonx", "watsonx_text"})
+"""Providers whose variables may hold a token or the name of an account, which litellm reads itself."""
+
 SAME_CREDENTIALS: Mapping[str, str] = {
     "bedrock_converse": "bedrock",
     "sagemaker_chat": "sagemaker",
