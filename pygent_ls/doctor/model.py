@@ -148,6 +148,8 @@ class ModelSurvey:
         variables = known.key_variables if known else key_names(provider)
         key = find_key(provider, variables, endpoint, self.environment, self.saved)
         found = replace(found, address=shown(endpoint.api_base or ""), key=key.source if key else "")
+        if key is not None and key.problem:
+            return replace(found, problem=key.problem)
         if endpoint.api_key_env and key is None:
             return replace(found, problem=_to_set(provider, [endpoint.api_key_env]))
         if known is not None:

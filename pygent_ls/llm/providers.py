@@ -263,8 +263,8 @@ def key_variable(provider: str) -> str:
 
 
 def first_set(variables: tuple[str, ...], env: Mapping[str, str]) -> str | None:
-    """The first of these variables that is set and not empty."""
-    return next((variable for variable in variables if env.get(variable)), None)
+    """The first of these variables that is set and not blank."""
+    return next((variable for variable in variables if env.get(variable, "").strip()), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

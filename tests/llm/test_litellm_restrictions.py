@@ -46,6 +46,7 @@ async def failure_at(name: str, own: ProviderSettings, loader: LitellmLoader) ->
         return error
     finally:
         await loader.litellm.close_litellm_async_clients()  # they belong to the event loop of this test
+        loader.litellm.in_memory_llm_clients_cache.flush_cache()
     return None
 
 

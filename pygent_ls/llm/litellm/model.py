@@ -133,8 +133,8 @@ def _import_litellm() -> Any:
     # PRODUCTION: else a `.env` above the virtual environment, maybe an untrusted folder's, would set keys and URLs
     with _environment(LITELLM_LOCAL_MODEL_COST_MAP="True", LITELLM_MODE="PRODUCTION"):
         import litellm as library
-        from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
-        from litellm.llms.openai.common_utils import BaseOpenAILLM
+        from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler  # pyright: ignore[reportMissingTypeStubs]
+        from litellm.llms.openai.common_utils import BaseOpenAILLM  # pyright: ignore[reportMissingTypeStubs]
     litellm: Any = library
     litellm.suppress_debug_info = True  # it prints to stdout
     litellm.telemetry = False

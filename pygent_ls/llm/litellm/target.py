@@ -19,7 +19,7 @@ from pygent_ls.llm.litellm.providers import (
     key_names,
     missing_variables,
 )
-from pygent_ls.llm.provider_keys import NO_SAVED_KEYS, SAVED, ProviderKey, find_key
+from pygent_ls.llm.provider_keys import NO_SAVED_KEYS, SAVED, ProviderKey, find_key, sendable
 from pygent_ls.llm.providers import first_set, key_variable, provider_named
 
 _OPENAI_HANDLERS = frozenset({"aiohttp_openai", "custom_openai", "openai_like"})
@@ -88,7 +88,8 @@ class Choice:
             is_set = self.endpoint.api_base
             where = f"setting `{self.endpoint.api_base_setting}`" if is_set else f"environment variable {base_variable}"
             raise ModelError(f"The {where} is not an http address: {shown(address)!r}.", type="invalid_request")
-        key = find_key(named.provider, variables, self.endpoint, os.environ, self.saved)
+        found = find_key(named.provider, variables, self.endpoint, os.environ, self.saved)
+        key = sendable(found, named.provider)
         called = Called(
             name=self.name,
             provider=named.provider or shown(address or ""),

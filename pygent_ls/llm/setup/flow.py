@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from pygent_ls.agent.asker import Answered, CannotAsk, Choice, Question, Questioner
 from pygent_ls.errors import KeyStoreError, ModelError, SettingError, SetupError
+from pygent_ls.llm.provider_keys import can_be_sent
 from pygent_ls.llm.providers import OTHERS, PROVIDERS, Provider
 from pygent_ls.llm.setup.discovery import Found, LocalServer
 
@@ -64,7 +65,7 @@ class SetupPorts:
     models_of: Callable[[str], Awaitable[Sequence[str]]]
     """The models of a provider that calls tools, the one to begin with first."""
     check: Callable[[Candidate], Awaitable[float]]
-    """Calls the model once and returns the seconds that it took. Raises `ModelError`."""
+    """Calls the model once and returns the seconds that it took. Raises `ModelError`, or `SettingError` before that."""
     save_key: Callable[[str, str], Awaitable[str]]
     """Keeps a provider's key, and returns where. Raises `KeyStoreError`."""
     save_model: Callable[[Candidate], Awaitable[str]]
@@ -163,7 +164,7 @@ class _Flow:
             key = answer.text.strip() if isinstance(answer, Answered) else ""
             if not key:
                 raise _stopped()
-            if len(key) <= MAX_KEY_CHARS and key.isascii() and key.isprintable() and " " not in key:
+            if len(key) <= MAX_KEY_CHARS and can_be_sent(key) and " " not in key:
                 return key
             problem = "That cannot be a key: it holds a space or a character that no key has. "
         raise _stopped()

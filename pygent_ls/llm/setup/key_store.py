@@ -209,9 +209,14 @@ class KeyStore:
             return {}
         except OSError as error:
             raise self._unreadable(error.strerror or str(error)) from None
-        with os.fdopen(descriptor, "rb") as opened:
+        try:
             self._check(os.fstat(descriptor), descriptor)
-            content = opened.read(MAX_BYTES)
+            with os.fdopen(os.dup(descriptor), "rb") as opened:
+                content = opened.read(MAX_BYTES)
+        except OSError as error:
+            raise self._unreadable(error.strerror or str(error)) from None
+        finally:
+            os.close(descriptor)
         try:
             stored: Any = json.loads(content)
         except (ValueError, RecursionError):

@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -165,6 +166,21 @@ def test_a_damaged_file_gives_no_key_and_is_not_overwritten(tmp_path: Path) -> N
     with pytest.raises(KeyStoreError, match="damaged"):
         store.save("openai", KEY)
     assert store.file.read_text() == "{"
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
+def test_what_is_no_file_in_its_place_gives_no_key_and_is_said(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    store = store_in(tmp_path)
+    store.file.parent.mkdir(exist_ok=True)
+    make(store.file)
+
+    assert (store.get("mistral"), store.providers()) == (None, ())
+    assert store.problems == (
+        f"The saved keys in {store.file} are not used: it is no regular file. Remove it, and run `pygent-ls setup`.",
+    )
+    with pytest.raises(KeyStoreError, match="no regular file"):
+        store.save("mistral", KEY)
+    assert not store.forget("mistral")
 
 
 def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
