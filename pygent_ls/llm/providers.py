@@ -290,4 +290,6 @@ def default_model(env: Mapping[str, str], saved: SavedKeys | None = None) -> Def
             reason = f"a key of {provider.name} was saved by pygent-ls setup, and no model is named"
             return DefaultModel(name=provider.default_model, reason=reason)
     variables = ", ".join(provider.key_variables[0] for provider in PROVIDERS)
-    return DefaultModel(name=OFFLINE, reason=f"no model is named, and none of {variables} is set")
+    return DefaultModel(
+        name=OFFLINE, reason=f"no model is named, and none of {variables} is set; `pygent-ls setup` sets one up"
+    )
