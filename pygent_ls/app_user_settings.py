@@ -66,12 +66,12 @@ def _move_to_provider(document: Any, provider: str) -> None:
         return
     if "providers" not in document:
         document.add("providers", tomlkit.table(is_super_table=True))
-    providers = document["providers"]
-    if not isinstance(providers, Mapping) or not isinstance(providers.get(provider, {}), Mapping):
+    providers: Any = document["providers"]
+    own: Any = providers.get(provider, {}) if isinstance(providers, Mapping) else None
+    if not isinstance(own, Mapping):
         raise ValueError(f"providers.{provider} is not a table")
-    own: Any = cast("Any", providers).get(provider)
-    if own is None:
-        own = cast("Any", providers)[provider] = tomlkit.table()
+    if provider not in providers:
+        own = providers[provider] = tomlkit.table()
     if _is_of_another_server(own, given):
         return  # it never counted beside that table, and its key is not of that server
     for key, value in given.items():

@@ -241,8 +241,10 @@ EXTRAS: Mapping[str, tuple[str, str]] = {
 
 
 def key_variables(own: Iterable[str] = ()) -> frozenset[str]:
-    """The variables that hold keys of providers, and the user's `own`."""
-    known = {name for each in _BY_NAME.values() for name in each.key_variables}
+    """Return the variables that hold keys of any provider, and the user's `own`."""
+    from pygent_ls.llm.litellm.providers import secret_variables
+
+    known = secret_variables() | {name for each in _BY_NAME.values() for name in each.key_variables}
     return frozenset(known | set(own) - {""})
 
 
