@@ -64,6 +64,7 @@ class AppSetup:
             models_of=self._models_of,
             check=self._check,
             save_key=lambda provider, key: asyncio.to_thread(self.keys.save, provider, key),
+            save_key_in_file=lambda provider, key: asyncio.to_thread(self.keys.save_in_file, provider, key),
             save_model=self._save_model,
         )
         return await set_up(ports)

@@ -67,11 +67,12 @@ def _move_to_provider(document: Any, provider: str) -> None:
     if "providers" not in document:
         document.add("providers", tomlkit.table(is_super_table=True))
     providers: Any = document["providers"]
-    own: Any = providers.get(provider, {}) if isinstance(providers, Mapping) else None
-    if not isinstance(own, Mapping):
+    if not isinstance(providers, dict) or not isinstance(cast("Any", providers).get(provider, {}), dict):
         raise ValueError(f"providers.{provider} is not a table")
-    if provider not in providers:
-        own = providers[provider] = tomlkit.table()
+    tables = cast("Any", providers)
+    if provider not in tables:
+        tables[provider] = tomlkit.table()
+    own: Any = tables[provider]
     if _is_of_another_server(own, given):
         return  # it never counted beside that table, and its key is not of that server
     for key, value in given.items():

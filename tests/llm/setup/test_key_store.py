@@ -238,6 +238,9 @@ def test_a_keyring_that_fails_is_said_without_the_key_and_nothing_is_saved(tmp_p
 
     assert str(caught.value) == "The system keyring failed (RuntimeError). Unlock it, and try again."
     assert store.providers() == ()
+    store.save_in_file("anthropic", KEY)
+    assert store_in(tmp_path, "LockedKeyring").get("anthropic") == KEY
+    assert stat.S_IMODE(store.file.stat().st_mode) == 0o600
 
 
 def test_a_keyring_that_hangs_holds_nothing_up_and_is_asked_again_later(tmp_path: Path) -> None:
