@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from pygent_ls.app_beginning import model_and_reason
 from pygent_ls.app_values import endpoints_of
+from pygent_ls.config_layers import OF_A_PROVIDER
 from pygent_ls.config_live import LiveSettings, Taken
 from pygent_ls.config_sources import user_file
 from pygent_ls.errors import ModelError, SettingError
@@ -63,6 +64,7 @@ class AppSetup:
             models_of=self._models_of,
             check=self._check,
             save_key=lambda provider, key: asyncio.to_thread(self.keys.save, provider, key),
+            save_key_in_file=lambda provider, key: asyncio.to_thread(self.keys.save_in_file, provider, key),
             save_model=self._save_model,
         )
         return await set_up(ports)
@@ -131,24 +133,28 @@ class AppSetup:
         if candidate.key:
             hide([candidate.key])  # also one that turns out to be wrong, which may be nearly right
         await asyncio.to_thread(self.keys.refresh)
+        endpoints = await self._endpoints(candidate)
         try:
-            endpoints = await self._endpoints(candidate)
             made = make_configured_model(candidate.model, endpoints, self.models, agent_base=candidate.api_base or "")
         except SettingError as error:
             raise ModelError(str(error), type="invalid_request") from None
         return (await check_call(with_text_tools(made, endpoints.common.text_tool_calls))).seconds
 
     async def _endpoints(self, candidate: Candidate) -> Endpoints:
-        """Those of the settings, with the key that is tried."""
+        """Those of the settings, with the key that is tried. Raises `SettingError` if others would count later."""
         loaded = (await self._taken()).loaded
-        found = endpoints_of(loaded, await self._model(loaded))
+        current = await self._model(loaded)
+        if candidate.model.partition("/")[0] != await self._provider_of(current):
+            _refuse_settings_of_nobody(loaded, has_owner=bool(await self._provider_of(current)))
+        found = endpoints_of(loaded, current)
         return replace(found, common=replace(found.common, api_key=candidate.key))
 
     async def _save_model(self, candidate: Candidate) -> str:
-        from pygent_ls.app_user_settings import save_model
+        from pygent_ls.app_user_settings import model_in, save_model
 
         file, name = user_file(), candidate.model
-        former = await self._provider_of(await self._model((await self._taken()).loaded))
+        owner = await asyncio.to_thread(model_in, file) or await self._model((await self._taken()).loaded)
+        former = await self._provider_of(owner)
         await asyncio.to_thread(save_model, file, name, api_base=candidate.api_base, former_provider=former)
         loaded = (await self._taken()).loaded
         if loaded.settings.model != name:
@@ -164,3 +170,18 @@ class AppSetup:
         if model == OFFLINE or ":" in provider:
             return ""
         return provider if slash else await self.models.prices.provider_of(model)
+
+
+def _refuse_settings_of_nobody(loaded: Loaded, *, has_owner: bool) -> None:
+    """Refuse a model of another provider while a setting without a model beside it would come to count for it.
+
+    Those of the user's own file move to their provider's table, if there is a provider now. Raises `SettingError`.
+    """
+    own = str(user_file())
+    for key in OF_A_PROVIDER:
+        is_of_nobody = getattr(loaded.settings, key) and not loaded.models_beside.get(key)
+        if is_of_nobody and not (has_owner and own in loaded.origins[key]):
+            raise SettingError(
+                f"The setting `{key}` ({loaded.origins[key]}) has no model beside it and would count for this one. "
+                f"Move it to `[providers.NAME]`, or remove it."
+            )

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from pygent_ls.config_layers import OF_A_PROVIDER
 from pygent_ls.errors import SettingError, ToolError
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
-OF_A_PROVIDER = ("api_base", "api_key_env", "extra_headers")
-"""Settings at the top that are about the provider of `model`."""
+
+def model_in(file: Path) -> str:
+    """Return the model that the file names; empty if it names none, or cannot be read."""
+    try:
+        named = tomllib.loads(file.read_text(encoding="utf-8-sig")).get("model")
+    except (OSError, ValueError):
+        return ""
+    return named if isinstance(named, str) else ""
 
 
 def save_model(file: Path, name: str, *, api_base: str = "", former_provider: str = "") -> None:
@@ -58,12 +66,24 @@ def _move_to_provider(document: Any, provider: str) -> None:
         return
     if "providers" not in document:
         document.add("providers", tomlkit.table(is_super_table=True))
-    providers = document["providers"]
-    own = providers.get(provider)
-    if own is None:
-        own = providers[provider] = tomlkit.table()
+    providers: Any = document["providers"]
+    if not isinstance(providers, dict) or not isinstance(cast("Any", providers).get(provider, {}), dict):
+        raise ValueError(f"providers.{provider} is not a table")
+    tables = cast("Any", providers)
+    if provider not in tables:
+        tables[provider] = tomlkit.table()
+    own: Any = tables[provider]
+    if _is_of_another_server(own, given):
+        return  # it never counted beside that table, and its key is not of that server
     for key, value in given.items():
         own.setdefault(key, _inline(value))
+
+
+def _is_of_another_server(own: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
+    from pygent_ls.llm.endpoints import is_same_server
+
+    addresses = own.get("api_base"), given.get("api_base")
+    return all(addresses) and not is_same_server(*map(str, addresses))
 
 
 def _inline(value: Any) -> Any:

@@ -33,7 +33,7 @@ MAX_WISH_CHARS = 400
 
 _WORDS: Mapping[str, str] = {
     "model": "use the model {}",
-    "api_base": "send your prompts and your code to {}",
+    "api_base": "send your prompts, your code and the key of the model's provider to {}",
     "api_key_env": "send the key in your variable {} to the model's provider",
     "extra_headers": "send these headers with every model call: {}",
     "system_prompt": "add to the system prompt: {}",

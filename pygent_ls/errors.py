@@ -113,6 +113,10 @@ class KeyStoreError(PygentError):
     """A saved key cannot be read, kept or removed; the text holds no key."""
 
 
+class KeyringError(KeyStoreError):
+    """The system keyring failed or did not answer; a file may still keep the key."""
+
+
 class SetupError(PygentError):
     """A first model cannot be set up here; the text says what would work."""
 

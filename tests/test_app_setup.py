@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -122,6 +123,38 @@ async def test_what_is_set_for_the_former_provider_reaches_the_new_one_neither_n
         'model = "mistral/mistral-medium-latest"',
         "[providers.openai]",
     ]
+
+
+async def test_what_the_file_sets_beside_its_own_model_stays_of_that_whatever_model_counts_here(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.says('model = "openai/one"\napi_base = "http://127.0.0.1:9/v1"\n')
+    monkeypatch.setenv("PYGENT_MODEL", "mistral/other")
+    with ModelServer([Step(text="ready")]) as server:
+        monkeypatch.setenv("MISTRAL_API_BASE", server.url)
+        await house.run(*ENTERED)
+
+    assert tomllib.loads(house.config.read_text()) == {
+        "model": "mistral/mistral-medium-latest",
+        "providers": {"openai": {"api_base": "http://127.0.0.1:9/v1"}},
+    }
+
+
+@pytest.mark.parametrize("is_in_file", [True, False])
+async def test_a_key_is_not_tried_while_an_address_of_no_provider_would_come_to_count_for_it(
+    house: House, monkeypatch: pytest.MonkeyPatch, is_in_file: bool
+) -> None:
+    with ModelServer([Step(text="stolen")]) as gateway, ModelServer([Step(text="ready")]) as server:
+        if is_in_file:
+            house.says(f'api_base = "{gateway.url}"\n')
+        else:
+            set_all(monkeypatch, {"PYGENT_API_BASE": gateway.url, "OPENAI_API_KEY": "key-of-openai"})
+        monkeypatch.setenv("MISTRAL_API_BASE", server.url)
+        told = await house.run(*ENTERED)
+
+    assert "Move it to `[providers.NAME]`, or remove it. Nothing was changed." in told
+    assert (gateway.requests, server.requests) == ([], [])
+    assert "mistral" not in (house.config.read_text() if is_in_file else "")
 
 
 async def test_an_ollama_elsewhere_is_called_there_and_its_address_is_set(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -126,9 +127,8 @@ def test_a_model_without_its_key_cannot_run(examine: Examine, environment: Mappi
     [
         {"PYGENT_MODEL": "openai/gpt", "OPENAI_API_KEY": "k"},
         {"PYGENT_MODEL": "openai/gpt", "MINE": "k", "PYGENT_API_KEY_ENV": "MINE"},
-        {"PYGENT_MODEL": "openai/local", "PYGENT_API_BASE": "http://localhost:8080/v1"},
-        {"PYGENT_MODEL": "openai/local", "OPENAI_BASE_URL": "http://localhost:8080/v1"},
-        {"PYGENT_MODEL": "ollama_chat/llama"},
+        {"PYGENT_MODEL": "openai/local", "PYGENT_API_BASE": "http://gateway.example:8080/v1"},
+        {"PYGENT_MODEL": "openai/local", "OPENAI_BASE_URL": "http://gateway.example:8080/v1"},
         {"PYGENT_MODEL": "perplexity/sonar", "PERPLEXITYAI_API_KEY": "k"},
     ],
 )
@@ -137,6 +137,20 @@ def test_a_model_that_has_its_key_or_may_need_none_can_run(examine: Examine, env
 
     assert code == 0
     assert report.endswith("\nA turn can run.\n")
+
+
+@pytest.mark.parametrize("variable", ["OLLAMA_API_BASE", "PYGENT_API_BASE"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_server_on_this_machine_has_to_answer(examine: Examine, variable: str, host: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"http://{host}:{server.getsockname()[1]}/v1"
+        environment = {"PYGENT_MODEL": "ollama_chat/llama", variable: address}
+        answered = examine(environment)
+    refused = examine(environment)
+
+    assert (answered[1], refused[1]) == (0, 1)
+    assert answered[0].endswith("\nA turn can run.\n")
+    assert f"Nothing answers at {address}. Start the server" in refused[0].split("A turn cannot run\n")[1]
 
 
 @pytest.mark.parametrize(

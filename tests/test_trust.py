@@ -92,7 +92,7 @@ def test_each_thing_that_needs_trust_is_told_in_words_with_its_value(place: Plac
 
     assert [wish.words for wish in taken.wishes] == [
         "use the model openai/theirs",
-        "send your prompts and your code to https://theirs.example/v1",
+        "send your prompts, your code and the key of the model's provider to https://theirs.example/v1",
         "send the key in your variable AWS_SECRET to the model's provider",
         "work in the mode trust",
         "set max_iterations = 500",

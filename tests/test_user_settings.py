@@ -76,6 +76,32 @@ def test_an_address_of_the_former_provider_does_not_become_that_of_the_new_one(t
     }
 
 
+def test_a_key_of_the_former_address_does_not_come_to_be_of_the_table_with_another_address(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(
+        'model = "openai/one"\napi_base = "http://gateway"\napi_key_env = "GATEWAY"\n'
+        '[providers.openai]\napi_base = "http://elsewhere"\n'
+    )
+
+    save_model(file, "anthropic/two", former_provider="openai")
+
+    assert tomllib.loads(file.read_text()) == {
+        "model": "anthropic/two",
+        "providers": {"openai": {"api_base": "http://elsewhere"}},
+    }
+
+
+@pytest.mark.parametrize("content", ["providers = 5\n", "[providers]\nopenai = 5\n"])
+def test_a_table_of_providers_that_is_none_is_left_alone_and_said(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(written := f'model = "openai/one"\napi_base = "http://gateway"\n{content}')
+
+    with pytest.raises(SettingError, match=r"providers\.openai is not a table"):
+        save_model(file, "anthropic/two", former_provider="openai")
+
+    assert file.read_text() == written
+
+
 def test_an_address_stays_while_the_provider_does(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text('model = "openai/one"\napi_base = "http://gateway"\n')

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from pygent_ls.config import Settings
 from pygent_ls.config_layers import Loaded
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from pygent_ls.llm.keys import SavedKeys
     from pygent_ls.llm.litellm.model import LitellmModel
     from pygent_ls.llm.resources import ModelResources
+
+CONNECT_S = 1.0
+"""For a server on this machine to take a connection."""
 
 SIGN_IN = frozenset({"chatgpt", "github_copilot"})
 """Providers of litellm that take no key: asking litellm about them would begin to sign in."""
@@ -105,7 +110,7 @@ class ModelSurvey:
                 price_from=asyncio.run(self._price_from(resources)),
                 problem=missing_extra(self.name),
             )
-            return found if found.problem else self._checked(model, found)
+            return found if found.problem else _unreached(self._checked(model, found))
         except (SettingError, ModelError) as error:
             return replace(found, problem=str(error))
 
@@ -148,6 +153,8 @@ class ModelSurvey:
         variables = known.key_variables if known else key_names(provider)
         key = find_key(provider, variables, endpoint, self.environment, self.saved)
         found = replace(found, address=shown(endpoint.api_base or ""), key=key.source if key else "")
+        if key is not None and key.problem:
+            return replace(found, problem=key.problem)
         if endpoint.api_key_env and key is None:
             return replace(found, problem=_to_set(provider, [endpoint.api_key_env]))
         if known is not None:
@@ -169,6 +176,21 @@ class ModelSurvey:
         if endpoint.api_base or first_set(known.base_variables, self.environment):
             return ""  # a server of the user's own, which may ask for no key
         return _to_set(name, known.key_variables[:1])
+
+
+def _unreached(found: FoundModel) -> FoundModel:
+    """Try to connect to a server on this machine; whether one elsewhere answers is left to the call."""
+    from pygent_ls.llm.endpoints import is_loopback
+
+    if found.problem or not found.address or not is_loopback(found.address):
+        return found
+    parts = urlsplit(found.address)
+    try:
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        with socket.create_connection((parts.hostname or "", port), CONNECT_S):
+            return found
+    except OSError:
+        return replace(found, problem=f"Nothing answers at {found.address}. Start the server, or check its address.")
 
 
 def _as_litellm_says(model: LitellmModel, found: FoundModel) -> FoundModel:

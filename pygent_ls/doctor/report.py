@@ -1,6 +1,6 @@
 """The report: versions, model, programs, sandbox, folders, settings, and whether a turn can run.
 
-It asks no network but for the one call of the model that `--call` wishes for.
+It asks no network but for the one call of the model that `--call` wishes for, and connects to a server on this machine.
 """
 
 from __future__ import annotations

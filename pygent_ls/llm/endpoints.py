@@ -189,6 +189,11 @@ def needs_no_provider(name: str) -> bool:
     return not name or name == OFFLINE or name.startswith((SCRIPTED, CLI))
 
 
+def is_loopback(address: str) -> bool:
+    """Whether a server is on this machine."""
+    return _server(address)[1] == "localhost"
+
+
 def _server(address: str) -> tuple[str, str, int | None]:
     try:
         parts = urlsplit(address.strip())

@@ -14,7 +14,7 @@ from pygent_ls.llm.endpoint import Endpoint
 from pygent_ls.llm.endpoints import Endpoints
 from pygent_ls.llm.keys import SavedKeys
 from pygent_ls.llm.openai.chat_model import OpenAIModel
-from pygent_ls.llm.provider_keys import find_key
+from pygent_ls.llm.provider_keys import ProviderKey, find_key
 from pygent_ls.llm.providers import OFFLINE, PROVIDERS, Provider, first_set, provider_named
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routing import make_configured_model, missing_extra, providers_of_bare
@@ -84,9 +84,10 @@ class _Lacking:
 
     def of(self, provider: Provider, name: str = "") -> str:
         """Return the reason why a provider cannot be called; empty if nothing is known to be missing."""
-        if self.has_key(provider, name):
-            return ""
         endpoint = self._endpoint(provider, name)
+        key = self._key(provider, endpoint)
+        if key is not None:
+            return key.problem
         if endpoint.api_key_env:
             return f"{endpoint.api_key_env} is not set"
         if not provider.needs_key or endpoint.api_base or first_set(provider.base_variables, self.environment):
@@ -95,8 +96,10 @@ class _Lacking:
 
     def has_key(self, provider: Provider, name: str = "") -> bool:
         """Return whether there is a key for a provider's models."""
-        endpoint = self._endpoint(provider, name)
-        return find_key(provider.name, provider.key_variables, endpoint, self.environment, self.saved) is not None
+        return self._key(provider, self._endpoint(provider, name)) is not None
+
+    def _key(self, provider: Provider, endpoint: Endpoint) -> ProviderKey | None:
+        return find_key(provider.name, provider.key_variables, endpoint, self.environment, self.saved)
 
     def _endpoint(self, provider: Provider, name: str) -> Endpoint:
         model = name or provider.default_model

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pygent_ls.errors import ModelError
 from pygent_ls.llm.endpoint import Endpoint
 from pygent_ls.llm.keys import NoSavedKeys, SavedKeys
 from pygent_ls.llm.providers import first_set
@@ -21,6 +22,26 @@ class ProviderKey:
     value: str = field(repr=False)
     source: str
     """Name of the environment variable, or `SAVED`; empty for a key that the caller gave."""
+
+    @property
+    def problem(self) -> str:
+        """Why it cannot be sent, as a sentence; empty if nothing is wrong with it."""
+        if can_be_sent(self.value):
+            return ""
+        where = f"The key {SAVED}" if self.source == SAVED else f"The value of {self.source or 'the key'}"
+        return f"{where} is no key: it holds a line break or another character that no key has. Set it again."
+
+
+def can_be_sent(key: str) -> bool:
+    """Whether a header can hold the key."""
+    return key.isascii() and key.isprintable()
+
+
+def sendable(key: ProviderKey | None, provider: str) -> ProviderKey | None:
+    """Return the key. Raises `ModelError` for one that cannot be sent."""
+    if key is not None and key.problem:
+        raise ModelError(key.problem, type="auth", provider=provider)
+    return key
 
 
 def find_key(

@@ -241,8 +241,10 @@ EXTRAS: Mapping[str, tuple[str, str]] = {
 
 
 def key_variables(own: Iterable[str] = ()) -> frozenset[str]:
-    """The variables that hold keys of providers, and the user's `own`."""
-    known = {name for each in _BY_NAME.values() for name in each.key_variables}
+    """Return the variables that hold keys of any provider, and the user's `own`."""
+    from pygent_ls.llm.litellm.providers import secret_variables
+
+    known = secret_variables() | {name for each in _BY_NAME.values() for name in each.key_variables}
     return frozenset(known | set(own) - {""})
 
 
@@ -263,8 +265,8 @@ def key_variable(provider: str) -> str:
 
 
 def first_set(variables: tuple[str, ...], env: Mapping[str, str]) -> str | None:
-    """The first of these variables that is set and not empty."""
-    return next((variable for variable in variables if env.get(variable)), None)
+    """The first of these variables that is set and not blank."""
+    return next((variable for variable in variables if env.get(variable, "").strip()), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,4 +292,6 @@ def default_model(env: Mapping[str, str], saved: SavedKeys | None = None) -> Def
             reason = f"a key of {provider.name} was saved by pygent-ls setup, and no model is named"
             return DefaultModel(name=provider.default_model, reason=reason)
     variables = ", ".join(provider.key_variables[0] for provider in PROVIDERS)
-    return DefaultModel(name=OFFLINE, reason=f"no model is named, and none of {variables} is set")
+    return DefaultModel(
+        name=OFFLINE, reason=f"no model is named, and none of {variables} is set; `pygent-ls setup` sets one up"
+    )

@@ -37,6 +37,9 @@ _STREAM_START = re.compile(rb"(\xef\xbb\xbf)?(data|event|id|retry|error)?:")
 
 MAX_REDIRECTS = 3
 
+REPEATABLE_REDIRECTS = (307, 308)
+"""Statuses of redirects after which the same request is sent again; the others would drop its body."""
+
 CONNECT_S = 30.0
 """For a connection to stand; what is not there does not load slowly."""
 
@@ -160,7 +163,7 @@ class Connections:
                 return response
             response.close()
             location = response.headers.get("location", "")
-            target = _within_host(url, location) if response.status in (307, 308) else None
+            target = within_host(url, location) if response.status in REPEATABLE_REDIRECTS else None
             if target is None:
                 raise _sent_on(call.called, location, response.status)
             url = target
@@ -198,9 +201,14 @@ class Connections:
         return self._certificates
 
 
+def sent_on(target: str) -> str:
+    """Return the rest of a sentence about a server whose redirect is not followed."""
+    return f"sends requests on to {shown(target)}. If that is right, name it in the setting `api_base`."
+
+
 def _sent_on(called: Called, target: str, status: int | None) -> ModelError:
     return ModelError(
-        f"{called.provider} sends requests on to {shown(target)}. If that is right, name it in the setting `api_base`.",
+        f"{called.provider} {sent_on(target)}",
         type="invalid_request",
         provider=called.provider,
         status=status,
@@ -341,7 +349,7 @@ async def _drain(response: aiohttp.ClientResponse) -> None:
         pass  # the answer is whole; it is only the connection that is lost
 
 
-def _within_host(url: str, location: str) -> str | None:
+def within_host(url: str, location: str) -> str | None:
     """Where a redirect leads; None where that is another server, or nowhere."""
     try:
         target = urljoin(url, location)

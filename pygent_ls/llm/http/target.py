@@ -10,7 +10,7 @@ from pygent_ls.errors import ModelError
 from pygent_ls.llm.endpoint import Endpoint
 from pygent_ls.llm.errors import Called, how_to_set_key, shown
 from pygent_ls.llm.keys import SavedKeys
-from pygent_ls.llm.provider_keys import NO_SAVED_KEYS, SAVED, ProviderKey, find_key
+from pygent_ls.llm.provider_keys import NO_SAVED_KEYS, SAVED, ProviderKey, find_key, sendable
 from pygent_ls.llm.providers import Provider, first_set
 
 AUTH_TOKEN = "ANTHROPIC_AUTH_TOKEN"  # noqa: S105 - a name
@@ -58,7 +58,7 @@ def native_target(
             f"setting `{endpoint.api_base_setting}`" if endpoint.api_base else f"environment variable {base_variable}"
         )
         raise ModelError(f"The {where} is not an http address: {shown(configured or '')!r}.", type="invalid_request")
-    key = find_key(provider.name, provider.key_variables, endpoint, env, saved)
+    key = sendable(find_key(provider.name, provider.key_variables, endpoint, env, saved), provider.name)
     variable = _variable(provider, endpoint, key)
     if key is None and (endpoint.api_key_env or (provider.needs_key and configured is None)):
         message = f"No key for {provider.name}. {how_to_set_key(variable, provider.name)}"

@@ -30,6 +30,7 @@ from pygent_ls.llm.errors import model_error
 from pygent_ls.llm.http.refusals import MAX_REPEATS, Learned, Refusals, learn
 from pygent_ls.llm.keys import SavedKeys
 from pygent_ls.llm.known_model import KnownModel
+from pygent_ls.llm.litellm.restrictions import restrict
 from pygent_ls.llm.litellm.stream import ChunkTranslation
 from pygent_ls.llm.litellm.target import Choice, EnvironmentCheck, Target
 from pygent_ls.llm.message_rules import rules_of
@@ -133,9 +134,12 @@ def _import_litellm() -> Any:
     # PRODUCTION: else a `.env` above the virtual environment, maybe an untrusted folder's, would set keys and URLs
     with _environment(LITELLM_LOCAL_MODEL_COST_MAP="True", LITELLM_MODE="PRODUCTION"):
         import litellm as library
+        from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler  # pyright: ignore[reportMissingTypeStubs]
+        from litellm.llms.openai.common_utils import BaseOpenAILLM  # pyright: ignore[reportMissingTypeStubs]
     litellm: Any = library
     litellm.suppress_debug_info = True  # it prints to stdout
     litellm.telemetry = False
+    restrict(litellm, AsyncHTTPHandler, BaseOpenAILLM)
     litellm.modify_params = True  # Anthropic wants tools where the history has calls, also when none are offered
     litellm.REPEATED_STREAMING_CHUNK_LIMIT = sys.maxsize
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):  # they quote prompts in warnings
@@ -300,6 +304,9 @@ class LitellmModel:
         except TimeoutError:
             message = f"{target.called.provider} sent nothing for {timeout_s:g} s. Try again, or choose another model."
             raise ModelError(message, type="timeout", provider=target.called.provider) from None
+        except (TypeError, AttributeError, LookupError) as error:  # what litellm does not expect of a provider
+            message = f"litellm cannot call {target.called.provider} this way ({type(error).__name__})."
+            raise ModelError(message, type="invalid_request", provider=target.called.provider) from error
         except (openai.OpenAIError, ValueError, OSError) as error:
             failure = model_error(error, target.called)
             self._learned(target).has_no_tools |= isinstance(failure, NoToolsError)

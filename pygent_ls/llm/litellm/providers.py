@@ -5,6 +5,7 @@ The names and variables are those of litellm 1.106.2; a test compares them with 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 NAMES: frozenset[str] = frozenset(
@@ -127,6 +128,9 @@ _REQUIRED: Mapping[str, str] = {
 """Variables of the providers that `pygent_ls.llm.providers` does not list. Each word is required; `|` separates
 alternatives. The first alternative is the one to name in a message."""
 
+HAS_OTHER_CREDENTIALS = frozenset({"azure", "azure_ai", "azure_text", "watsonx", "watsonx_text"})
+"""Providers whose variables may hold a token or the name of an account, which litellm reads itself."""
+
 SAME_CREDENTIALS: Mapping[str, str] = {
     "bedrock_converse": "bedrock",
     "sagemaker_chat": "sagemaker",
@@ -137,6 +141,15 @@ SAME_CREDENTIALS: Mapping[str, str] = {
 
 JUDGED = frozenset({"bedrock", "infinity", "sagemaker", "vertex_ai"})
 """Providers, not listed above, that litellm's check of the environment judges."""
+
+
+_IS_SECRET = re.compile(r"KEY|TOKEN|JWT|CREDENTIALS")
+
+
+def secret_variables() -> frozenset[str]:
+    """Return the variables that may hold a key of these providers."""
+    words = (word for required in _REQUIRED.values() for word in re.split(r"[| ]", required))
+    return frozenset(word for word in words if _IS_SECRET.search(word))
 
 
 def has_requirements(provider: str) -> bool:

@@ -9,13 +9,20 @@ from typing import Any
 from pygent_ls.errors import ModelError
 from pygent_ls.llm.endpoint import NO_KEY, Endpoint
 from pygent_ls.llm.errors import Called, how_to_set_key, model_error, shown
-from pygent_ls.llm.http.target import is_address
+from pygent_ls.llm.http.target import AUTH_TOKEN, is_address
 from pygent_ls.llm.keys import SavedKeys
-from pygent_ls.llm.litellm.providers import JUDGED, SAME_CREDENTIALS, key_names, missing_variables
-from pygent_ls.llm.provider_keys import NO_SAVED_KEYS, SAVED, ProviderKey, find_key
+from pygent_ls.llm.litellm.providers import (
+    HAS_OTHER_CREDENTIALS,
+    JUDGED,
+    SAME_CREDENTIALS,
+    has_requirements,
+    key_names,
+    missing_variables,
+)
+from pygent_ls.llm.provider_keys import NO_SAVED_KEYS, SAVED, ProviderKey, find_key, sendable
 from pygent_ls.llm.providers import first_set, key_variable, provider_named
 
-_OPENAI_HANDLERS = frozenset({"aiohttp_openai", "custom_openai", "openai_like", "text-completion-openai"})
+_OPENAI_HANDLERS = frozenset({"aiohttp_openai", "custom_openai", "openai_like"})
 """Beside `openai_compatible_providers`: providers for which litellm falls back to OPENAI_API_KEY."""
 
 
@@ -81,7 +88,8 @@ class Choice:
             is_set = self.endpoint.api_base
             where = f"setting `{self.endpoint.api_base_setting}`" if is_set else f"environment variable {base_variable}"
             raise ModelError(f"The {where} is not an http address: {shown(address)!r}.", type="invalid_request")
-        key = find_key(named.provider, variables, self.endpoint, os.environ, self.saved)
+        found = find_key(named.provider, variables, self.endpoint, os.environ, self.saved)
+        key = sendable(found, named.provider)
         called = Called(
             name=self.name,
             provider=named.provider or shown(address or ""),
@@ -131,7 +139,8 @@ class Choice:
         """Return the key to hand over; None where litellm finds the provider's own, or none is needed."""
         if key is not None:
             is_found = key.source not in ("", SAVED) and not self.endpoint.api_key_env
-            return None if is_found and self._is_left_to_litellm(named) else key.value
+            is_left = key.source == AUTH_TOKEN or (is_found and self._is_left_to_litellm(named))
+            return None if is_left else key.value
         if not self.endpoint.api_key_env and (self.endpoint.keys == "none" or not self._lacks_key(named, called)):
             is_known = self.endpoint.keys == "none" or provider_named(named.provider) is not None
             return None if not is_known and self._is_left_to_litellm(named) else NO_KEY
@@ -152,7 +161,8 @@ class Choice:
 
         Where it finds no key for a provider that it calls as one compatible with OpenAI, it sends OPENAI_API_KEY.
         """
-        if named.found_key:
+        if named.found_key or named.provider in HAS_OTHER_CREDENTIALS:
             return True
-        compatible = {*self.litellm.openai_compatible_providers, *_OPENAI_HANDLERS}
-        return bool(named.provider) and named.provider != "openai" and named.provider not in compatible
+        if not named.provider or provider_named(named.provider) is not None or has_requirements(named.provider):
+            return False
+        return named.provider not in {*self.litellm.openai_compatible_providers, *_OPENAI_HANDLERS}

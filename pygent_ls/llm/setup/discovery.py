@@ -25,6 +25,9 @@ MAX_BYTES = 2_000_000
 MAX_MODELS = 40
 """Models of one server: what a menu has room for."""
 
+MAX_NAME_CHARS = 200
+"""Of a model; a longer name is none."""
+
 SERVERS = ("ollama_chat", "lm_studio", "llamafile", "hosted_vllm")
 """Providers whose addresses are asked; a model is called by the provider whose address its server has."""
 
@@ -203,7 +206,7 @@ def _entries(answer: Any, key: str) -> list[Mapping[str, Any]]:
 def _names(entries: Sequence[Mapping[str, Any]], key: str) -> list[str]:
     """The names of models that can chat, as far as their names tell."""
     names = [each[key] for each in entries if isinstance(each.get(key), str) and each[key].isprintable()]
-    return [name for name in dict.fromkeys(names) if name and "embed" not in name.lower()]
+    return [name for name in dict.fromkeys(names) if 0 < len(name) <= MAX_NAME_CHARS and "embed" not in name.lower()]
 
 
 async def _asked(place: _Place, path: str) -> Any:

@@ -11,7 +11,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from pygent_ls.agent.asker import Answered, CannotAsk, Choice, Question, Questioner
-from pygent_ls.errors import KeyStoreError, ModelError, SettingError, SetupError
+from pygent_ls.errors import KeyringError, KeyStoreError, ModelError, SettingError, SetupError
+from pygent_ls.llm.provider_keys import can_be_sent
 from pygent_ls.llm.providers import OTHERS, PROVIDERS, Provider
 from pygent_ls.llm.setup.discovery import Found, LocalServer
 
@@ -23,6 +24,7 @@ AGAIN = "Try again"
 OTHER_KEY = "Enter the key again"
 OTHER_MODEL = "Choose something else"
 SAVE = "Save it all the same"
+IN_FILE = "Keep it in a file that only you can read"
 
 MAX_MODELS = 9
 """Models that one question lists; every other one can be named in the settings."""
@@ -64,9 +66,11 @@ class SetupPorts:
     models_of: Callable[[str], Awaitable[Sequence[str]]]
     """The models of a provider that calls tools, the one to begin with first."""
     check: Callable[[Candidate], Awaitable[float]]
-    """Calls the model once and returns the seconds that it took. Raises `ModelError`."""
+    """Calls the model once and returns the seconds that it took. Raises `ModelError`, or `SettingError` before that."""
     save_key: Callable[[str, str], Awaitable[str]]
-    """Keeps a provider's key, and returns where. Raises `KeyStoreError`."""
+    """Keeps a provider's key, and returns where. Raises `KeyStoreError`; `KeyringError` if a file may still keep it."""
+    save_key_in_file: Callable[[str, str], Awaitable[str]]
+    """Keeps it in a file instead. Raises `KeyStoreError`."""
     save_model: Callable[[Candidate], Awaitable[str]]
     """Makes it the user's default, and returns what is to be told of that. Raises `SettingError`."""
 
@@ -163,7 +167,7 @@ class _Flow:
             key = answer.text.strip() if isinstance(answer, Answered) else ""
             if not key:
                 raise _stopped()
-            if len(key) <= MAX_KEY_CHARS and key.isascii() and key.isprintable() and " " not in key:
+            if len(key) <= MAX_KEY_CHARS and can_be_sent(key) and " " not in key:
                 return key
             problem = "That cannot be a key: it holds a space or a character that no key has. "
         raise _stopped()
@@ -221,13 +225,23 @@ class _Flow:
         """The key goes first: a model without its key is of no use."""
         told = [result]
         if candidate.key is not None:
-            where = await self._ports.save_key(candidate.provider, candidate.key)
+            where = await self._saved(candidate.provider, candidate.key)
             told.append(f"The key of {candidate.provider} is in {where}.")
         try:
             told.append(await self._ports.save_model(candidate))
         except SettingError as error:
             return SetUp(text=" ".join([*told, str(error)]))
         return SetUp(text=" ".join(told), model=candidate.model)
+
+    async def _saved(self, provider: str, key: str) -> str:
+        """Where the key is kept now: a keyring that fails does not end all of it."""
+        while True:
+            try:
+                return await self._ports.save_key(provider, key)
+            except KeyringError as error:
+                choices = [Choice(title=each) for each in (AGAIN, IN_FILE, STOP)]
+                if await self._ask(f"The key is not kept yet. {error}", choices) == IN_FILE:
+                    return await self._ports.save_key_in_file(provider, key)
 
     # Asking
 

@@ -132,18 +132,28 @@ class KeyStore:
             self.get(provider)
 
     def save(self, provider: str, key: str) -> str:
-        """Keep a key in place of the provider's former one. Returns where, in words. Raises `KeyStoreError`."""
-        entry = {"in": "keyring", "id": secrets.token_hex(8)}
+        """Keep a key in place of the provider's former one. Returns where, in words.
+
+        Raises `KeyringError` if there is a keyring and it fails, and `KeyStoreError`.
+        """
         try:
-            where = f"the system keyring ({self._keyring.set(provider, key)})"
+            name = self._keyring.set(provider, key)
         except NoKeyringError:
-            entry, where = {"in": "file", "key": key}, f"{self.file}, which only you can read"
+            return self.save_in_file(provider, key)
+        self._put(provider, {"in": "keyring", "id": secrets.token_hex(8)}, key)
+        return f"the system keyring ({name})"
+
+    def save_in_file(self, provider: str, key: str) -> str:
+        """Keep a key as `save` does, in no keyring. Raises `KeyStoreError`."""
+        self._put(provider, {"in": "file", "key": key}, key)
+        return f"{self.file}, which only you can read"
+
+    def _put(self, provider: str, entry: dict[str, str], key: str) -> None:
         with self._changing() as entries:
             entries[provider] = entry
         with self._lock:
             if "id" in entry:
                 self._read[entry["id"]] = key
-        return where
 
     def forget(self, provider: str) -> bool:
         """Remove a provider's key; False where none is saved. Raises `KeyStoreError`, and then it is still there."""
@@ -209,9 +219,14 @@ class KeyStore:
             return {}
         except OSError as error:
             raise self._unreadable(error.strerror or str(error)) from None
-        with os.fdopen(descriptor, "rb") as opened:
+        try:
             self._check(os.fstat(descriptor), descriptor)
-            content = opened.read(MAX_BYTES)
+            with os.fdopen(os.dup(descriptor), "rb") as opened:
+                content = opened.read(MAX_BYTES)
+        except OSError as error:
+            raise self._unreadable(error.strerror or str(error)) from None
+        finally:
+            os.close(descriptor)
         try:
             stored: Any = json.loads(content)
         except (ValueError, RecursionError):

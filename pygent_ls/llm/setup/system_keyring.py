@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pygent_ls.errors import KeyStoreError
+from pygent_ls.errors import KeyringError, KeyStoreError
 
 CHILD = "pygent_ls.llm.setup.keyring_child"
 
@@ -23,7 +23,7 @@ class NoKeyringError(KeyStoreError):
 class SystemKeyring:
     """Runs one program for each call, so that a keyring that hangs or asks for a password holds nothing up. Blocking.
 
-    Every method raises `NoKeyringError` where there is no keyring, and `KeyStoreError` where it does not answer.
+    Every method raises `NoKeyringError` if there is no keyring, and `KeyringError` if it fails or does not answer.
     """
 
     environment: Mapping[str, str] | None = None
@@ -63,7 +63,7 @@ class SystemKeyring:
                 env=self.environment,
             )
         except subprocess.TimeoutExpired:
-            raise KeyStoreError(
+            raise KeyringError(
                 f"The system keyring did not answer within {timeout_s:g} s. Unlock it, and try again."
             ) from None
         except OSError as error:
@@ -77,9 +77,9 @@ def _read(output: str) -> Mapping[str, Any]:
     except ValueError:
         answer = None
     if not isinstance(answer, dict):
-        raise KeyStoreError("The system keyring gave no answer.")
+        raise KeyringError("The system keyring gave no answer.")
     if "unusable" in answer:
         raise NoKeyringError(f"There is no system keyring: {answer['unusable']}.")
     if "error" in answer:
-        raise KeyStoreError(f"The system keyring failed ({answer['error']}). Unlock it, and try again.")
+        raise KeyringError(f"The system keyring failed ({answer['error']}). Unlock it, and try again.")
     return answer  # pyright: ignore[reportUnknownVariableType] - JSON

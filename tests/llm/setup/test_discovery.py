@@ -66,6 +66,14 @@ async def test_a_web_server_that_lists_no_models_is_none() -> None:
     assert both == Found()
 
 
+async def test_a_name_that_no_model_has_is_not_listed() -> None:
+    names = ["A" * 100_000, "qwen\x1b[31m", "qwen3:8b", "", "qwen\u202ekcab"]
+    async with serving({"/v1/models": {"data": [{"id": name, "owned_by": "vllm"} for name in names]}}) as server:
+        (listed,) = (await found({"HOSTED_VLLM_API_BASE": server.url})).servers
+
+    assert listed.models == ("qwen3:8b",)
+
+
 @pytest.mark.parametrize("with_scheme", [False, True])
 async def test_ollamas_own_variable_is_respected_and_what_it_says_has_to_be_set(with_scheme: bool) -> None:
     async with serving(OLLAMA) as server:

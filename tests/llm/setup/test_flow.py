@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from pygent_ls.agent.asker import Answered, CannotAsk, NotAnswered, Question, QuestionAnswer
-from pygent_ls.errors import KeyStoreError, ModelError, SettingError
+from pygent_ls.errors import KeyringError, KeyStoreError, ModelError, SettingError
 from pygent_ls.llm.providers import provider_named
 from pygent_ls.llm.setup.discovery import Found, InstalledProgram, LocalServer
 from pygent_ls.llm.setup.flow import Candidate, SetUp, SetupPorts, set_up
@@ -59,6 +59,7 @@ class House:
             models_of=self._models_of,
             check=self._check,
             save_key=self._save_key,
+            save_key_in_file=self._save_key_in_file,
             save_model=self._save_model,
         )
         return await bounded(set_up(ports))
@@ -84,6 +85,10 @@ class House:
         where = self.save_key(provider, key)
         self.keys[provider] = key
         return where
+
+    async def _save_key_in_file(self, provider: str, key: str) -> str:
+        self.keys[provider] = key
+        return "the file"
 
     async def _save_model(self, candidate: Candidate) -> str:
         told = self.save_model(candidate)
@@ -285,6 +290,29 @@ async def test_a_key_that_cannot_be_kept_changes_nothing() -> None:
 
     assert await house.set_up() == SetUp(text="The keyring is locked. Nothing was changed.")
     assert house.models == []
+
+
+async def test_a_key_that_the_keyring_does_not_take_can_be_tried_again_or_kept_in_a_file() -> None:
+    def fail(_provider: str, _key: str) -> str:
+        raise KeyringError("The system keyring did not answer.")
+
+    again, in_file = Answered(choice="Try again"), Answered(choice="Keep it in a file that only you can read")
+    house = House((*ENTERED, again, in_file), save_key=fail)
+    done = await house.set_up()
+
+    assert "The key of mistral is in the file." in done.text
+    assert (list(house.keys), len(house.models)) == (["mistral"], 1)
+    assert house.questions[-1].text == "The key is not kept yet. The system keyring did not answer."
+
+
+async def test_who_stops_at_a_keyring_that_fails_has_changed_nothing() -> None:
+    def fail(_provider: str, _key: str) -> str:
+        raise KeyringError("The system keyring did not answer.")
+
+    house = House((*ENTERED, Answered(choice="Not now")), save_key=fail)
+
+    assert (await house.set_up()).text.startswith("Nothing was changed.")
+    assert (house.keys, house.models) == ({}, [])
 
 
 async def test_a_settings_file_that_cannot_be_written_is_said_beside_the_key_that_was_kept() -> None:

@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -167,6 +168,21 @@ def test_a_damaged_file_gives_no_key_and_is_not_overwritten(tmp_path: Path) -> N
     assert store.file.read_text() == "{"
 
 
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
+def test_what_is_no_file_in_its_place_gives_no_key_and_is_said(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    store = store_in(tmp_path)
+    store.file.parent.mkdir(exist_ok=True)
+    make(store.file)
+
+    assert (store.get("mistral"), store.providers()) == (None, ())
+    assert store.problems == (
+        f"The saved keys in {store.file} are not used: it is no regular file. Remove it, and run `pygent-ls setup`.",
+    )
+    with pytest.raises(KeyStoreError, match="no regular file"):
+        store.save("mistral", KEY)
+    assert not store.forget("mistral")
+
+
 def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("")
 
@@ -222,6 +238,9 @@ def test_a_keyring_that_fails_is_said_without_the_key_and_nothing_is_saved(tmp_p
 
     assert str(caught.value) == "The system keyring failed (RuntimeError). Unlock it, and try again."
     assert store.providers() == ()
+    store.save_in_file("anthropic", KEY)
+    assert store_in(tmp_path, "LockedKeyring").get("anthropic") == KEY
+    assert stat.S_IMODE(store.file.stat().st_mode) == 0o600
 
 
 def test_a_keyring_that_hangs_holds_nothing_up_and_is_asked_again_later(tmp_path: Path) -> None:

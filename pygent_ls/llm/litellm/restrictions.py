@@ -1,0 +1,61 @@
+"""What litellm does on its own beside the call that it is told to make, and is kept from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from pygent_ls.llm.http.stream import REPEATABLE_REDIRECTS, sent_on, within_host
+
+MISDIRECTED = 421
+"""Status that stands for a redirect which is not followed; it is not tried again."""
+
+
+def restrict(litellm: Any, async_handler: Any, openai_client: Any) -> None:
+    """Keep keys, headers and prompts at the server that a call names; once, before the first call.
+
+    The second and third are litellm's `AsyncHTTPHandler` and `BaseOpenAILLM`, which make its HTTP clients.
+    """
+    async_handler.create_client = _staying(async_handler.create_client)
+    openai_client._get_async_http_client = staticmethod(_staying(openai_client._get_async_http_client))
+    # USE_LITELLM_PROXY would send each provider's server the key of the proxy, and the proxy a provider's key.
+    litellm.LiteLLMProxyChatConfig.should_use_litellm_proxy_by_default = staticmethod(_never)
+
+
+def _never(**_arguments: object) -> bool:
+    return False
+
+
+def _staying(make_client: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the same maker of `httpx` clients, which follow a redirect within its host alone.
+
+    On its way to another host httpx drops the header `Authorization`; `x-goog-api-key`, `api-key` and `x-api-key` stay.
+    """
+
+    @wraps(make_client)
+    def made(*given: Any, **named: Any) -> Any:
+        client = make_client(*given, **named)
+        if client is not None:
+            hooks = client.event_hooks
+            client.event_hooks = {**hooks, "response": [*hooks.get("response", ()), _stop_leaving]}
+        return client
+
+    return made
+
+
+async def _stop_leaving(response: Any) -> None:
+    """Make an error of a redirect that is not to be followed."""
+    import httpx
+
+    location = response.headers.get("location")
+    if location is None or not 300 <= response.status_code < 400:
+        return
+    is_repeated = response.status_code in REPEATABLE_REDIRECTS
+    if is_repeated and within_host(str(response.request.url), location) is not None:
+        return
+    left, body = response.stream, json.dumps({"error": {"message": f"The server {sent_on(location)}"}}).encode()
+    response.status_code, response.stream = MISDIRECTED, httpx.ByteStream(body)
+    response.headers = httpx.Headers({"content-type": "application/json", "content-length": str(len(body))})
+    await left.aclose()
