@@ -104,6 +104,13 @@ def signs_calls(model: str) -> bool:
     return bool(re.search(r"\bgemini-([3-9]|\d\d)", model))
 
 
+_MISTRAL = re.compile(r"\b(mistral|ministral|magistral|codestral|devstral|pixtral|mixtral)", re.I)
+
+
 def rules_of(family: str) -> MessageRules:
-    """Return the rules of a family, by the provider's name or `VENDOR/…`; the common ones if it has none of its own."""
-    return RULES.get(family.partition("/")[0], COMMON)
+    """Return the rules of a family, by the provider's name or `PROVIDER/…`; the common ones if it has none of its own.
+
+    Mistral's models keep theirs behind gateways, which hand the conversation on as it is.
+    """
+    provider, _, model = family.partition("/")
+    return RULES.get(provider) or (RULES["mistral"] if _MISTRAL.search(model) else COMMON)

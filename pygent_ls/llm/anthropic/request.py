@@ -54,6 +54,9 @@ def messages_request(
     if tools:
         body["tools"] = tools
     body |= _bounds(request, messages, known, learned)
+    if learned.drops_thoughts and "block_binding" not in refused:
+        thinking = body.get("thinking") or {"type": "adaptive", "display": "summarized"}
+        body["thinking"] = {**thinking, "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
     if "thinking" not in body and "idle_thoughts" in refused:
         _leave_out_last_thoughts(messages)
     if request.output_schema and "response_format" not in refused:
@@ -69,6 +72,10 @@ def adjustable(body: Mapping[str, Any]) -> Mapping[str, Any]:
     sent: dict[str, Any] = {name: body[name] for name in ("temperature", "max_tokens") if name in body}
     if "thinking" in body:
         sent["thinking" if body["thinking"]["type"] == "enabled" else "adaptive_thinking"] = True
+    if "block_binding" in body.get("thinking", {}):
+        sent["block_binding"] = True
+    if "effort" in body.get("output_config", {}):
+        sent["effort"] = body["output_config"]["effort"]
     if any(part["type"] in _THOUGHTS for each in body["messages"] for part in each["content"]):
         sent["thinking_back"] = True
         if "thinking" not in body:
@@ -194,10 +201,10 @@ def _thinking(
         return {"thinking": {"type": "enabled", "budget_tokens": budget}}
     if "adaptive_thinking" in refused:
         return {}
-    return {
-        "thinking": {"type": "adaptive", "display": "summarized"},  # by itself it would show nothing
-        "output_config": {"effort": nearest(effort, learned.efforts or known.efforts or _EFFORTS)},
-    }
+    adaptive = {"thinking": {"type": "adaptive", "display": "summarized"}}  # by itself it would show nothing
+    if "effort" in refused:
+        return adaptive
+    return adaptive | {"output_config": {"effort": nearest(effort, learned.efforts or known.efforts or _EFFORTS)}}
 
 
 def _acts_without_thought(messages: Sequence[Mapping[str, Any]]) -> bool:

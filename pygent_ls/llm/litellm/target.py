@@ -12,6 +12,7 @@ from pygent_ls.llm.errors import Called, how_to_set_key, model_error, shown
 from pygent_ls.llm.http.target import is_address
 from pygent_ls.llm.keys import SavedKeys
 from pygent_ls.llm.litellm.providers import JUDGED, SAME_CREDENTIALS, key_names, missing_variables
+from pygent_ls.llm.message_rules import RULES, MessageRules, rules_of
 from pygent_ls.llm.provider_keys import NO_SAVED_KEYS, SAVED, ProviderKey, find_key
 from pygent_ls.llm.providers import first_set, key_variable, provider_named
 
@@ -37,6 +38,11 @@ class Target:
             if vendor in self.bare:
                 return family
         return self.called.provider
+
+    @property
+    def rules(self) -> MessageRules:
+        """What the model demands of a conversation."""
+        return rules_of(self.family if self.family in RULES else f"{self.family}/{self.bare}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
