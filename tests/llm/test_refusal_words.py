@@ -16,6 +16,7 @@ from pygent_ls.errors import ModelError
 from pygent_ls.llm.endpoint import Endpoint
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routing import make_model
+from tests.llm.answers import named_events
 from tests.llm.loopback import KEY
 from tests.llm.model_contract import chunks_of, joined
 from tests.llm.model_contract import request as plain_request
@@ -153,17 +154,9 @@ ASKS_FOR_RESPONSES = Step(
     "/v1/responses instead.",
 )
 
-RESPONSE = Step(
-    raw=(
-        "text/event-stream",
-        "".join(
-            f"event: {each['type']}\ndata: {json.dumps(each)}\n\n"
-            for each in (
-                {"type": "response.output_text.delta", "output_index": 0, "delta": "Done."},
-                {"type": "response.completed", "response": {"status": "completed", "output": []}},
-            )
-        ),
-    )
+RESPONSE = named_events(
+    {"type": "response.output_text.delta", "output_index": 0, "delta": "Done."},
+    {"type": "response.completed", "response": {"status": "completed", "output": []}},
 )
 
 
@@ -229,9 +222,7 @@ def binding(received: Received, _: int) -> Step:
         {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}},
         {"type": "message_stop"},
     )
-    return Step(
-        raw=("text/event-stream", "".join(f"event: {each['type']}\ndata: {json.dumps(each)}\n\n" for each in events))
-    )
+    return named_events(*events)
 
 
 def seal(body: Mapping[str, Any], length: int) -> str:
