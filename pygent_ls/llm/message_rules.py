@@ -101,7 +101,7 @@ def chat_family(provider: str, model: str) -> str:
 
 def signs_calls(model: str) -> bool:
     """Whether a model, by its name, refuses calls without a thought signature."""
-    return bool(re.search(r"\bgemini-([3-9]|\d\d)", model))
+    return bool(re.search(r"\bgemini-([3-9]|\d\d|(pro|flash|flash-lite)-latest)", model))
 
 
 _MISTRAL = re.compile(r"\b(mistral|ministral|magistral|codestral|devstral|pixtral|mixtral)", re.I)

@@ -251,3 +251,57 @@ async def test_claude_is_asked_to_drop_thoughts_before_which_something_changed(
     last = server.requests[-1].body
     assert last["thinking"]["block_binding"] == {"prefix_mismatch_behavior": "drop_block"}
     assert [part["type"] for part in last["messages"][1]["content"]] == ["thinking", "text"]
+
+
+async def test_deepseek_gets_its_thoughts_back_through_anthropics_api(resources: ModelResources) -> None:
+    """https://api-docs.deepseek.com/guides/anthropic_api; the words are those of anthropics/claude-code users."""
+
+    def thinking_mode(received: Received, _: int) -> Step:
+        for message in received.body["messages"]:
+            kinds = [part["type"] for part in message["content"]]
+            if "tool_use" in kinds and "thinking" not in kinds:
+                words = "The content[].thinking in the thinking mode must be passed back to the API."
+                return Step(status=400, error=words, error_type="invalid_request_error")
+        return named_events(
+            {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "Done."}},
+            {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+            {"type": "message_stop"},
+        )
+
+    of_another = replace(REASONED, content=(ToolUseBlock(id="call_0", name="look", input={}),))
+    seen = user_message((ToolResultBlock(tool_use_id="call_0", content="seen"),))
+    async with ModelServer(thinking_mode) as server:
+        model = model_at(server, resources, "anthropic/deepseek-v4-pro")
+        await chunks_of(model, request("Look.", REASONED, SEEN))
+        await chunks_of(model, request("Look.", of_another, seen, REASONED, SEEN))
+
+    assert len(server.requests) == 3, "a thought without a signature goes back by itself"
+    assert server.requests[0].body["messages"][1]["content"][0]["thinking"] == "I must look."
+
+
+async def test_a_signature_that_is_missed_is_stood_in_for(resources: ModelResources) -> None:
+    words = "Function call is missing a thought_signature in functionCall parts."
+
+    _, second = await bodies_of(resources, "hosted_vllm/our-gemini", Step(status=400, error=words), DONE)
+
+    assert second["messages"][-2]["tool_calls"][0]["extra_content"]["google"]["thought_signature"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Step(raw=("application/json", '{"error":"Unexpected endpoint or method. (POST /v1/responses)"}')),
+        Step(raw=("text/html", "<html>404 Not Found</html>"), status=404),
+        Step(raw=("application/json", '{"detail":"Not Found"}'), status=404),
+        Step(raw=("application/json", '{"detail":"Method Not Allowed"}'), status=405),
+        Step(raw=("application/json", '{"error":{"message":"Unknown endpoint /v1/responses"}}'), status=400),
+    ],
+)
+async def test_a_server_without_responses_is_asked_for_chat_completions(
+    resources: ModelResources, answer: Step
+) -> None:
+    async with ModelServer([answer, DONE]) as server:
+        await chunks_of(model_at(server, resources, "openai/gpt-5.6"), request("Hi."))
+
+    assert [each.path for each in server.requests] == ["/v1/responses", "/v1/chat/completions"]
+    assert server.requests[1].body["reasoning_effort"] == "none"

@@ -17,7 +17,7 @@ from pygent_ls.agent.model import ModelRequest, ToolDefinition
 from pygent_ls.llm.effort import nearest, thinking_budget, wanted_effort
 from pygent_ls.llm.http.refusals import Learned
 from pygent_ls.llm.known_model import KnownModel
-from pygent_ls.llm.message_rules import RULES
+from pygent_ls.llm.message_rules import NO_REASONING, RULES
 from pygent_ls.llm.openai.chat_format import NO_OUTPUT, function_name, utf8
 
 OWN_TEMPERATURE = 1.0
@@ -43,7 +43,11 @@ def messages_request(
 ) -> dict[str, Any]:
     """Return the body, without what the model refused before; `cache_ttl` is empty for the API's own five minutes."""
     refused = learned.left_out
-    messages = anthropic_messages(request.messages, thinking="thinking_back" not in refused)
+    messages = anthropic_messages(
+        request.messages, thinking="thinking_back" not in refused, unsealed="claude" not in model
+    )
+    if learned.wants_reasoning:
+        _think_before_calls(messages)
     tools = anthropic_tools(request.tools)
     body: dict[str, Any] = {"model": model, "messages": messages, "stream": True}
     if request.system.strip():
@@ -97,13 +101,16 @@ def anthropic_tools(tools: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
     ]
 
 
-def anthropic_messages(messages: Sequence[Message], *, thinking: bool) -> list[dict[str, Any]]:
-    """The conversation, its roles alternating, a user's first; messages with nothing in them are left out."""
+def anthropic_messages(messages: Sequence[Message], *, thinking: bool, unsealed: bool = False) -> list[dict[str, Any]]:
+    """The conversation, its roles alternating, a user's first; messages with nothing in them are left out.
+
+    `unsealed` sends back thoughts without a signature too: models of other vendors that speak this API seal none.
+    """
     given: list[dict[str, Any]] = []
     ids: dict[str, str] = {}
     for message in messages:
         ids |= {call.id: _RULES.sent_id(call) for call in message.tool_calls}
-        parts = list(_parts(message, ids, thinking=thinking))
+        parts = list(_parts(message, ids, thinking=thinking, unsealed=unsealed))
         while parts and message.role == "assistant" and parts[-1]["type"] in _THOUGHTS:
             parts.pop()  # of an answer that was cut off: no message may end so
         if not parts:
@@ -119,6 +126,14 @@ def anthropic_messages(messages: Sequence[Message], *, thinking: bool) -> list[d
     return given
 
 
+def _think_before_calls(messages: list[dict[str, Any]]) -> None:
+    """Put a thought that stands for none before calls without one, as of another model: DeepSeek demands one here."""
+    for message in messages:
+        kinds = {part["type"] for part in message["content"]}
+        if "tool_use" in kinds and not kinds.intersection(_THOUGHTS):
+            message["content"].insert(0, {"type": "thinking", "thinking": NO_REASONING, "signature": ""})
+
+
 def _leave_out_last_thoughts(messages: list[dict[str, Any]]) -> None:
     """Take the thoughts from an answer whose tools have just run: some models refuse them there without thinking."""
     if len(messages) > 1 and _has_results(messages[-1]):
@@ -131,7 +146,7 @@ def _is_no_result(part: Part) -> bool:
     return part["type"] != "tool_result"
 
 
-def _parts(message: Message, ids: Mapping[str, str], *, thinking: bool) -> Iterator[Part]:
+def _parts(message: Message, ids: Mapping[str, str], *, thinking: bool, unsealed: bool) -> Iterator[Part]:
     for block in message.blocks:
         match block:
             case TextBlock(text=text) if text.strip():
@@ -142,6 +157,8 @@ def _parts(message: Message, ids: Mapping[str, str], *, thinking: bool) -> Itera
                 yield {"type": "redacted_thinking", "data": data}
             case ThinkingBlock(thinking=thought, signature=str(signature)) if thinking:
                 yield {"type": "thinking", "thinking": utf8(thought), "signature": signature}
+            case ThinkingBlock(thinking=thought) if thinking and unsealed and thought.strip():
+                yield {"type": "thinking", "thinking": utf8(thought), "signature": ""}
             case ToolUseBlock(id=call_id, name=name, input=given):
                 yield {"type": "tool_use", "id": ids[call_id], "name": function_name(name), "input": _utf8_in(given)}
             case ToolResultBlock(tool_use_id=call_id, content=content, is_error=is_error):

@@ -33,6 +33,13 @@ _REFUSES = re.compile(
     re.I,
 )
 
+_NO_RESPONSES = re.compile(
+    r"\b(?:unknown|unexpected|unsupported|invalid|no such|no)\b.{0,40}\b(?:endpoint|route|path|url|method)\b"
+    r".{0,60}/responses\b",
+    re.I,
+)
+"""How servers without the Responses API say so with another status, such as LM Studio with 200."""
+
 _NO_ITEM = re.compile(r"\bitem with id\b|\bprevious_response|\bnot persisted\b", re.I)
 """The Responses API is there, and does not find something that it was told of."""
 
@@ -45,7 +52,9 @@ _MISSING = re.compile(
 )
 """The request lacks something."""
 
-_WANTS_REASONING = re.compile(r"\breasoning_content\b", re.I)
+_WANTS_REASONING = re.compile(r"\breasoning_content\b|\bthinking\b.{0,40}must be passed back", re.I)
+
+_WANTS_SIGNATURE = re.compile(r"\bthought_signature\b", re.I)
 
 _BACK = (
     r"(?:reasoning_content|reasoning_details|thought_signature|encrypted_content|encrypted content|redacted_thinking"
@@ -134,6 +143,8 @@ class Learned:
     """It refuses thoughts before which something changed, and can be asked to leave them out."""
     wants_reasoning: bool = False
     """It demanded the reasoning of earlier answers back."""
+    wants_signatures: bool = False
+    """It demanded a thought signature of each call."""
     has_no_tools: bool = False
     """It, or its server, takes no tools."""
     wants_responses: bool = False
@@ -158,7 +169,7 @@ def learn(status: int | None, body: object, text: str, sent: Mapping[str, Any], 
 
     `body` is the error's JSON or None, `text` its words, and `sent` the parameters by the names in `_NAMED`.
     """
-    if "responses" in sent and status in _NO_ENDPOINT_STATUS and not _is_there(f"{text} {body}"):
+    if "responses" in sent and _has_no_responses(status, f"{text} {body}"):
         learned.has_no_responses = True
         return True
     if status not in _REFUSED_STATUS:
@@ -192,12 +203,17 @@ def _learn_demanded(said: str, sent: Mapping[str, Any], learned: Learned) -> boo
     return True
 
 
-def _is_there(said: str) -> bool:
-    """Whether it is not the Responses API that was not found."""
-    return bool(_NO_MODEL.search(said) or _NO_ITEM.search(said))
+def _has_no_responses(status: int | None, said: str) -> bool:
+    """Whether it is the Responses API that was not found, and neither a model nor an item."""
+    if status in _NO_ENDPOINT_STATUS:
+        return not (_NO_MODEL.search(said) or _NO_ITEM.search(said))
+    return bool(_NO_RESPONSES.search(said))
 
 
 def _learn_missing(said: str, learned: Learned) -> bool:
+    if _WANTS_SIGNATURE.search(said) and not learned.wants_signatures:
+        learned.wants_signatures = True
+        return True
     if not _WANTS_REASONING.search(said) or learned.wants_reasoning:
         return False
     learned.wants_reasoning = True

@@ -55,7 +55,7 @@ def adjustable(body: Mapping[str, Any]) -> Mapping[str, Any]:
 def _rules(target: NativeTarget, learned: Learned) -> MessageRules:
     provider = target.provider.name
     rules = rules_of(chat_family(provider, target.model))
-    if provider in ("openrouter", "openai") and signs_calls(target.model):
+    if learned.wants_signatures or (provider in ("openrouter", "openai") and signs_calls(target.model)):
         rules = replace(rules, unsigned_calls="reasoning_details" if provider == "openrouter" else "extra_content")
     if learned.wants_reasoning:
         return replace(rules, reasoning_field="reasoning_content", needs_reasoning=True)
