@@ -305,3 +305,40 @@ async def test_a_server_without_responses_is_asked_for_chat_completions(
 
     assert [each.path for each in server.requests] == ["/v1/responses", "/v1/chat/completions"]
     assert server.requests[1].body["reasoning_effort"] == "none"
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("anthropic/claude-opus-5", ({"type": "disabled"}, None)),
+        ("anthropic/claude-sonnet-5-5", (None, {"effort": "low"})),
+        ("anthropic/claude-haiku-4-5", (None, None)),
+    ],
+)
+async def test_claude_that_thinks_by_itself_is_told_not_to(
+    resources: ModelResources, name: str, asked: tuple[object, object]
+) -> None:
+    """platform.claude.com/docs/en/models/opus-5-5/whats-new-opus-5-5: thinking is on by default since Claude 5."""
+    said = named_events({"type": "message_stop"})
+
+    [body] = await bodies_of(resources, name, said, efforts=("none",))
+
+    assert (body.get("thinking"), body.get("output_config")) == asked
+
+
+async def test_claude_that_cannot_stop_thinking_thinks_a_little(resources: ModelResources) -> None:
+    words = (
+        '"thinking.type.disabled" is not supported for this model. Use "thinking.type.adaptive" and '
+        '"output_config.effort" to control thinking behavior.'
+    )
+    steps = (Step(status=400, error=words), named_events({"type": "message_stop"}))
+
+    _, second = await bodies_of(resources, "anthropic/claude-opus-5", *steps, efforts=("none",))
+
+    assert (second.get("thinking"), second["output_config"]) == (None, {"effort": "low"})
+
+
+async def test_a_request_to_reason_has_no_temperature(resources: ModelResources) -> None:
+    first, second = await bodies_of(resources, "hosted_vllm/some-model", DONE, DONE, efforts=("high", "none"))
+
+    assert ("temperature" in first, "temperature" in second) == (False, True)

@@ -35,6 +35,9 @@ _RULES = RULES["anthropic"]
 
 _THOUGHTS = ("thinking", "redacted_thinking")
 
+_THINKING_NAMES = {"enabled": "thinking", "adaptive": "adaptive_thinking", "disabled": "disabled_thinking"}
+"""Types of thinking, as `refusals.py` names them."""
+
 Part = dict[str, Any]
 
 
@@ -58,10 +61,10 @@ def messages_request(
     if tools:
         body["tools"] = tools
     body |= _bounds(request, messages, known, learned)
-    if learned.drops_thoughts and "block_binding" not in refused:
+    if learned.drops_thoughts and body.get("thinking", {}).get("type") != "disabled" and "block_binding" not in refused:
         thinking = body.get("thinking") or {"type": "adaptive", "display": "summarized"}
         body["thinking"] = {**thinking, "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
-    if "thinking" not in body and "idle_thoughts" in refused:
+    if not _thinks(body) and "idle_thoughts" in refused:
         _leave_out_last_thoughts(messages)
     if request.output_schema and "response_format" not in refused:
         schema = {"type": "json_schema", "schema": dict(request.output_schema)}
@@ -71,18 +74,22 @@ def messages_request(
     return body
 
 
+def _thinks(body: Mapping[str, Any]) -> bool:
+    return body.get("thinking", {}).get("type") in ("enabled", "adaptive")
+
+
 def adjustable(body: Mapping[str, Any]) -> Mapping[str, Any]:
     """What of a body may be left out where the model refuses it."""
     sent: dict[str, Any] = {name: body[name] for name in ("temperature", "max_tokens") if name in body}
     if "thinking" in body:
-        sent["thinking" if body["thinking"]["type"] == "enabled" else "adaptive_thinking"] = True
+        sent[_THINKING_NAMES[body["thinking"]["type"]]] = True
     if "block_binding" in body.get("thinking", {}):
         sent["block_binding"] = True
     if "effort" in body.get("output_config", {}):
         sent["effort"] = body["output_config"]["effort"]
     if any(part["type"] in _THOUGHTS for each in body["messages"] for part in each["content"]):
         sent["thinking_back"] = True
-        if "thinking" not in body:
+        if not _thinks(body):
             sent["idle_thoughts"] = True
     if "format" in body.get("output_config", {}):
         sent["response_format"] = True
@@ -209,6 +216,8 @@ def _thinking(
     max_tokens: int,
 ) -> dict[str, Any]:
     refused, effort = learned.left_out, wanted_effort(request)
+    if effort == "none" and known.thinks_adaptively:
+        return _least_thinking(known, learned)
     if effort in (None, "none") or known.thinks is False:
         return {}
     budget = min(max(thinking_budget(request), LEAST_BUDGET), max_tokens - 1)
@@ -222,6 +231,13 @@ def _thinking(
     if "effort" in refused:
         return adaptive
     return adaptive | {"output_config": {"effort": nearest(effort, learned.efforts or known.efforts or _EFFORTS)}}
+
+
+def _least_thinking(known: KnownModel, learned: Learned) -> dict[str, Any]:
+    """Newer models think unless they are told not to; where that cannot be switched off, they think a little."""
+    if not known.thinks_always and "disabled_thinking" not in learned.left_out:
+        return {"thinking": {"type": "disabled"}}
+    return {} if "effort" in learned.left_out else {"output_config": {"effort": "low"}}
 
 
 def _acts_without_thought(messages: Sequence[Mapping[str, Any]]) -> bool:

@@ -115,6 +115,7 @@ _NAMED: Mapping[str, re.Pattern[str]] = {
     "effort": re.compile(r"\beffort\b", re.I),
     "thinking": _THINKING,
     "adaptive_thinking": _THINKING,
+    "disabled_thinking": _THINKING,
     "cache_ttl": re.compile(r"\bttl\b|extended-cache", re.I),
     "cache_control": re.compile(r"\bcache_control\b", re.I),
 }
