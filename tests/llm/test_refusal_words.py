@@ -226,13 +226,13 @@ def binding(received: Received, _: int) -> Step:
 
 
 def seal(body: Mapping[str, Any], length: int) -> str:
-    def unmarked(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: unmarked(each) for key, each in value.items() if key != "cache_control"}  # pyright: ignore
-        return [unmarked(each) for each in value] if isinstance(value, list) else value  # pyright: ignore
+    """What a thought is bound to: all that stands before it, without marks for the cache."""
 
-    prefix = unmarked([body.get("system"), body.get("tools"), body["messages"][:length]])
-    return hashlib.sha256(json.dumps(prefix).encode()).hexdigest()
+    def unmarked(found: dict[str, Any]) -> dict[str, Any]:
+        return {key: each for key, each in found.items() if key != "cache_control"}
+
+    prefix = json.dumps([body.get("system"), body.get("tools"), body["messages"][:length]])
+    return hashlib.sha256(json.dumps(json.loads(prefix, object_hook=unmarked)).encode()).hexdigest()
 
 
 @pytest.mark.parametrize("effort", [None, "high"])
@@ -342,3 +342,23 @@ async def test_a_request_to_reason_has_no_temperature(resources: ModelResources)
     first, second = await bodies_of(resources, "hosted_vllm/some-model", DONE, DONE, efforts=("high", "none"))
 
     assert ("temperature" in first, "temperature" in second) == (False, True)
+
+
+async def test_reasoning_of_one_session_that_is_refused_takes_no_other_with_it(resources: ModelResources) -> None:
+    def sealed(cipher: str) -> Message:
+        item: dict[str, Any] = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": cipher}
+        thought = ThinkingBlock(thinking="", family="openai", provider_data={"reasoning": item})
+        return replace(REASONED, content=(thought, *REASONED.blocks))
+
+    def one_organization(received: Received, _: int) -> Step:
+        if "of-another" in json.dumps(received.body):
+            return Step(status=400, error="The encrypted content for item rs_1 could not be verified.")
+        return RESPONSE
+
+    async with ModelServer(one_organization) as server:
+        model = model_at(server, resources, "openai/gpt-5.6")
+        for cipher in ("of-another", "of-this"):
+            await chunks_of(model, request("Look.", sealed(cipher), SEEN))
+
+    assert len(server.requests) == 3
+    assert "of-this" in json.dumps(server.requests[-1].body)

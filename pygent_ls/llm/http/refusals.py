@@ -82,6 +82,13 @@ _BACK_IS_REFUSED = re.compile(
 )
 """Words of a refusal of such data. Anything else that is said of them teaches nothing."""
 
+_ONE_HISTORY = re.compile(
+    r"could not be (?:verified|decrypted)|verified to|invalid .{0,3}signature|signature.{0,30}\binvalid"
+    r"|cannot be modified|not found",
+    re.I,
+)
+"""Such data of one conversation are wrong; those of others are not."""
+
 _UNBOUND = re.compile(r"\bprefix_mismatch_behavior\b|bound to a different conversation", re.I)
 """Claude's thoughts are refused because something before them changed
 (platform.claude.com/docs/en/build-with-claude/preserved-thinking)."""
@@ -140,6 +147,8 @@ class Learned:
     """Parameters that it refused, each with the most that it takes (0: it takes none)."""
     efforts: tuple[Effort, ...] | None = None
     """Efforts that it says it takes; None if it has said nothing."""
+    is_of_one_history: bool = False
+    """What goes back was refused for what one conversation holds: it is left out of that request alone."""
     drops_thoughts: bool = False
     """It refuses thoughts before which something changed, and can be asked to leave them out."""
     wants_reasoning: bool = False
@@ -230,7 +239,15 @@ def _learn_refused(name: str, said: str, value: Any, learned: Learned) -> bool:
     if learned.left_out.get(name) == most:
         return False
     learned.left_out[name] = most
+    learned.is_of_one_history |= name == "thinking_back" and bool(_ONE_HISTORY.search(said))
     return True
+
+
+def forget_history(learned: Learned) -> None:
+    """Forget what was refused of one conversation; call it once that request is over."""
+    if learned.is_of_one_history:
+        learned.is_of_one_history = False
+        learned.left_out.pop("thinking_back", None)
 
 
 def _efforts_left(said: str, value: object, learned: Learned) -> tuple[Effort, ...]:
