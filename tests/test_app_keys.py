@@ -11,7 +11,7 @@ from pygent_ls.agent.workspace import ProcessSpec
 from pygent_ls.app_sharing import Shared
 from pygent_ls.app_values import named_key_variables
 from pygent_ls.config import Settings
-from pygent_ls.llm.litellm.providers import NAMES, has_requirements, key_names
+from pygent_ls.llm.litellm.providers import NAMES, OF_PLATFORMS, has_requirements, key_names
 
 OURS = "key-that-the-daemon-pays-with"
 
@@ -20,8 +20,9 @@ async def test_no_program_is_given_a_key_of_a_provider_that_litellm_alone_knows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    for name in filter(has_requirements, NAMES):
-        monkeypatch.setenv(key_names(name)[0], OURS)
+    variables = {key_names(name)[0] for name in filter(has_requirements, NAMES)}
+    for variable in variables:
+        monkeypatch.setenv(variable, "of-a-platform" if variable in OF_PLATFORMS else OURS)
     settings = Settings(sandbox="off")
     shared = Shared()
     processes, _ = shared.processes(settings, lambda: (), named_key_variables(settings))
@@ -31,3 +32,4 @@ async def test_no_program_is_given_a_key_of_a_provider_that_litellm_alone_knows(
     assert OURS in os.environ.values()
     assert "PATH=" in done.stdout
     assert OURS not in done.stdout
+    assert "WANDB_API_KEY=of-a-platform" in done.stdout  # the user's own commands need it

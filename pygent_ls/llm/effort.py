@@ -60,7 +60,7 @@ def nearest(effort: Effort, levels: Collection[str] | None) -> Effort | None:
 
 def named_efforts(text: str, sent: object) -> tuple[Effort, ...]:
     """Return the efforts that a refusal names as words of their own, without the one that was sent."""
-    found = {word.lower() for word in re.findall(r"[A-Za-z]+", text)}
+    found = {word.lower() for word in re.findall(r"[A-Za-z_]+", text)}
     return tuple(each for each in EFFORTS if each in found and each != sent)
 
 

@@ -101,9 +101,16 @@ def chat_family(provider: str, model: str) -> str:
 
 def signs_calls(model: str) -> bool:
     """Whether a model, by its name, refuses calls without a thought signature."""
-    return bool(re.search(r"\bgemini-([3-9]|\d\d)", model))
+    return bool(re.search(r"\bgemini-([3-9]|\d\d|(pro|flash|flash-lite)-latest)", model))
+
+
+_MISTRAL = re.compile(r"\b(mistral|ministral|magistral|codestral|devstral|pixtral|mixtral)", re.I)
 
 
 def rules_of(family: str) -> MessageRules:
-    """Return the rules of a family, by the provider's name or `VENDOR/…`; the common ones if it has none of its own."""
-    return RULES.get(family.partition("/")[0], COMMON)
+    """Return the rules of a family, by the provider's name or `PROVIDER/…`; the common ones if it has none of its own.
+
+    Mistral's models keep theirs behind gateways, which hand the conversation on as it is.
+    """
+    provider, _, model = family.partition("/")
+    return RULES.get(provider) or (RULES["mistral"] if _MISTRAL.search(model) else COMMON)

@@ -243,7 +243,8 @@ class _Router:
     def _compatible(self, name: str, endpoint: Endpoint, provider: str, model: str) -> Model:
         """Return a model of a server of the user's own, which is sent no key but the one that the settings name."""
         own = compatible_provider(provider or shown(endpoint.api_base or "").partition("://")[2].partition("/")[0])
-        return OpenAIModel(Native(name=name, provider=own, model=model, endpoint=endpoint, resources=self.resources))
+        native = Native(name=name, provider=own, model=model, endpoint=endpoint, resources=self.resources)
+        return ResponsesModel(native) if needs_responses(model) else OpenAIModel(native)
 
     def _native(self, name: str, provider: Provider, bare: str) -> Model:
         endpoint, resources = self.choose(provider.name), self.resources

@@ -16,6 +16,9 @@ from pygent_ls.llm.http.target import NativeTarget
 VERSION = "2023-06-01"
 """Of the API; newer behaviour is asked for by name (`betas`)."""
 
+BINDING = "thinking-binding-controls-2026-08-01"
+"""Beta in which a request says what becomes of thoughts before which something changed."""
+
 
 class AnthropicModel(NativeModel):
     """One model of Anthropic."""
@@ -27,7 +30,8 @@ class AnthropicModel(NativeModel):
     def _exchange(self, target: NativeTarget, request: ModelRequest, learned: Learned) -> Exchange:
         native = self._native
         body = messages_request(request, target.model, native.known, learned, native.endpoint.cache_ttl)
-        headers = _headers(target, native.endpoint.betas)
+        binds = "block_binding" in body.get("thinking", {})
+        headers = _headers(target, (*native.endpoint.betas, BINDING) if binds else native.endpoint.betas)
         return Exchange(
             call=native.call(target, _url(target), headers, body, is_last),
             adjustable=adjustable(body),

@@ -17,7 +17,7 @@ from pygent_ls.agent.model import ModelRequest, ToolDefinition
 from pygent_ls.llm.effort import nearest, thinking_budget, wanted_effort
 from pygent_ls.llm.http.refusals import Learned
 from pygent_ls.llm.known_model import KnownModel
-from pygent_ls.llm.message_rules import RULES
+from pygent_ls.llm.message_rules import NO_REASONING, RULES
 from pygent_ls.llm.openai.chat_format import NO_OUTPUT, function_name, utf8
 
 OWN_TEMPERATURE = 1.0
@@ -35,6 +35,9 @@ _RULES = RULES["anthropic"]
 
 _THOUGHTS = ("thinking", "redacted_thinking")
 
+_THINKING_NAMES = {"enabled": "thinking", "adaptive": "adaptive_thinking", "disabled": "disabled_thinking"}
+"""Types of thinking, as `refusals.py` names them."""
+
 Part = dict[str, Any]
 
 
@@ -43,7 +46,11 @@ def messages_request(
 ) -> dict[str, Any]:
     """Return the body, without what the model refused before; `cache_ttl` is empty for the API's own five minutes."""
     refused = learned.left_out
-    messages = anthropic_messages(request.messages, thinking="thinking_back" not in refused)
+    messages = anthropic_messages(
+        request.messages, thinking="thinking_back" not in refused, unsealed="claude" not in model
+    )
+    if learned.wants_reasoning:
+        _think_before_calls(messages)
     tools = anthropic_tools(request.tools)
     body: dict[str, Any] = {"model": model, "messages": messages, "stream": True}
     if request.system.strip():
@@ -54,7 +61,10 @@ def messages_request(
     if tools:
         body["tools"] = tools
     body |= _bounds(request, messages, known, learned)
-    if "thinking" not in body and "idle_thoughts" in refused:
+    if learned.drops_thoughts and body.get("thinking", {}).get("type") != "disabled" and "block_binding" not in refused:
+        thinking = body.get("thinking") or {"type": "adaptive", "display": "summarized"}
+        body["thinking"] = {**thinking, "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+    if not _thinks(body) and "idle_thoughts" in refused:
         _leave_out_last_thoughts(messages)
     if request.output_schema and "response_format" not in refused:
         schema = {"type": "json_schema", "schema": dict(request.output_schema)}
@@ -64,14 +74,22 @@ def messages_request(
     return body
 
 
+def _thinks(body: Mapping[str, Any]) -> bool:
+    return body.get("thinking", {}).get("type") in ("enabled", "adaptive")
+
+
 def adjustable(body: Mapping[str, Any]) -> Mapping[str, Any]:
     """What of a body may be left out where the model refuses it."""
     sent: dict[str, Any] = {name: body[name] for name in ("temperature", "max_tokens") if name in body}
     if "thinking" in body:
-        sent["thinking" if body["thinking"]["type"] == "enabled" else "adaptive_thinking"] = True
+        sent[_THINKING_NAMES[body["thinking"]["type"]]] = True
+    if "block_binding" in body.get("thinking", {}):
+        sent["block_binding"] = True
+    if "effort" in body.get("output_config", {}):
+        sent["effort"] = body["output_config"]["effort"]
     if any(part["type"] in _THOUGHTS for each in body["messages"] for part in each["content"]):
         sent["thinking_back"] = True
-        if "thinking" not in body:
+        if not _thinks(body):
             sent["idle_thoughts"] = True
     if "format" in body.get("output_config", {}):
         sent["response_format"] = True
@@ -90,13 +108,16 @@ def anthropic_tools(tools: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
     ]
 
 
-def anthropic_messages(messages: Sequence[Message], *, thinking: bool) -> list[dict[str, Any]]:
-    """The conversation, its roles alternating, a user's first; messages with nothing in them are left out."""
+def anthropic_messages(messages: Sequence[Message], *, thinking: bool, unsealed: bool = False) -> list[dict[str, Any]]:
+    """The conversation, its roles alternating, a user's first; messages with nothing in them are left out.
+
+    `unsealed` sends back thoughts without a signature too: models of other vendors that speak this API seal none.
+    """
     given: list[dict[str, Any]] = []
     ids: dict[str, str] = {}
     for message in messages:
         ids |= {call.id: _RULES.sent_id(call) for call in message.tool_calls}
-        parts = list(_parts(message, ids, thinking=thinking))
+        parts = list(_parts(message, ids, thinking=thinking, unsealed=unsealed))
         while parts and message.role == "assistant" and parts[-1]["type"] in _THOUGHTS:
             parts.pop()  # of an answer that was cut off: no message may end so
         if not parts:
@@ -112,6 +133,14 @@ def anthropic_messages(messages: Sequence[Message], *, thinking: bool) -> list[d
     return given
 
 
+def _think_before_calls(messages: list[dict[str, Any]]) -> None:
+    """Put a thought that stands for none before calls without one, as of another model: DeepSeek demands one here."""
+    for message in messages:
+        kinds = {part["type"] for part in message["content"]}
+        if "tool_use" in kinds and not kinds.intersection(_THOUGHTS):
+            message["content"].insert(0, {"type": "thinking", "thinking": NO_REASONING, "signature": ""})
+
+
 def _leave_out_last_thoughts(messages: list[dict[str, Any]]) -> None:
     """Take the thoughts from an answer whose tools have just run: some models refuse them there without thinking."""
     if len(messages) > 1 and _has_results(messages[-1]):
@@ -124,7 +153,7 @@ def _is_no_result(part: Part) -> bool:
     return part["type"] != "tool_result"
 
 
-def _parts(message: Message, ids: Mapping[str, str], *, thinking: bool) -> Iterator[Part]:
+def _parts(message: Message, ids: Mapping[str, str], *, thinking: bool, unsealed: bool) -> Iterator[Part]:
     for block in message.blocks:
         match block:
             case TextBlock(text=text) if text.strip():
@@ -135,6 +164,8 @@ def _parts(message: Message, ids: Mapping[str, str], *, thinking: bool) -> Itera
                 yield {"type": "redacted_thinking", "data": data}
             case ThinkingBlock(thinking=thought, signature=str(signature)) if thinking:
                 yield {"type": "thinking", "thinking": utf8(thought), "signature": signature}
+            case ThinkingBlock(thinking=thought) if thinking and unsealed and thought.strip():
+                yield {"type": "thinking", "thinking": utf8(thought), "signature": ""}
             case ToolUseBlock(id=call_id, name=name, input=given):
                 yield {"type": "tool_use", "id": ids[call_id], "name": function_name(name), "input": _utf8_in(given)}
             case ToolResultBlock(tool_use_id=call_id, content=content, is_error=is_error):
@@ -185,6 +216,8 @@ def _thinking(
     max_tokens: int,
 ) -> dict[str, Any]:
     refused, effort = learned.left_out, wanted_effort(request)
+    if effort == "none" and known.thinks_adaptively:
+        return _least_thinking(known, learned)
     if effort in (None, "none") or known.thinks is False:
         return {}
     budget = min(max(thinking_budget(request), LEAST_BUDGET), max_tokens - 1)
@@ -194,10 +227,17 @@ def _thinking(
         return {"thinking": {"type": "enabled", "budget_tokens": budget}}
     if "adaptive_thinking" in refused:
         return {}
-    return {
-        "thinking": {"type": "adaptive", "display": "summarized"},  # by itself it would show nothing
-        "output_config": {"effort": nearest(effort, learned.efforts or known.efforts or _EFFORTS)},
-    }
+    adaptive = {"thinking": {"type": "adaptive", "display": "summarized"}}  # by itself it would show nothing
+    if "effort" in refused:
+        return adaptive
+    return adaptive | {"output_config": {"effort": nearest(effort, learned.efforts or known.efforts or _EFFORTS)}}
+
+
+def _least_thinking(known: KnownModel, learned: Learned) -> dict[str, Any]:
+    """Newer models think unless they are told not to; where that cannot be switched off, they think a little."""
+    if not known.thinks_always and "disabled_thinking" not in learned.left_out:
+        return {"thinking": {"type": "disabled"}}
+    return {} if "effort" in learned.left_out else {"output_config": {"effort": "low"}}
 
 
 def _acts_without_thought(messages: Sequence[Mapping[str, Any]]) -> bool:

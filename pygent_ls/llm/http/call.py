@@ -14,7 +14,7 @@ from pygent_ls.errors import NoToolsError
 from pygent_ls.llm.endpoint import Endpoint
 from pygent_ls.llm.errors import model_error
 from pygent_ls.llm.http.answers import AnswerError
-from pygent_ls.llm.http.refusals import MAX_REPEATS, Learned, learn
+from pygent_ls.llm.http.refusals import MAX_REPEATS, Learned, forget_history, learn
 from pygent_ls.llm.http.server_sent_events import SentEvent
 from pygent_ls.llm.http.stream import Call, WholeAnswer, broken_off
 from pygent_ls.llm.http.target import NativeTarget, native_target
@@ -134,6 +134,17 @@ async def answered(
     Raises `ModelError`. Only a request that the provider refused for something that may be left out is repeated.
     """
     learned = native.learned(target)
+    try:
+        async with aclosing(_answered(native, target, exchange, learned)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+    finally:
+        forget_history(learned)
+
+
+async def _answered(
+    native: Native, target: NativeTarget, exchange: Callable[[Learned], Exchange], learned: Learned
+) -> AsyncGenerator[Chunk, None]:
     for _ in range(MAX_REPEATS + 1):
         made = exchange(learned)
         stream = made.stream

@@ -33,7 +33,6 @@ from pygent_ls.llm.known_model import KnownModel
 from pygent_ls.llm.litellm.restrictions import restrict
 from pygent_ls.llm.litellm.stream import ChunkTranslation
 from pygent_ls.llm.litellm.target import Choice, EnvironmentCheck, Target
-from pygent_ls.llm.message_rules import rules_of
 from pygent_ls.llm.openai.chat_format import chat_messages, chat_tools, mark_for_cache
 from pygent_ls.llm.openai.chat_request import takes_temperature
 from pygent_ls.llm.openai.think_tags import ThinkTags, opens_in_prompt
@@ -335,10 +334,12 @@ class LitellmModel:
 
     def _arguments(self, target: Target, request: ModelRequest, learned: Learned) -> dict[str, Any]:
         is_claude = target.family == "anthropic"
-        rules = rules_of(target.family)
-        if "thinking_back" in learned.left_out:
+        rules = target.rules
+        if learned.wants_reasoning:
+            rules = replace(rules, reasoning_field="reasoning_content", needs_reasoning=True)
+        elif "thinking_back" in learned.left_out:
             rules = replace(rules, takes_data=False, seals_reasoning=False)
-        messages = chat_messages(request.system, request.messages, rules)
+        messages = chat_messages(request.system, request.messages, rules, thinks=learned.wants_reasoning)
         if self._known.caches_prompts and is_claude:
             mark_for_cache(messages)
         optional = {

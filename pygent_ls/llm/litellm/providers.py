@@ -146,10 +146,25 @@ JUDGED = frozenset({"bedrock", "infinity", "sagemaker", "vertex_ai"})
 _IS_SECRET = re.compile(r"KEY|TOKEN|JWT|CREDENTIALS")
 
 
+OF_PLATFORMS = frozenset(
+    {
+        "CLOUDFLARE_API_KEY",
+        "GITHUB_API_KEY",
+        "HEROKU_API_KEY",
+        "HF_TOKEN",
+        "SCW_SECRET_KEY",
+        "SNOWFLAKE_JWT",
+        "VERCEL_OIDC_TOKEN",
+        "WANDB_API_KEY",
+    }
+)
+"""Variables of platforms that do more than serve models: the user's own commands need them."""
+
+
 def secret_variables() -> frozenset[str]:
-    """Return the variables that may hold a key of these providers."""
+    """Return the variables that may hold a key of these providers, without those that `OF_PLATFORMS` lists."""
     words = (word for required in _REQUIRED.values() for word in re.split(r"[| ]", required))
-    return frozenset(word for word in words if _IS_SECRET.search(word))
+    return frozenset(word for word in words if _IS_SECRET.search(word)) - OF_PLATFORMS
 
 
 def has_requirements(provider: str) -> bool:

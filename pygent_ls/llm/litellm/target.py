@@ -19,6 +19,7 @@ from pygent_ls.llm.litellm.providers import (
     key_names,
     missing_variables,
 )
+from pygent_ls.llm.message_rules import RULES, MessageRules, rules_of
 from pygent_ls.llm.provider_keys import NO_SAVED_KEYS, SAVED, ProviderKey, find_key, sendable
 from pygent_ls.llm.providers import first_set, key_variable, provider_named
 
@@ -44,6 +45,11 @@ class Target:
             if vendor in self.bare:
                 return family
         return self.called.provider
+
+    @property
+    def rules(self) -> MessageRules:
+        """What the model demands of a conversation."""
+        return rules_of(self.family if self.family in RULES else f"{self.family}/{self.bare}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,14 +7,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pygent_ls.agent.model import ModelRequest, ToolDefinition
-from pygent_ls.llm.http.call import Exchange
+from pygent_ls.llm.http.call import Exchange, Native
 from pygent_ls.llm.http.model import NativeModel
 from pygent_ls.llm.http.refusals import Learned
 from pygent_ls.llm.http.target import NativeTarget
 from pygent_ls.llm.message_rules import chat_family, rules_of
+from pygent_ls.llm.openai import responses_stream
 from pygent_ls.llm.openai.chat_format import chat_tools
 from pygent_ls.llm.openai.chat_request import adjustable, chat_request
 from pygent_ls.llm.openai.chat_stream import ChatStream, is_last
+from pygent_ls.llm.openai.responses_request import adjustable as responses_adjustable
+from pygent_ls.llm.openai.responses_request import responses_request
 from pygent_ls.llm.openai.think_tags import ThinkTags, opens_in_prompt
 
 
@@ -27,11 +30,13 @@ class OpenAIModel(NativeModel):
 
     def _exchange(self, target: NativeTarget, request: ModelRequest, learned: Learned) -> Exchange:
         native = self._native
+        if learned.wants_responses and not learned.has_no_responses:
+            return responses_exchange(native, target, request, learned)
         body = chat_request(request, target, native.known, learned)
         tags = ThinkTags(may_be_open=opens_in_prompt(native.model))
         return Exchange(
             call=native.call(target, _url(target), bearer(target), body, is_last),
-            adjustable=adjustable(body),
+            adjustable={**adjustable(body), "chat": True},
             stream=ChatStream(known=native.known, rules=rules_of(self.family), tags=tags),
         )
 
@@ -39,6 +44,21 @@ class OpenAIModel(NativeModel):
     def family(self) -> str:
         """The provider; the vendor or the model too, if it serves many kinds."""
         return chat_family(self._native.provider.name, self._native.model)
+
+
+def responses_exchange(native: Native, target: NativeTarget, request: ModelRequest, learned: Learned) -> Exchange:
+    """Return a request to the Responses API, and what reads its answer."""
+    body = responses_request(request, target, native.known, learned)
+    return Exchange(
+        call=native.call(target, _responses_url(target), bearer(target), body, responses_stream.is_last),
+        adjustable={**responses_adjustable(body), "responses": True},
+        stream=responses_stream.ResponsesStream(known=native.known),
+    )
+
+
+def _responses_url(target: NativeTarget) -> str:
+    base = target.base.removesuffix("/chat/completions")
+    return base if base.endswith("/responses") else f"{base}/responses"
 
 
 def _url(target: NativeTarget) -> str:

@@ -55,7 +55,7 @@ def adjustable(body: Mapping[str, Any]) -> Mapping[str, Any]:
 def _rules(target: NativeTarget, learned: Learned) -> MessageRules:
     provider = target.provider.name
     rules = rules_of(chat_family(provider, target.model))
-    if provider in ("openrouter", "openai") and signs_calls(target.model):
+    if learned.wants_signatures or (provider in ("openrouter", "openai") and signs_calls(target.model)):
         rules = replace(rules, unsigned_calls="reasoning_details" if provider == "openrouter" else "extra_content")
     if learned.wants_reasoning:
         return replace(rules, reasoning_field="reasoning_content", needs_reasoning=True)
@@ -73,7 +73,8 @@ def _optional(request: ModelRequest, target: NativeTarget, known: KnownModel, le
     habits = target.provider.habits
     wanted: dict[str, Any] = {"stream_options": {"include_usage": True}}
     is_default = target.is_own_address and request.temperature == habits.own_temperature
-    if takes_temperature(known, target.model) and not is_default:
+    reasons = wanted_effort(request) not in (None, "none")  # such a request excludes a temperature
+    if takes_temperature(known, target.model) and not is_default and not (reasons and known.thinks is not False):
         wanted["temperature"] = request.temperature
     if habits.caches_by_key and target.is_own_address and request.cache_key:
         wanted["prompt_cache_key"] = request.cache_key

@@ -9,9 +9,8 @@ from pygent_ls.agent.model import ModelRequest, ToolDefinition
 from pygent_ls.llm.http.call import Exchange
 from pygent_ls.llm.http.refusals import Learned
 from pygent_ls.llm.http.target import NativeTarget
-from pygent_ls.llm.openai.chat_model import OpenAIModel, bearer
-from pygent_ls.llm.openai.responses_request import adjustable, responses_request, responses_tools
-from pygent_ls.llm.openai.responses_stream import ResponsesStream, is_last
+from pygent_ls.llm.openai.chat_model import OpenAIModel, responses_exchange
+from pygent_ls.llm.openai.responses_request import responses_tools
 
 
 class ResponsesModel(OpenAIModel):
@@ -19,8 +18,8 @@ class ResponsesModel(OpenAIModel):
 
     @property
     def family(self) -> str:
-        """OpenAI's models read each other's reasoning."""
-        return "openai"
+        """OpenAI's models read each other's reasoning; at a server of the user's own it stays with the model."""
+        return "openai" if self._native.provider.name == "openai" else super().family
 
     def convert_tools(self, tools: Sequence[ToolDefinition]) -> Sequence[Mapping[str, Any]]:
         """As the Responses API has them."""
@@ -29,15 +28,4 @@ class ResponsesModel(OpenAIModel):
     def _exchange(self, target: NativeTarget, request: ModelRequest, learned: Learned) -> Exchange:
         if learned.has_no_responses:
             return super()._exchange(target, request, learned)
-        native = self._native
-        body = responses_request(request, target, native.known, learned)
-        return Exchange(
-            call=native.call(target, _url(target), bearer(target), body, is_last),
-            adjustable={**adjustable(body), "responses": True},
-            stream=ResponsesStream(known=native.known),
-        )
-
-
-def _url(target: NativeTarget) -> str:
-    base = target.base.removesuffix("/chat/completions")
-    return base if base.endswith("/responses") else f"{base}/responses"
+        return responses_exchange(self._native, target, request, learned)

@@ -37,8 +37,11 @@ Item = dict[str, Any]
 
 
 def needs_responses(model: str) -> bool:
-    """Whether OpenAI serves a model with tools, or with its reasoning, through this API alone."""
-    return bool(_NEEDS_RESPONSES.match(model))
+    """Whether OpenAI serves a model with tools, or with its reasoning, through this API alone.
+
+    Gateways put a vendor before the name.
+    """
+    return bool(_NEEDS_RESPONSES.match(model.rpartition("/")[2]))
 
 
 def responses_request(
