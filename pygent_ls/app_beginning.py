@@ -21,7 +21,8 @@ def model_and_reason(loaded: Loaded, saved: SavedKeys | None = None) -> tuple[st
         return loaded.settings.model, f"set by {loaded.origins['model']}"
     from pygent_ls.llm.providers import default_model
 
-    chosen = default_model(os.environ, saved)
+    own = {name: each.api_key_env for name, each in loaded.settings.providers.items() if each.api_key_env}
+    chosen = default_model(os.environ, saved, own)
     return chosen.name, chosen.reason
 
 

@@ -277,13 +277,18 @@ class DefaultModel:
     reason: str
 
 
-def default_model(env: Mapping[str, str], saved: SavedKeys | None = None) -> DefaultModel:
+def default_model(
+    env: Mapping[str, str], saved: SavedKeys | None = None, own: Mapping[str, str] | None = None
+) -> DefaultModel:
     """The model for a user who named none: of the first provider in `PROVIDERS` whose key is set, else saved.
 
-    Reads saved keys only if no variable is set.
+    `own` are the variables that the user names for keys, by provider; they take the place of the provider's. Saved keys
+    are read only if no variable is set.
     """
+    own = own or {}
     for provider in PROVIDERS:
-        variable = first_set(provider.key_variables, env)
+        named = own.get(provider.name)
+        variable = first_set((named,) if named else provider.key_variables, env)
         if variable is not None:
             return DefaultModel(name=provider.default_model, reason=f"{variable} is set, and no model is named")
     kept = frozenset(saved.providers() if saved is not None else ())

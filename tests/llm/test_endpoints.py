@@ -390,3 +390,10 @@ def test_a_saved_key_chooses_the_model_where_no_variable_does() -> None:
     saved = SavedInMemory({"anthropic": "saved"})
     assert default_model({"GROQ_API_KEY": "k"}, saved).name.startswith("groq/")
     assert saved.asked == [], "no key is read where a variable decides"
+
+
+def test_a_variable_that_the_user_names_for_a_provider_chooses_its_default_model() -> None:
+    own = {"anthropic": "MINE"}
+
+    assert default_model({"MINE": "k"}, own=own).reason == "MINE is set, and no model is named"
+    assert default_model({"ANTHROPIC_API_KEY": "k"}, own=own).name == "offline/rules"

@@ -112,6 +112,8 @@ async def test_an_effort_is_shown_and_chosen(folder: Path) -> None:
     assert chosen.startswith("The effort is `high` from the next prompt on")
     assert (await shelf.text("/effort")).startswith("The effort is `high`.")
     assert [request.effort for request in shelf.model.requests] == ["high"]
+    await shelf.say("/effort default")
+    assert (await shelf.text("/effort")).startswith("The agent, the settings or the model choose the effort.")
 
 
 async def test_a_model_is_shown_with_those_that_could_be_used_and_chosen(folder: Path) -> None:

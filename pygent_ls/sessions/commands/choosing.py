@@ -60,18 +60,26 @@ async def _modes(call: Call) -> Sequence[Choice]:
     return () if call.words else [Choice(word=name, detail=what) for name, what in MODES.items()]
 
 
+USUAL = "default"
+"""Takes back what was chosen for the session."""
+
+
 async def _effort(call: Call) -> str:
+    if call.text == USUAL:
+        call.session.choices.effort = None
+        return "The agent, the settings or the model choose the effort from the next prompt on."
     if call.text:
         effort = one_of(call, "effort", {name: name for name in get_args(Effort)})
         call.session.choices.effort = effort
         return f"The effort is `{effort}` from the next prompt on; each model gets the nearest one that it takes."
     chosen = call.session.choices.effort
     now = f"The effort is `{chosen}`." if chosen else "The agent, the settings or the model choose the effort."
-    return f"{now} `/effort NAME` chooses one of {', '.join(f'`{name}`' for name in EFFORTS)}."
+    names = ", ".join(f"`{name}`" for name in EFFORTS)
+    return f"{now} `/effort NAME` chooses one of {names}, and `/effort {USUAL}` leaves it to them again."
 
 
 async def _efforts(call: Call) -> Sequence[Choice]:
-    return () if call.words else [Choice(word=name) for name in EFFORTS]
+    return () if call.words else [Choice(word=name) for name in (*EFFORTS, USUAL)]
 
 
 # Agents
