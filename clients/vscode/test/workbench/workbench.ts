@@ -109,7 +109,22 @@ export class Workbench implements AsyncDisposable {
 		await workbench.set(settings);
 		workbench.page.setDefaultTimeout(WAIT_MS);
 		await workbench.load();
+		if (workspace !== undefined) await workbench.#hasFolders();
 		return workbench;
+	}
+
+	/** The workbench now and then opens a workspace before it can read its file, and then has no folder: it is loaded again. */
+	async #hasFolders(): Promise<void> {
+		const folder = this.page.locator(".explorer-folders-view .monaco-list-row").first();
+		for (let left = 3; left > 0; left--) {
+			const isShown = await folder.waitFor({ timeout: WAIT_MS / 4 }).then(
+				() => true,
+				() => false,
+			);
+			if (isShown) return;
+			await this.load();
+		}
+		throw new Error("the window shows no folder of its workspace");
 	}
 
 	/** Replaces the user's settings, also those that a machine has of its own: which the server is, for this browser. */
@@ -160,6 +175,7 @@ export class Workbench implements AsyncDisposable {
 			if (isFound) break;
 			if (performance.now() > deadline) throw new Error(`${path} is not found in the window's folders`);
 			await this.page.keyboard.press("Escape");
+			await input.waitFor({ state: "hidden" }); // else the next key goes on in the list that closes
 		}
 		await row.click();
 		await this.tab(path).waitFor();
