@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 NO_MODEL = (
     "No model is set up yet, so nothing was done. Run `pygent-ls setup` in a terminal, or the command `pygent.setup` "
-    "in your editor: it finds local models, or takes the key of a provider. (`help` lists what works without a model.)"
+    "in your editor: it finds local models, or takes the key of a provider. (Until then the offline model takes a few "
+    "fixed forms of request: `help` lists them.)"
 )
 SET_UP = "Set up a model"
 NOT_NOW = "Not now"
