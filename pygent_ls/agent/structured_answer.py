@@ -33,7 +33,7 @@ HOW_TO_FORMAT = """\
 # Your answer
 A program reads your last message as JSON. Do the task first, with whatever tools it needs. Then answer with the JSON \
 value alone."""
-"""For models that are given the schema as the form of their text."""
+"""Replaces `HOW_TO_ANSWER` for models that take the schema as the form of their text."""
 
 TAKEN = "The answer was taken."
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pygent_ls.llm.resources import ModelResources
 
 CONNECT_S = 1.0
-"""For a server on this machine to take a connection."""
+"""Seconds within which a server on this machine must take a connection."""
 
 SIGN_IN = frozenset({"chatgpt", "github_copilot"})
 """Providers of litellm that take no key: asking litellm about them would begin to sign in."""

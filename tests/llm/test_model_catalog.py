@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from pygent_ls.agent.model import Model
 from pygent_ls.llm.endpoint import Endpoint
-from pygent_ls.llm.http.model import NativeModel
+from pygent_ls.llm.http.call import Native
 from pygent_ls.llm.known_model import KnownModel, OwnFacts, Rates
 from pygent_ls.llm.model_catalog import MAX_AGE_S, ModelCatalog, listed_model
+from pygent_ls.llm.providers import provider_named
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routing import make_model
 from tests.llm.loopback import KEY
@@ -134,11 +134,14 @@ async def known(
     resources: ModelResources, url: str, name: str = "openrouter/anthropic/claude-next", own: OwnFacts | None = None
 ) -> KnownModel:
     facts = {name: own} if own else {}
-    model: Model = make_model(name, Endpoint(api_base=url, api_key=KEY, own_facts=facts), resources)
-    assert isinstance(model, NativeModel)
+    provider, _, bare = name.partition("/")
+    row = provider_named(provider)
+    assert row is not None
+    endpoint = Endpoint(api_base=url, api_key=KEY, own_facts=facts)
+    native = Native(name=name, provider=row, model=bare, endpoint=endpoint, resources=resources)
     async with asyncio.timeout(WAIT_S):
-        await model.prepare()
-    return model.known
+        await native.prepared()
+    return native.known
 
 
 async def test_window_price_and_abilities_are_those_of_the_list(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from pygent_ls.llm.effort import nearest, thinking_budget, wanted_effort
 from pygent_ls.llm.http.refusals import Learned
 from pygent_ls.llm.known_model import KnownModel
 from pygent_ls.llm.message_rules import NO_REASONING, RULES
-from pygent_ls.llm.openai.chat_format import NO_OUTPUT, function_name, utf8
+from pygent_ls.llm.openai.chat_format import NO_OUTPUT, function_name, parameters, utf8
 
 OWN_TEMPERATURE = 1.0
 """The API's own, which is then not sent: newer models refuse to be told any. It is also the highest."""
@@ -27,7 +27,7 @@ LEAST_BUDGET = 1024
 """Of thinking; the API takes no smaller one."""
 
 _EFFORTS = ("low", "medium", "high")
-"""Of models that think adaptively, where the table says no more."""
+"""Efforts of models that think adaptively, if the table lists none."""
 
 LEFT_OUT = "(The beginning of the conversation is left out.)"
 
@@ -102,7 +102,7 @@ def anthropic_tools(tools: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
         {
             "name": tool.name,
             "description": tool.description,
-            "input_schema": {"type": "object", "properties": {}, **tool.schema},
+            "input_schema": parameters(tool),
         }
         for tool in tools
     ]

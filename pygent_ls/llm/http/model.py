@@ -13,7 +13,6 @@ from pygent_ls.llm.endpoint import with_effort
 from pygent_ls.llm.http.call import Exchange, Native, answered
 from pygent_ls.llm.http.refusals import Learned
 from pygent_ls.llm.http.target import NativeTarget
-from pygent_ls.llm.known_model import KnownModel
 
 
 class NativeModel(ABC):
@@ -36,11 +35,6 @@ class NativeModel(ABC):
     def facts(self) -> ModelFacts:
         """From litellm's table, and the settings; the table is read by `prepare`."""
         return replace(self._native.facts, family=self.family)
-
-    @property
-    def known(self) -> KnownModel:
-        """Prices and limits, and where they come from; nothing is known before `prepare`."""
-        return self._native.known
 
     @property
     @abstractmethod

@@ -226,11 +226,6 @@ class LitellmModel:
         return self._loader.ready
 
     @property
-    def known(self) -> KnownModel:
-        """Prices and limits, and where they come from; nothing is known before `prepare`."""
-        return self._known
-
-    @property
     def facts(self) -> ModelFacts:
         """From litellm's table, and the settings; nothing is known before `prepare`."""
         facts, target = self._known.facts, self._target

@@ -84,6 +84,16 @@ def _is_text(message: ChatMessage) -> bool:
     return isinstance(message["content"], str)
 
 
+def parameters(tool: ToolDefinition) -> dict[str, Any]:
+    """Return the schema of a tool's arguments. OpenAI rejects one without `properties`, even of no arguments."""
+    return {"type": "object", "properties": {}, **tool.schema}
+
+
+def named_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a structured answer, under the name that OpenAI's protocols want."""
+    return {"name": "answer", "schema": dict(schema), "strict": False}
+
+
 def chat_tools(tools: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
     """The tools as functions."""
     return [
@@ -92,8 +102,7 @@ def chat_tools(tools: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
             "function": {
                 "name": tool.name,
                 "description": tool.description,
-                # OpenAI rejects an object schema without `properties`, which a tool without arguments has
-                "parameters": {"type": "object", "properties": {}, **tool.schema},
+                "parameters": parameters(tool),
             },
         }
         for tool in tools

@@ -36,7 +36,7 @@ class OpenAIModel(NativeModel):
         tags = ThinkTags(may_be_open=opens_in_prompt(native.model))
         return Exchange(
             call=native.call(target, _url(target), bearer(target), body, is_last),
-            adjustable={**adjustable(body), "chat": True},
+            adjustable={**adjustable(body, target), "chat": True},
             stream=ChatStream(known=native.known, rules=rules_of(self.family), tags=tags),
         )
 

@@ -13,10 +13,7 @@ from pygent_ls.llm.http.refusals import Learned
 from pygent_ls.llm.http.target import NativeTarget
 from pygent_ls.llm.known_model import KnownModel
 from pygent_ls.llm.message_rules import MessageRules, chat_family, rules_of, signs_calls
-from pygent_ls.llm.openai.chat_format import chat_messages, chat_tools, mark_for_cache
-
-OUTPUT_NAME = "answer"
-"""Of the schema of a structured answer; the API wants one."""
+from pygent_ls.llm.openai.chat_format import chat_messages, chat_tools, mark_for_cache, named_schema
 
 _NO_TOOLS_WITH_EFFORT = re.compile(r"gpt-(5\.[4-9]|[6-9])")
 """OpenAI's models that refuse function tools in chat completions unless the effort is `none` (litellm 1.106.2,
@@ -34,12 +31,11 @@ def chat_request(request: ModelRequest, target: NativeTarget, known: KnownModel,
     if request.tools:
         body["tools"] = chat_tools(request.tools)
     if request.output_schema and "response_format" not in learned.left_out:
-        schema = {"name": OUTPUT_NAME, "schema": dict(request.output_schema), "strict": False}
-        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        body["response_format"] = {"type": "json_schema", "json_schema": named_schema(request.output_schema)}
     return body | optional
 
 
-def adjustable(body: Mapping[str, Any]) -> Mapping[str, Any]:
+def adjustable(body: Mapping[str, Any], target: NativeTarget) -> Mapping[str, Any]:
     """Return what of a body may be left out, or be sent otherwise, if the model refuses it."""
     names = ("temperature", "max_tokens", "max_completion_tokens", "stream_options", "reasoning", "thinking")
     more = ("prompt_cache_key", "reasoning_effort", "response_format")
@@ -47,7 +43,7 @@ def adjustable(body: Mapping[str, Any]) -> Mapping[str, Any]:
     messages: list[Mapping[str, Any]] = body["messages"]
     if any(key.startswith(("reasoning", "thinking")) for message in messages for key in message):
         sent["thinking_back"] = True
-    if any("cache_control" in str(message.get("content")) for message in messages):
+    if _takes_marks(target):
         sent["cache_control"] = True
     return sent
 

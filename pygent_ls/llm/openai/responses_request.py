@@ -17,8 +17,8 @@ from pygent_ls.llm.http.refusals import Learned
 from pygent_ls.llm.http.target import NativeTarget
 from pygent_ls.llm.known_model import KnownModel
 from pygent_ls.llm.message_rules import COMMON
-from pygent_ls.llm.openai.chat_format import NO_OUTPUT, function_name, utf8
-from pygent_ls.llm.openai.chat_request import OUTPUT_NAME, takes_temperature
+from pygent_ls.llm.openai.chat_format import NO_OUTPUT, function_name, named_schema, parameters, utf8
+from pygent_ls.llm.openai.chat_request import takes_temperature
 
 REASONING = "reasoning"
 """Key of a thought's provider data that holds the whole reasoning item."""
@@ -59,8 +59,7 @@ def responses_request(
     if request.tools:
         body["tools"] = responses_tools(request.tools)
     if request.output_schema and "response_format" not in learned.left_out:
-        schema = {"name": OUTPUT_NAME, "schema": dict(request.output_schema), "strict": False}
-        body["text"] = {"format": {"type": "json_schema", **schema}}
+        body["text"] = {"format": {"type": "json_schema", **named_schema(request.output_schema)}}
     return body | _optional(request, target, known, learned)
 
 
@@ -87,7 +86,7 @@ def responses_tools(tools: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
             "type": "function",
             "name": tool.name,
             "description": tool.description,
-            "parameters": {"type": "object", "properties": {}, **tool.schema},
+            "parameters": parameters(tool),
             "strict": False,
         }
         for tool in tools
