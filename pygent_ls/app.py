@@ -366,6 +366,7 @@ class Agent:
                 self._front_end.workspace,
                 self._snapshots,
                 self._past.records(session_id) if self._is_kept(session_id) else None,
+                self._shared.write_log,
             ),
             telemetry=self._shared.telemetry,
         )

@@ -18,6 +18,7 @@ from pygent_ls.llm.model_catalog import ModelCatalog
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.log import hide
 from pygent_ls.sessions.living import LiveSessions
+from pygent_ls.sessions.write_log import WriteLog
 from pygent_ls.workspace.process import LocalProcesses
 from pygent_ls.workspace.sandbox import Sandbox
 
@@ -37,6 +38,7 @@ class Shared:
         self.state_folder = state_folder()
         self.telemetry = AppTelemetry(os.environ)
         self.live = LiveSessions()
+        self.write_log = WriteLog()
         self.kept = KeptSessions(self.state_folder)
         self.keys = saved_keys()
         self._models = ModelResources(saved_keys=self.keys, catalog=ModelCatalog(self.state_folder / "models"))

@@ -348,6 +348,18 @@ class FakeWorkspace:
             if buffer.text != self._texts.get(path):
                 self._write(path, buffer.text)
 
+    def is_open(self, path: Path) -> bool:
+        """Whether there is a buffer."""
+        return path in self._buffers
+
+    def told(self) -> int:
+        """Always the same moment."""
+        return 0
+
+    def told_since(self, moment: int) -> Sequence[Path]:
+        """None: nobody types."""
+        return ()
+
     async def changed_on_disk(self) -> Sequence[Path]:
         """What the test put into `changed_behind`, once."""
         changed, self.changed_behind = self.changed_behind, []

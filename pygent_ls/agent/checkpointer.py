@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Protocol
 
+from pygent_ls.agent.named_paths import NamedPaths
 from pygent_ls.agent.workspace import EditPlan
 
 CANCELLED_S = 1.0
@@ -25,17 +26,18 @@ class Checkpointer(Protocol):
         """A tool is about to change files; the first in a turn makes a checkpoint, which is there on return."""
         ...
 
-    async def before_program(self, turn_id: str, label: str) -> str | None:
+    async def before_program(self, turn_id: str, label: str, named: NamedPaths) -> str | None:
         """A program is about to run that may change anything; makes a checkpoint, which is there on return."""
         ...
 
     async def after_program(self, turn_id: str, label: str) -> str | None:
-        """The program of the last `before_program` has ended: what differs since then is the agent's doing."""
+        """The program of the last `before_program` has ended. What differs on the disk since then is its doing where
+        its command line names it, and may be anyone's elsewhere; what the editor or another session told of is not."""
         ...
 
     async def about_to_apply(self, plan: EditPlan) -> None:
-        """A plan is about to be carried out, and may wait for the user: what it writes is the agent's doing, also where
-        the daemon dies before `applied`."""
+        """A plan is about to be carried out, and may wait for the user: what it replaces and deletes is kept, and what
+        it writes is the agent's doing, also if the daemon dies before `applied`."""
         ...
 
     async def applied(self, plan: EditPlan) -> None:
@@ -49,7 +51,7 @@ class NoCheckpoints:
     async def before_change(self, turn_id: str, label: str) -> str | None:
         """Nothing."""
 
-    async def before_program(self, turn_id: str, label: str) -> str | None:
+    async def before_program(self, turn_id: str, label: str, named: NamedPaths) -> str | None:
         """Nothing."""
 
     async def after_program(self, turn_id: str, label: str) -> str | None:
@@ -75,9 +77,9 @@ class TurnKeeper:
         await self._tell(await self.checkpointer.before_change(self.turn_id, label))
 
     @asynccontextmanager
-    async def around_program(self, label: str) -> AsyncGenerator[None]:
+    async def around_program(self, label: str, named: NamedPaths) -> AsyncGenerator[None]:
         """What a program inside changes can be taken back, also where it fails or is cancelled."""
-        await self._tell(await self.checkpointer.before_program(self.turn_id, label))
+        await self._tell(await self.checkpointer.before_program(self.turn_id, label, named))
         try:
             yield
         except asyncio.CancelledError:

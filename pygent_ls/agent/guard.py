@@ -26,6 +26,7 @@ from pygent_ls.agent.finishing import Emit, Finishing, Outcome
 from pygent_ls.agent.hooking import TurnHooks
 from pygent_ls.agent.learning import learn_quoted
 from pygent_ls.agent.messages import TextBlock, ToolResultBlock, ToolUseBlock
+from pygent_ls.agent.named_paths import named_by
 from pygent_ls.agent.permissions import Verdict
 from pygent_ls.agent.review import ReviewedCall, told
 from pygent_ls.agent.sandboxing import note_on, sandbox_for
@@ -242,7 +243,8 @@ class ToolGuard:
     @asynccontextmanager
     async def _alone(self, tool: Tool, call: ToolUseBlock) -> AsyncGenerator[None]:
         """Nothing else of the turn changes files meanwhile, and what this program changes can be taken back."""
-        async with self.standing.share.changing, self._kept.around_program(tool.title_for(call.input)):
+        named = named_by(call.input, self.around.working_directory)
+        async with self.standing.share.changing, self._kept.around_program(tool.title_for(call.input), named):
             yield
 
     async def _changed_note(self) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, TypedDict, cast
 
 from pygent_ls.agent.announcing import tool_call
@@ -14,6 +15,7 @@ from pygent_ls.agent.cutting import cut
 from pygent_ls.agent.events import AgentEvent, Notice, StopReason, ToolResult
 from pygent_ls.agent.hooks import NOTHING, HookEvent, HookInput, HookOutcome, HookSource
 from pygent_ls.agent.messages import TextBlock, ToolUseBlock
+from pygent_ls.agent.named_paths import NamedPaths
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.tool import ToolCategory
 from pygent_ls.errors import ToolError
@@ -116,8 +118,8 @@ class TurnHooks:
         if not self.around.hooks.listens(event):
             return ()
         try:
-            async with changing, self._keeper.around_program(f"the {event} hook"):
-                said = await self._saved_and_fired(event, {"reason": reason})
+            async with changing:
+                said = await self._saved_and_fired(event, {"reason": reason}, ())
         finally:
             self.around.cache.clear()
         if said.decision != "deny" or reason != "end_turn":
@@ -189,8 +191,8 @@ class TurnHooks:
         workspace = self.around.workspace
         stamps = {change.path: await workspace.stamp(change.path) for change in result.changes}
         try:
-            async with changing, self._keeper.around_program(f"the {event} hook"):
-                self._hear(call, event, await self._saved_and_fired(event, facts))
+            async with changing:
+                self._hear(call, event, await self._saved_and_fired(event, facts, stamps))
         finally:
             self.around.cache.clear()
         changed = [path for path, stamp in stamps.items() if await workspace.stamp(path) != stamp]
@@ -211,14 +213,17 @@ class TurnHooks:
     def _remark(self, call: ToolUseBlock, event: HookEvent, text: str) -> None:
         self._beside.setdefault(call.id, []).append(_block(event, text, f' about="{call.name}"'))
 
-    async def _saved_and_fired(self, event: HookEvent, facts: HookFacts) -> HookOutcome:
-        """Fire an event whose hooks read the files on the disk: they find there what the agent wrote."""
+    async def _saved_and_fired(self, event: HookEvent, facts: HookFacts, about: Iterable[Path]) -> HookOutcome:
+        """Fire an event whose hooks read the files on the disk: they find there what the agent wrote. What they change
+        of the files that it is about is their doing."""
         try:
             await self.around.workspace.save_changes(f"the {event} hook")
         except ToolError as error:
             await self.emit(Notice(content=f"No {event} hook was run. {error}", level="warning"))
             return NOTHING
-        return await self.fire(event, facts)
+        named = NamedPaths(folder=self.around.working_directory, paths=frozenset(about))
+        async with self._keeper.around_program(f"the {event} hook", named):
+            return await self.fire(event, facts)
 
     async def _masked_input(self, value: Any) -> Any:
         if isinstance(value, str):

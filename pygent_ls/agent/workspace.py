@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
@@ -193,6 +193,10 @@ class Workspace(Protocol):
         """The buffer that the editor has open for this path."""
         ...
 
+    def is_open(self, path: Path) -> bool:
+        """Whether the editor has the path open, also where its buffer is older than the disk."""
+        ...
+
     async def check(self, plan: EditPlan) -> None:
         """Find out whether the plan can be carried out as things are, before the user is asked. Raises as `apply`."""
         ...
@@ -213,6 +217,14 @@ class Workspace(Protocol):
 
         `reader` is the tool that is about to read the disk. Raises `ToolError` where the user cancels.
         """
+        ...
+
+    def told(self) -> int:
+        """This moment, for `told_since`."""
+        ...
+
+    def told_since(self, moment: int) -> Collection[Path]:
+        """The documents of which the editor told since then that their user changed or saved them."""
         ...
 
     async def changed_on_disk(self) -> Sequence[Path]:

@@ -1,8 +1,8 @@
 """Checkpoints that outlive the daemon: a file for each session in the state folder, to which lines are added.
 
-A line is a JSON object of its own: a checkpoint with the names of its trees in the snapshots' stores, or what the agent
-left in a file. A line that a kill has cut short is left out; what was written before it counts. The conversation is not
-in here.
+A line is a JSON object of its own: a checkpoint with the names of its trees in the snapshots' stores, a change of a
+path with its author, or a way back. A line that a kill has cut short is left out; what was written before it counts.
+The conversation is not in here. Contents of changed paths lie beside the files, by their name in git.
 """
 
 from __future__ import annotations
@@ -16,15 +16,19 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+from pygent_ls.sessions.versions import Author
+from pygent_ls.workspace.contents import Contents, forget_old_contents
 from pygent_ls.workspace.git_places import Place
 from pygent_ls.workspace.git_store import Entry, put
 from pygent_ls.workspace.git_taking import TreeState
+from pygent_ls.workspace.held import NOTHING, Held
 from pygent_ls.workspace.snapshots import Snapshot
 
-VERSION = 1
-"""Of a line's form; lines of a later one are left out."""
+VERSION = 2
+"""Of a line's form; lines of a later one are left out. Lines of version 1 that tell what the agent wrote are left out,
+too: they do not tell what stood there before."""
 
 DAY_S = 86_400
 
@@ -56,22 +60,26 @@ class TakenBack:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
-    """What a file held when the agent had written it; None: it deleted it."""
+class Changed:
+    """A path held `before`, and `after` from then on; see `Versions.changed`."""
 
     path: Path
-    entry: Entry | None
+    before: Held
+    after: Held
+    author: Author
+    is_done: bool = True
+    """False for an edit that begins now; another record follows if the daemon lives on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Intended:
-    """What a file will hold when the edit that begins now is made; a `Written` follows where the daemon lives on."""
+class Went:
+    """A version of a path stands there again; see `Versions.went_to`."""
 
     path: Path
-    entry: Entry | None
+    number: int
 
 
-Record = RecordedCheckpoint | Written | Intended | TakenBack
+Record = RecordedCheckpoint | Changed | Went | TakenBack
 
 Stamp = tuple[int, int, int]
 """Of a file: which one, its bytes, when it was changed."""
@@ -84,6 +92,8 @@ class CheckpointRecords:
         self._root = root
         self._days = days
         self._file = root / f"{session_id}{SUFFIX}"
+        self.contents = Contents(root / "contents")
+        """What the changed paths held."""
 
     def add(self, records: Sequence[Record]) -> None:
         """Add to the file, all in one write. The first of a session removes what is too old of others."""
@@ -111,7 +121,7 @@ class CheckpointRecords:
             for line in self._file.read_bytes().splitlines():
                 with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
                     given: Any = json.loads(line)
-                    if given["version"] == VERSION:
+                    if given["version"] <= VERSION:
                         yield self._record(given)
 
     def put_away(self) -> None:
@@ -138,10 +148,18 @@ class CheckpointRecords:
 
     def _line(self, record: Record) -> Mapping[str, object]:
         match record:
-            case Written(path=path, entry=entry) | Intended(path=path, entry=entry):
-                kind = "written" if isinstance(record, Written) else "intended"
-                what = [entry.mode, entry.blob] if entry else None
-                return {"version": VERSION, "type": kind, "path": str(path), "entry": what}
+            case Changed():
+                return {
+                    "version": VERSION,
+                    "type": "changed",
+                    "path": str(record.path),
+                    "before": _held(record.before),
+                    "after": _held(record.after),
+                    "author": record.author,
+                    "done": record.is_done,
+                }
+            case Went(path=path, number=number):
+                return {"version": VERSION, "type": "went", "path": str(path), "number": number}
             case TakenBack(checkpoints=checkpoints):
                 return {"version": VERSION, "type": "taken back", "checkpoints": list(checkpoints)}
             case RecordedCheckpoint():
@@ -157,10 +175,16 @@ class CheckpointRecords:
                 }
 
     def _record(self, given: Any) -> Record:
-        if given["type"] in ("written", "intended"):
-            what = given["entry"]
-            path, entry = Path(given["path"]), Entry(str(what[0]), str(what[1])) if what else None
-            return Written(path=path, entry=entry) if given["type"] == "written" else Intended(path=path, entry=entry)
+        if given["type"] == "changed":
+            return Changed(
+                path=Path(given["path"]),
+                before=_read_held(given["before"]),
+                after=_read_held(given["after"]),
+                author=_AUTHORS[given["author"]],
+                is_done=bool(given["done"]),
+            )
+        if given["type"] == "went":
+            return Went(path=Path(given["path"]), number=int(given["number"]))
         if given["type"] == "taken back":
             return TakenBack(checkpoints=tuple(map(str, given["checkpoints"])))
         states = [self._read_state(each) for each in given["states"]]
@@ -215,6 +239,20 @@ class CheckpointRecords:
         return file.name
 
 
+_AUTHORS: Mapping[str, Author] = {each: each for each in get_args(Author)}
+
+
+def _held(held: Held) -> Sequence[str | int | None] | None:
+    return [held.entry.mode, held.entry.blob, held.mode] if held.entry else None
+
+
+def _read_held(given: Any) -> Held:
+    if given is None:
+        return NOTHING
+    mode, blob, bits = given
+    return Held(Entry(str(mode), str(blob)), None if bits is None else int(bits))
+
+
 def session_of(root: Path, checkpoint_id: str) -> str | None:
     """The session whose records have that checkpoint. Blocking."""
     wanted = json.dumps(checkpoint_id).encode()
@@ -228,6 +266,7 @@ def session_of(root: Path, checkpoint_id: str) -> str | None:
 def forget_old(root: Path, days: int) -> None:
     """Remove the records of sessions that have had no checkpoint for so long. Blocking."""
     oldest = time.time() - days * DAY_S
+    forget_old_contents(root / "contents", days)
     for file in (*_files_in(root), *_files_in(root / "modes", "*")):
         with contextlib.suppress(OSError):
             if file.stat().st_mtime < oldest:

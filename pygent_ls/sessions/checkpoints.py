@@ -1,11 +1,11 @@
-"""A session's checkpoints: the workspace as it was before each change, and what the agent has written since."""
+"""A session's checkpoints: the workspace as it was before each change, and the versions of what was changed since."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -13,22 +13,35 @@ from uuid import uuid4
 
 from pygent_ls.agent.diffs import unified_diff
 from pygent_ls.agent.messages import Message, now
-from pygent_ls.agent.workspace import CopyBytes, DeleteFile, EditPlan, MoveFile, Workspace, WriteText
+from pygent_ls.agent.named_paths import NamedPaths
+from pygent_ls.agent.workspace import CopyBytes, DeleteFile, Document, EditPlan, MoveFile, Workspace, WriteText
 from pygent_ls.errors import SnapshotError
 from pygent_ls.sessions.checkpoint_records import (
+    Changed,
     CheckpointRecords,
-    Intended,
     Record,
     RecordedCheckpoint,
     TakenBack,
-    Written,
+    Went,
     is_old,
 )
+from pygent_ls.sessions.versions import Author, Versions
+from pygent_ls.sessions.write_log import WriteLog
+from pygent_ls.workspace.contents import Contents
 from pygent_ls.workspace.documents import decode
 from pygent_ls.workspace.git_program import SnapshotAbortedError
 from pygent_ls.workspace.git_store import Entry
-from pygent_ls.workspace.restoring import LINK, blob_of, bytes_of_buffer, entry_on_disk
+from pygent_ls.workspace.held import NOTHING, Held, Look, with_bytes
+from pygent_ls.workspace.restoring import bytes_of_buffer
 from pygent_ls.workspace.snapshots import PathChange, Snapshot, Snapshots
+
+NO_SNAPSHOT = Snapshot(states={})
+
+LOST = Held(Entry("100644", ""))
+"""Of a path that was there and was not kept: git ignored it, and it was a folder, or too large."""
+
+MAX_MOVED_BYTES = 64 * 1024**2
+"""Bytes that are kept of what one plan moves. The rest is read from where it was moved to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +63,9 @@ class Checkpoint:
     label: str
     created_at: datetime
     snapshot: Snapshot
+    """Empty if the workspace could not be kept; the versions of what tools changed can be gone back to all the same."""
+    moment: int = 0
+    """For `Versions.at`."""
     conversation: Conversation | None = None
     """The conversation to go back to; None: what came before the turn."""
     changed: set[Path] = field(default_factory=set[Path])
@@ -64,26 +80,48 @@ class FileDiff:
     patch: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Program:
+    """A program that runs, and the moments at which it began."""
+
+    before: Snapshot
+    named: NamedPaths
+    new: frozenset[Path]
+    """The named paths where nothing was when it began."""
+    told: int
+    logged: int
+
+
 class Checkpoints:
     """The `Checkpointer` port, and what a front end is shown of it. The oldest checkpoint is the first."""
 
-    def __init__(self, workspace: Workspace, snapshots: Snapshots, records: CheckpointRecords | None = None) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        snapshots: Snapshots,
+        records: CheckpointRecords | None = None,
+        log: WriteLog | None = None,
+    ) -> None:
+        """Without `records` nothing of them outlives the daemon. `log` is shared with the daemon's other sessions."""
         self.workspace = workspace
         self.snapshots = snapshots
-        """Without `records` nothing of them outlives the daemon."""
         self._records = records
+        self._log = log or WriteLog()
+        self._contents = records.contents if records else Contents(None)
         self._owner = "" if records else uuid4().hex
         self._unrecorded: list[Record] = []
-        self.written: dict[Path, Entry | None] = {}
-        """What each file held when the agent had last written it; None: it deleted it."""
-        self._intended: dict[Path, Entry | None] = {}
-        """What files were to hold after edits during which a daemon before this one died."""
+        self.versions: dict[Path, Versions] = {}
+        """Of the paths that the agent has changed."""
+        self._moment = 0
+        self._held_before: Mapping[Path, Held] = {}
+        """What the paths of the plan that is carried out held before."""
+        self._look = Look()
         self.not_kept: set[str] = set()
-        """The turns before which, or in which, the files could not be kept."""
+        """The turns whose commands ran while the files could not be kept."""
         self.taken_back: Sequence[str] = ()
         """The checkpoints that bring again what was taken back since the last turn, the last one at the end."""
         self._all: list[Checkpoint] = []
-        self._before_program: Snapshot | None = None
+        self._program: _Program | None = None
         self._told: str | None = None
         self._given_up: str | None = None
         self._one_at_a_time = asyncio.Lock()
@@ -113,6 +151,7 @@ class Checkpoints:
                             label=record.label,
                             created_at=record.created_at,
                             snapshot=record.snapshot,
+                            moment=self._moment,
                             conversation=_recorded(record),
                         )
                     )
@@ -120,84 +159,148 @@ class Checkpoints:
                     pass
                 case TakenBack(checkpoints=ids):
                     self.taken_back = ids
-                case Written(path=path, entry=entry):
-                    self._note(path, entry)
-                case Intended(path=path, entry=entry):
-                    self._intended[path] = entry
+                case Changed() | Went():
+                    with contextlib.suppress(LookupError):  # a line before it is damaged
+                        self._take(record)
         self._unrecorded.clear()
 
     # The port
 
     async def before_change(self, turn_id: str, label: str) -> str | None:
-        """See the port."""
+        """See the port. That the workspace cannot be kept is no matter: what tools replace is kept apart."""
         async with self._one_at_a_time:
             if self._all and self._all[-1].turn_id == turn_id:
                 return None
+            await self._see_all()
             try:
-                self._add(turn_id, f"Before {label}", await self._kept())
-            except SnapshotError as error:
-                return self._failed(turn_id, error)
+                snapshot = await self._kept()
+            except SnapshotError:
+                snapshot = NO_SNAPSHOT
+            self._add(turn_id, f"Before {label}", snapshot)
             return await self._record(turn_id)
 
-    async def before_program(self, turn_id: str, label: str) -> str | None:
+    async def before_program(self, turn_id: str, label: str, named: NamedPaths) -> str | None:
         """See the port."""
         async with self._one_at_a_time:
-            self._before_program = None
+            self._program = None
+            told, logged = self.workspace.told(), self._log.now()
+            is_first = not self._all or self._all[-1].turn_id != turn_id
+            if is_first:
+                await self._see_all()
             try:
-                snapshot = self._before_program = await self._kept()
+                snapshot = await self._kept()
             except SnapshotError as error:
+                if is_first:
+                    self._add(turn_id, f"Before {label}", NO_SNAPSHOT)
+                    await self._record()
                 return self._failed(turn_id, error)
-            last = self._all[-1] if self._all else None
-            if last is None or last.turn_id != turn_id or last.snapshot.trees != snapshot.trees:
+            new = await asyncio.to_thread(lambda: frozenset(each for each in named.paths if not os.path.lexists(each)))
+            self._program = _Program(before=snapshot, named=named, new=new, told=told, logged=logged)
+            if is_first or self._all[-1].snapshot.trees != snapshot.trees:
                 self._add(turn_id, f"Before {label}", snapshot)
             return await self._record(turn_id)
 
     async def after_program(self, turn_id: str, label: str) -> str | None:
         """See the port."""
         async with self._one_at_a_time:
-            before, self._before_program = self._before_program, None
-            if not before:
+            program, self._program = self._program, None
+            if program is None:
                 return None
             try:
-                after = await self._kept(like=before)
-                changes = await self.snapshots.changes(before, after)
+                after = await self._kept(like=program.before)
+                changes = await self.snapshots.disk_changes(program.before, after)
+                created = [each for each in changes if each.old is None]
+                shown = await self.snapshots.ignored(program.before, created)  # were there before, only ignored
+                lost = await self.snapshots.lost(program.before, after)
             except SnapshotError as error:
                 return self._failed(turn_id, error)
+            others = {*self.workspace.told_since(program.told), *self._log.by_others(self, program.logged)}
+            its_own: list[Path] = []
             for change in changes:
-                self._note(change.path, change.new)
+                if change.path in others or change.path in shown:
+                    continue
+                author = self._author(program, change)
+                before = Held(change.old, program.before.mode(change.path))
+                self._change(change.path, before, Held(change.new, after.mode(change.path)), author)
+                if author == "agent":
+                    its_own.append(change.path)
+            for path in lost:
+                self._change(path, LOST, NOTHING, "program")
+            self._log.wrote(self, its_own)
             if changes:
                 self._add(turn_id, f"After {label}", after)
             return await self._record(turn_id)
 
+    def _author(self, program: _Program, change: PathChange) -> Author:
+        """Whose a change on the disk is: of what is open and was not touched there, it is the program's."""
+        path, named = change.path, program.named
+        above = named.named_above(path)
+        is_below = above is not None and (change.new is None or above in program.new)
+        is_its_own = named.names(path) or is_below or self.workspace.is_open(path)
+        return "agent" if is_its_own else "program"
+
     async def about_to_apply(self, plan: EditPlan) -> None:
         """See the port."""
-        if self._records is None:
-            return
-        found: dict[Path, Entry | None] = {}
+        self._held_before = before = await asyncio.to_thread(self._keep_contents, plan, self._unsaved())
+        after: dict[Path, Held] = {}
         for operation in plan.operations:
             match operation:
                 case WriteText(path=path, text=text):
-                    found[path] = await self._entry(path, text)
+                    after[path] = (await asyncio.to_thread(with_bytes, path, text))[0]
                 case MoveFile(source=source, destination=destination):
-                    inside = await asyncio.to_thread(_files_below, source)
+                    inside = [each.relative_to(source) for each in before if source in each.parents]
                     for old, new in ((source, destination), *((source / each, destination / each) for each in inside)):
-                        found[new] = found.get(old) or await self._entry(old, None)
-                        found[old] = None
+                        after[new] = after.get(old, before.get(old, NOTHING))
+                        after[old] = NOTHING
                 case CopyBytes(source=source, destination=destination):
-                    found[destination] = await self._entry(source, None)
+                    after[destination] = before.get(source, NOTHING)
                 case DeleteFile(path=path):
-                    found[path] = None
-        self._unrecorded += [Intended(path=path, entry=entry) for path, entry in found.items()]
+                    after[path] = NOTHING
+        for path, held in after.items():
+            self._change(path, before.get(path, NOTHING), held, "agent", is_done=False)
         await self._record()
+
+    def _keep_contents(self, plan: EditPlan, unsaved: Mapping[Path, str]) -> Mapping[Path, Held]:
+        """Keep what the plan's paths hold, and what will be written there. Blocking."""
+        found: dict[Path, Held] = {}
+        n_moved = 0
+
+        def keep(path: Path, *, is_moved: bool = False) -> None:
+            nonlocal n_moved
+            found[path], data = with_bytes(path, unsaved.get(path))
+            n_moved += len(data) if is_moved else 0
+            if found[path].entry is not None and n_moved <= MAX_MOVED_BYTES:
+                with contextlib.suppress(OSError):  # then it cannot be brought back, and is named
+                    self._contents.keep(data)
+
+        for operation in plan.operations:
+            match operation:
+                case WriteText(path=path, text=text):
+                    keep(path)
+                    with contextlib.suppress(OSError):
+                        self._contents.keep(with_bytes(path, text)[1])
+                case MoveFile(source=source, destination=destination):
+                    for each in (source, *(source / each for each in _files_below(source))):
+                        keep(each, is_moved=True)
+                    keep(destination)
+                case CopyBytes(source=source, destination=destination):
+                    keep(source, is_moved=True)
+                    keep(destination)
+                case DeleteFile(path=path):
+                    keep(path)
+        return found
 
     async def applied(self, plan: EditPlan) -> None:
         """See the port."""
         texts: dict[Path, str | None] = {}
         """What was written to each path, as the last operation has it; None: whatever stands there now."""
+        before = dict(self._held_before)
         for operation in plan.operations:
             match operation:
                 case WriteText(path=path, text=text):
                     texts[path] = text
+                    if operation.before is not None:
+                        before[path] = await self._held_by(operation.before)
                 case MoveFile(source=source, destination=destination):
                     inside = await asyncio.to_thread(_files_below, destination)
                     texts[destination] = texts.pop(source, None)
@@ -206,36 +309,97 @@ class Checkpoints:
                 case CopyBytes(destination=path) | DeleteFile(path=path):
                     texts[path] = None
         for path, text in texts.items():
-            self._note(path, await self._entry(path, text))
+            held = (await asyncio.to_thread(with_bytes, path, text))[0]
+            self._change(path, before.get(path, NOTHING), held, "agent")
+        self._log.wrote(self, texts)
         await self._record()
+
+    async def _held_by(self, document: Document) -> Held:
+        """What its path held when the document was read, kept from now on."""
+        held, data = await asyncio.to_thread(with_bytes, document.path, document.text)
+        with contextlib.suppress(OSError):
+            await asyncio.to_thread(self._contents.keep, data)
+        return held
 
     # For going back
 
-    def is_own(self, path: Path, entry: Entry | None) -> bool:
-        """Whether the agent wrote what stands at a path."""
-        return any(path in each and each[path] == entry for each in (self.written, self._intended))
-
-    async def keep_now(
-        self, label: str, turn_id: str, conversation: Conversation, like: Snapshot, *, needs_files: bool
-    ) -> Checkpoint:
-        """A checkpoint of this moment.
-
-        Raises `SnapshotError` where the files cannot be kept, unless they are not needed.
-        """
+    async def take_now(self, like: Snapshot) -> Snapshot:
+        """The workspace as it is now. Raises `SnapshotError`."""
         async with self._one_at_a_time:
-            try:
-                snapshot = await self._take(like)
-            except SnapshotError:
-                if needs_files:
-                    raise
-                snapshot = Snapshot(states={})
-            checkpoint = self._add(turn_id, label, snapshot, conversation)
-            await self._record()
-            return checkpoint
+            return await self._snapshot(like)
 
-    def went_back(self, path: Path, entry: Entry | None) -> None:
-        """A file holds what it held before; that, too, is not the user's doing."""
-        self._note(path, entry)
+    async def see(self, paths: Iterable[Path]) -> Mapping[Path, Held]:
+        """What the user sees at these paths: the unsaved buffer, else what is on the disk. What the agent did not
+        write there is the user's version from now on."""
+        unsaved = self._unsaved()
+        wanted = list(paths)
+        found = await asyncio.to_thread(lambda: {path: self._look.at(path, unsaved) for path in wanted})
+        new: list[Path] = []
+        for path, held in found.items():
+            versions = self.versions.get(path)
+            if versions is None or versions.top.held.is_like(held):
+                continue
+            known = versions.find(held)
+            if known is not None:
+                self.went(path, known.number)
+            else:
+                self._change(path, versions.top.held, held, "user")
+                new.append(path)
+        await self.keep(new)
+        return found
+
+    async def keep(self, paths: Iterable[Path]) -> None:
+        """Keep what the user sees at these paths, so that it can be brought back."""
+        unsaved, wanted = self._unsaved(), list(paths)
+
+        def work() -> None:
+            for path in wanted:
+                with contextlib.suppress(OSError):
+                    self._contents.keep(with_bytes(path, unsaved.get(path))[1])
+
+        await asyncio.to_thread(work)
+
+    async def see_before(self, path: Path, then: Held, held: Held) -> None:
+        """A path that the agent has not changed is brought back by force from what it holds to what it held then."""
+        self._change(path, then, held, "user")
+        await self.keep([path])
+
+    async def add(self, label: str, turn_id: str, conversation: Conversation, snapshot: Snapshot) -> Checkpoint:
+        """A checkpoint of this moment."""
+        checkpoint = self._add(turn_id, label, snapshot, conversation)
+        await self._record()
+        return checkpoint
+
+    def went(self, path: Path, number: int) -> None:
+        """That version of a path stands there again."""
+        self._keep_record(Went(path=path, number=number))
+
+    def restored(self, path: Path, before: Held, after: Held) -> None:
+        """A forced way back wrote what no version had."""
+        self._change(path, before, after, "restore")
+
+    async def contents(self, wanted: Collection[tuple[Path, Entry]]) -> Mapping[str, bytes]:
+        """Contents by their name in git; what is no longer kept anywhere is missing. Raises `SnapshotError`."""
+        found = await asyncio.to_thread(self._kept_contents, {entry.blob for _, entry in wanted})
+        asked: set[tuple[str, ...]] = set()
+        for snapshot in reversed([each.snapshot for each in self._all]):
+            missing = [(path, entry) for path, entry in wanted if entry.blob not in found]
+            stores = tuple(sorted(place.key for place, _ in snapshot.states.values()))
+            if missing and stores not in asked:
+                asked.add(stores)
+                pairs = [(folder, entry) for path, entry in missing for folder in snapshot.folders_above(path)]
+                found |= await self.snapshots.contents(snapshot, pairs)
+        return found
+
+    def _kept_contents(self, names: Collection[str]) -> dict[str, bytes]:
+        found = {name: data for name in names if (data := self._contents.get(name)) is not None}
+        for path, versions in self.versions.items():  # what was moved may stand elsewhere
+            entry = versions.top.held.entry
+            if entry is not None and entry.blob in names and entry.blob not in found:
+                held, data = with_bytes(path)
+                if held.entry is not None and held.entry.blob == entry.blob:
+                    found[entry.blob] = data
+        return found
 
     def note_taken_back(self, checkpoints: Sequence[str]) -> None:
         """What can be brought again now; `record` lets that be known after a restart, too."""
@@ -249,18 +413,13 @@ class Checkpoints:
 
     async def diff(self, checkpoint: Checkpoint) -> list[FileDiff]:
         """What differs from the checkpoint to what the user sees now. Raises `SnapshotError`."""
-        after = await self._take(checkpoint.snapshot)
+        after = await self._snapshot(checkpoint.snapshot)
         changes = await self.snapshots.changes(checkpoint.snapshot, after)
         old = await self.snapshots.contents(
             checkpoint.snapshot, [(each.folder, each.old) for each in changes if each.old]
         )
         new = await self.snapshots.contents(after, [(each.folder, each.new) for each in changes if each.new])
         return [FileDiff(path=each.path, patch=self._patch(each, old, new)) for each in changes]
-
-    async def seen(self, path: Path) -> Entry | None:
-        """What the user sees at a path: the unsaved buffer, else what is on the disk."""
-        unsaved = (each.text for each in self.workspace.unsaved() if each.path == path)
-        return await self._entry(path, next(unsaved, None))
 
     async def forget(self) -> None:
         """The session is over: where it was to leave nothing, its snapshots go, as far as time allows."""
@@ -270,28 +429,24 @@ class Checkpoints:
 
     # Small things
 
-    async def _entry(self, path: Path, text: str | None) -> Entry | None:
-        """What is at a path where it holds this text; None: what is on the disk."""
-        try:
-            on_disk = await asyncio.to_thread(entry_on_disk, path)
-        except (OSError, SnapshotError):
-            return None
-        if text is None or (on_disk is not None and on_disk.mode == LINK):
-            return on_disk
-        data = await asyncio.to_thread(bytes_of_buffer, path, text)
-        return Entry(on_disk.mode if on_disk else "100644", blob_of(data))
+    def _unsaved(self) -> Mapping[Path, str]:
+        return {each.path: each.text for each in self.workspace.unsaved()}
+
+    async def _see_all(self) -> None:
+        """Learn what the user has done to the paths that the agent had changed."""
+        await self.see(list(self.versions))
 
     async def _kept(self, like: Snapshot | None = None) -> Snapshot:
         """A snapshot for the agent's own changes. Raises `SnapshotError`, at once where it took too long before."""
         if self._given_up is not None:
             raise SnapshotError(self._given_up)
         try:
-            return await self._take(like)
+            return await self._snapshot(like)
         except SnapshotAbortedError as error:
             self._given_up = str(error)
             raise
 
-    async def _take(self, like: Snapshot | None) -> Snapshot:
+    async def _snapshot(self, like: Snapshot | None) -> Snapshot:
         unsaved = self.workspace.unsaved()
         overlays = {each.path: await asyncio.to_thread(bytes_of_buffer, each.path, each.text) for each in unsaved}
         return await self.snapshots.take(self.workspace.folders, overlays, like, owner=self._owner)
@@ -305,20 +460,20 @@ class Checkpoints:
             label=label,
             created_at=now(),
             snapshot=snapshot,
+            moment=self._moment,
             conversation=conversation,
         )
-        if snapshot or conversation is not None:
-            self._all.append(checkpoint)
-            self._unrecorded.append(
-                RecordedCheckpoint(
-                    id=checkpoint.id,
-                    turn_id=turn_id,
-                    label=label,
-                    created_at=checkpoint.created_at,
-                    snapshot=snapshot,
-                    journal_size=conversation.journal_size if conversation else None,
-                )
+        self._all.append(checkpoint)
+        self._unrecorded.append(
+            RecordedCheckpoint(
+                id=checkpoint.id,
+                turn_id=turn_id,
+                label=label,
+                created_at=checkpoint.created_at,
+                snapshot=snapshot,
+                journal_size=conversation.journal_size if conversation else None,
             )
+        )
         return checkpoint
 
     async def _record(self, turn_id: str | None = None) -> str | None:
@@ -336,12 +491,24 @@ class Checkpoints:
             return f"The checkpoints of this turn will not outlive the daemon: {error.strerror}."
         return None
 
-    def _note(self, path: Path, entry: Entry | None) -> None:
-        self.written[path] = entry
-        self._intended.pop(path, None)
-        self._unrecorded.append(Written(path=path, entry=entry))
-        if self._all:
+    def _change(self, path: Path, before: Held, after: Held, author: Author, *, is_done: bool = True) -> None:
+        self._keep_record(Changed(path=path, before=before, after=after, author=author, is_done=is_done))
+        if self._all and author in ("agent", "program") and is_done:
             self._all[-1].changed.add(path)
+
+    def _keep_record(self, record: Changed | Went) -> None:
+        self._take(record)
+        self._unrecorded.append(record)
+
+    def _take(self, record: Changed | Went) -> None:
+        """Let it count. Raises LookupError for a version that is not there."""
+        match record:
+            case Changed(path=path, before=before, after=after, author=author, is_done=is_done):
+                versions = self.versions.setdefault(path, Versions.of(before))
+                versions.changed(self._moment, before, after, author, is_done=is_done)
+            case Went(path=path, number=number):
+                self.versions[path].went_to(self._moment, number)
+        self._moment += 1
 
     def _failed(self, turn_id: str, error: SnapshotError) -> str | None:
         """The reason, once a turn."""
@@ -349,7 +516,7 @@ class Checkpoints:
         if self._told == turn_id:
             return None
         self._told = turn_id
-        return f"The files could not be kept, so what this turn changes cannot be taken back with undo: {error}."
+        return f"The files could not be kept, so what commands change in this turn cannot be taken back: {error}."
 
     def _patch(self, change: PathChange, old: Mapping[str, bytes], new: Mapping[str, bytes]) -> str:
         name = self.workspace.shown(change.path)

@@ -49,6 +49,8 @@ class GoingBack:
         brings_again = self._checkpoints.taken_back if self._checkpoints else ()
         self._taken_back = [each for each in self.checkpoints if each.id in brings_again]
         """What brings again the turns that were taken back, until the next turn."""
+        self._has_rest: Checkpoint | None = None
+        """What the last turn was taken back to, if it left files that a command may have changed."""
 
     @property
     def checkpoints(self) -> Sequence[Checkpoint]:
@@ -102,17 +104,31 @@ class GoingBack:
             raise SessionError("There is no turn to take back.", kind="nothing_to_undo")
         checkpoint, has_files = found
         done = await self.to(checkpoint, Wanted(files=has_files, conversation=True))
-        done.was_not_kept = not has_files and checkpoint.turn_id in self.own_checkpoints().not_kept
+        done.was_not_kept = checkpoint.turn_id in self.own_checkpoints().not_kept
+        await self._took_back(checkpoint, done)
+        return done
+
+    async def take_back_rest(self) -> Restored:
+        """Take back what the last `take_back` named as uncertain, too. Raises `nothing_to_undo` if it named nothing."""
+        checkpoint = self._has_rest
+        if checkpoint is None:
+            raise SessionError("The last undo left nothing that may be a command's.", kind="nothing_to_undo")
+        done = await self.to(checkpoint, Wanted(files=True, conversation=False, uncertain=True))
+        await self._took_back(checkpoint, done)
+        return done
+
+    async def _took_back(self, checkpoint: Checkpoint, done: Restored) -> None:
+        self._has_rest = checkpoint if done.uncertain else None
         if undo := self.own_checkpoints().find(done.undo_checkpoint_id):
             self._taken_back.append(undo)
         await self._note()
-        return done
 
     async def bring_again(self) -> Restored:
         """Take back what took back the last turn. Raises `nothing_to_redo`, too."""
         if not self._taken_back:
             raise SessionError("Nothing was taken back since the last turn.", kind="nothing_to_redo")
         undo = self._taken_back[-1]
+        self._has_rest = None
         done = await self.to(undo, Wanted(files=bool(undo.snapshot), conversation=True))
         self._taken_back.pop()
         await self._note()
@@ -121,6 +137,7 @@ class GoingBack:
     async def goes_on(self) -> None:
         """A turn begins: what was taken back before it cannot be brought again."""
         self._taken_back.clear()
+        self._has_rest = None
         await self._note()
 
     async def _note(self) -> None:

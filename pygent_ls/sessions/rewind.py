@@ -1,8 +1,9 @@
-"""Files brought back to a checkpoint: what the agent changed, and nothing that the user did unless they force it."""
+"""Going back to a checkpoint: what the agent wrote is discarded, and nothing of the user's unless they force it."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,15 +12,30 @@ from pygent_ls.agent.committing import standing
 from pygent_ls.agent.messages import Message, now, user_message
 from pygent_ls.agent.workspace import DeleteFile, Document, EditPlan, FileOperation, WriteText
 from pygent_ls.errors import SnapshotError, ToolError
-from pygent_ls.sessions.checkpoints import Checkpoint, Checkpoints, Conversation
+from pygent_ls.sessions.checkpoints import LOST, NO_SNAPSHOT, Checkpoint, Checkpoints, Conversation
+from pygent_ls.sessions.versions import MACHINE, MACHINE_AND_PROGRAMS, Version, way_back
 from pygent_ls.workspace.documents import decode
+from pygent_ls.workspace.held import Held
 from pygent_ls.workspace.restoring import LINK, restore_file
 from pygent_ls.workspace.snapshots import PathChange, Snapshot
+
+NOT_THE_AGENTS = "the agent did not change it; you or another program did"
+CHANGED_SINCE = "it was changed since the agent's last write"
+YOURS_BETWEEN = (
+    "it holds what you had changed yourself between the agent's changes; what the agent did before that stands"
+)
+YOURS_BEFORE = "it holds what you had changed yourself before the agent did"
+ANYONES = (
+    "it changed while a command ran, by the command, by you or by another program; "
+    "it goes back only if you say so, now that you know"
+)
+NOT_KEPT = "what it held then is no longer kept"
+NEVER_KEPT = "git ignores it and it was a folder or too large, so it was not kept before a command removed it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
-    """A file that was left as it is."""
+    """A file that was left as it is, or was brought back only in part."""
 
     path: Path
     reason: str
@@ -31,49 +47,108 @@ class Restored:
 
     restored: list[Path] = field(default_factory=list[Path])
     skipped: list[Skipped] = field(default_factory=list[Skipped])
+    uncertain: list[Path] = field(default_factory=list[Path])
+    """Those of the skipped that a command may have changed, and anyone else as well."""
     was_not_kept: bool = False
-    """The files could not be kept when the turn began that is taken back, so what it changed in them stays."""
+    """The files could not be kept in the turn that is taken back, so what its commands changed in them stays."""
     undo_checkpoint_id: str = ""
     """The checkpoint that takes the restore back."""
 
 
-async def restore_files(checkpoints: Checkpoints, then: Checkpoint, now: Snapshot, *, force: bool) -> Restored:
-    """Bring back the files of `then`; `now` is the workspace as it is, kept so that this can be undone.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Way:
+    """A path that goes back, from what it holds to what it is to hold."""
 
-    Files that are open in the editor are changed through it, in one edit; the others on the disk, one by one.
-    Raises `SnapshotError` where the checkpoint can no longer be read.
-    """
-    return await _Rewind(checkpoints, then.snapshot, now).run(force=force)
+    path: Path
+    folder: Path
+    """The innermost open folder that it lies in."""
+    now: Held
+    then: Held
+    version: Version | None
+    """The version that stands there then; None if it holds what no version had."""
 
 
 class _Rewind:
-    def __init__(self, checkpoints: Checkpoints, then: Snapshot, now: Snapshot) -> None:
+    """One way back: decided first, then carried out."""
+
+    def __init__(self, checkpoints: Checkpoints, then: Checkpoint, now: Snapshot, wanted: Wanted) -> None:
         self._checkpoints = checkpoints
         self._workspace = checkpoints.workspace
-        self._then = then
+        self._then = then.snapshot
+        self._moment = then.moment
         self._now = now
-        self._done = Restored()
+        self._wanted = wanted
+        self._discardable = MACHINE_AND_PROGRAMS if wanted.uncertain else MACHINE
+        self.done = Restored()
 
-    async def run(self, *, force: bool) -> Restored:
-        snapshots = self._checkpoints.snapshots
-        changes = await snapshots.changes(self._then, self._now)
-        made_since = [each for each in changes if each.old is None]
-        ignored = await snapshots.ignored(self._then, made_since)
+    async def decide(self) -> Sequence[_Way]:
+        """What goes back; what is left alone is named in `done`. Raises `SnapshotError`."""
+        snapshots, versions = self._checkpoints.snapshots, self._checkpoints.versions
+        is_compared = bool(self._then) and bool(self._now)
+        differing = await snapshots.changes(self._then, self._now) if is_compared else []
+        changes = {each.path: each for each in differing}
         self._skip_new_repositories()
-        wanted = [each for each in changes if self._may(each, ignored, force=force)]
-        contents = await snapshots.contents(self._then, [(each.folder, each.old) for each in wanted if each.old])
-        there = [each for each in wanted if self._is_there(each, contents)]
-        by_editor = {each.path: document for each in there if (document := self._open(each)) is not None}
-        await self._in_editor([each for each in there if each.path in by_editor], by_editor, contents)
-        on_disk = [each for each in there if each.path not in by_editor]
-        for change in [each for each in reversed(on_disk) if each.old is None]:  # room for what stood there before
-            await self._on_disk(change, contents)
-        for change in [each for each in on_disk if each.old is not None]:
-            await self._on_disk(change, contents)
-        await self._checkpoints.record()
-        self._done.restored.sort()
-        self._done.skipped.sort(key=lambda each: each.path)
-        return self._done
+        seen = await self._checkpoints.see([*dict.fromkeys([*changes, *versions])])
+        changed_by_agent = [
+            path for path, each in versions.items() if path in changes or each.top.held != each.at(self._moment).held
+        ]
+        beside = [path for path in changed_by_agent if path not in changes]
+        unchanged = await snapshots.present(self._then, beside) if is_compared else ()
+        ways = [
+            way
+            for path in changed_by_agent
+            if path not in unchanged and (way := self._way_of(path, changes.get(path), seen[path])) is not None
+        ]
+        others = [each for path, each in changes.items() if path not in versions]
+        ignored = await snapshots.ignored(self._then, [each for each in others if each.old is None])
+        for change in others:
+            if reason := self._reason(change, ignored):
+                self._skip(change.path, reason)
+            elif (folder := self._folder_of(change.path)) is not None:
+                then, held = Held(change.old, self._then.mode(change.path)), seen[change.path]
+                await self._checkpoints.see_before(change.path, then, held)
+                root = versions[change.path].root
+                ways.append(_Way(path=change.path, folder=folder, now=held, then=then, version=root))
+        if self._wanted.force:
+            await self._checkpoints.keep(each.path for each in ways)
+        return ways
+
+    def _way_of(self, path: Path, change: PathChange | None, held: Held) -> _Way | None:
+        """The way of a path that the agent has changed."""
+        versions = self._checkpoints.versions[path]
+        goal = versions.at(self._moment)
+        then = Held(change.old, self._then.mode(path)) if change is not None else goal.held
+        folder = self._folder_of(path)
+        if versions.top.held == then or folder is None:
+            return None
+        if self._wanted.force:
+            known = versions.find(then)
+            return _Way(path=path, folder=folder, now=held, then=known.held if known else then, version=known)
+        end = way_back(versions.top, goal, then, self._discardable)
+        if end is not goal and end.held != then:
+            self._name_stop(path, end, is_whole=end is versions.top)
+        elif change is not None and not end.held.is_like(then):
+            self._skip(path, YOURS_BEFORE)
+        return None if end is versions.top else _Way(path=path, folder=folder, now=held, then=end.held, version=end)
+
+    def _name_stop(self, path: Path, end: Version, *, is_whole: bool) -> None:
+        if end.author == "program":
+            self.done.uncertain.append(path)
+            self._skip(path, ANYONES)
+        elif is_whole:
+            self._skip(path, CHANGED_SINCE)
+        else:
+            self._skip(path, YOURS_BETWEEN)
+
+    def _folder_of(self, path: Path) -> Path | None:
+        """Names the path if it lies in no folder that is open."""
+        folders = [*self._workspace.folders, *self._workspace.more_folders]
+        found = max(
+            (each for each in folders if path.is_relative_to(each)), key=lambda each: len(each.parts), default=None
+        )
+        if found is None:
+            self._skip(path, "its folder is not open")
+        return found
 
     # What is left alone
 
@@ -82,57 +157,68 @@ class _Rewind:
             if any(folder.is_relative_to(each) for each in self._then.states):
                 self._skip(folder, "a repository that was not there then; it is left as it is")
 
-    def _may(self, change: PathChange, ignored: set[Path], *, force: bool) -> bool:
-        reason = self._reason(change, ignored, force=force)
-        if reason is not None:
-            self._skip(change.path, reason)
-        return reason is None
-
-    def _reason(self, change: PathChange, ignored: set[Path], *, force: bool) -> str | None:
-        """Why a file is left alone; None where it is not."""
+    def _reason(self, change: PathChange, ignored: set[Path]) -> str | None:
+        """Why a file is left alone that the agent has not changed; None if it is not."""
         path = change.path
         if self._now.is_left_out(path) or self._then.is_left_out(path):
             return "it is too large to be kept, or could not be read"
         if path in ignored:
             return "git ignored it then, so it was not kept"
-        if force or self._checkpoints.is_own(path, change.new):
-            return None
-        if path not in self._checkpoints.written:
-            return "the agent did not change it; you or another program did"
-        return "it was changed since the agent's last write"
-
-    def _is_there(self, change: PathChange, contents: Mapping[str, bytes]) -> bool:
-        if change.old is None or change.old.blob in contents:
-            return True
-        self._skip(change.path, "what it held then is no longer kept")
-        return False
+        return None if self._wanted.force else NOT_THE_AGENTS
 
     def _skip(self, path: Path, reason: str) -> None:
-        self._done.skipped.append(Skipped(path=path, reason=reason))
+        self.done.skipped.append(Skipped(path=path, reason=reason))
 
     # What is brought back
 
-    def _open(self, change: PathChange) -> Document | None:
+    async def run(self, ways: Sequence[_Way]) -> None:
+        """Files that are open in the editor are changed through it, in one edit; the others on the disk, one by one.
+        Raises `SnapshotError`, and then nothing has happened."""
+        contents = await self._checkpoints.contents({(each.path, each.then.entry) for each in ways if each.then.entry})
+        there = [each for each in ways if self._is_there(each, contents)]
+        by_editor = {each.path: document for each in there if (document := self._open(each)) is not None}
+        await self._in_editor([each for each in there if each.path in by_editor], by_editor, contents)
+        on_disk = sorted((each for each in there if each.path not in by_editor), key=lambda each: each.path)
+        for way in [each for each in reversed(on_disk) if each.then.entry is None]:  # room for what stood there before
+            await self._on_disk(way, contents)
+        for way in [each for each in on_disk if each.then.entry is not None]:
+            await self._on_disk(way, contents)
+        await self._checkpoints.record()
+        self.done.restored.sort()
+        self.done.skipped.sort(key=lambda each: each.path)
+
+    def _is_there(self, way: _Way, contents: Mapping[str, bytes]) -> bool:
+        if way.then == LOST:
+            if not os.path.lexists(way.path):
+                self._skip(way.path, NEVER_KEPT)
+            return False
+        if way.then.entry is None or way.then.entry.blob in contents:
+            return True
+        self._skip(way.path, NOT_KEPT)
+        return False
+
+    def _open(self, way: _Way) -> Document | None:
         """The buffer that shows the file; None where the disk is what counts."""
-        if any(entry is not None and entry.mode == LINK for entry in (change.old, change.new)):
+        if any(held.entry is not None and held.entry.mode == LINK for held in (way.now, way.then)):
             return None
-        return self._workspace.open_document(change.path)
+        return self._workspace.open_document(way.path)
 
     async def _in_editor(
-        self, changes: Sequence[PathChange], documents: Mapping[Path, Document], contents: Mapping[str, bytes]
+        self, ways: Sequence[_Way], documents: Mapping[Path, Document], contents: Mapping[str, bytes]
     ) -> None:
         operations: dict[Path, FileOperation] = {}
-        for change in changes:
-            document = documents[change.path]
-            if await self._checkpoints.seen(change.path) != change.new:
-                self._skip(change.path, "it changed at this very moment")
-            elif change.old is None:
-                operations[change.path] = DeleteFile(path=change.path, before=document)
-            elif (decoded := decode(contents[change.old.blob])) is not None:
+        seen = await self._checkpoints.see([each.path for each in ways])
+        for way in ways:
+            document = documents[way.path]
+            if not seen[way.path].is_like(way.now):
+                self._skip(way.path, "it changed at this very moment")
+            elif way.then.entry is None:
+                operations[way.path] = DeleteFile(path=way.path, before=document)
+            elif (decoded := decode(contents[way.then.entry.blob])) is not None:
                 text, encoding = decoded
-                operations[change.path] = WriteText(path=change.path, before=document, text=text, encoding=encoding)
+                operations[way.path] = WriteText(path=way.path, before=document, text=text, encoding=encoding)
             else:
-                self._skip(change.path, "it is open in the editor, and what it held then is not text")
+                self._skip(way.path, "it is open in the editor, and what it held then is not text")
         if not operations:
             return
         plan = EditPlan(label="Restore a checkpoint", operations=tuple(operations.values()), result="", previewed=False)
@@ -141,36 +227,40 @@ class _Rewind:
             await self._workspace.apply(plan)
         except ToolError as error:  # a part of it may have been made all the same
             made, problem = await standing(plan, self._workspace), str(error).partition("\n")[0]
-        for change in changes:
-            operation = operations.get(change.path)
+        for way in ways:
+            operation = operations.get(way.path)
             if operation in made.operations:
-                await asyncio.to_thread(self._set_mode, change)
-                self._count(change)
+                await asyncio.to_thread(self._set_mode, way)
+                self._count(way)
             elif operation is not None:
-                self._skip(change.path, problem)
+                self._skip(way.path, problem)
 
-    async def _on_disk(self, change: PathChange, contents: Mapping[str, bytes]) -> None:
-        then = (change.old, contents[change.old.blob]) if change.old else None
+    async def _on_disk(self, way: _Way, contents: Mapping[str, bytes]) -> None:
+        entry = way.then.entry
+        then = (entry, contents[entry.blob]) if entry else None
         try:
-            await asyncio.to_thread(restore_file, change.folder, change.path, change.new, then, self._mode(change))
+            await asyncio.to_thread(restore_file, way.folder, way.path, way.now.entry, then, _mode(way))
         except (SnapshotError, ToolError) as error:
-            self._skip(change.path, str(error))
+            self._skip(way.path, str(error))
         except OSError as error:
-            self._skip(change.path, error.strerror or "the disk refused")
+            self._skip(way.path, error.strerror or "the disk refused")
         else:
-            self._count(change)
+            self._count(way)
 
-    def _mode(self, change: PathChange) -> int:
-        usual = 0o755 if change.old is not None and change.old.mode == "100755" else 0o644
-        return self._then.mode(change.path) or usual
+    def _set_mode(self, way: _Way) -> None:
+        if way.then.entry is not None and way.path.is_file():
+            way.path.chmod(_mode(way))
 
-    def _set_mode(self, change: PathChange) -> None:
-        if change.old is not None and change.path.is_file():
-            change.path.chmod(self._mode(change))
+    def _count(self, way: _Way) -> None:
+        if way.version is None:
+            self._checkpoints.restored(way.path, way.now, way.then)
+        else:
+            self._checkpoints.went(way.path, way.version.number)
+        self.done.restored.append(way.path)
 
-    def _count(self, change: PathChange) -> None:
-        self._checkpoints.went_back(change.path, change.old)
-        self._done.restored.append(change.path)
+
+def _mode(way: _Way) -> int:
+    return way.then.mode or (0o755 if way.then.entry is not None and way.then.entry.mode == "100755" else 0o644)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,6 +271,8 @@ class Wanted:
     conversation: bool
     force: bool = False
     """Whether files are brought back that the user has changed since."""
+    uncertain: bool = False
+    """Whether files are brought back that changed while a command ran, whoever changed them."""
 
 
 BEFORE = "Before going back: "
@@ -200,12 +292,19 @@ async def go_back(
     memory. Where it stays while files go back, the model is told of them.
     Raises `SnapshotError`, and then nothing has happened.
     """
+    try:
+        now_kept = await checkpoints.take_now(then.snapshot)
+    except SnapshotError:
+        if wanted.files and wanted.force:
+            raise
+        now_kept = NO_SNAPSHOT
+    rewind = _Rewind(checkpoints, then, now_kept, wanted)
+    ways = await rewind.decide() if wanted.files else ()
     label = f"{BEFORE}{then.label.removeprefix(BEFORE)}"  # also where it goes back to where it came from
     said = Conversation(messages=tuple(messages), journal_size=journal_size)
-    undo = await checkpoints.keep_now(label, then.turn_id, said, then.snapshot, needs_files=wanted.files)
-    done = Restored()
-    if wanted.files:
-        done = await restore_files(checkpoints, then, undo.snapshot, force=wanted.force)
+    undo = await checkpoints.add(label, then.turn_id, said, now_kept)
+    await rewind.run(ways)
+    done = rewind.done
     if wanted.conversation:
         kept = then.conversation.messages if then.conversation else None
         messages[:] = _before(messages, then.turn_id) if kept is None else kept

@@ -266,6 +266,12 @@ class Session:
         async with self._one_at_a_time:
             return await self.going_back.take_back()
 
+    async def undo_rest(self) -> Restored:
+        """Take back what the last undo named as uncertain, too. Raises `SessionError` as `restore`."""
+        self.check_idle()
+        async with self._one_at_a_time:
+            return await self.going_back.take_back_rest()
+
     def shown(self, path: Path) -> str:
         """See `CommandSession`."""
         return self.around.workspace.shown(path)

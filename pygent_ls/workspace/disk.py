@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from pygent_ls.agent.review import Applied
@@ -69,8 +69,20 @@ class DiskWorkspace:
         """None: there are no buffers."""
         return None
 
+    def is_open(self, path: Path) -> bool:
+        """Never: there are no buffers."""
+        return False
+
     async def save_changes(self, reader: str) -> None:
         """Nothing to do: there are no buffers."""
+
+    def told(self) -> int:
+        """Always the same moment: there is no editor that tells."""
+        return 0
+
+    def told_since(self, moment: int) -> Collection[Path]:
+        """None: there is no editor that tells."""
+        return ()
 
     async def changed_on_disk(self) -> Sequence[Path]:
         """None: there are no buffers."""

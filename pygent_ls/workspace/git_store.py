@@ -124,6 +124,10 @@ class GitStore:
         mode, _, blob = listed.partition("\t")[0].partition(" ")
         return Entry(mode, blob.removeprefix("blob ")) if blob.startswith("blob ") else None
 
+    def names(self, tree: str) -> list[str]:
+        """The paths of all files in a tree."""
+        return split(self.run("ls-tree", "-r", "-z", "--name-only", tree))
+
     def read(self, blobs: Sequence[str]) -> dict[str, bytes]:
         """The contents by name; what is no longer there is left out."""
         if not blobs:

@@ -24,6 +24,12 @@ def blob_of(data: bytes) -> str:
 
 def entry_on_disk(path: Path) -> Entry | None:
     """What is at a path now; None for nothing and for a folder. Raises OSError, or `SnapshotError` for a device."""
+    found = bytes_on_disk(path)
+    return found[0] if found else None
+
+
+def bytes_on_disk(path: Path) -> tuple[Entry, bytes] | None:
+    """The same with its bytes, which are where a link leads."""
     try:
         status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -31,10 +37,12 @@ def entry_on_disk(path: Path) -> Entry | None:
     if stat.S_ISDIR(status.st_mode):
         return None
     if stat.S_ISLNK(status.st_mode):
-        return Entry(LINK, blob_of(os.fsencode(path.readlink())))
+        target = os.fsencode(path.readlink())
+        return Entry(LINK, blob_of(target)), target
     if not stat.S_ISREG(status.st_mode):
         raise SnapshotError("a device, a socket or a named pipe stands in its place")
-    return Entry("100755" if status.st_mode & stat.S_IXUSR else "100644", blob_of(path.read_bytes()))
+    data = path.read_bytes()
+    return Entry("100755" if status.st_mode & stat.S_IXUSR else "100644", blob_of(data)), data
 
 
 def bytes_of_buffer(path: Path, text: str) -> bytes:

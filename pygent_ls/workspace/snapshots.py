@@ -17,7 +17,7 @@ import contextlib
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -85,6 +85,10 @@ class Snapshot:
                 return mode
         return None
 
+    def folders_above(self, path: Path) -> list[Path]:
+        """The kept folders that the path lies in."""
+        return [folder for folder in self.states if path.is_relative_to(folder)]
+
     @property
     def trees(self) -> Mapping[Path, str]:
         """What tells two snapshots apart."""
@@ -150,15 +154,27 @@ class Snapshots:
         """What differs, by path; a folder that only one of them has is left out."""
         return await self._job(lambda git: self._changes(git, old, new))
 
+    async def disk_changes(self, old: Snapshot, new: Snapshot) -> list[PathChange]:
+        """STUB."""
+        return await self.changes(old, new)
+
+    async def lost(self, old: Snapshot, new: Snapshot) -> list[Path]:
+        """STUB."""
+        return []
+
+    async def present(self, snapshot: Snapshot, paths: Collection[Path]) -> set[Path]:
+        """Which of the paths the snapshot has."""
+        return await self._job(lambda git: self._present(git, snapshot, paths)) if paths else set()
+
     async def contents(self, snapshot: Snapshot, wanted: Iterable[tuple[Path, Entry]]) -> dict[str, bytes]:
         """The contents of entries (folder, entry) by their blob; what cannot be had any more is missing."""
         pairs = list(wanted)
-        return await self._job(lambda git: self._contents(git, snapshot, pairs))
+        return await self._job(lambda git: self._contents(git, snapshot, pairs)) if pairs else {}
 
     async def ignored(self, snapshot: Snapshot, paths: Iterable[PathChange]) -> set[Path]:
         """Which of the paths the ignore patterns of that time left out."""
         asked = list(paths)
-        return await self._job(lambda git: self._ignored(git, snapshot, asked))
+        return await self._job(lambda git: self._ignored(git, snapshot, asked)) if asked else set()
 
     # In a thread
 
@@ -238,6 +254,13 @@ class Snapshots:
                     if entry is not None:
                         found[folder / path] = PathChange(path=folder / path, folder=folder, old=entry, new=entry)
         return sorted(found.values(), key=lambda change: change.path)
+
+    def _present(self, git: Git, snapshot: Snapshot, paths: Collection[Path]) -> set[Path]:
+        found: set[Path] = set()
+        for folder, (place, state) in snapshot.states.items():
+            if any(path.is_relative_to(folder) for path in paths):
+                found |= {folder / name for name in GitStore(self._root, place, git).names(state.tree)} & set(paths)
+        return found
 
     def _contents(self, git: Git, snapshot: Snapshot, wanted: Sequence[tuple[Path, Entry]]) -> dict[str, bytes]:
         found: dict[str, bytes] = {}

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pygent_ls.agent.messages import Message, user_message
+from pygent_ls.agent.named_paths import NamedPaths, named_in
 from pygent_ls.agent.workspace import DeleteFile, EditPlan, FileOperation, MoveFile, WriteText
 from pygent_ls.sessions.checkpoints import Checkpoint, Checkpoints
 from pygent_ls.sessions.rewind import Restored, Wanted, go_back, last_turn
@@ -42,12 +43,13 @@ class Desk:
         """The agent changes files."""
         plan = EditPlan(label="", operations=operations, result="")
         assert await self.checkpoints.before_change(turn, "edit") is None
+        await self.checkpoints.about_to_apply(plan)
         await self.checkpoints.workspace.apply(plan)
         await self.checkpoints.applied(plan)
 
     async def shell(self, turn: str, command: str) -> None:
         """The agent runs a command."""
-        assert await self.checkpoints.before_program(turn, command) is None
+        assert await self.checkpoints.before_program(turn, command, named_in([command], self.folder)) is None
         process = await asyncio.create_subprocess_shell(command, cwd=self.folder)
         assert await process.wait() == 0
         assert await self.checkpoints.after_program(turn, command) is None
@@ -287,16 +289,21 @@ async def test_a_diff_is_from_the_checkpoint_to_now(desk: Desk) -> None:
     }
 
 
-async def test_without_git_the_turn_is_told_once_and_goes_on(tmp_path: Path) -> None:
+async def test_without_git_tools_can_be_taken_back_and_commands_are_warned_of_once(tmp_path: Path) -> None:
     checkpoints = Checkpoints(DiskWorkspace([tmp_path]), snapshots_beside(tmp_path / "x", find=lambda: None))
+    desk = Desk(tmp_path, checkpoints, [])
+    named = NamedPaths(folder=tmp_path)
 
-    said = [await checkpoints.before_change("t1", "edit"), await checkpoints.before_program("t1", "make")]
+    await desk.edit("t1", "a.txt", "A\n")
+    said = [await checkpoints.before_program("t1", "make", named) for _ in range(2)]
     assert await checkpoints.after_program("t1", "make") is None
+    done = await desk.back()
 
     assert said[0] is not None
     assert "there is no git program" in said[0]
     assert said[1] is None
-    assert list(checkpoints.all()) == []
+    assert desk.restored(done) == ["a.txt"]
+    assert list(tmp_path.iterdir()) == []
 
 
 NAMES = ["a", "b", "d", "d/x", "d/y", "e/f/z", ".hidden", "ü/ß"]
@@ -318,7 +325,8 @@ class Step:
         self._clear(path, folder)
         if self.kind == "write":
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(self.data)
+            # git tells no change of these bits within one second, unless something else differs
+            path.write_bytes(self.data + (b"private" if self.mode == 0o600 else b""))
             path.chmod(self.mode)
         elif self.kind == "link":
             path.parent.mkdir(parents=True, exist_ok=True)

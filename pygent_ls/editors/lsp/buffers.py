@@ -82,7 +82,10 @@ class Buffers:
         self._watches: list[_Watch] = []
         self._followed: list[Followed] = []
         self._listeners: list[tuple[Path, Callable[[str], None]]] = []
-        self._generation = 0
+        self._touched: dict[Path, int] = {}
+        """When the user last changed or saved a document, as far as the editor told."""
+        self.generation = 0
+        """Grows with all that the editor tells."""
 
     def __iter__(self) -> Iterator[Buffer]:
         """One buffer of each path, the one that `get` returns."""
@@ -162,6 +165,8 @@ class Buffers:
                 self._notice(buffer.path, buffer.text)
         buffer.version = document.version
         buffer.superseded = buffer.untold = False
+        if buffer.is_dirty:  # else the editor has loaded what is on the disk
+            self._touched[buffer.path] = buffer.generation
         self._on_change(buffer.path)
 
     def lose(self, uri: str) -> None:
@@ -184,11 +189,17 @@ class Buffers:
     def saved(self, uri: str) -> None:
         """`textDocument/didSave`: what the buffer holds is on the disk."""
         buffer = self._find(uri)
+        if buffer is not None:
+            self._touched[buffer.path] = self._next_generation()
         if buffer is not None and not buffer.out_of_step:
             buffer.saved_text = buffer.text
             buffer.saved_stamp = disk_stamp(buffer.path)
             buffer.untold = buffer.untold and read_text_now(buffer.path) != buffer.text
             self._changed(buffer.path, buffer.text)
+
+    def touched_since(self, generation: int) -> set[Path]:
+        """The documents that the user changed or saved since then, as far as the editor told."""
+        return {path for path, last in self._touched.items() if last > generation}
 
     def closed(self, uri: str) -> None:
         """`textDocument/didClose`: another buffer of the file counts, if it has one, else the disk."""
@@ -269,8 +280,8 @@ class Buffers:
                 look(text)
 
     def _next_generation(self) -> int:
-        self._generation += 1
-        return self._generation
+        self.generation += 1
+        return self.generation
 
 
 @dataclass(frozen=True, slots=True, eq=False)

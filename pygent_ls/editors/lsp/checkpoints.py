@@ -6,6 +6,7 @@ from pygent_ls.editors.lsp import incoming, outgoing_checkpoints
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.extensions.session_files import timestamp
 from pygent_ls.sessions.checkpoints import Checkpoint
+from pygent_ls.sessions.commands.wording import WAS_NOT_KEPT
 from pygent_ls.sessions.rewind import Restored, Wanted
 from pygent_ls.sessions.store import Sessions
 
@@ -31,7 +32,9 @@ class CheckpointRequests:
     async def restore(self, params: incoming.CheckpointRestoreParams) -> outgoing_checkpoints.RestoredOut:
         """`pygent/checkpoint/restore`."""
         session, checkpoint = await self._sessions.to_restore(params.checkpoint_id)
-        wanted = Wanted(files=params.files, conversation=params.conversation, force=params.force)
+        wanted = Wanted(
+            files=params.files, conversation=params.conversation, force=params.force, uncertain=params.uncertain
+        )
         return restored_out(self._client, await session.restore(checkpoint, wanted))
 
 
@@ -40,6 +43,7 @@ def restored_out(client: Client, done: Restored) -> outgoing_checkpoints.Restore
     return {
         "restored": [client.uri_of(path) for path in done.restored],
         "skipped": [{"uri": client.uri_of(each.path), "reason": each.reason} for each in done.skipped],
+        "uncertain": [client.uri_of(path) for path in done.uncertain],
         "undoCheckpointId": done.undo_checkpoint_id,
     }
 
@@ -48,7 +52,7 @@ def restored_message(done: Restored) -> str:
     """The same for a person, by the names of the files."""
     lines = [f"Taken back: {', '.join(path.name for path in done.restored)}." if done.restored else "No file changed."]
     if done.was_not_kept:
-        lines = ["The files could not be kept before this turn, so what it changed in them stays."]
+        lines.append(WAS_NOT_KEPT)
     return "\n".join([*lines, *(f"Left alone: {each.path.name}: {each.reason}." for each in done.skipped)])
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from pathlib import Path
 from typing import Any, cast, get_args
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
 from pygent_ls.agent.permissions import Mode
+from pygent_ls.editors.lsp.checkpoints import restored_message
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.prompting import chosen_title
 from pygent_ls.editors.ports import Core
@@ -19,6 +21,10 @@ from pygent_ls.sessions.session import Session
 
 MAX_OFFERED = 12
 """Models that are offered as buttons: some editors show them in one row."""
+
+
+MAX_NAMED_FILES = 20
+"""Files that a question names; more are counted."""
 
 
 class Choosing:
@@ -54,6 +60,10 @@ class Choosing:
         """Ask for a default model, and for its key where it needs one."""
         self._ask(self._set_up())
 
+    def take_back_rest(self, files: Sequence[Path], session: Session) -> None:
+        """Ask whether an undo shall also take back files that a command may have changed, or anyone else."""
+        self._ask(self._offer_rest(files, session))
+
     async def close(self) -> None:
         """Ask no more."""
         if self._question is not None:
@@ -68,6 +78,23 @@ class Choosing:
     async def _set_up(self) -> None:
         done = await self._core.set_up()
         self._client.endpoint.show_message(f"pygent: {done.text}")
+
+    async def _offer_rest(self, files: Sequence[Path], session: Session) -> None:
+        leave, take_back = "Leave them", "Take them back"
+        names = ", ".join(map(session.shown, files[:MAX_NAMED_FILES]))
+        more = f" and {len(files) - MAX_NAMED_FILES} more" if len(files) > MAX_NAMED_FILES else ""
+        prompt: Mapping[str, Any] = {
+            "type": int(types.MessageType.Warning),
+            "message": f"pygent: these files changed while a command ran, and that may have been the command, you or "
+            f"another program: {names}{more}. Shall undo take them back, too?",
+            "actions": [{"title": leave}, {"title": take_back}],
+        }
+        if await chosen_title(self._client.endpoint, prompt) != take_back:
+            return
+        try:
+            self._client.endpoint.show_message(restored_message(await session.undo_rest()))
+        except SessionError as error:
+            self._client.tell_user(str(error), types.MessageType.Warning)
 
     async def _offer_modes(self, session: Session) -> None:
         current = session.permissions.mode

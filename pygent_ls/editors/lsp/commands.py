@@ -156,10 +156,14 @@ class Commands:
         return self._start(prompt_for("pygent.fix", target), named, own_words="")
 
     async def _undo(self, named: Session | None) -> outgoing_checkpoints.RestoredOut:
-        done = await (named or self._chat_session or self._session or await self._last_session()).undo()
+        session = named or self._chat_session or self._session or await self._last_session()
+        done = await session.undo()
         # The conversation itself went on in its document: that it stays there needs no telling.
         done.skipped = [each for each in done.skipped if not self._chats.is_chat(each.path.as_uri())]
+        done.uncertain = [path for path in done.uncertain if not self._chats.is_chat(path.as_uri())]
         self._client.endpoint.show_message(restored_message(done))
+        if done.uncertain:
+            self._choosing.take_back_rest(done.uncertain, session)
         return restored_out(self._client, done)
 
     def _ask(self, arguments: Sequence[Any], named: Session | None) -> outgoing_commands.CommandTurnOut:

@@ -207,12 +207,14 @@ class CheckpointParams(Params):
 
 
 class CheckpointRestoreParams(Params):
-    """`pygent/checkpoint/restore`; without `force`, files that the user has changed since are spared."""
+    """`pygent/checkpoint/restore`; without `force`, files that the user has changed since are spared, and without
+    `uncertain` those that changed while a command ran and may be anyone's."""
 
     checkpoint_id: str
     files: bool
     conversation: bool
     force: bool = False
+    uncertain: bool = False
 
 
 class SessionNewParams(Params):

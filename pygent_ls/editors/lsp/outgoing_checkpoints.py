@@ -42,8 +42,11 @@ class SkippedOut(TypedDict):
 
 
 class RestoredOut(TypedDict):
-    """The result of `pygent/checkpoint/restore`; `undoCheckpointId` takes it back."""
+    """The result of `pygent/checkpoint/restore`; `undoCheckpointId` takes it back. `uncertain` are those of the skipped
+    that changed while a command ran, by the command or by anyone else; `uncertain: true` in a restore of the same
+    checkpoint brings them back, too."""
 
     restored: list[str]
     skipped: list[SkippedOut]
+    uncertain: list[str]
     undoCheckpointId: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import stat
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -108,6 +108,10 @@ class LspWorkspace:
             )
         return buffer.document() if buffer else None
 
+    def is_open(self, path: Path) -> bool:
+        """See the port."""
+        return self._buffers.uri_of(path) is not None
+
     async def check(self, plan: EditPlan) -> None:
         """See the port."""
         await asyncio.to_thread(check_plan, plan, self._folders)
@@ -167,6 +171,14 @@ class LspWorkspace:
         """See the port. Whoever goes on without saving is asked again the next time."""
         self._edited = {path for path in self._edited if (buffer := self._buffers.get(path)) and buffer.is_dirty}
         await self._saving.save(sorted(self._edited), reader)
+
+    def told(self) -> int:
+        """See the port."""
+        return self._buffers.generation
+
+    def told_since(self, moment: int) -> Collection[Path]:
+        """See the port."""
+        return self._buffers.touched_since(moment)
 
     async def changed_on_disk(self) -> Sequence[Path]:
         """See the port."""

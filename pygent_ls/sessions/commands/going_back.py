@@ -13,8 +13,17 @@ from pygent_ls.sessions.rewind import Wanted
 
 
 async def _undo(call: Call) -> str:
-    done = await call.session.going_back.take_back()
-    return f"The last turn is taken back.\n{what_went_back(done, call.session.shown)}\n`/redo` brings it again."
+    if call.words not in ((), ("--rest",)):
+        raise UsageError("It takes nothing, or `--rest`.")
+    if call.words:
+        done = await call.session.going_back.take_back_rest()
+        lines = [what_went_back(done, call.session.shown)]
+    else:
+        done = await call.session.going_back.take_back()
+        lines = ["The last turn is taken back.", what_went_back(done, call.session.shown)]
+        if done.uncertain:
+            lines.append("`/undo --rest` takes back what a command may have changed, too.")
+    return "\n".join([*lines, "`/redo` brings it again."])
 
 
 async def _redo(call: Call) -> str:
@@ -57,12 +66,17 @@ async def _diff(call: Call) -> str:
 
 
 async def _restore(call: Call) -> str:
-    words = [each for each in call.words if each != "--force"]
+    words = [each for each in call.words if each not in ("--force", "--uncertain")]
     what = words[1] if len(words) == 2 else "both"
     if len(words) not in (1, 2) or what not in ("both", "files", "conversation"):
         raise UsageError("Say which checkpoint, and `files` or `conversation` where not both shall go back.")
     checkpoint = _checkpoint(call, words[0])
-    wanted = Wanted(files=what != "conversation", conversation=what != "files", force="--force" in call.words)
+    wanted = Wanted(
+        files=what != "conversation",
+        conversation=what != "files",
+        force="--force" in call.words,
+        uncertain="--uncertain" in call.words,
+    )
     done = await call.session.going_back.to(checkpoint, wanted)
     lines = [f"This is as it was at `{checkpoint.id}` ({checkpoint.label})."]
     if wanted.files:
@@ -91,18 +105,29 @@ async def _ids(call: Call) -> Sequence[Choice]:
     ]
 
 
+async def _rest(call: Call) -> Sequence[Choice]:
+    return [] if call.words else [Choice(word="--rest", detail="also files that the last undo left as uncertain")]
+
+
 async def _ids_and_what(call: Call) -> Sequence[Choice]:
     if not call.words:
         return await _ids(call)
     return [
         Choice(word="files", detail="the files alone"),
         Choice(word="conversation", detail="the conversation alone"),
+        Choice(word="--uncertain", detail="also files that changed while a command ran, whoever changed them"),
         Choice(word="--force", detail="also files that you have changed since"),
     ]
 
 
 COMMANDS = (
-    Command(name="undo", description="take back the last turn, its files and its words", run=_undo),
+    Command(
+        name="undo",
+        takes="[--rest]",
+        description="take back the last turn, its files and its words",
+        run=_undo,
+        complete=_rest,
+    ),
     Command(name="redo", description="bring again what /undo took back", run=_redo),
     Command(name="diff", description="what has changed since the last turn that changed files", run=_diff_of_last_turn),
     Command(
@@ -115,7 +140,7 @@ COMMANDS = (
             ),
             Command(
                 name="restore",
-                takes="ID [files|conversation] [--force]",
+                takes="ID [files|conversation] [--uncertain] [--force]",
                 description="go back to one; files that you changed since stay without --force",
                 run=_restore,
                 complete=_ids_and_what,

@@ -12,18 +12,21 @@ from pygent_ls.sessions.rewind import Restored
 MAX_NAMED = 20
 """Files that an answer names for one reason; more are counted."""
 
+WAS_NOT_KEPT = "What commands changed in this turn could not be kept, and stays as it is."
+
 MAX_LINE_CHARS = 120
 """Of a title or a snippet in a list."""
 
 
 def what_went_back(done: Restored, shown: Callable[[Path], str]) -> str:
     """What became of the files, for a person: what was brought back, and what was not and why."""
-    if done.was_not_kept:
-        lines = ["The files could not be kept before this turn, so what it changed in them stays."]
-    elif done.restored:
+    if done.restored:
         lines = [f"Brought back: {named([shown(path) for path in done.restored])}."]
     else:
-        lines = ["No file had to be brought back." if not done.skipped else "No file was brought back."]
+        nothing_stands = not done.skipped and not done.was_not_kept
+        lines = ["No file had to be brought back." if nothing_stands else "No file was brought back."]
+    if done.was_not_kept:
+        lines.append(WAS_NOT_KEPT)
     reasons: dict[str, list[str]] = {}
     for each in done.skipped:
         reasons.setdefault(each.reason, []).append(shown(each.path))

@@ -1,0 +1,88 @@
+"""The paths that a command line names: a change there, while the command runs, is the command's."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, cast
+
+from pygent_ls.agent.globs import glob_to_regex
+
+MAX_CHARS = 50_000
+"""Characters of a command line that are searched for names; longer ones are scripts that name what they like."""
+
+MAX_GLOBS = 50
+"""Patterns of a command line that paths are compared with."""
+
+_WORD = re.compile(r"""'([^']+)'|"([^"]+)"|([^\s'"`<>|;&(){},=:]+)""")
+_ENTERS = frozenset({"cd", "pushd", "-C", "--cwd", "--prefix", "--directory"})
+"""Words before the name of a folder in which the rest of the line runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedPaths:
+    """Absolute paths and globs that a command line names; as words, so that it may name more than it changes."""
+
+    folder: Path
+    """Where the command runs."""
+    paths: frozenset[Path] = frozenset()
+    globs: tuple[str, ...] = ()
+
+    def names(self, path: Path) -> bool:
+        """Whether the line names this very path, or a pattern that matches it."""
+        return path in self.paths or any(re.fullmatch(glob_to_regex(each), str(path)) for each in self.globs)
+
+    def named_above(self, path: Path) -> Path | None:
+        """The innermost named folder that the path lies in; never one that the command runs in."""
+        return next(
+            (each for each in path.parents if each in self.paths and not self.folder.is_relative_to(each)), None
+        )
+
+
+def named_by(arguments: Mapping[str, Any], folder: Path) -> NamedPaths:
+    """What the arguments of a call name that runs a program in `folder`, or in its own `cwd` relative to that."""
+    own = arguments.get("cwd")
+    texts = [text for name, given in arguments.items() if name not in ("cwd", "description") for text in _texts(given)]
+    return named_in(texts, _joined(folder, own) if isinstance(own, str) else folder)
+
+
+def _texts(given: object) -> Iterator[str]:
+    if isinstance(given, str):
+        yield given
+    elif isinstance(given, list):
+        yield from (each for each in cast("list[object]", given) if isinstance(each, str))
+
+
+def named_in(texts: Iterable[str], folder: Path) -> NamedPaths:
+    """What these texts of a call name, in words with or without quotes, relative to `folder` or to a folder that the
+    line enters with `cd`."""
+    words = list(_words(texts))
+    bases = [
+        folder,
+        *(_joined(folder, after) for word, after in pairwise(words) if word in _ENTERS),
+    ]
+    globs = [word for word in words if re.search(r"[*?\[]", word)][:MAX_GLOBS]
+    return NamedPaths(
+        folder=folder,
+        paths=frozenset(_joined(base, word) for base in dict.fromkeys(bases) for word in words),
+        globs=tuple(str(_joined(base, word)) for base in dict.fromkeys(bases) for word in globs),
+    )
+
+
+def _words(texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        for match in _WORD.finditer(text[:MAX_CHARS]):
+            quoted = match[1] or match[2]
+            if quoted:
+                yield quoted
+                yield from (inner[3] for inner in _WORD.finditer(quoted) if inner[3] and inner[3] != quoted)
+            else:
+                yield match[3]
+
+
+def _joined(base: Path, word: str) -> Path:
+    return Path(os.path.normpath(base / (Path(word).expanduser() if word.startswith("~/") else word)))

@@ -1,0 +1,64 @@
+"""Contents of files by their name in git, kept for going back whatever git ignores."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import zlib
+from pathlib import Path
+
+from pygent_ls.workspace.git_store import put
+from pygent_ls.workspace.restoring import blob_of
+
+MAX_CONTENT_BYTES = 16 * 1024**2
+"""Largest content that is kept: above what tools edit (`MAX_DOCUMENT_BYTES`), with room for encodings."""
+
+DAY_S = 86_400
+
+
+class Contents:
+    """A folder of compressed files, or the daemon's memory where `root` is None. Blocking."""
+
+    def __init__(self, root: Path | None) -> None:
+        self._root = root
+        self._memory: dict[str, bytes] = {}
+
+    def keep(self, data: bytes) -> str:
+        """Keep the content, unless it is larger than `MAX_CONTENT_BYTES`; returns its name. Raises OSError."""
+        name = blob_of(data)
+        if len(data) > MAX_CONTENT_BYTES:
+            return name
+        if self._root is None:
+            self._memory[name] = zlib.compress(data, 1)
+            return name
+        file = self._file(self._root, name)
+        if file.exists():
+            file.touch()  # so that it is pruned by its last use
+        else:
+            put(file, zlib.compress(data, 1))
+        return name
+
+    def get(self, name: str) -> bytes | None:
+        """The content of that name; None if it is not kept, or damaged."""
+        with contextlib.suppress(OSError, KeyError, zlib.error):
+            packed = self._memory[name] if self._root is None else self._file(self._root, name).read_bytes()
+            data = zlib.decompress(packed)
+            return data if blob_of(data) == name else None
+        return None
+
+    @staticmethod
+    def _file(root: Path, name: str) -> Path:
+        return root / name[:2] / name[2:]
+
+
+def forget_old_contents(root: Path, days: int) -> None:
+    """Remove the contents that were not kept again for so many days. Blocking."""
+    oldest = time.time() - days * DAY_S
+    with contextlib.suppress(OSError):
+        for folder in root.iterdir():
+            for file in folder.iterdir():
+                with contextlib.suppress(OSError):
+                    if file.stat().st_mtime < oldest:
+                        file.unlink()
+            with contextlib.suppress(OSError):
+                folder.rmdir()
