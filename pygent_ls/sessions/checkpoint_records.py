@@ -22,7 +22,7 @@ from pygent_ls.sessions.versions import Author
 from pygent_ls.workspace.contents import Contents, forget_old_contents
 from pygent_ls.workspace.git_places import Place
 from pygent_ls.workspace.git_store import Entry, put
-from pygent_ls.workspace.git_taking import TreeState
+from pygent_ls.workspace.git_taking import EMPTY_TREE, TreeState
 from pygent_ls.workspace.held import NOTHING, Held
 from pygent_ls.workspace.snapshots import Snapshot
 
@@ -202,10 +202,13 @@ class CheckpointRecords:
         return {
             "folder": str(place.folder),
             "top": str(place.top),
-            "objects": str(place.objects) if place.objects else None,
             "index": str(place.index) if place.index else None,
             "excludes": [str(each) for each in place.excludes],
             "tree": state.tree,
+            "disk": state.disk,
+            "ignored": state.ignored,
+            "ignored_left_out": list(state.ignored_left_out),
+            "patterns": state.patterns,
             "modes": self._keep_modes(state.modes),
             "left_out": sorted(state.left_out),
             "nested": list(state.nested),
@@ -215,7 +218,6 @@ class CheckpointRecords:
         place = Place(
             folder=Path(given["folder"]),
             top=Path(given["top"]),
-            objects=Path(given["objects"]) if given["objects"] else None,
             index=Path(given["index"]) if given["index"] else None,
             excludes=tuple(Path(each) for each in given["excludes"]),
         )
@@ -224,7 +226,17 @@ class CheckpointRecords:
             with contextlib.suppress(OSError):  # then the usual ones are given
                 modes = json.loads((self._root / "modes" / str(given["modes"])).read_bytes())
         left_out, nested = frozenset(map(str, given["left_out"])), tuple(map(str, given["nested"]))
-        return place, TreeState(tree=str(given["tree"]), modes=modes, left_out=left_out, nested=nested)
+        tree = str(given["tree"])
+        return place, TreeState(
+            tree=tree,
+            disk=str(given.get("disk", tree)),
+            ignored=str(given.get("ignored", EMPTY_TREE)),
+            ignored_left_out=tuple(map(str, given.get("ignored_left_out", ()))),
+            patterns=str(given.get("patterns", "")),
+            modes=modes,
+            left_out=left_out,
+            nested=nested,
+        )
 
     def _keep_modes(self, modes: Mapping[str, int]) -> str | None:
         """The name of a file with these: they can be many, and are mostly the same from snapshot to snapshot."""

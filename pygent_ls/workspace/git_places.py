@@ -23,8 +23,6 @@ class Place:
     folder: Path
     top: Path
     """The root of the user's work tree; the folder itself where there is no git."""
-    objects: Path | None = None
-    """The user's objects, where they can be read beside one's own."""
     index: Path | None = None
     """The user's index."""
     excludes: tuple[Path, ...] = ()
@@ -54,19 +52,16 @@ def git_stamp(folder: Path) -> str:
 def place_of(folder: Path, git: Git) -> Place:
     """Look the folder up; what is in no work tree, or is ignored there, is a place of its own."""
     environment = users_environment()
-    asked = ["rev-parse", "--show-toplevel", "--show-object-format"]
-    for name in ("objects", "index", "info/exclude"):
-        asked += ["--git-path", name]
+    asked = ["rev-parse", "--show-toplevel", "--git-path", "index", "--git-path", "info/exclude"]
     try:
         lines = os.fsdecode(git.run([*READ_ONLY, *asked], cwd=folder, environment=environment)).splitlines()
-        top, format_, objects, index, exclude = lines
+        top, index, exclude = lines
     except (SnapshotError, ValueError):  # none, another user's, bare, or a name with a line break
         git.check()
         return Place(folder=folder, top=folder)
     place = Place(
         folder=folder,
         top=Path(os.path.realpath(top)),
-        objects=folder / objects if format_ == "sha1" else None,
         index=folder / index,
         excludes=(folder / exclude, *_global_excludes(folder, git)),
     )

@@ -1,18 +1,18 @@
 """One folder's states, kept by git outside the folder: a repository of the daemon's own in its state folder.
 
-The user's repository is only read: its objects stand beside the store's own, so that what git has is not kept twice.
-(Of an object that is found there git sets the time to now, as it does for every object that is still in use.)
-Nothing of the user's configuration, hooks, filters or attributes has a say, so that bytes stay as they are.
+A store has all of its objects itself: what the user, a command or git does to the user's repository takes nothing from
+it. Nothing of the user's configuration, hooks, filters or attributes has a say, so that bytes stay as they are.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import shutil
 import time
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,7 +41,10 @@ CONFIG = """[core]
 \tauto = 0
 [maintenance]
 \tauto = false
+[pygent]
+\tobjects = own
 """
+"""A store with another configuration was made by an earlier version, and its index may name objects that it lacks."""
 
 SEEN_INDEX = "seen-index"
 """A file with the stamp of the user's index when its ignored files were looked for."""
@@ -51,6 +54,24 @@ ATTRIBUTES = "* -text !eol !crlf !filter !ident !working-tree-encoding\n"
 
 OF_OPEN_FILES = b".#*\n.*.sw[a-p]\n"
 """What Emacs and Vim keep beside a file while it is open there: no file of the user's, and gone when it is closed."""
+
+
+PATTERNS = "patterns"
+"""A folder with the ignore patterns that counted for a snapshot, as far as they are in no `.gitignore`; each file is
+named by its content, and what counts at the moment is in `info/exclude`, too."""
+
+SNAPSHOTS = "snapshots"
+"""Names of the snapshots' trees; what else a snapshot has stands in `DISK` and `IGNORED` under the same name."""
+
+DISK = "disk"
+"""Names of the trees of the disk alone, where unsaved buffers make a difference."""
+
+IGNORED = "ignored"
+"""Names of the trees of ignored files, where there are any."""
+
+
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+"""Git's name of a tree without entries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +94,17 @@ class GitStore:
         self.path = root / place.key
         self.git = git
         self.index = self.path / "index"
-        own = {
-            "GIT_DIR": str(self.path),
-            "GIT_WORK_TREE": str(place.top),
-            "GIT_INDEX_FILE": str(self.index),
-            "GIT_OBJECT_DIRECTORY": str(self.path / "objects"),
-        }
-        if place.objects is not None:
-            own["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = _quoted(place.objects)
-        self.environment = own_environment(own)
+        """Of what git does not ignore."""
+        self.ignored_index = self.path / "index.ignored"
+        """Of what is kept though git ignores it."""
+        self.environment = own_environment(
+            {
+                "GIT_DIR": str(self.path),
+                "GIT_WORK_TREE": str(place.top),
+                "GIT_INDEX_FILE": str(self.index),
+                "GIT_OBJECT_DIRECTORY": str(self.path / "objects"),
+            }
+        )
 
     @contextlib.contextmanager
     def locked(self) -> Generator[None]:
@@ -90,7 +113,8 @@ class GitStore:
             while not self._try_to_lock(stack):
                 self.git.check()
                 time.sleep(0.005)
-            (self.path / "index.lock").unlink(missing_ok=True)  # of a job that was killed
+            for left in self.path.glob("*.lock"):  # of a job that was killed
+                left.unlink()
             self._make()
             yield
 
@@ -118,11 +142,15 @@ class GitStore:
             found.append((os.fsdecode(path), _entry(old_mode, old_blob), _entry(new_mode, new_blob)))
         return sorted(found, key=lambda each: each[0])
 
-    def entry(self, tree: str, path: str) -> Entry | None:
-        """What is at a path of a tree."""
-        listed = self.run("ls-tree", "-z", tree, "--", path).decode("utf-8", "surrogateescape")
-        mode, _, blob = listed.partition("\t")[0].partition(" ")
-        return Entry(mode, blob.removeprefix("blob ")) if blob.startswith("blob ") else None
+    def entries(self, tree: str) -> dict[str, Entry]:
+        """All that is in a tree, by path."""
+        found: dict[str, Entry] = {}
+        for listed in split(self.run("ls-tree", "-r", "-z", tree)):
+            facts, _, path = listed.partition("\t")
+            mode, kind, blob = facts.split(" ")
+            if kind == "blob":
+                found[path] = Entry(mode, blob)
+        return found
 
     def names(self, tree: str) -> list[str]:
         """The paths of all files in a tree."""
@@ -176,15 +204,15 @@ class GitStore:
 
         Call it in `locked`.
         """
-        names = sorted(each.name for each in (self.path / "refs" / "snapshots").iterdir())
+        names = self.names()
         kept = [name for name in names if name >= oldest][-n_kept:]
-        gone = set(names) - set(kept)
-        for name in gone:
-            (self.path / "refs" / "snapshots" / name).unlink(missing_ok=True)
-        if gone:
+        self._keep_only(kept)
+        if self._loose_ends.exists():
             self.run("repack", "-a", "-d", "-l", "-q")
             self.run("prune", "--expire=now")
-        return len(gone)
+            self._loose_ends.unlink()
+            self.unkept_pack.unlink(missing_ok=True)
+        return len(names) - len(kept)
 
     def forget(self, owner: str) -> None:
         """Forget the snapshots of that owner, and what only they have; call it in `locked`.
@@ -192,22 +220,45 @@ class GitStore:
         Raises `SnapshotError` where the job ends before that: then the names are gone, and what they named goes with
         what is pruned next.
         """
-        names = sorted(each.name for each in (self.path / "refs" / "snapshots").iterdir())
-        gone = [each for each in names if each.endswith(f"-{owner}")]
-        left = [each for each in names if each not in gone]
-        for name in gone:
-            (self.path / "refs" / "snapshots" / name).unlink(missing_ok=True)
+        names = self.names()
+        left = [each for each in names if not each.endswith(f"-{owner}")]
+        self._keep_only(left)
         if not left:
             self._remove()
-        elif gone:
+        elif len(left) < len(names):
             (self.path / SEEN_INDEX).unlink(missing_ok=True)
-            newest = (self.path / "refs" / "snapshots" / left[-1]).read_text(encoding="ascii").strip()
-            self.run("read-tree", "-m", newest)  # what stands in the index is not pruned
+            self.ignored_index.unlink(missing_ok=True)
+            newest = next(kind for kind in (DISK, SNAPSHOTS) if (self.path / "refs" / kind / left[-1]).exists())
+            self.run("read-tree", "-m", f"refs/{newest}/{left[-1]}")  # what stands in the index is not pruned
+            if self.unkept_pack.exists():
+                self.run("repack", "-a", "-d", "-l", "-q", "--window=0")
+                self.unkept_pack.unlink()
             self.run("prune", "--expire=now")
+            self._loose_ends.unlink()
+
+    @property
+    def _loose_ends(self) -> Path:
+        """A file that is there while there may be objects that no name leads to."""
+        return self.path / "loose-ends"
+
+    @property
+    def unkept_pack(self) -> Path:
+        """A file that is there while a pack has objects that were taken for an owner; `git prune` spares packs."""
+        return self.path / "unkept-pack"
+
+    def names(self) -> list[str]:
+        """The snapshots, the oldest first."""
+        return sorted(each.name for each in (self.path / "refs" / SNAPSHOTS).iterdir())
+
+    def _keep_only(self, names: Collection[str]) -> None:
+        for file in (self.path / "refs").glob("*/*"):
+            if file.name not in names:
+                self._loose_ends.touch()
+                file.unlink()
 
     def _remove(self) -> None:
         """Remove the store. Where the job ends before, the next snapshot makes it anew."""
-        for file in (self.path / "HEAD", self.index):
+        for file in (self.path / "config", self.index, self.ignored_index):
             file.unlink(missing_ok=True)
         for folder in sorted((self.path / "objects").iterdir()):
             self.git.check()
@@ -215,11 +266,9 @@ class GitStore:
         shutil.rmtree(self.path)
 
     def forget_all(self) -> None:
-        """Remove the store, where no snapshot is in it; call it in `locked`. What was taken in halves goes, too."""
-        if not any((self.path / "refs" / "snapshots").iterdir()):
-            for each in self.path.iterdir():
-                if each.name != "lock":
-                    shutil.rmtree(each) if each.is_dir() else each.unlink()
+        """Remove the store, where no snapshot is in it, with what was taken in halves; call it in `locked`."""
+        if not self.names():
+            self._remove()
 
     # For what reads and writes the store
 
@@ -233,23 +282,53 @@ class GitStore:
         cwd = self.place.top if self.place.top.is_dir() else self.path  # what was kept can be read all the same
         return self.git.start(arguments, cwd=cwd, environment=environment)
 
-    def name_tree(self, tree: str, name: str) -> None:
-        """Keep a tree under a name until it is pruned."""
-        put(self.path / "refs" / "snapshots" / name, f"{tree}\n".encode(), staged_in=self.path)
+    def name_trees(self, name: str, tree: str, *, disk: str, ignored: str) -> None:
+        """Keep the trees of a snapshot under its name until it is pruned."""
+        named = {DISK: disk if disk != tree else "", IGNORED: ignored if ignored != EMPTY_TREE else "", SNAPSHOTS: tree}
+        for kind, each in named.items():
+            if each:
+                put(self.path / "refs" / kind / name, f"{each}\n".encode(), staged_in=self.path)
+
+    def may_pack(self, name: str) -> bool:
+        """Whether a snapshot's files may go into a pack: beside those of others, files of an owner must not, since git
+        takes nothing out of a pack without writing it anew."""
+        owner = "-".join(name.split("-")[2:])
+        if owner and not all(each.endswith(f"-{owner}") for each in self.names()):
+            return False
+        if owner:
+            self.unkept_pack.touch()
+        return True
 
     def _make(self) -> None:
-        """Make the store, or what is missing of it, and let it know what is ignored."""
-        if not (self.path / "HEAD").exists():
-            for folder in ("objects", "refs/snapshots", "info"):
+        """Make the store, or what is missing of it."""
+        if _bytes_of(self.path / "config") != CONFIG.encode():
+            for folder in ("objects", f"refs/{SNAPSHOTS}", "info"):
                 (self.path / folder).mkdir(mode=0o700, parents=True, exist_ok=True)
-            put(self.path / "config", CONFIG.encode())
+            for index in (self.index, self.ignored_index):
+                index.unlink(missing_ok=True)
             put(self.path / "info" / "attributes", ATTRIBUTES.encode())
             put(self.path / "HEAD", b"ref: refs/heads/none\n")
+            put(self.path / "config", CONFIG.encode())
+
+    def use_patterns(self, name: str = "") -> str:
+        """Let git ignore what it ignored when these patterns counted, or what it ignores now; returns their name."""
+        kept = self.path / PATTERNS / name
+        if name and kept.exists():
+            patterns = kept.read_bytes()
+        else:
+            patterns = self._patterns()
+            kept = self.path / PATTERNS / hashlib.sha256(patterns).hexdigest()
+        if not kept.exists():
+            put(kept, patterns)
+        if _bytes_of(self.path / "info" / "exclude") != patterns:
+            put(self.path / "info" / "exclude", patterns)
+        return kept.name
+
+    def _patterns(self) -> bytes:
         patterns = OF_OPEN_FILES + b"".join(_bytes_of(file).rstrip(b"\n") + b"\n" for file in self.place.excludes)
         if self.path.is_relative_to(self.place.top):  # a home folder holds the stores, too
             patterns += b"/" + os.fsencode(self.path.parent.relative_to(self.place.top)) + b"/\n"
-        if _bytes_of(self.path / "info" / "exclude") != patterns:
-            put(self.path / "info" / "exclude", patterns)
+        return patterns
 
 
 def _entry(mode: str, blob: str) -> Entry | None:
@@ -289,12 +368,3 @@ def put(file: Path, data: bytes, *, staged_in: Path | None = None) -> None:
     staged = (staged_in or file.parent) / f"{file.name}.{os.getpid()}.new"
     staged.write_bytes(data)
     staged.replace(file)
-
-
-def _quoted(path: Path) -> str:
-    """As git wants it in a list of folders."""
-    text = str(path)
-    if ":" not in text and not text.startswith('"'):
-        return text
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'

@@ -9,13 +9,14 @@ import shutil
 import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import cast
 
 from pygent_ls.errors import SnapshotError
+from pygent_ls.workspace.git_ignored import IgnoredFiles
+from pygent_ls.workspace.git_index import N_PACKED, StoreIndex
 from pygent_ls.workspace.git_places import tracked_though_ignored
 from pygent_ls.workspace.git_program import SnapshotAbortedError
-from pygent_ls.workspace.git_store import SEEN_INDEX, GitStore, joined, put, split
+from pygent_ls.workspace.git_store import EMPTY_TREE, SEEN_INDEX, GitStore, joined, put, split
 from pygent_ls.workspace.reading import MAX_DOCUMENT_BYTES, disk_stamp
 
 MAX_FILE_BYTES = MAX_DOCUMENT_BYTES
@@ -31,51 +32,70 @@ USUAL_MODES = {0o644, 0o755}
 """Permission bits that git's own two modes stand for; others are remembered beside the tree."""
 
 
-EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-"""Git's name of a tree without entries."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeState:
     """A folder as it was. Paths are relative to the folder, with `/`."""
 
     tree: str
-    """Git's name of it, in the folder's store."""
+    """Git's name of it, in the folder's store; unsaved buffers stand in place of their files."""
+    disk: str
+    """The same without the unsaved buffers."""
+    ignored: str
+    """A tree of the files that are kept though git ignores them; see `git_ignored`."""
+    ignored_left_out: tuple[str, ...]
+    """What git ignores and is not kept; folders end with `/`. The first ones, in the order of `rank`."""
+    patterns: str
+    """The store's name of the ignore patterns of that time, as far as they are in no `.gitignore`."""
     modes: Mapping[str, int]
     """Permission bits of files that have others than 644 and 755."""
     left_out: frozenset[str]
-    """Files that were there and are not kept: too large, or not to be read."""
+    """Files that were there and are not kept: too large, or not to be read. Ignored ones are in it, too."""
     nested: tuple[str, ...]
     """Folders that are repositories of their own; their files are not part of this tree."""
 
 
-GONE = TreeState(tree=EMPTY_TREE, modes={}, left_out=frozenset(), nested=())
+GONE = TreeState(
+    tree=EMPTY_TREE,
+    disk=EMPTY_TREE,
+    ignored=EMPTY_TREE,
+    ignored_left_out=(),
+    patterns="",
+    modes={},
+    left_out=frozenset(),
+    nested=(),
+)
 """Of a folder that is no longer there."""
 
 
-def take(store: GitStore, overlays: Mapping[str, bytes], name: str) -> TreeState:
+def take(store: GitStore, overlays: Mapping[str, bytes], name: str, like: TreeState | None = None) -> TreeState:
     """Keep the folder as it is now, under a new name that sorts by time; `overlays` replace what files hold.
 
-    The store is locked. The index stays between snapshots, so that only files whose stat data changed are read.
+    What git ignored when `like` was taken is ignored, whatever became of the user's repository since.
+    The store is locked. The indexes stay between snapshots, so that only files whose stat data changed are read.
     """
+    patterns = store.use_patterns(like.patterns if like else "")
     try:
-        return _Taking(store).run(overlays, name)
+        return _Taking(store, patterns).run(overlays, name)
     except SnapshotAbortedError:
         raise
-    except SnapshotError:  # the index is damaged, or what it names is gone from the user's objects
-        store.index.unlink(missing_ok=True)
-        return _Taking(store).run(overlays, name)
+    except SnapshotError:  # an index is damaged, or what it names is gone
+        for index in (store.index, store.ignored_index):
+            index.unlink(missing_ok=True)
+        return _Taking(store, patterns).run(overlays, name)
 
 
 class _Taking:
-    def __init__(self, store: GitStore) -> None:
+    def __init__(self, store: GitStore, patterns: str) -> None:
         self._store = store
+        self._patterns = patterns
         self._top = store.place.top
         self._prefix = store.place.prefix
+        self._index = StoreIndex(store, store.index)
         self._seen_index = store.path / SEEN_INDEX
 
     def run(self, overlays: Mapping[str, bytes], name: str) -> TreeState:
         scope = ["--", self._prefix] if self._prefix else []
+        ignored = IgnoredFiles(self._store, scope)
         both = [
             self._store.start("diff-files", "-z", "--name-status", "--no-renames", *scope),
             self._store.start("ls-files", "-z", "-o", "--exclude-standard", *scope),
@@ -91,16 +111,24 @@ class _Taking:
             raise SnapshotAbortedError(f"{self._store.place.folder} holds more than {MAX_NEW_FILES:,} files")
         removed = [path for path, letter in status.items() if letter == "D"]
         modes, left_out, wanted = self._sorted_out(dict.fromkeys(path for path in found if status.get(path) != "D"))
-        self._drop([*removed, *(path for path in left_out if path in status)])
-        left_out += self._add(wanted)
+        self._index.drop([*removed, *(path for path in left_out if path in status)])
+        packed = len(wanted) >= N_PACKED and self._store.may_pack(name)
+        left_out += self._index.add(wanted, packed=packed)
+        kept = ignored.take(wanted, packed=packed)
         known = self._keep_modes(modes, removed)
-        tree = self._overlaid(overlays) if overlays else self._write_tree()
-        self._store.name_tree(tree, name)
+        kept_modes = {path: mode for path, mode in kept.modes.items() if mode not in USUAL_MODES}
+        disk = self._index.tree()
+        tree = self._overlaid(overlays) if overlays else disk
+        self._store.name_trees(name, tree, disk=disk, ignored=kept.tree)
         self._seen_index.write_text(users_index, encoding="utf-8")
         return TreeState(
             tree=tree,
-            modes=known,
-            left_out=frozenset(self._inside(left_out)),
+            disk=disk,
+            ignored=kept.tree,
+            ignored_left_out=tuple(self._inside(kept.left_out)),
+            patterns=self._patterns,
+            modes={path.removeprefix(self._prefix): mode for path, mode in (known | kept_modes).items()},
+            left_out=frozenset(self._inside([*left_out, *kept.unfit])),
             nested=tuple(path.rstrip("/") for path in self._inside(nested)),
         )
 
@@ -141,26 +169,7 @@ class _Taking:
                 left_out.append(path)
         return modes, left_out, wanted
 
-    def _drop(self, paths: Sequence[str]) -> None:
-        if paths:
-            self._store.run("update-index", "-z", "--force-remove", "--stdin", stdin=joined(paths))
-
-    def _add(self, paths: Sequence[str]) -> list[str]:
-        """Take files into the index; returns those that git does not take."""
-        if not paths:
-            return []
-        try:
-            self._store.run("update-index", "-z", "--add", "--remove", "--replace", "--stdin", stdin=joined(paths))
-        except SnapshotAbortedError:
-            raise
-        except SnapshotError:
-            if len(paths) == 1:
-                return list(paths)
-            half = len(paths) // 2
-            return self._add(paths[:half]) + self._add(paths[half:])
-        return []
-
-    def _keep_modes(self, seen: Mapping[str, int], removed: Sequence[str]) -> Mapping[str, int]:
+    def _keep_modes(self, seen: Mapping[str, int], removed: Sequence[str]) -> dict[str, int]:
         """The unusual permission bits of all files, on the disk too."""
         file = self._store.path / "modes.json"
         known: dict[str, int] = {}
@@ -170,30 +179,19 @@ class _Taking:
         now |= {path: mode for path, mode in seen.items() if mode not in USUAL_MODES}
         if now != known:
             put(file, json.dumps(now).encode())
-        prefix = self._prefix
-        return {path.removeprefix(prefix): mode for path, mode in now.items()}
-
-    def _write_tree(self, index: Path | None = None) -> str:
-        if not self._prefix:
-            return self._store.run("write-tree", index=index).decode().strip()
-        try:
-            return self._store.run("write-tree", f"--prefix={self._prefix}", index=index).decode().strip()
-        except SnapshotError as error:
-            if "prefix" not in str(error):
-                raise
-            return self._store.run("mktree").decode().strip()  # there is nothing below it
+        return now
 
     def _overlaid(self, overlays: Mapping[str, bytes]) -> str:
         """The tree with other contents for some of its files; the index itself stays as the disk is."""
         if not self._store.index.exists():
-            return self._write_tree()
+            return self._index.tree()
         scratch = self._store.path / "index.overlaid"
         shutil.copyfile(self._store.index, scratch)
         try:
             listed = self._store.run("ls-files", "-s", "-z", "--", *(self._prefix + path for path in overlays))
             lines = [line for each in split(listed) if (line := self._overlay(each, overlays))]
             self._store.run("update-index", "-z", "--index-info", stdin=joined(lines), index=scratch)
-            return self._write_tree(scratch)
+            return StoreIndex(self._store, scratch).tree()
         finally:
             scratch.unlink(missing_ok=True)
 

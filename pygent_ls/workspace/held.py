@@ -60,8 +60,8 @@ def _stamp(path: Path) -> tuple[int, ...]:
 def with_bytes(path: Path, text: str | None = None) -> tuple[Held, bytes]:
     """What a path holds if it holds that text, by default what is on the disk; and its bytes, empty for nothing.
 
-    What is neither file nor link, what cannot be read, and what is only reached through a link that stands in place of a
-    folder, counts as nothing. Blocking.
+    What is neither file nor link, what cannot be read, and what is only reached through a link in place of a folder
+    counts as nothing. Blocking.
     """
     if os.path.realpath(path.parent) != str(path.parent):
         return NOTHING, b""

@@ -2,12 +2,10 @@
 
 What a snapshot has: every file of the workspace's folders that git would not ignore, tracked or not, also where there
 is no git, with the text of unsaved buffers in place of their files; links as links; permission bits. What it has not:
-files above `MAX_FILE_BYTES`, files that cannot be read, empty folders, what is ignored, what editors keep beside a file
-that is open (`.#NAME`, `.NAME.swp`), and whatever lies in `.git`.
+files above `MAX_FILE_BYTES`, files that cannot be read, empty folders, what editors keep beside a file that is open
+(`.#NAME`, `.NAME.swp`), and whatever lies in `.git`. Of what git ignores, small files outside ignored folders are kept
+in a tree of their own, and the names of the rest; see `git_ignored`.
 A repository inside the workspace is kept in a store of its own.
-
-Content that the user's repository has is not copied. Where git there throws it away later (`git gc` after a rewritten
-history), those files of a snapshot cannot be brought back, and are named.
 """
 
 from __future__ import annotations
@@ -17,16 +15,17 @@ import contextlib
 import os
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
 from pygent_ls.errors import SnapshotError
+from pygent_ls.workspace.git_comparison import disk_changes, lost, tree_changes
 from pygent_ls.workspace.git_places import Place, git_stamp, place_of
 from pygent_ls.workspace.git_program import Git, SnapshotAbortedError
-from pygent_ls.workspace.git_store import Entry, GitStore, forget_unused
+from pygent_ls.workspace.git_store import Difference, Entry, GitStore, forget_unused
 from pygent_ls.workspace.git_taking import GONE, TreeState, take
 
 SNAPSHOT_TIMEOUT_S = 30.0
@@ -51,6 +50,9 @@ HOME_TIMEOUT_S = 8.0
 """For a workspace that is the home folder itself: a small one is kept, and nobody waits long for a large one."""
 
 Value = TypeVar("Value")
+
+Compare = Callable[[GitStore, TreeState, TreeState], Sequence[Value]]
+"""Tells what differs between two states of a folder, by paths relative to it."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -90,9 +92,9 @@ class Snapshot:
         return [folder for folder in self.states if path.is_relative_to(folder)]
 
     @property
-    def trees(self) -> Mapping[Path, str]:
+    def trees(self) -> Mapping[Path, tuple[str, ...]]:
         """What tells two snapshots apart."""
-        return {folder: state.tree for folder, (_, state) in self.states.items()}
+        return {folder: (state.tree, state.disk, state.ignored) for folder, (_, state) in self.states.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,16 +153,17 @@ class Snapshots:
         await self._job(lambda git: self._forget(git, owner, places.values()))
 
     async def changes(self, old: Snapshot, new: Snapshot) -> list[PathChange]:
-        """What differs, by path; a folder that only one of them has is left out."""
-        return await self._job(lambda git: self._changes(git, old, new))
+        """What differs, by path, with unsaved buffers in place of their files; a folder that only one of them has is
+        left out."""
+        return await self._job(lambda git: self._changes(git, old, new, tree_changes))
 
     async def disk_changes(self, old: Snapshot, new: Snapshot) -> list[PathChange]:
-        """STUB."""
-        return await self.changes(old, new)
+        """What differs on the disk, by path, also of ignored files that were kept in `old`."""
+        return await self._job(lambda git: self._changes(git, old, new, disk_changes))
 
     async def lost(self, old: Snapshot, new: Snapshot) -> list[Path]:
-        """STUB."""
-        return []
+        """Ignored files and folders that were there and not kept, and are gone."""
+        return await self._job(lambda git: self._lost(git, old, new))
 
     async def present(self, snapshot: Snapshot, paths: Collection[Path]) -> set[Path]:
         """Which of the paths the snapshot has."""
@@ -181,26 +184,26 @@ class Snapshots:
     def _take(
         self, git: Git, name: str, folders: Sequence[Path], overlays: Mapping[Path, bytes], like: Snapshot | None
     ) -> Snapshot:
-        old_places = {folder: place for folder, (place, _) in like.states.items()} if like else {}
-        waiting = [*dict.fromkeys([*folders, *old_places])]
+        waiting = [*dict.fromkeys([*folders, *(like.states if like else ())])]
         states: dict[Path, tuple[Place, TreeState]] = {}
         while waiting and len(states) < MAX_REPOSITORIES:
             folder = waiting.pop(0)
             if folder in states:
                 continue
+            before = like.states.get(folder) if like else None
             if not folder.is_dir() or folder.is_symlink():
-                if folder in old_places:
-                    states[folder] = old_places[folder], GONE
+                if before:
+                    states[folder] = before[0], GONE
                 continue
             _check_size(folder, git)
-            place = old_places.get(folder) or self._place(folder, git)
+            place = before[0] if before else self._place(folder, git)
             store = GitStore(self._root, place, git)
             below = {path: data for path, data in overlays.items() if path.is_relative_to(folder)}
             with store.locked():
                 self._prune(store)
                 named = {path.relative_to(folder).as_posix(): data for path, data in below.items()}
                 try:
-                    state = take(store, named, name)
+                    state = take(store, named, name, before[1] if before else None)
                 except SnapshotAbortedError:
                     store.forget_all()
                     raise
@@ -239,21 +242,29 @@ class Snapshots:
         with contextlib.suppress(SnapshotError):
             store.prune(oldest, MAX_SNAPSHOTS)
 
-    def _changes(self, git: Git, old: Snapshot, new: Snapshot) -> list[PathChange]:
-        found: dict[Path, PathChange] = {}
-        for folder, (place, before) in old.states.items():
-            if folder not in new.states:
-                continue
-            after = new.states[folder][1]
-            for path, was, now in GitStore(self._root, place, git).differences(before.tree, after.tree):
-                change = PathChange(path=folder / path, folder=folder, old=was, new=now)
-                found.setdefault(change.path, change)
-            for path in before.modes.keys() | after.modes.keys():
-                if before.modes.get(path) != after.modes.get(path) and folder / path not in found:
-                    entry = GitStore(self._root, place, git).entry(after.tree, path)
-                    if entry is not None:
-                        found[folder / path] = PathChange(path=folder / path, folder=folder, old=entry, new=entry)
-        return sorted(found.values(), key=lambda change: change.path)
+    def _changes(self, git: Git, old: Snapshot, new: Snapshot, compare: Compare[Difference]) -> list[PathChange]:
+        found = [
+            PathChange(path=folder / path, folder=folder, old=was, new=now)
+            for folder, (path, was, now) in self._compared(git, old, new, compare, lambda difference: difference[0])
+        ]
+        return sorted(found, key=lambda change: change.path)
+
+    def _lost(self, git: Git, old: Snapshot, new: Snapshot) -> list[Path]:
+        return sorted(folder / name for folder, name in self._compared(git, old, new, lost, str))
+
+    def _compared(
+        self, git: Git, old: Snapshot, new: Snapshot, compare: Compare[Value], path_of: Callable[[Value], str]
+    ) -> Iterator[tuple[Path, Value]]:
+        """What differs in each folder that both have. What lies in an inner one of these counts there alone: the outer
+        one, too, has its files once they are no longer a repository of their own."""
+        both = [folder for folder in old.states if folder in new.states]
+        for folder in both:
+            inner = [each for each in both if each != folder and each.is_relative_to(folder)]
+            place, before = old.states[folder]
+            for each in compare(GitStore(self._root, place, git), before, new.states[folder][1]):
+                path = folder / path_of(each)
+                if not any(path.is_relative_to(other) for other in inner):
+                    yield folder, each
 
     def _present(self, git: Git, snapshot: Snapshot, paths: Collection[Path]) -> set[Path]:
         found: set[Path] = set()
@@ -275,6 +286,7 @@ class Snapshots:
             inside = [os.fspath(each.path.relative_to(folder)) for each in asked if each.folder == folder]
             store = GitStore(self._root, place, git)
             with store.locked():
+                store.use_patterns(state.patterns)
                 found |= {folder / path for path in store.ignored(state.tree, inside)}
         return found
 

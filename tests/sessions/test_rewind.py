@@ -303,7 +303,7 @@ async def test_without_git_tools_can_be_taken_back_and_commands_are_warned_of_on
     assert "there is no git program" in said[0]
     assert said[1] is None
     assert desk.restored(done) == ["a.txt"]
-    assert list(tmp_path.iterdir()) == []
+    assert snapshot(tmp_path) == {}
 
 
 NAMES = ["a", "b", "d", "d/x", "d/y", "e/f/z", ".hidden", "ü/ß"]

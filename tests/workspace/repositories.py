@@ -8,7 +8,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from pygent_ls.workspace.snapshots import Snapshots
+from pygent_ls.workspace.git_taking import GONE
+from pygent_ls.workspace.snapshots import Snapshot, Snapshots
 
 QUIET = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
 
@@ -39,6 +40,15 @@ def find_git() -> str | None:
 def snapshots_beside(folder: Path, *, days: int = 30, find: Callable[[], str | None] = find_git) -> Snapshots:
     """Snapshots whose stores lie beside a folder."""
     return Snapshots(folder.with_name(f"{folder.name}-stores"), find, days=days)
+
+
+async def contents(folder: Path, snapshot: Snapshot) -> dict[str, bytes]:
+    """All files of a snapshot, as the difference to an empty folder."""
+    snapshots = snapshots_beside(folder)
+    nothing = Snapshot(states={each: (place, GONE) for each, (place, _) in snapshot.states.items()})
+    changes = await snapshots.changes(snapshot, nothing)
+    found = await snapshots.contents(snapshot, [(each.folder, each.old) for each in changes if each.old])
+    return {each.path.relative_to(folder).as_posix(): found[each.old.blob] for each in changes if each.old}
 
 
 def bytes_of(folder: Path) -> dict[str, tuple[int, int, bytes]]:

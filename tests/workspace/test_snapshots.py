@@ -16,7 +16,7 @@ from pygent_ls.errors import SnapshotError
 from pygent_ls.workspace.git_taking import GONE, MAX_FILE_BYTES
 from pygent_ls.workspace.snapshots import MAX_SNAPSHOTS, Snapshot, Snapshots
 from tests.fakes import bounded
-from tests.workspace.repositories import bytes_of, commit_all, find_git, git, snapshots_beside
+from tests.workspace.repositories import bytes_of, commit_all, contents, find_git, git, snapshots_beside
 from tests.workspace.trees import UNPRIVILEGED, run_script
 
 
@@ -41,15 +41,6 @@ async def take(folder: Path, *, like: Snapshot | None = None, **unsaved: str) ->
 
 async def names_changed(folder: Path, old: Snapshot, new: Snapshot) -> list[str]:
     return [change.path.relative_to(folder).as_posix() for change in await snapshots_beside(folder).changes(old, new)]
-
-
-async def contents(folder: Path, snapshot: Snapshot) -> dict[str, bytes]:
-    """All files of a snapshot, as the difference to an empty folder."""
-    snapshots = snapshots_beside(folder)
-    nothing = Snapshot(states={each: (place, GONE) for each, (place, _) in snapshot.states.items()})
-    changes = await snapshots.changes(snapshot, nothing)
-    found = await snapshots.contents(snapshot, [(each.folder, each.old) for each in changes if each.old])
-    return {each.path.relative_to(folder).as_posix(): found[each.old.blob] for each in changes if each.old}
 
 
 @pytest.mark.parametrize("with_git", [True, False])
@@ -81,18 +72,6 @@ async def test_the_users_repository_stays_as_it_is_byte_for_byte(folder: Path) -
     await names_changed(folder, before, await take(folder))
 
     assert bytes_of(folder / ".git") == repository
-
-
-async def test_what_git_has_already_is_not_copied(folder: Path) -> None:
-    put(folder, a_txt="known to git\n")
-    commit_all(folder)
-
-    snapshot = await take(folder)
-
-    ((place, _),) = snapshot.states.values()
-    stored = [path for path in (snapshots_root(folder) / place.key / "objects").rglob("*") if path.is_file()]
-    assert stored == []
-    assert await contents(folder, snapshot) == {"a.txt": b"known to git\n"}
 
 
 def snapshots_root(folder: Path) -> Path:

@@ -1,0 +1,84 @@
+"""What differs between two states of a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from pygent_ls.workspace.git_ignored import MAX_LEFT_OUT, rank
+from pygent_ls.workspace.git_store import Difference, Entry, GitStore
+from pygent_ls.workspace.git_taking import TreeState
+
+Pairs = dict[str, tuple[Entry | None, Entry | None]]
+"""By path: what was there before, and what is there after."""
+
+
+def tree_changes(store: GitStore, before: TreeState, after: TreeState) -> list[Difference]:
+    """What differs between the trees, in which unsaved buffers stand in place of their files."""
+    found: Pairs = {path: (old, new) for path, old, new in store.differences(before.tree, after.tree)}
+    return _sorted(found | _other_modes(store, before, after, found, before.tree))
+
+
+def disk_changes(store: GitStore, before: TreeState, after: TreeState) -> list[Difference]:
+    """What differs on the disk: files that git does not ignore, and ignored ones that were kept before.
+
+    A file that came to be ignored, or no longer is, has not changed by that. Ignored files that are new are left out.
+    """
+    found: Pairs = {path: (old, new) for path, old, new in store.differences(before.disk, after.disk)}
+    for path, was, now in store.differences(before.ignored, after.ignored):
+        old, new = found.get(path, (None, None))
+        found[path] = old or was, new or now
+        if found[path][0] is None:
+            del found[path]
+    ignored_before, ignored_after = set(before.ignored_left_out), set(after.ignored_left_out)
+    for path, (old, new) in list(found.items()):
+        is_unknown = old is None and _is_in(path, ignored_before)
+        is_still_there = new is None and path not in after.left_out and _is_in(path, ignored_after)
+        if old == new or is_unknown or is_still_there:
+            del found[path]
+    return _sorted(found | _other_modes(store, before, after, found, before.disk, before.ignored))
+
+
+def lost(store: GitStore, before: TreeState, after: TreeState) -> list[str]:
+    """What was ignored and not kept before, and is gone; folders end with `/`."""
+    names = after.ignored_left_out
+    known_to = rank(names[-1]) if len(names) == MAX_LEFT_OUT else None
+    there = {*names, *after.left_out}
+    missing = [
+        name
+        for name in before.ignored_left_out
+        if not _is_in(name, there) and (known_to is None or rank(name) <= known_to)
+    ]
+    if missing:
+        there |= store.entries(after.disk).keys() | store.entries(after.ignored).keys()
+    folders = {above for name in there for above in _folders(name)}
+    return [name for name in missing if name not in there and name not in folders]
+
+
+def _other_modes(
+    store: GitStore, before: TreeState, after: TreeState, found: Mapping[str, object], *trees: str
+) -> Pairs:
+    """Files of these trees, found in none of the differences, of which only the permission bits differ."""
+    differ = [
+        path
+        for path in before.modes.keys() | after.modes.keys()
+        if before.modes.get(path) != after.modes.get(path) and path not in found
+    ]
+    if not differ:
+        return {}
+    entries = {path: entry for tree in trees for path, entry in store.entries(tree).items()}
+    return {path: (entries[path], entries[path]) for path in differ if path in entries}
+
+
+def _is_in(path: str, names: Collection[str]) -> bool:
+    """Whether a path, or a folder above it, is one of the names."""
+    return path in names or any(above in names for above in _folders(path))
+
+
+def _folders(path: str) -> list[str]:
+    """The folders above a path, each with `/` at its end."""
+    parts = path.rstrip("/").split("/")[:-1]
+    return ["/".join(parts[: n + 1]) + "/" for n in range(len(parts))]
+
+
+def _sorted(found: Pairs) -> list[Difference]:
+    return [(path, old, new) for path, (old, new) in sorted(found.items())]

@@ -1,0 +1,72 @@
+"""An index of a store: the files that the next tree has, and what git knows of them from when it last read them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from pygent_ls.errors import SnapshotError
+from pygent_ls.workspace.git_program import SnapshotAbortedError
+from pygent_ls.workspace.git_store import GitStore, joined
+
+N_PACKED = 200
+"""Files from which on they are packed: an object file for each takes four times as long, and as much space."""
+
+PACKED = ("-c", "core.bigFileThreshold=1", "-c", "core.compression=1")
+"""Git streams files above that size into one pack, and keeps a file for each other one."""
+
+PACKS_AT_ONCE = (2, 37)
+"""First version of git whose `update-index` makes one pack of all of them, and not one of each."""
+
+
+class StoreIndex:
+    """One index of a store. Paths are relative to the place's `top`."""
+
+    def __init__(self, store: GitStore, file: Path) -> None:
+        self._store = store
+        self.file = file
+
+    def drop(self, paths: Sequence[str]) -> None:
+        """Take these out of the index, whether they are on the disk or not."""
+        if paths:
+            self._run("update-index", "-z", "--force-remove", "--stdin", stdin=joined(paths))
+
+    def add(self, paths: Sequence[str], *, packed: bool) -> list[str]:
+        """Take files into the index as they are, or out of it where they are gone; returns those that git refuses.
+
+        `packed`: in one pack, if they are many and git can do it.
+        """
+        if not paths:
+            return []
+        options = PACKED if packed and len(paths) >= N_PACKED and self._can_pack() else ()
+        try:
+            stdin = joined(paths)
+            self._run(*options, "update-index", "-z", "--add", "--remove", "--replace", "--stdin", stdin=stdin)
+        except SnapshotAbortedError:
+            raise
+        except SnapshotError:
+            if len(paths) == 1:
+                return list(paths)
+            half = len(paths) // 2
+            return self.add(paths[:half], packed=packed) + self.add(paths[half:], packed=packed)
+        return []
+
+    def tree(self) -> str:
+        """Git's name of the tree of the place's folder."""
+        prefix = self._store.place.prefix
+        if not prefix:
+            return self._run("write-tree").decode().strip()
+        try:
+            return self._run("write-tree", f"--prefix={prefix}").decode().strip()
+        except SnapshotError as error:
+            if "prefix" not in str(error):
+                raise
+            return self._run("mktree").decode().strip()  # there is nothing below it
+
+    def _can_pack(self) -> bool:
+        version = re.search(rb"(\d+)\.(\d+)", self._store.run("version"))
+        return version is not None and (int(version[1]), int(version[2])) >= PACKS_AT_ONCE
+
+    def _run(self, *arguments: str, stdin: bytes = b"") -> bytes:
+        return self._store.run(*arguments, stdin=stdin, index=self.file)
