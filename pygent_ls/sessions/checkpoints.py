@@ -493,8 +493,6 @@ class Checkpoints:
 
     def _change(self, path: Path, before: Held, after: Held, author: Author, *, is_done: bool = True) -> None:
         self._keep_record(Changed(path=path, before=before, after=after, author=author, is_done=is_done))
-        if self._all and author in ("agent", "program") and is_done:
-            self._all[-1].changed.add(path)
 
     def _keep_record(self, record: Changed | Went) -> None:
         self._take(record)
@@ -506,6 +504,8 @@ class Checkpoints:
             case Changed(path=path, before=before, after=after, author=author, is_done=is_done):
                 versions = self.versions.setdefault(path, Versions.of(before))
                 versions.changed(self._moment, before, after, author, is_done=is_done)
+                if self._all and author in ("agent", "program") and is_done:
+                    self._all[-1].changed.add(path)
             case Went(path=path, number=number):
                 self.versions[path].went_to(self._moment, number)
         self._moment += 1

@@ -129,7 +129,7 @@ class GoingBack:
             raise SessionError("Nothing was taken back since the last turn.", kind="nothing_to_redo")
         undo = self._taken_back[-1]
         self._has_rest = None
-        done = await self.to(undo, Wanted(files=bool(undo.snapshot), conversation=True))
+        done = await self.to(undo, Wanted(files=True, conversation=True))
         self._taken_back.pop()
         await self._note()
         return done

@@ -152,7 +152,7 @@ class GitStore:
                 found[path] = Entry(mode, blob)
         return found
 
-    def names(self, tree: str) -> list[str]:
+    def paths_in(self, tree: str) -> list[str]:
         """The paths of all files in a tree."""
         return split(self.run("ls-tree", "-r", "-z", "--name-only", tree))
 

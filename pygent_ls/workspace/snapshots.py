@@ -270,7 +270,7 @@ class Snapshots:
         found: set[Path] = set()
         for folder, (place, state) in snapshot.states.items():
             if any(path.is_relative_to(folder) for path in paths):
-                found |= {folder / name for name in GitStore(self._root, place, git).names(state.tree)} & set(paths)
+                found |= {folder / name for name in GitStore(self._root, place, git).paths_in(state.tree)} & set(paths)
         return found
 
     def _contents(self, git: Git, snapshot: Snapshot, wanted: Sequence[tuple[Path, Entry]]) -> dict[str, bytes]:

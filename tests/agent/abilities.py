@@ -115,6 +115,7 @@ def named(
     *,
     risk: ToolRisk = ToolRisk.LOW,
     read_only: bool = True,
+    runs_programs: bool = False,
     ttl_s: float = 0.0,
     timeout_s: float | None = None,
 ) -> Tool:
@@ -130,6 +131,7 @@ def named(
         kind="other",
         title=name,
         read_only=read_only,
+        runs_programs=runs_programs,
         ttl_s=ttl_s,
         timeout_s=timeout_s,
     )

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
 from pygent_ls.agent.checkpointer import TurnKeeper
+from pygent_ls.agent.named_paths import NamedPaths
 from pygent_ls.agent.workspace import EditPlan
 from tests.fakes import Gate, bounded
 
@@ -21,7 +23,7 @@ class FakeCheckpointer:
         self.asked.append(f"before change {label} in {turn_id}")
         return self._problem
 
-    async def before_program(self, turn_id: str, label: str) -> str | None:
+    async def before_program(self, turn_id: str, label: str, named: NamedPaths) -> str | None:
         self.asked.append(f"before {label} in {turn_id}")
         return self._problem
 
@@ -51,7 +53,7 @@ async def test_a_failure_is_told_and_the_program_runs_all_the_same() -> None:
     checkpointer = FakeCheckpointer(problem="no git")
     kept, said = keeper(checkpointer)
 
-    async with kept.around_program("make"):
+    async with kept.around_program("make", NamedPaths(folder=Path())):
         checkpointer.asked.append("it runs")
 
     assert checkpointer.asked == ["before make in t1", "it runs", "after make in t1"]
@@ -63,7 +65,7 @@ async def test_what_a_program_that_failed_has_changed_is_kept_too() -> None:
     kept, _ = keeper(checkpointer)
 
     with pytest.raises(ValueError, match="broken"):
-        async with kept.around_program("make"):
+        async with kept.around_program("make", NamedPaths(folder=Path())):
             raise ValueError("broken")
 
     assert checkpointer.asked == ["before make in t1", "after make in t1"]
@@ -88,7 +90,7 @@ async def cancel_in_a_program(checkpointer: FakeCheckpointer) -> None:
     running = Gate()
 
     async def program() -> None:
-        async with kept.around_program("make"):
+        async with kept.around_program("make", NamedPaths(folder=Path())):
             await running.pass_through()
 
     task = asyncio.create_task(program())

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from pygent_ls.agent.named_paths import NamedPaths
 from pygent_ls.agent.workspace import MISSING, EditPlan, MoveFile, WriteText
 from pygent_ls.errors import SessionError
-from pygent_ls.sessions.checkpoint_records import CheckpointRecords, RecordedCheckpoint, Written, session_of
+from pygent_ls.sessions.checkpoint_records import CheckpointRecords, RecordedCheckpoint, Went, session_of
 from pygent_ls.sessions.checkpoints import Checkpoints
 from pygent_ls.sessions.past import PastSession, PastSessions
 from pygent_ls.sessions.rewind import Wanted
@@ -52,6 +53,7 @@ async def edit(checkpoints: Checkpoints, turn: str, path: Path, text: str) -> No
     is_new = await checkpoints.workspace.stamp(path) == MISSING
     before = None if is_new else await checkpoints.workspace.read(path)
     plan = EditPlan(label="", operations=(WriteText(path=path, before=before, text=text),), result="")
+    await checkpoints.about_to_apply(plan)
     await checkpoints.workspace.apply(plan)
     await checkpoints.applied(plan)
 
@@ -163,8 +165,8 @@ async def test_what_was_never_recorded_is_not_found(folder: Path) -> None:
     assert await past_of(folder).with_checkpoint('"') is None
 
 
-def record(name: str) -> Written:
-    return Written(path=Path("/w") / name, entry=None)
+def record(name: str) -> Went:
+    return Went(path=Path("/w") / name, number=1)
 
 
 def test_a_line_that_a_kill_cut_short_costs_itself_alone(tmp_path: Path) -> None:
@@ -205,7 +207,8 @@ async def test_where_nothing_can_be_recorded_the_turn_is_told_once_and_goes_on(f
     folder.with_name("records").write_text("in the way\n")
     checkpoints = checkpoints_of(folder)
 
-    said = [await checkpoints.before_change("t1", "edit"), await checkpoints.before_program("t1", "make")]
+    named = NamedPaths(folder=folder)
+    said = [await checkpoints.before_change("t1", "edit"), await checkpoints.before_program("t1", "make", named)]
 
     assert said[0] == "The checkpoints of this turn will not outlive the daemon: File exists."
     assert said[1] is None
@@ -215,6 +218,7 @@ async def test_where_nothing_can_be_recorded_the_turn_is_told_once_and_goes_on(f
 KILLED = """
     import asyncio, os, signal
     from pathlib import Path
+    from pygent_ls.agent.named_paths import NamedPaths
     from pygent_ls.sessions.checkpoint_records import CheckpointRecords
     from pygent_ls.sessions.checkpoints import Checkpoints
     from pygent_ls.workspace.disk import DiskWorkspace
@@ -231,7 +235,7 @@ KILLED = """
         checkpoints = Checkpoints(DiskWorkspace([folder]), snapshots_beside(folder), records)
         await checkpoints.before_change("t1", "edit")
         (folder / "a.txt").write_text("A\\n")
-        await checkpoints.before_program("t2", "make")
+        await checkpoints.before_program("t2", "make", NamedPaths(folder=folder))
 
     asyncio.run(main(Path({folder!r})))
 """

@@ -43,7 +43,7 @@ class Writing:
 @pytest.mark.parametrize(
     ("text", "first", "replaced"),
     [
-        ("/und", "/undo", "/und"),
+        ("/red", "/redo", "/red"),
         ("/ck", "/checkpoint ", "/ck"),
         ("  /mod", "/mode ", "/mod"),
         ("/mode acc", "accept_edits", "acc"),

@@ -73,7 +73,7 @@ async def test_an_undo_in_a_conversation_from_elsewhere_says_that_files_stay(fol
 
     undone = await shelf.text("/undo")
 
-    assert "The files could not be kept before this turn, so what it changed in them stays." in undone
+    assert "what is not named here stays as it is" in undone
     assert (folder / "a.txt").read_text() == "two\n"
     assert said(shelf.session) == []
 

@@ -8,9 +8,10 @@ import pytest
 
 from pygent_ls.agent.attachments import FilePart
 from pygent_ls.agent.events import Finished, Text, TurnStarted
+from pygent_ls.agent.tool import ToolRisk
 from pygent_ls.sessions.commands.registry import BUILT_IN, Commands
 from pygent_ls.sessions.turns import TurnRequest
-from tests.agent.abilities import edit_file
+from tests.agent.abilities import edit_file, saying
 from tests.fakes import Call, Gate, Step, bounded, say
 from tests.sessions.conversation import Conversation, conversation
 from tests.sessions.subscribers import Reader
@@ -111,20 +112,22 @@ async def test_where_there_is_nothing_to_take_back_that_is_an_error_that_is_told
     assert talk.session.messages == []
 
 
-async def test_without_git_the_words_go_back_and_it_is_said_that_the_files_do_not(folder: Path) -> None:
-    script = [edit("a.txt", "one", "two"), say("x"), say("y")]
-    talk = conversation(script, edit_file, mode="trust", folder=folder, has_git=False)
+async def test_without_git_what_tools_changed_goes_back_and_it_is_said_that_commands_do_not(folder: Path) -> None:
+    make = saying("make", "made", risk=ToolRisk.MEDIUM, read_only=False, runs_programs=True)
+    script = [edit("a.txt", "one", "two"), say("x"), say("", Call(name="make", arguments={})), say("y")]
+    talk = conversation(script, edit_file, make, mode="trust", folder=folder, has_git=False)
     await talk.turn("first")
     await talk.turn("second")
 
     texts = [(await talk.turn("/undo")).text for _ in range(2)]
 
-    assert "No file had to be brought back." in texts[0]
-    assert "The files could not be kept before this turn, so what it changed in them stays." in texts[1]
-    assert (folder / "a.txt").read_text() == "two\n"
+    assert "No file was brought back.\nNot all that this turn changed in files could be kept;" in texts[0]
+    assert "Brought back: `a.txt`." in texts[1]
+    assert (folder / "a.txt").read_text() == "one\n"
     assert talk.session.messages == []
     await talk.turn("/redo")
     assert talk.session.messages[0].text == "first"
+    assert (folder / "a.txt").read_text() == "two\n"
 
 
 async def test_an_undo_that_is_asked_for_while_a_turn_runs_waits_for_its_end(folder: Path) -> None:
@@ -211,7 +214,7 @@ async def test_a_command_that_takes_nothing_stands_alone_and_in_any_case(folder:
     refused = await talk.turn("/undo the last edit")
     done = await talk.turn("/UNDO")
 
-    assert (refused.stop_reason, refused.text) == ("error", "`/undo` stands alone: it takes nothing behind it.")
+    assert (refused.stop_reason, refused.text) == ("error", "It takes nothing, or `--rest`.\nUsage: `/undo [--rest]`")
     assert done.stop_reason == "end_turn"
     assert talk.session.messages == []
 

@@ -12,7 +12,7 @@ from pygent_ls.sessions.rewind import Restored
 MAX_NAMED = 20
 """Files that an answer names for one reason; more are counted."""
 
-WAS_NOT_KEPT = "What commands changed in this turn could not be kept, and stays as it is."
+WAS_NOT_KEPT = "Not all that this turn changed in files could be kept; what is not named here stays as it is."
 
 MAX_LINE_CHARS = 120
 """Of a title or a snippet in a list."""
