@@ -79,7 +79,7 @@ def _words(texts: Iterable[str]) -> Iterator[str]:
             quoted = match[1] or match[2]
             if quoted:
                 yield quoted
-                yield from (inner[3] for inner in _WORD.finditer(quoted) if inner[3] and inner[3] != quoted)
+                yield from (inner[1] or inner[2] or inner[3] for inner in _WORD.finditer(quoted))
             else:
                 yield match[3]
 

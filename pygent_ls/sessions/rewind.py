@@ -49,6 +49,8 @@ class Restored:
     skipped: list[Skipped] = field(default_factory=list[Skipped])
     uncertain: list[Path] = field(default_factory=list[Path])
     """Those of the skipped that a command may have changed, and anyone else as well."""
+    by_products: set[Path] = field(default_factory=set[Path])
+    """Those of the uncertain that git ignores and that are there, such as logs and caches: nobody is asked about them."""
     was_not_kept: bool = False
     """The files could not be kept in the turn that is taken back, so what its commands changed in them stays."""
     undo_checkpoint_id: str = ""
@@ -111,6 +113,10 @@ class _Rewind:
                 ways.append(_Way(path=change.path, folder=folder, now=held, then=then, version=root))
         if self._wanted.force:
             await self._checkpoints.keep(each.path for each in ways)
+        there = [path for path in self.done.uncertain if seen[path].entry is not None]
+        in_folders = [(path, max(self._then.folders_above(path), default=None)) for path in there]
+        asked = [PathChange(path=path, folder=folder, old=None, new=None) for path, folder in in_folders if folder]
+        self.done.by_products = await snapshots.ignored(self._then, asked)
         return ways
 
     def _way_of(self, path: Path, change: PathChange | None, held: Held) -> _Way | None:

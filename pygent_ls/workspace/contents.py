@@ -35,6 +35,7 @@ class Contents:
         if file.exists():
             file.touch()  # so that it is pruned by its last use
         else:
+            self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
             put(file, zlib.compress(data, 1))
         return name
 

@@ -162,8 +162,8 @@ class Commands:
         done.skipped = [each for each in done.skipped if not self._chats.is_chat(each.path.as_uri())]
         done.uncertain = [path for path in done.uncertain if not self._chats.is_chat(path.as_uri())]
         self._client.endpoint.show_message(restored_message(done))
-        if done.uncertain:
-            self._choosing.take_back_rest(done.uncertain, session)
+        if asked := [path for path in done.uncertain if path not in done.by_products]:
+            self._choosing.take_back_rest(asked, session)
         return restored_out(self._client, done)
 
     def _ask(self, arguments: Sequence[Any], named: Session | None) -> outgoing_commands.CommandTurnOut:

@@ -186,12 +186,14 @@
 ---@class pygent.CheckpointParams
 ---@field checkpointId string
 
---- `pygent/checkpoint/restore`; without `force`, files that the user has changed since are spared.
+--- `pygent/checkpoint/restore`; without `force`, files that the user has changed since are spared, and without
+--- `uncertain` those that changed while a command ran and may be anyone's.
 ---@class pygent.CheckpointRestoreParams
 ---@field checkpointId string
 ---@field files boolean
 ---@field conversation boolean
 ---@field force? boolean
+---@field uncertain? boolean
 
 --- The result of `pygent/checkpoint/list`, the oldest first.
 ---@class pygent.Checkpoints
@@ -658,10 +660,13 @@
 ---@class pygent.Removed
 ---@field removed boolean
 
---- The result of `pygent/checkpoint/restore`; `undoCheckpointId` takes it back.
+--- The result of `pygent/checkpoint/restore`; `undoCheckpointId` takes it back. `uncertain` are those of the skipped
+--- that changed while a command ran, by the command or by anyone else; `uncertain: true` in a restore of the same
+--- checkpoint brings them back, too.
 ---@class pygent.Restored
 ---@field restored string[]
 ---@field skipped pygent.Skipped[]
+---@field uncertain string[]
 ---@field undoCheckpointId string
 
 --- `pygent/turn/retry`, while an `llm_error` waits to retry: ask the model again `now`, or `give_up` on it.

@@ -200,12 +200,16 @@ export interface CheckpointParams {
 	readonly checkpointId: string;
 }
 
-/** `pygent/checkpoint/restore`; without `force`, files that the user has changed since are spared. */
+/**
+ * `pygent/checkpoint/restore`; without `force`, files that the user has changed since are spared, and without
+ * `uncertain` those that changed while a command ran and may be anyone's.
+ */
 export interface CheckpointRestoreParams {
 	readonly checkpointId: string;
 	readonly files: boolean;
 	readonly conversation: boolean;
 	readonly force?: boolean;
+	readonly uncertain?: boolean;
 }
 
 /** The result of `pygent/checkpoint/list`, the oldest first. */
@@ -762,10 +766,15 @@ export interface Removed {
 	readonly removed: boolean;
 }
 
-/** The result of `pygent/checkpoint/restore`; `undoCheckpointId` takes it back. */
+/**
+ * The result of `pygent/checkpoint/restore`; `undoCheckpointId` takes it back. `uncertain` are those of the skipped
+ * that changed while a command ran, by the command or by anyone else; `uncertain: true` in a restore of the same
+ * checkpoint brings them back, too.
+ */
 export interface Restored {
 	readonly restored: readonly string[];
 	readonly skipped: readonly Skipped[];
+	readonly uncertain: readonly string[];
 	readonly undoCheckpointId: string;
 }
 
