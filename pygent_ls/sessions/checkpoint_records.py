@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import json
 import os
+import shutil
 import time
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,9 @@ DAY_S = 86_400
 
 PUT_AWAY = ".deleted"
 """What a session's file ends with while the session lies in the trash."""
+
+CONTENTS = ".contents"
+"""What the folder of a session ends with in which the contents of its changed paths lie."""
 
 SUFFIX = ".checkpoints"
 """Of a session's file: who looks in the state folder for `ID.jsonl` finds its journal alone."""
@@ -92,7 +96,7 @@ class CheckpointRecords:
         self._root = root
         self._days = days
         self._file = root / f"{session_id}{SUFFIX}"
-        self.contents = Contents(root / "contents")
+        self.contents = Contents(self._contents)
         """What the changed paths held."""
 
     def add(self, records: Sequence[Record]) -> None:
@@ -136,6 +140,11 @@ class CheckpointRecords:
         """It is gone for good."""
         for each in (self._file, self._put_away):
             each.unlink(missing_ok=True)
+        shutil.rmtree(self._contents, ignore_errors=True)
+
+    @property
+    def _contents(self) -> Path:
+        return self._file.with_suffix(CONTENTS)
 
     @property
     def _put_away(self) -> Path:
@@ -278,7 +287,8 @@ def session_of(root: Path, checkpoint_id: str) -> str | None:
 def forget_old(root: Path, days: int) -> None:
     """Remove the records of sessions that have had no checkpoint for so long. Blocking."""
     oldest = time.time() - days * DAY_S
-    forget_old_contents(root / "contents", days)
+    for folder in root.glob(f"*{CONTENTS}"):
+        forget_old_contents(folder, days)
     for file in (*_files_in(root), *_files_in(root / "modes", "*")):
         with contextlib.suppress(OSError):
             if file.stat().st_mtime < oldest:
@@ -291,6 +301,7 @@ def forget_put_away(root: Path, kept: Container[str]) -> None:
         if file.stem not in kept:
             with contextlib.suppress(OSError):
                 file.unlink()
+            shutil.rmtree(file.with_suffix(CONTENTS), ignore_errors=True)
 
 
 def is_old(record: RecordedCheckpoint, days: int) -> bool:

@@ -50,7 +50,7 @@ class Restored:
     uncertain: list[Path] = field(default_factory=list[Path])
     """Those of the skipped that a command may have changed, and anyone else as well."""
     by_products: set[Path] = field(default_factory=set[Path])
-    """Those of the uncertain that git ignores and that are there, such as logs and caches: nobody is asked about them."""
+    """Those of the uncertain that git ignores and that are there, as logs and caches are: nobody is asked about them."""
     was_not_kept: bool = False
     """The files could not be kept in the turn that is taken back, so what its commands changed in them stays."""
     undo_checkpoint_id: str = ""

@@ -53,7 +53,7 @@ class Contents:
 
 
 def forget_old_contents(root: Path, days: int) -> None:
-    """Remove the contents that were not kept again for so many days. Blocking."""
+    """Remove the contents that were not kept again for so many days, and the folder if it is empty then. Blocking."""
     oldest = time.time() - days * DAY_S
     with contextlib.suppress(OSError):
         for folder in root.iterdir():
@@ -63,3 +63,4 @@ def forget_old_contents(root: Path, days: int) -> None:
                         file.unlink()
             with contextlib.suppress(OSError):
                 folder.rmdir()
+        root.rmdir()
