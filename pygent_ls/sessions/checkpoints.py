@@ -14,7 +14,16 @@ from uuid import uuid4
 from pygent_ls.agent.diffs import unified_diff
 from pygent_ls.agent.messages import Message, now
 from pygent_ls.agent.named_paths import NamedPaths
-from pygent_ls.agent.workspace import CopyBytes, DeleteFile, Document, EditPlan, MoveFile, Workspace, WriteText
+from pygent_ls.agent.workspace import (
+    CopyBytes,
+    DeleteFile,
+    Document,
+    EditPlan,
+    MoveFile,
+    TextEncoding,
+    Workspace,
+    WriteText,
+)
 from pygent_ls.errors import SnapshotError
 from pygent_ls.sessions.checkpoint_records import (
     Changed,
@@ -32,7 +41,7 @@ from pygent_ls.workspace.documents import decode
 from pygent_ls.workspace.git_program import SnapshotAbortedError
 from pygent_ls.workspace.git_store import Entry
 from pygent_ls.workspace.held import NOTHING, Held, Look, with_bytes
-from pygent_ls.workspace.restoring import bytes_of_buffer
+from pygent_ls.workspace.restoring import blob_of, bytes_of_buffer, encoded, encoding_on_disk
 from pygent_ls.workspace.snapshots import PathChange, Snapshot, Snapshots
 
 NO_SNAPSHOT = Snapshot(states={})
@@ -115,6 +124,8 @@ class Checkpoints:
         self._moment = 0
         self._held_before: Mapping[Path, Held] = {}
         """What the paths of the plan that is carried out held before."""
+        self._encodings: dict[Path, TextEncoding] = {}
+        """How their texts were written."""
         self._look = Look()
         self.not_kept: set[str] = set()
         """The turns whose commands ran while the files could not be kept."""
@@ -206,6 +217,7 @@ class Checkpoints:
             program, self._program = self._program, None
             if program is None:
                 return None
+            self.not_kept.add(turn_id)  # until it is known what the program changed; a cancel does not wait for long
             try:
                 after = await self._kept(like=program.before)
                 changes = await self.snapshots.disk_changes(program.before, after)
@@ -214,6 +226,7 @@ class Checkpoints:
                 lost = await self.snapshots.lost(program.before, after)
             except SnapshotError as error:
                 return self._failed(turn_id, error)
+            self.not_kept.discard(turn_id)
             others = {*self.workspace.told_since(program.told), *self._log.by_others(self, program.logged)}
             its_own: list[Path] = []
             for change in changes:
@@ -241,6 +254,7 @@ class Checkpoints:
 
     async def about_to_apply(self, plan: EditPlan) -> None:
         """See the port."""
+        self._encodings.clear()
         self._held_before = before = await asyncio.to_thread(self._keep_contents, plan, self._unsaved())
         after: dict[Path, Held] = {}
         for operation in plan.operations:
@@ -277,6 +291,7 @@ class Checkpoints:
             match operation:
                 case WriteText(path=path, text=text):
                     keep(path)
+                    self._encodings[path] = encoding_on_disk(path)
                     with contextlib.suppress(OSError):
                         self._contents.keep(with_bytes(path, text)[1])
                 case MoveFile(source=source, destination=destination):
@@ -316,10 +331,12 @@ class Checkpoints:
 
     async def _held_by(self, document: Document) -> Held:
         """What its path held when the document was read, kept from now on."""
-        held, data = await asyncio.to_thread(with_bytes, document.path, document.text)
+        of_file = self._encodings.get(document.path, document.encoding)
+        data = encoded(document.text, document.encoding if document.version is None else of_file)
         with contextlib.suppress(OSError):
             await asyncio.to_thread(self._contents.keep, data)
-        return held
+        was = self._held_before.get(document.path, NOTHING)
+        return Held(Entry(was.entry.mode if was.entry else "100644", blob_of(data)), was.mode)
 
     # For going back
 

@@ -19,7 +19,7 @@ from pygent_ls.workspace.held import Held
 from pygent_ls.workspace.restoring import LINK, restore_file
 from pygent_ls.workspace.snapshots import PathChange, Snapshot
 
-NOT_THE_AGENTS = "the agent did not change it; you or another program did"
+NOT_THE_AGENTS = "it is not known to be the agent's change; you or another program may have made it"
 CHANGED_SINCE = "it was changed since the agent's last write"
 YOURS_BETWEEN = (
     "it holds what you had changed yourself between the agent's changes; what the agent did before that stands"
@@ -50,7 +50,7 @@ class Restored:
     uncertain: list[Path] = field(default_factory=list[Path])
     """Those of the skipped that a command may have changed, and anyone else as well."""
     by_products: set[Path] = field(default_factory=set[Path])
-    """Those of the uncertain that git ignores and that are there, as logs and caches are: nobody is asked about them."""
+    """Those of the uncertain that git ignores and that are there, as logs and caches are: nobody is asked of them."""
     was_not_kept: bool = False
     """The files could not be kept in the turn that is taken back, so what its commands changed in them stays."""
     undo_checkpoint_id: str = ""

@@ -8,6 +8,7 @@ import os
 import stat
 from pathlib import Path
 
+from pygent_ls.agent.workspace import TextEncoding
 from pygent_ls.errors import SnapshotError
 from pygent_ls.workspace.documents import decode
 from pygent_ls.workspace.git_store import Entry
@@ -47,11 +48,24 @@ def bytes_on_disk(path: Path) -> tuple[Entry, bytes] | None:
 
 def bytes_of_buffer(path: Path, text: str) -> bytes:
     """An unsaved buffer as it would be saved: in the encoding that its file has. Blocking."""
-    with contextlib.suppress(OSError, UnicodeEncodeError):
+    return encoded(text, encoding_on_disk(path))
+
+
+def encoding_on_disk(path: Path) -> TextEncoding:
+    """The encoding of a file; UTF-8 if there is none, or it is not text. Blocking."""
+    with contextlib.suppress(OSError):
         decoded = decode(path.read_bytes())
         if decoded is not None:
-            return decoded[1].encode(text)
-    return text.encode("utf-8", "surrogatepass")
+            return decoded[1]
+    return TextEncoding()
+
+
+def encoded(text: str, encoding: TextEncoding) -> bytes:
+    """The text in that encoding, or in UTF-8 if that has no such character."""
+    try:
+        return encoding.encode(text)
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
 
 
 def restore_file(folder: Path, path: Path, now: Entry | None, then: tuple[Entry, bytes] | None, mode: int) -> None:

@@ -16,6 +16,7 @@ from pygent_ls.agent.named_paths import NamedPaths, named_in
 from pygent_ls.agent.workspace import DeleteFile, EditPlan, FileOperation, MoveFile, WriteText
 from pygent_ls.sessions.checkpoints import Checkpoint, Checkpoints
 from pygent_ls.sessions.rewind import Restored, Wanted, go_back, last_turn
+from pygent_ls.sessions.write_log import WriteLog
 from pygent_ls.workspace.disk import DiskWorkspace
 from tests.workspace.repositories import bytes_of, commit_all, snapshots_beside
 from tests.workspace.trees import snapshot
@@ -137,7 +138,7 @@ async def test_what_the_user_changed_since_is_spared_and_named(desk: Desk) -> No
     assert desk.skipped(done) == {
         "a.txt": "it was changed since the agent's last write",
         "keep.txt": "it was changed since the agent's last write",
-        "own.txt": "the agent did not change it; you or another program did",
+        "own.txt": "it is not known to be the agent's change; you or another program may have made it",
     }
     assert (desk.folder / "a.txt").read_text() == "mine\n"
 
@@ -198,7 +199,7 @@ async def test_a_link_that_the_user_put_in_place_of_a_folder_is_left_alone(desk:
 
     assert list(outside.iterdir()) == []
     assert desk.skipped(done) == {
-        "d": "the agent did not change it; you or another program did",
+        "d": "it is not known to be the agent's change; you or another program may have made it",
         "d/x.txt": "d is no longer a folder",
     }
 
@@ -213,6 +214,82 @@ async def test_what_was_ignored_is_not_deleted_when_the_patterns_are_gone(desk: 
     assert (desk.folder / ".env").read_text() == "KEY=1\n"
     assert desk.skipped(done) == {".env": "git ignored it then, so it was not kept"}
     assert desk.restored(done) == [".gitignore", "new.txt"]
+
+
+async def test_a_text_comes_back_in_its_own_encoding_whatever_took_its_place(desk: Desk) -> None:
+    (desk.folder / "a.txt").write_bytes("é\r\n".encode("latin-1"))
+
+    await desk.edit("t1", "a.txt", "e\n")
+    await desk.edit("t1", "a.txt", "ee\n")
+    done = await desk.back()
+
+    assert (desk.folder / "a.txt").read_bytes() == b"\xe9\r\n"
+    assert done.skipped == []
+
+
+async def test_an_ignored_file_goes_back_like_any_other_where_a_tool_changed_it(desk: Desk) -> None:
+    (desk.folder / ".gitignore").write_text(".env\ncache/\n")
+    (desk.folder / ".env").write_text("KEY=1\n")
+    (desk.folder / "cache").mkdir()
+    (desk.folder / "cache" / "x").write_bytes(b"\0\1")
+    before = snapshot(desk.folder)
+
+    await desk.edit("t1", ".env", "KEY=2\n")
+    await desk.apply("t1", DeleteFile(path=desk.folder / ".env", before=None))
+    await desk.apply("t1", DeleteFile(path=desk.folder / "cache" / "x", before=None))
+    done = await desk.back()
+
+    assert snapshot(desk.folder) == before
+    assert desk.restored(done) == [".env", "cache/x"]
+
+
+async def test_a_change_that_a_command_does_not_name_goes_back_once_it_was_named(desk: Desk) -> None:
+    (desk.folder / "script").write_text("echo s > made.txt; echo s > a.txt; rm keep.txt\n")
+    before = snapshot(desk.folder)
+
+    await desk.shell("t1", "sh script")
+    done = await desk.back()
+    names = [path.name for path in done.uncertain]
+    again = await desk.back(wanted=Wanted(files=True, conversation=False, uncertain=True))
+
+    assert (desk.restored(done), names) == ([], ["a.txt", "keep.txt", "made.txt"])
+    assert set(desk.skipped(done)) == {"a.txt", "keep.txt", "made.txt"}
+    assert desk.restored(again) == ["a.txt", "keep.txt", "made.txt"]
+    assert snapshot(desk.folder) == before
+
+
+async def test_an_ignored_file_that_a_command_removed_comes_back_or_is_named(desk: Desk) -> None:
+    (desk.folder / ".gitignore").write_text(".env\ncache/\n")
+    (desk.folder / ".env").write_text("KEY=1\n")
+    (desk.folder / "cache").mkdir()
+    (desk.folder / "cache" / "x").write_text("x\n")
+
+    await desk.shell("t1", "rm -r .env cache")
+    done = await desk.back(wanted=Wanted(files=True, conversation=False, uncertain=True))
+
+    assert (desk.folder / ".env").read_text() == "KEY=1\n"
+    assert desk.skipped(done) == {
+        "cache": "git ignores it and it was a folder or too large, so it was not kept before a command removed it"
+    }
+
+
+async def test_what_another_session_wrote_during_a_command_is_not_the_commands(desk: Desk) -> None:
+    log = WriteLog()
+    one, other = (
+        Desk(desk.folder, Checkpoints(desk.checkpoints.workspace, desk.checkpoints.snapshots, None, log), [])
+        for _ in range(2)
+    )
+    named = named_in(["cat a.txt b.txt"], desk.folder)
+
+    assert await one.checkpoints.before_program("t1", "cat", named) is None
+    await other.edit("u1", "a.txt", "other\n")
+    await other.edit("u1", "b.txt", "other\n")
+    assert await one.checkpoints.after_program("t1", "cat") is None
+    left = await one.back()
+    back = await other.back()
+
+    assert one.restored(left) == []
+    assert other.restored(back) == ["a.txt", "b.txt"]
 
 
 async def test_private_files_come_back_private(desk: Desk) -> None:

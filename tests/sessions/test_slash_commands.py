@@ -65,7 +65,7 @@ async def test_what_the_user_has_changed_since_stays_and_is_named_with_the_reaso
     assert text.splitlines()[1:4] == [
         "Brought back: `a.txt`.",
         "Left alone: `b.txt`: it was changed since the agent's last write.",
-        "Left alone: `c.txt`: the agent did not change it; you or another program did.",
+        "Left alone: `c.txt`: it is not known to be the agent's change; you or another program may have made it.",
     ]
 
 
