@@ -343,7 +343,7 @@ class Checkpoints:
     async def take_now(self, like: Snapshot) -> Snapshot:
         """The workspace as it is now. Raises `SnapshotError`."""
         async with self._one_at_a_time:
-            return await self._snapshot(like)
+            return await self._kept(like)
 
     async def see(self, paths: Iterable[Path]) -> Mapping[Path, Held]:
         """What the user sees at these paths: the unsaved buffer, else what is on the disk. What the agent did not

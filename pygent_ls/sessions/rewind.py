@@ -298,12 +298,13 @@ async def go_back(
     memory. Where it stays while files go back, the model is told of them.
     Raises `SnapshotError`, and then nothing has happened.
     """
-    try:
-        now_kept = await checkpoints.take_now(then.snapshot)
-    except SnapshotError:
-        if wanted.files and wanted.force:
-            raise
-        now_kept = NO_SNAPSHOT
+    now_kept = NO_SNAPSHOT
+    if wanted.files and (then.snapshot or wanted.force):  # else there is nothing to compare it with
+        try:
+            now_kept = await checkpoints.take_now(then.snapshot)
+        except SnapshotError:
+            if wanted.force:
+                raise
     rewind = _Rewind(checkpoints, then, now_kept, wanted)
     ways = await rewind.decide() if wanted.files else ()
     label = f"{BEFORE}{then.label.removeprefix(BEFORE)}"  # also where it goes back to where it came from
