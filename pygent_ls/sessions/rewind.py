@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,6 +29,7 @@ ANYONES = (
     "it changed while a command ran, by the command, by you or by another program; "
     "it goes back only if you say so, now that you know"
 )
+BEHIND_BUFFER = "its file changed on the disk while a command ran, and it has unsaved changes of yours in the editor"
 NOT_KEPT = "what it held then is no longer kept"
 NEVER_KEPT = "git ignores it and it was a folder or too large, so it was not kept before a command removed it"
 
@@ -101,6 +102,9 @@ class _Rewind:
             for path in changed_by_agent
             if path not in unchanged and (way := self._way_of(path, changes.get(path), seen[path])) is not None
         ]
+        await self._name_behind_buffers(
+            [path for path in versions if path not in changed_by_agent or path in unchanged]
+        )
         others = [each for path, each in changes.items() if path not in versions]
         ignored = await snapshots.ignored(self._then, [each for each in others if each.old is None])
         for change in others:
@@ -118,6 +122,14 @@ class _Rewind:
         asked = [PathChange(path=path, folder=folder, old=None, new=None) for path, folder in in_folders if folder]
         self.done.by_products = await snapshots.ignored(self._then, asked)
         return ways
+
+    async def _name_behind_buffers(self, paths: Collection[Path]) -> None:
+        """Name those of these paths whose file a command changed behind unsaved text, which is what the user sees."""
+        unsaved = {each.path for each in self._workspace.unsaved()}.intersection(paths)
+        if unsaved and self._then and self._now:
+            for change in await self._checkpoints.snapshots.disk_changes(self._then, self._now):
+                if change.path in unsaved:
+                    self._skip(change.path, BEHIND_BUFFER)
 
     def _way_of(self, path: Path, change: PathChange | None, held: Held) -> _Way | None:
         """The way of a path that the agent has changed."""
