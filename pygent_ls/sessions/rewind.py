@@ -102,9 +102,7 @@ class _Rewind:
             for path in changed_by_agent
             if path not in unchanged and (way := self._way_of(path, changes.get(path), seen[path])) is not None
         ]
-        await self._name_behind_buffers(
-            [path for path in versions if path not in changed_by_agent or path in unchanged]
-        )
+        await self._name_behind_buffers({*versions} - {*changed_by_agent} | {*unchanged})
         others = [each for path, each in changes.items() if path not in versions]
         ignored = await snapshots.ignored(self._then, [each for each in others if each.old is None])
         for change in others:

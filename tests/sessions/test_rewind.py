@@ -4,7 +4,7 @@ import asyncio
 import os
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pygent_ls.agent.messages import Message, user_message
 from pygent_ls.agent.named_paths import NamedPaths, named_in
-from pygent_ls.agent.workspace import DeleteFile, EditPlan, FileOperation, MoveFile, WriteText
+from pygent_ls.agent.workspace import DeleteFile, Document, EditPlan, FileOperation, MoveFile, WriteText
 from pygent_ls.sessions.checkpoints import Checkpoint, Checkpoints
 from pygent_ls.sessions.rewind import Restored, Wanted, go_back, last_turn
 from pygent_ls.sessions.write_log import WriteLog
@@ -270,6 +270,24 @@ async def test_an_ignored_file_that_a_command_removed_comes_back_or_is_named(des
     assert (desk.folder / ".env").read_text() == "KEY=1\n"
     assert desk.skipped(done) == {
         "cache": "git ignores it and it was a folder or too large, so it was not kept before a command removed it"
+    }
+
+
+async def test_what_a_command_changed_behind_unsaved_text_is_named(desk: Desk) -> None:
+    class Typed(DiskWorkspace):
+        def unsaved(self) -> Sequence[Document]:
+            return [document]
+
+    path = desk.folder / "a.txt"
+    document = replace(await desk.checkpoints.workspace.read(path), text="typed\n", version=1)
+    typed = Desk(desk.folder, Checkpoints(Typed([desk.folder]), desk.checkpoints.snapshots), [])
+
+    await typed.shell("t1", "echo s > a.txt; echo s > b.txt")
+    done = await typed.back()
+
+    assert typed.restored(done) == ["b.txt"]
+    assert typed.skipped(done) == {
+        "a.txt": "its file changed on the disk while a command ran, and it has unsaved changes of yours in the editor"
     }
 
 
