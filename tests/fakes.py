@@ -348,10 +348,6 @@ class FakeWorkspace:
             if buffer.text != self._texts.get(path):
                 self._write(path, buffer.text)
 
-    def is_open(self, path: Path) -> bool:
-        """Whether there is a buffer."""
-        return path in self._buffers
-
     def told(self) -> int:
         """Always the same moment."""
         return 0

@@ -193,10 +193,6 @@ class Workspace(Protocol):
         """The buffer that the editor has open for this path."""
         ...
 
-    def is_open(self, path: Path) -> bool:
-        """Whether the editor has the path open, also where its buffer is older than the disk."""
-        ...
-
     async def check(self, plan: EditPlan) -> None:
         """Find out whether the plan can be carried out as things are, before the user is asked. Raises as `apply`."""
         ...

@@ -71,6 +71,8 @@ class Changed:
     before: Held
     after: Held
     author: Author
+    moved: Path | None = None
+    """The other path, where it was moved."""
     is_done: bool = True
     """False for an edit that begins now; another record follows if the daemon lives on."""
 
@@ -166,6 +168,7 @@ class CheckpointRecords:
                     "after": _held(record.after),
                     "author": record.author,
                     "done": record.is_done,
+                    **({} if record.moved is None else {"moved": str(record.moved)}),
                 }
             case Went(path=path, number=number):
                 return {"version": VERSION, "type": "went", "path": str(path), "number": number}
@@ -190,6 +193,7 @@ class CheckpointRecords:
                 before=_read_held(given["before"]),
                 after=_read_held(given["after"]),
                 author=_AUTHORS[given["author"]],
+                moved=Path(given["moved"]) if "moved" in given else None,
                 is_done=bool(given["done"]),
             )
         if given["type"] == "went":

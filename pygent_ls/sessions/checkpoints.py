@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import glob
+import itertools
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -40,7 +42,7 @@ from pygent_ls.workspace.contents import Contents
 from pygent_ls.workspace.documents import decode
 from pygent_ls.workspace.git_program import SnapshotAbortedError
 from pygent_ls.workspace.git_store import Entry
-from pygent_ls.workspace.held import NOTHING, Held, Look, with_bytes
+from pygent_ls.workspace.held import NOTHING, Held, Look, is_too_large, with_bytes
 from pygent_ls.workspace.restoring import blob_of, bytes_of_buffer, encoded, encoding_on_disk
 from pygent_ls.workspace.snapshots import PathChange, Snapshot, Snapshots
 
@@ -48,6 +50,9 @@ NO_SNAPSHOT = Snapshot(states={})
 
 LOST = Held(Entry("100644", ""))
 """Of a path that was there and was not kept: git ignored it, and it was a folder, or too large."""
+
+MAX_NAMED = 500
+"""Paths that a command names and that are looked at before it runs."""
 
 MAX_MOVED_BYTES = 64 * 1024**2
 """Bytes that are kept of what one plan moves. The rest is read from where it was moved to."""
@@ -95,8 +100,8 @@ class _Program:
 
     before: Snapshot
     named: NamedPaths
-    new: frozenset[Path]
-    """The named paths where nothing was when it began."""
+    held: Mapping[Path, Held]
+    """What the named paths held when it began, also where git ignores them."""
     told: int
     logged: int
 
@@ -205,8 +210,8 @@ class Checkpoints:
                     self._add(turn_id, f"Before {label}", NO_SNAPSHOT)
                     await self._record()
                 return self._failed(turn_id, error)
-            new = await asyncio.to_thread(lambda: frozenset(each for each in named.paths if not os.path.lexists(each)))
-            self._program = _Program(before=snapshot, named=named, new=new, told=told, logged=logged)
+            held = await asyncio.to_thread(self._keep_named, named)
+            self._program = _Program(before=snapshot, named=named, held=held, told=told, logged=logged)
             if is_first or self._all[-1].snapshot.trees != snapshot.trees:
                 self._add(turn_id, f"Before {label}", snapshot)
             return await self._record(turn_id)
@@ -239,24 +244,52 @@ class Checkpoints:
                     its_own.append(change.path)
             for path in lost:
                 self._change(path, LOST, NOTHING, "program")
+            its_own += await self._changed_named(program, after, others | {change.path for change in changes})
             self._log.wrote(self, its_own)
             if changes:
                 self._add(turn_id, f"After {label}", after)
             return await self._record(turn_id)
 
+    def _keep_named(self, named: NamedPaths) -> Mapping[Path, Held]:
+        """What the paths hold that a command names; it is kept, and folders count as LOST. Blocking."""
+        folders = [*self.workspace.folders, *self.workspace.more_folders]
+        found: dict[Path, Held] = {}
+        globbed = (Path(each) for pattern in named.globs for each in glob.iglob(pattern))  # noqa: PTH207
+        for path in itertools.islice(itertools.chain(named.paths, globbed), MAX_NAMED):
+            if any(path.is_relative_to(folder) for folder in folders) and ".git" not in path.parts:
+                found[path], data = (LOST, b"") if path.is_dir() or is_too_large(path) else with_bytes(path)
+                if found[path].entry is not None and found[path] != LOST:
+                    with contextlib.suppress(OSError):
+                        self._contents.keep(data)
+        return found
+
+    async def _changed_named(self, program: _Program, after_it: Snapshot, known: Collection[Path]) -> list[Path]:
+        """Note what the command did to paths that it names and that snapshots leave out; a repository that is new is
+        left as it is."""
+        new = after_it.states.keys() - program.before.states.keys()
+        left = {path for path in program.held if path in known or any(path.is_relative_to(each) for each in new)}
+        before = {path: held for path, held in program.held.items() if path not in left and held != LOST}
+        after = await asyncio.to_thread(lambda: {path: with_bytes(path) for path in before if not is_too_large(path)})
+        changed = [path for path, (held, _) in after.items() if not held.is_like(before[path])]
+        for path in changed:
+            with contextlib.suppress(OSError):
+                await asyncio.to_thread(self._contents.keep, after[path][1])
+            self._change(path, before[path], after[path][0], "agent")
+        return changed
+
     def _author(self, program: _Program, change: PathChange) -> Author:
-        """Whose a change on the disk is: of what is open and was not touched there, it is the program's."""
+        """Whose a change on the disk is: the program's where its line names the path, else it may be anyone's."""
         path, named = change.path, program.named
         above = named.named_above(path)
-        is_below = above is not None and (change.new is None or above in program.new)
-        is_its_own = named.names(path) or is_below or self.workspace.is_open(path)
-        return "agent" if is_its_own else "program"
+        is_below = above is not None and (change.new is None or program.held.get(above) == NOTHING)
+        return "agent" if named.names(path) or is_below else "program"
 
     async def about_to_apply(self, plan: EditPlan) -> None:
         """See the port."""
         self._encodings.clear()
         self._held_before = before = await asyncio.to_thread(self._keep_contents, plan, self._unsaved())
         after: dict[Path, Held] = {}
+        moved: dict[Path, Path] = {}
         for operation in plan.operations:
             match operation:
                 case WriteText(path=path, text=text):
@@ -266,12 +299,13 @@ class Checkpoints:
                     for old, new in ((source, destination), *((source / each, destination / each) for each in inside)):
                         after[new] = after.get(old, before.get(old, NOTHING))
                         after[old] = NOTHING
+                        moved |= {old: new, new: old}
                 case CopyBytes(source=source, destination=destination):
                     after[destination] = before.get(source, NOTHING)
                 case DeleteFile(path=path):
                     after[path] = NOTHING
         for path, held in after.items():
-            self._change(path, before.get(path, NOTHING), held, "agent", is_done=False)
+            self._change(path, before.get(path, NOTHING), held, "agent", moved=moved.get(path), is_done=False)
         await self._record()
 
     def _keep_contents(self, plan: EditPlan, unsaved: Mapping[Path, str]) -> Mapping[Path, Held]:
@@ -310,6 +344,7 @@ class Checkpoints:
         texts: dict[Path, str | None] = {}
         """What was written to each path, as the last operation has it; None: whatever stands there now."""
         before = dict(self._held_before)
+        moved: dict[Path, Path] = {}
         for operation in plan.operations:
             match operation:
                 case WriteText(path=path, text=text):
@@ -321,11 +356,13 @@ class Checkpoints:
                     texts[destination] = texts.pop(source, None)
                     texts |= dict.fromkeys([source, *(source / each for each in inside)])
                     texts |= dict.fromkeys(destination / each for each in inside)
+                    for old, new in ((source, destination), *((source / each, destination / each) for each in inside)):
+                        moved |= {old: new, new: old}
                 case CopyBytes(destination=path) | DeleteFile(path=path):
                     texts[path] = None
         for path, text in texts.items():
             held = (await asyncio.to_thread(with_bytes, path, text))[0]
-            self._change(path, before.get(path, NOTHING), held, "agent")
+            self._change(path, before.get(path, NOTHING), held, "agent", moved=moved.get(path))
         self._log.wrote(self, texts)
         await self._record()
 
@@ -508,8 +545,18 @@ class Checkpoints:
             return f"The checkpoints of this turn will not outlive the daemon: {error.strerror}."
         return None
 
-    def _change(self, path: Path, before: Held, after: Held, author: Author, *, is_done: bool = True) -> None:
-        self._keep_record(Changed(path=path, before=before, after=after, author=author, is_done=is_done))
+    def _change(
+        self,
+        path: Path,
+        before: Held,
+        after: Held,
+        author: Author,
+        *,
+        moved: Path | None = None,
+        is_done: bool = True,
+    ) -> None:
+        record = Changed(path=path, before=before, after=after, author=author, moved=moved, is_done=is_done)
+        self._keep_record(record)
 
     def _keep_record(self, record: Changed | Went) -> None:
         self._take(record)
@@ -518,9 +565,9 @@ class Checkpoints:
     def _take(self, record: Changed | Went) -> None:
         """Let it count. Raises LookupError for a version that is not there."""
         match record:
-            case Changed(path=path, before=before, after=after, author=author, is_done=is_done):
+            case Changed(path=path, before=before, after=after, author=author, moved=moved, is_done=is_done):
                 versions = self.versions.setdefault(path, Versions.of(before))
-                versions.changed(self._moment, before, after, author, is_done=is_done)
+                versions.changed(self._moment, before, after, author, moved=moved, is_done=is_done)
                 if self._all and author in ("agent", "program") and is_done:
                     self._all[-1].changed.add(path)
             case Went(path=path, number=number):

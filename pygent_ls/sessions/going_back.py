@@ -105,7 +105,10 @@ class GoingBack:
         checkpoint, has_files = found
         done = await self.to(checkpoint, Wanted(files=has_files, conversation=True))
         done.was_not_kept = checkpoint.turn_id in self.own_checkpoints().not_kept
-        await self._took_back(checkpoint, done)
+        self._has_rest = checkpoint if done.uncertain else None
+        if undo := self.own_checkpoints().find(done.undo_checkpoint_id):
+            self._taken_back.append(undo)
+        await self._note()
         return done
 
     async def take_back_rest(self) -> Restored:
@@ -114,14 +117,8 @@ class GoingBack:
         if checkpoint is None:
             raise SessionError("The last undo left nothing that may be a command's.", kind="nothing_to_undo")
         done = await self.to(checkpoint, Wanted(files=True, conversation=False, uncertain=True))
-        await self._took_back(checkpoint, done)
+        self._has_rest = None  # what brings the turn again brings this again
         return done
-
-    async def _took_back(self, checkpoint: Checkpoint, done: Restored) -> None:
-        self._has_rest = checkpoint if done.uncertain else None
-        if undo := self.own_checkpoints().find(done.undo_checkpoint_id):
-            self._taken_back.append(undo)
-        await self._note()
 
     async def bring_again(self) -> Restored:
         """Take back what took back the last turn. Raises `nothing_to_redo`, too."""

@@ -13,7 +13,7 @@ from pygent_ls.agent.messages import Message, now, user_message
 from pygent_ls.agent.workspace import DeleteFile, Document, EditPlan, FileOperation, WriteText
 from pygent_ls.errors import SnapshotError, ToolError
 from pygent_ls.sessions.checkpoints import LOST, NO_SNAPSHOT, Checkpoint, Checkpoints, Conversation
-from pygent_ls.sessions.versions import MACHINE, MACHINE_AND_PROGRAMS, Version, way_back
+from pygent_ls.sessions.versions import MACHINE, MACHINE_AND_PROGRAMS, Version, moves_between, way_back
 from pygent_ls.workspace.documents import decode
 from pygent_ls.workspace.held import Held
 from pygent_ls.workspace.restoring import LINK, restore_file
@@ -30,6 +30,7 @@ ANYONES = (
     "it goes back only if you say so, now that you know"
 )
 BEHIND_BUFFER = "its file changed on the disk while a command ran, and it has unsaved changes of yours in the editor"
+MOVED = "it was moved, and its other place does not go back"
 NOT_KEPT = "what it held then is no longer kept"
 NEVER_KEPT = "git ignores it and it was a folder or too large, so it was not kept before a command removed it"
 
@@ -115,6 +116,8 @@ class _Rewind:
                 ways.append(_Way(path=change.path, folder=folder, now=held, then=then, version=root))
         if self._wanted.force:
             await self._checkpoints.keep(each.path for each in ways)
+        else:
+            ways = self._with_whole_moves(ways)
         there = [path for path in self.done.uncertain if seen[path].entry is not None]
         in_folders = [(path, max(self._then.folders_above(path), default=None)) for path in there]
         asked = [PathChange(path=path, folder=folder, old=None, new=None) for path, folder in in_folders if folder]
@@ -146,6 +149,24 @@ class _Rewind:
         elif change is not None and not end.held.is_like(then):
             self._skip(path, YOURS_BEFORE)
         return None if end is versions.top else _Way(path=path, folder=folder, now=held, then=end.held, version=end)
+
+    def _with_whole_moves(self, ways: Sequence[_Way]) -> Sequence[_Way]:
+        """Without those that would bring back one side of a move alone: the other may hold the only copy."""
+        while True:
+            going = {each.path for each in ways}
+            halves = [each for each in ways if not self._stays_whole(each, going)]
+            if not halves:
+                return ways
+            for each in halves:
+                self._skip(each.path, MOVED)
+            ways = [each for each in ways if each not in halves]
+
+    def _stays_whole(self, way: _Way, going: Collection[Path]) -> bool:
+        versions = self._checkpoints.versions
+        if way.version is None:
+            return True
+        others = moves_between(versions[way.path].top, way.version)
+        return all(other in going or versions[other].top is versions[other].at(self._moment) for other in others)
 
     def _name_stop(self, path: Path, end: Version, *, is_whole: bool) -> None:
         if end.author == "program":

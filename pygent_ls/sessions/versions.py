@@ -10,6 +10,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 from pygent_ls.workspace.held import Held
@@ -33,6 +34,8 @@ class Version:
     held: Held
     author: Author
     parent: Version | None
+    moved: Path | None = None
+    """The other path of a move that made this version; both go back, or neither."""
 
     @property
     def line(self) -> Iterator[Version]:
@@ -68,12 +71,21 @@ class Versions:
         place = bisect.bisect_left(self._moves, moment, key=lambda move: move[0])
         return self._moves[place - 1][1] if place else self.root
 
-    def changed(self, moment: int, before: Held, after: Held, author: Author, *, is_done: bool = True) -> None:
+    def changed(
+        self,
+        moment: int,
+        before: Held,
+        after: Held,
+        author: Author,
+        *,
+        moved: Path | None = None,
+        is_done: bool = True,
+    ) -> None:
         """`before` became `after`. A `before` that is no version yet is the user's. A change that is not done may turn
         out to have happened: `find` finds it then."""
         source = self.find(before) or self._added(before, "user", self.top)
-        alike = (each for each in self._all if each.parent is source and each.author == author)
-        made = next((each for each in alike if each.held == after), None) or self._added(after, author, source)
+        alike = (each for each in self._all if each.parent is source and (each.author, each.moved) == (author, moved))
+        made = next((each for each in alike if each.held == after), None) or self._added(after, author, source, moved)
         self._moves.append((moment, made if is_done else source))
 
     def went_to(self, moment: int, number: int) -> None:
@@ -85,8 +97,8 @@ class Versions:
         candidates = (*self.top.line, *reversed(self._all))
         return next((each for each in candidates if each.held.is_like(held)), None)
 
-    def _added(self, held: Held, author: Author, parent: Version) -> Version:
-        version = Version(len(self._all), held, author, parent)
+    def _added(self, held: Held, author: Author, parent: Version, moved: Path | None = None) -> Version:
+        version = Version(len(self._all), held, author, parent, moved)
         self._all.append(version)
         return version
 
@@ -101,3 +113,10 @@ def way_back(now: Version, goal: Version, wanted: Held, discardable: Collection[
             return version
         version = version.parent
     return goal
+
+
+def moves_between(one: Version, other: Version) -> set[Path]:
+    """The other paths of all moves between two versions."""
+    lines = [*one.line], [*other.line]
+    shared = set(lines[0]) & set(lines[1])
+    return {each.moved for line in lines for each in line if each not in shared and each.moved is not None}

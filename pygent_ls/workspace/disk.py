@@ -69,10 +69,6 @@ class DiskWorkspace:
         """None: there are no buffers."""
         return None
 
-    def is_open(self, path: Path) -> bool:
-        """Never: there are no buffers."""
-        return False
-
     async def save_changes(self, reader: str) -> None:
         """Nothing to do: there are no buffers."""
 

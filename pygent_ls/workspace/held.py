@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pygent_ls.errors import SnapshotError
+from pygent_ls.workspace.contents import MAX_CONTENT_BYTES
 from pygent_ls.workspace.git_store import Entry
 from pygent_ls.workspace.git_taking import USUAL_MODES
 from pygent_ls.workspace.restoring import LINK, blob_of, bytes_of_buffer, bytes_on_disk
@@ -46,6 +47,14 @@ class Look:
             held = with_bytes(path)[0]
             self._known[path] = stamp, held
         return held
+
+
+def is_too_large(path: Path) -> bool:
+    """Whether a file is larger than what is kept. Blocking."""
+    try:
+        return path.lstat().st_size > MAX_CONTENT_BYTES
+    except OSError:
+        return False
 
 
 def _stamp(path: Path) -> tuple[int, ...]:

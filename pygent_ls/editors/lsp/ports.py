@@ -108,10 +108,6 @@ class LspWorkspace:
             )
         return buffer.document() if buffer else None
 
-    def is_open(self, path: Path) -> bool:
-        """See the port."""
-        return self._buffers.uri_of(path) is not None
-
     async def check(self, plan: EditPlan) -> None:
         """See the port."""
         await asyncio.to_thread(check_plan, plan, self._folders)
