@@ -44,32 +44,33 @@ class _Touched:
         )
 
 
-def runs_of(operations: Sequence[FileOperation], is_editors: Callable[[FileOperation], bool]) -> list[Run]:
-    """The operations in as few runs as keep the plan's order wherever it matters.
+def first_run(
+    operations: Sequence[FileOperation], is_editors: Callable[[FileOperation], bool]
+) -> tuple[Run, tuple[FileOperation, ...]]:
+    """The operations that come first, as many as the plan's order allows, and those that are left.
 
     Two operations may change places unless their paths are the same, or one is above the other. The editor's go first,
-    since only it can refuse, and no two operations of one of its runs depend on each other. Those of one of the
-    daemon's runs may.
+    since only it can refuse, and no two of one run depend on each other. Those of one of the daemon's runs may.
     """
-    runs: list[Run] = []
-    left = [(operation, is_editors(operation)) for operation in operations]
-    turn = True
-    while left:
-        run: list[FileOperation] = []
-        kept: list[tuple[FileOperation, bool]] = []
-        before = _Touched()
-        for operation, editors in left:
-            is_in = editors is turn and not before.affects(operation)
-            if is_in:
-                run.append(operation)
-            else:
-                kept.append((operation, editors))
-            if turn or not is_in:
-                before.add(operation)
-        if run:
-            runs.append(Run(turn, tuple(run)))
-        left, turn = kept, not turn
-    return runs
+    owners = [is_editors(operation) for operation in operations]
+    places = _places_of_run(operations, owners, editors=True)
+    is_editors_run = bool(places)
+    places = places or _places_of_run(operations, owners, editors=False)
+    run = tuple(operations[place] for place in sorted(places))
+    rest = tuple(operation for place, operation in enumerate(operations) if place not in places)
+    return Run(is_editors_run, run), rest
+
+
+def _places_of_run(operations: Sequence[FileOperation], owners: Sequence[bool], *, editors: bool) -> set[int]:
+    places: set[int] = set()
+    before = _Touched()
+    for place, operation in enumerate(operations):
+        is_in = owners[place] is editors and not before.affects(operation)
+        if is_in:
+            places.add(place)
+        if editors or not is_in:
+            before.add(operation)
+    return places
 
 
 def independent(operations: Sequence[FileOperation]) -> list[int]:

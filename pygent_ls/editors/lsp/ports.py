@@ -29,7 +29,7 @@ from pygent_ls.editors.lsp.saving import Saving, changed_on_disk
 from pygent_ls.errors import StaleDocumentError, ToolError, UnprovenEditError
 from pygent_ls.workspace.disk import DiskWorkspace, apply_plan, check_plan
 from pygent_ls.workspace.paths import Folders
-from pygent_ls.workspace.plan_runs import Run, independent, inverse, runs_of
+from pygent_ls.workspace.plan_runs import Run, first_run, independent, inverse
 
 
 class LspWorkspace:
@@ -131,27 +131,27 @@ class LspWorkspace:
             operations = [await asyncio.to_thread(_with_mode, operation) for operation in plan.operations]
             plan = replace(plan, operations=tuple(operations))
             await self.check(plan)
-            runs = runs_of(plan.operations, self._editor.takes)
-            plan = replace(plan, operations=tuple(operation for run in runs for operation in run.operations))
-            applied = Applied(asked=plan, stands=replace(plan, operations=()))
-            n_done = 0
-            for run in runs:
+            applied = Applied(asked=replace(plan, operations=()), stands=replace(plan, operations=()))
+            left = plan.operations
+            while left:
+                run, left = first_run(left, self._editor.takes)
                 try:
                     made = await self._carry_out(run, plan)
                 except ToolError as error:
                     raise await self._failure(error, applied.stands) from error
                 if made.is_nothing:
-                    left = await self._take_back(applied.stands)
-                    return replace(made, asked=plan, stands=replace(plan, operations=left))
-                applied = _joined(applied, made, n_done)
-                n_done += len(run.operations)
+                    still = replace(plan, operations=await self._take_back(applied.stands))
+                    rest = Applied(asked=replace(plan, operations=left), stands=replace(plan, operations=()))
+                    return _joined(_joined(replace(applied, stands=still), made), rest)
+                applied = _joined(applied, made)
             return applied
 
     async def _carry_out(self, run: Run, plan: EditPlan) -> Applied:
         """Do a part of a plan. Raises `ToolError` and its kinds as `apply` does."""
         part = replace(plan, operations=run.operations)
-        await self._verify_all([run.operations[place] for place in independent(run.operations)])
-        self._check_buffers(part)
+        first = [run.operations[place] for place in independent(run.operations)]
+        await self._verify_all(first)
+        self._check_buffers(first)
         if not run.is_editors:
             await apply_plan(part, self.shown)
             return Applied(asked=part, stands=part)
@@ -241,10 +241,10 @@ class LspWorkspace:
         if not self._editor.takes(operation):
             self._must_be_saved(operation)
 
-    def _check_buffers(self, plan: EditPlan) -> None:
+    def _check_buffers(self, operations: Sequence[FileOperation]) -> None:
         """Check the open documents once more, all in one moment: the user may have typed into one of them while
         another file was read. Raises as `_verify` does."""
-        for operation in plan.operations:
+        for operation in operations:
             match operation:
                 case (
                     WriteText(path=path, before=Document() as before)
@@ -297,11 +297,13 @@ class LspWorkspace:
                 )
 
 
-def _joined(applied: Applied, made: Applied, n_done: int) -> Applied:
-    """What became of a plan, with its next part, before which are `n_done` operations."""
-    moved = (replace(each, hunk=replace(each.hunk, place=each.hunk.place + n_done)) for each in made.rejected)
+def _joined(applied: Applied, made: Applied) -> Applied:
+    """What became of a plan, with its next part."""
+    n_before = len(applied.asked.operations)
+    moved = (replace(each, hunk=replace(each.hunk, place=each.hunk.place + n_before)) for each in made.rejected)
     return replace(
         applied,
+        asked=replace(applied.asked, operations=(*applied.asked.operations, *made.asked.operations)),
         stands=replace(applied.stands, operations=(*applied.stands.operations, *made.stands.operations)),
         note=" ".join(filter(None, (applied.note, made.note))),
         rejected=(*applied.rejected, *moved),
