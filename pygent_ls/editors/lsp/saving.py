@@ -52,8 +52,10 @@ class Saving:
                 raise ToolError(f"The user cancelled {reader}: {names} has unsaved changes.")
 
     async def _saved_by_client(self, dirty: Sequence[Buffer]) -> list[Buffer]:
-        """Ask the client to save; returns what it did not."""
-        uris = [buffer.uri for buffer in dirty]
+        """Ask the client to save; returns what it did not. What another program changed since is not for it to save."""
+        uris = [buffer.uri for buffer in dirty if buffer.text_on_disk() == buffer.base_text]
+        if not uris:
+            return list(dirty)
         try:
             result = await self.endpoint.ask("pygent/client/save", {"uris": uris})
         except ClientError:

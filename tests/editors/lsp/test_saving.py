@@ -204,6 +204,19 @@ async def test_what_a_program_changed_after_the_agent_is_not_written_over(
         assert editor.documents.text(document.as_uri()) == "two\n"
 
 
+@pytest.mark.usefixtures("document")
+async def test_an_editor_is_not_asked_to_save_over_what_a_program_changed(folder: Path) -> None:
+    setup = calling(edit(), shell("echo three > a.txt"), shell("touch ran"))
+    async with connected(folder, setup, capabilities=SAVES) as editor:
+        editor.handlers[SAVE] = lambda _: {"saved": []}
+        user = User("Continue without saving", "Cancel")
+
+        await run(editor, user)
+
+        assert len(editor.requests(SAVE)) == 1
+        assert len(user.questions) == 2
+
+
 async def test_the_model_is_told_once_which_open_documents_a_program_changed(folder: Path, document: Path) -> None:
     async with connected(folder, calling(shell("echo three > a.txt"), shell("true"))) as editor:
         first, second = await run(editor, User())
