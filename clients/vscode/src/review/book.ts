@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 import type { Event } from "../protocol/protocol.ts";
-import { type DaemonEdits, textOf, upToDate } from "./edits.ts";
+import { type DaemonEdits, holdsOther, textOf, upToDate } from "./edits.ts";
 import { madeBy, textBefore } from "./patches.ts";
 import {
 	accepted,
@@ -177,11 +177,12 @@ export class ReviewBook implements vscode.Disposable {
 	/** A file that was made goes as a whole: what another program has put into it since was not judged. */
 	async #lookBefore(uri: vscode.Uri, accept: boolean): Promise<void> {
 		const shown = this.#entries.get(uri.toString())?.file;
-		const isNew = shown?.baseline === null;
-		if (!accept && !isNew && typeof shown?.current === "string") await upToDate(uri);
-		const current = await textOf(uri);
-		this.#look(uri.toString(), current);
-		if (!accept && isNew && current !== null && current !== shown.current) throw new Error(CHANGED_SINCE);
+		const isRejectedEdit = !accept && shown !== undefined && shown.current !== null;
+		if (isRejectedEdit && shown.baseline !== null) await upToDate(uri);
+		this.#look(uri.toString(), await textOf(uri));
+		if (isRejectedEdit && shown.baseline === null && (await holdsOther(uri, shown.current))) {
+			throw new Error(CHANGED_SINCE);
+		}
 	}
 
 	#accept(entry: Entry, hunks: readonly PendingHunk[], whole: boolean): void {

@@ -117,6 +117,12 @@ export async function upToDate(uri: vscode.Uri): Promise<vscode.TextDocument> {
 	return document;
 }
 
+/** Whether the file on the disk, not the document, holds another text than this; one that is empty holds none. */
+export async function holdsOther(uri: vscode.Uri, text: string): Promise<boolean> {
+	const onDisk = uri.scheme === "file" ? await textOnDisk(uri, undefined) : null;
+	return onDisk !== null && onDisk !== "" && !isSameText(text, onDisk);
+}
+
 async function textOnDisk(uri: vscode.Uri, open: vscode.TextDocument | undefined): Promise<string | null> {
 	try {
 		const bytes = await vscode.workspace.fs.readFile(uri);

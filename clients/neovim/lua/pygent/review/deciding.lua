@@ -63,7 +63,8 @@ function M._restore(entry, text)
   if problem then
     return problem
   end
-  if documents.text_of(path) ~= entry.file.current then
+  local on_disk = text == nil and documents.text_on_disk(path) or ""
+  if documents.text_of(path) ~= entry.file.current or (on_disk ~= "" and on_disk ~= entry.file.current) then
     book.look(path)
     return "another program has changed it since: look at its changes again"
   end
@@ -95,13 +96,12 @@ end
 ---@return string? problem
 function M._write(path, text)
   vim.fn.mkdir(vim.fs.dirname(path), "p")
-  local file, problem = vim.uv.fs_open(path, "wx", tonumber("666", 8))
+  local file, problem = io.open(path, "wbx")
   if file == nil then
     return problem
   end
-  local _, failure = vim.uv.fs_write(file, text)
-  vim.uv.fs_close(file)
-  return failure
+  local is_written, failure = file:write(text)
+  return not (file:close() and is_written) and (failure or "it could not be written") or nil
 end
 
 return M
