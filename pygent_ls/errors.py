@@ -42,6 +42,10 @@ class StaleDocumentError(ToolError):
     """A document changed since the model last read it; the text quotes what it holds now."""
 
 
+class RefusedEditError(ToolError):
+    """The editor refused an edit, and nothing of it was made."""
+
+
 class UnprovenEditError(ToolError):
     """An edit was begun and is not proven to have been made: a part of it, or all of it, may stand."""
 

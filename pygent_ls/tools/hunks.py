@@ -19,6 +19,8 @@ MAX_LINES_QUOTED = 40
 
 MAX_PLACES_NAMED = 10
 
+OVERLAPS = "its place is amid the lines of another hunk. Write the two as one hunk."
+
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _CR_LINE = re.compile(r"[^\r]*\r|[^\r]+")
 
@@ -112,19 +114,22 @@ class _Text:
         """Where the hunk goes. Raises `HunkError` where that is nowhere, or not certain."""
         old = hunk.old
         if not old:
-            return self._place_of_insertion(hunk, drift)
+            return self._place_of_insertion(hunk, drift, taken)
         expected = None if hunk.at is None else hunk.at + drift
         match: Literal["exact", "endings", "spaces"]
         for match in _FOLDS:
-            found = [at for at in self._found(match, old) if not _overlaps(at, len(old), taken)]
+            everywhere = self._found(match, old)
+            found = [at for at in everywhere if not _overlaps(at, len(old), taken)]
+            if everywhere and (not found or (expected in everywhere and expected not in found)):
+                raise HunkError(OVERLAPS)
             if not found:
                 continue
-            start = self._chosen(found, expected, floor)
+            start = self._chosen(found, everywhere, expected, floor)
             self._refuse_applied(hunk, start)
             return _Place(start=start, match=match)
         raise HunkError(self._explained(hunk))
 
-    def _place_of_insertion(self, hunk: Hunk, drift: int) -> _Place:
+    def _place_of_insertion(self, hunk: Hunk, drift: int, taken: Sequence[tuple[int, int]]) -> _Place:
         if hunk.at is None and self._lines:
             raise HunkError("it has neither lines of context nor a line number, so there is no telling where it goes.")
         start = 0 if hunk.at is None else hunk.at + drift
@@ -132,13 +137,18 @@ class _Text:
             raise HunkError(
                 f"it has no lines of context, and there is no line {start}: the file has {len(self._lines)}."
             )
+        if _overlaps(start, 0, taken):
+            raise HunkError(OVERLAPS)
         self._refuse_applied(hunk, start)
         return _Place(start=start, match="endings")
 
-    def _chosen(self, found: Sequence[int], expected: int | None, floor: int) -> int:
+    def _chosen(self, found: Sequence[int], everywhere: Sequence[int], expected: int | None, floor: int) -> int:
+        """`found` are the places that no other hunk has taken, and `floor` is where the hunk before ends."""
         if expected is not None and expected in found:
             return expected
-        candidates = [at for at in found if at >= floor] or found
+        is_in_order = expected is None or expected >= floor
+        candidates = [at for at in found if at >= floor] if is_in_order else []
+        candidates = candidates or everywhere  # hunks in another order than the file's
         if len(candidates) == 1:
             return candidates[0]
         named = ", ".join(str(at + 1) for at in candidates[:MAX_PLACES_NAMED])
@@ -261,7 +271,7 @@ class _Text:
     def _joined(self, placed: Sequence[tuple[_Place, Hunk, list[str]]]) -> str:
         pieces: list[str] = []
         done = 0
-        for place, hunk, new in sorted(placed, key=lambda each: each[0].start):
+        for place, hunk, new in sorted(placed, key=lambda each: (each[0].start, bool(each[1].old))):
             pieces += self._lines[done : place.start]
             pieces += new
             done = place.start + len(hunk.old)

@@ -25,6 +25,7 @@ from pygent_ls.agent.workspace import (
 from pygent_ls.errors import StaleDocumentError, ToolError
 from pygent_ls.workspace.documents import document_from_bytes
 from pygent_ls.workspace.moving import move, place_new, stage_copy
+from pygent_ls.workspace.plan_runs import independent, paths_of
 from pygent_ls.workspace.reading import MAX_DOCUMENT_BYTES, disk_stamp
 from pygent_ls.workspace.writing import stage, sync_folder, temporary_name, write_atomically, write_error
 
@@ -97,17 +98,10 @@ class _Transaction:
 
     def _verify_all(self) -> list[int]:
         """Verify what can be verified before anything is done; return the operations that no earlier one affects."""
-        independent: list[int] = []
-        touched: set[Path] = set()
-        above_touched: set[Path] = set()
-        for number, operation in enumerate(self._operations):
-            paths = paths_of(operation)
-            if not any(path in above_touched or not touched.isdisjoint((path, *path.parents)) for path in paths):
-                self._verify(operation)
-                independent.append(number)
-            touched.update(paths)
-            above_touched.update(parent for path in paths for parent in path.parents)
-        return independent
+        found = independent(self._operations)
+        for number in found:
+            self._verify(self._operations[number])
+        return found
 
     def _verify(self, operation: FileOperation) -> None:
         """Raises `ToolError` where the operation may not, or no longer, be carried out."""
@@ -235,15 +229,6 @@ class _Transaction:
             except (OSError, ToolError):
                 failed.append(self._shown(path))
         return failed
-
-
-def paths_of(operation: FileOperation) -> tuple[Path, ...]:
-    """The paths that an operation changes or reads; what it makes is the last."""
-    match operation:
-        case WriteText(path=path) | DeleteFile(path=path):
-            return (path,)
-        case CopyBytes(source=source, destination=destination) | MoveFile(source=source, destination=destination):
-            return (source, destination)
 
 
 def _remove(files: Iterable[Path]) -> None:

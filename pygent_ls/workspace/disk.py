@@ -9,8 +9,9 @@ from pathlib import Path
 from pygent_ls.agent.review import Applied
 from pygent_ls.agent.workspace import DeleteFile, Document, EditPlan, MoveFile, Stamp
 from pygent_ls.errors import ToolError
-from pygent_ls.workspace.applying import apply_plan, paths_of
+from pygent_ls.workspace.applying import apply_plan
 from pygent_ls.workspace.paths import Folders
+from pygent_ls.workspace.plan_runs import paths_of
 from pygent_ls.workspace.reading import disk_stamp, read_bytes, read_document, tree_stamp
 from pygent_ls.workspace.writing import write_atomically
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import difflib
-import subprocess
-import tempfile
-from pathlib import Path
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.diffs import unified_diff
@@ -102,24 +99,3 @@ def test_any_text_is_a_patch_or_an_error_to_the_model(patch: list[str]) -> None:
     except ToolError:
         return
     assert all(file.path and (file.hunks or file.kind != "edit") for file in files)
-
-
-@settings(max_examples=25)
-@given(before=st.lists(LINES, min_size=1, max_size=15), edits=EDITS)
-def test_it_does_what_git_apply_does(before: list[str], edits: list[tuple[int, int, list[str]]]) -> None:
-    after = edited(before, edits)
-    assume(after and after != before)
-    old, new = ("".join(f"{line}\n" for line in lines) for lines in (before, after))
-    patch, _, _ = unified_diff(old, new, "file")
-
-    assert patched(old, patch) == by_git(old, patch)
-
-
-def by_git(old: str, patch: str) -> str:
-    """The text after `git apply`, in a folder of its own."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "file"
-        file.write_bytes(old.encode())
-        command = ["git", "apply", "-"]
-        subprocess.run(command, cwd=folder, input=patch.encode(), check=True, timeout=20, capture_output=True)
-        return file.read_bytes().decode()

@@ -33,17 +33,24 @@ class Buffer:
     version: int
     text: str
     generation: int
-    saved_text: str | None
-    """What was on the disk when it was opened or saved last; None where there was nothing."""
-    saved_stamp: Stamp
+    saved_text: str | None = None
+    """The text without unsaved changes: what it was when it was opened, saved or loaded again last; None for a document
+    that was never on the disk."""
+    base_text: str | None = None
+    """What the disk held when the buffer took it in last: what its unsaved changes were made from."""
     superseded: bool = False
-    """The daemon wrote the file behind a buffer without unsaved changes, or it was deleted or moved; the disk is the
-    truth until the editor tells of the buffer again."""
+    """The editor deleted or moved the file, and has told of nothing since: it need not have the buffer any more."""
     out_of_step: bool = False
     """A change could not be decoded: what the user sees is not known until the editor sends the whole text."""
     untold: bool = False
     """The editor said that it made an edit that had no version, and has told of no change since: the user may see
     another text than this, and a second edit could hit the wrong place."""
+    reported_stamp: Stamp = ""
+    """The file that was named last as changed on the disk."""
+    _agreed: bool = False
+    """It was seen to hold what the disk holds: the editor reads the file in the encoding that the daemon does."""
+    _disk: tuple[Stamp, str | None] = ("", None)
+    """The disk at the last look."""
     _digest: tuple[int, str] = field(default=(0, ""))
 
     @property
@@ -58,9 +65,31 @@ class Buffer:
         Looks at the disk before it says so: an editor that loads a changed file again tells of a change, not of a
         save.
         """
-        if self.text != self.saved_text and (stamp := disk_stamp(self.path)) != self.saved_stamp:
-            self.saved_stamp, self.saved_text = stamp, read_text_now(self.path)
+        if self.text != self.saved_text and self.text == self.text_on_disk():
+            self.note_written(self.text)
         return self.text != self.saved_text
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether another program changed or deleted the file of a buffer without unsaved changes.
+
+        A buffer whose text is not known, or was never seen to be that of the file, is not.
+        """
+        if not self._agreed or self.out_of_step or self.untold or self.is_dirty:
+            return False
+        return self.text_on_disk() != self.text
+
+    def text_on_disk(self) -> str | None:
+        """As `read_text_now`; the file is read only if it is another one than at the last look."""
+        stamp = disk_stamp(self.path)
+        if stamp != self._disk[0]:
+            self._disk = (stamp, read_text_now(self.path))
+        return self._disk[1]
+
+    def note_written(self, text: str) -> None:
+        """This text of it was brought to the disk, or loaded from it."""
+        self.saved_text = self.base_text = text
+        self._agreed = self._agreed or text == self.text_on_disk()
 
     def document(self) -> Document:
         """The buffer as it is now; the digest is computed once for each state."""
@@ -92,8 +121,13 @@ class Buffers:
         paths = dict.fromkeys(buffer.path for buffer in self._buffers.values())
         return filter(None, map(self.get, paths))
 
+    def current(self, path: Path) -> Buffer | None:
+        """The buffer of that path, unless the disk is newer than it."""
+        buffer = self.get(path)
+        return None if buffer is None or buffer.is_behind else buffer
+
     def get(self, path: Path) -> Buffer | None:
-        """The buffer of that path, unless the disk is newer than it.
+        """The buffer of that path, as the editor has it.
 
         Of several the one with unsaved changes counts, else the one that was told of last.
         """
@@ -122,16 +156,18 @@ class Buffers:
         path, named = path_of(item.uri), path_of(item.uri, follow=False)
         if path is None or named is None:
             return
-        self._buffers[item.uri] = Buffer(
+        buffer = Buffer(
             uri=item.uri,
             path=path,
             named=named,
             version=item.version,
             text=item.text,
             generation=self._next_generation(),
-            saved_text=read_text_now(path),
-            saved_stamp=disk_stamp(path),
         )
+        buffer.saved_text = buffer.base_text = buffer.text_on_disk()
+        if buffer.saved_text == item.text:
+            buffer.note_written(item.text)
+        self._buffers[item.uri] = buffer
         self._changed(path, item.text)
 
     def changed(
@@ -192,9 +228,8 @@ class Buffers:
         if buffer is not None:
             self._touched[buffer.path] = self._next_generation()
         if buffer is not None and not buffer.out_of_step:
-            buffer.saved_text = buffer.text
-            buffer.saved_stamp = disk_stamp(buffer.path)
-            buffer.untold = buffer.untold and read_text_now(buffer.path) != buffer.text
+            buffer.note_written(buffer.text)
+            buffer.untold = buffer.untold and buffer.text_on_disk() != buffer.text
             self._changed(buffer.path, buffer.text)
 
     def touched_since(self, generation: int) -> set[Path]:
@@ -215,8 +250,8 @@ class Buffers:
             self._on_change(buffer.path)
 
     def supersede(self, path: Path) -> None:
-        """The file was written by the daemon, or is gone, with all that was below it: the disk counts until the editor
-        tells of the buffer again."""
+        """The editor deleted or moved the file, with all that was below it: the disk counts until the editor tells of
+        the buffer again."""
         for buffer in self._buffers.values():
             if any(path == each or path in each.parents for each in (buffer.path, buffer.named)):
                 buffer.superseded = True

@@ -15,18 +15,21 @@ from pygent_ls.agent.review import Applied
 from pygent_ls.agent.tool import excerpt
 from pygent_ls.agent.workspace import CopyBytes, DeleteFile, EditPlan, FileOperation, MoveFile, WriteText
 from pygent_ls.editors.lsp.asking import ClientError
-from pygent_ls.editors.lsp.buffers import Buffers, read_text_now
+from pygent_ls.editors.lsp.buffers import Buffer, Buffers, read_text_now
 from pygent_ls.editors.lsp.endpoint import Endpoint
 from pygent_ls.editors.lsp.features import ClientFeatures
 from pygent_ls.editors.lsp.merging import holds_all_of
 from pygent_ls.editors.lsp.previewing import Preview, change_annotations
 from pygent_ls.editors.lsp.text_edits import text_edits
 from pygent_ls.editors.lsp.uris import FileUris
-from pygent_ls.errors import UnprovenEditError
-from pygent_ls.workspace.changes import minimal_edits
+from pygent_ls.errors import RefusedEditError, UnprovenEditError
+from pygent_ls.workspace.changes import Replacement, minimal_edits
 
 DISK_POLL_S = 0.02
 """Between two looks at a closed file: editors were seen to answer before they had written."""
+
+MAX_ATTEMPTS = 3
+"""To make an edit that an editor refuses because it loaded the file again meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,9 +49,10 @@ class EditorEdits:
             return False
         can = self.features.resource_operations if self.features.document_changes else frozenset[str]()
         match operation:
-            case WriteText(path=path, before=before):
-                if self.buffers.get(path) is not None:
-                    return True
+            case WriteText(path=path, before=before, text=text):
+                buffer = self.buffers.get(path)
+                if buffer is not None:  # an edit that changes nothing in it could not be proven
+                    return not (buffer.text == text and buffer.is_behind)
                 return _is_plain(operation) and (before is not None or "create" in can)
             case MoveFile():
                 return "rename" in can
@@ -58,11 +62,30 @@ class EditorEdits:
                 return False
 
     async def apply(self, plan: EditPlan) -> Applied:
-        """Send one `applyEdit` and wait for its proof. Raises `UnprovenEditError` with what the files hold now."""
+        """Send one `applyEdit` and wait for its proof.
+
+        A buffer that is behind the disk is brought up to date by the same edit, except before a preview or a move,
+        where an edit of its own does so.
+
+        Raises `RefusedEditError` where nothing was made, `UnprovenEditError` else; both say what the files hold now.
+        """
         hunks = hunks_of(plan) if plan.previewed and self.previews() else ()
+        await self._bring_up_to_date(plan, are_shown=bool(hunks))
         if hunks:
             return await Preview(self, plan, hunks).run()
+        for n_left in reversed(range(MAX_ATTEMPTS)):
+            versions = self._versions(plan)
+            try:
+                return await self._made(plan)
+            except RefusedEditError:
+                is_reloaded = self._versions(plan) != versions and all(map(self._is_as_before, plan.operations))
+                if not is_reloaded or not n_left:
+                    raise
+        raise AssertionError
+
+    async def _made(self, plan: EditPlan) -> Applied:
         proofs = [_Proof(op, self._watch(op), _is_on_disk(op)) for op in plan.operations]
+        taken_in = [(buffer, buffer.text_on_disk()) for buffer in self._edited_buffers(plan) if buffer.is_behind]
         try:
             answer = await self.send(plan)
             unproven = await self._unproven(proofs, answer)
@@ -73,8 +96,42 @@ class EditorEdits:
                     proof.seen.cancel()
         if failed := [op for op in unproven if op not in merged]:
             self._doubt(answer, failed)
-            raise UnprovenEditError(self.failure(answer, failed))
+            is_none = not answer.applied and len(failed) == len(plan.operations) and not any(map(_is_begun, proofs))
+            raise (RefusedEditError if is_none else UnprovenEditError)(self.failure(answer, failed))
+        for buffer, text in taken_in:
+            buffer.base_text = text
         return Applied(asked=plan, stands=plan, note=self.note_on(merged))
+
+    async def _bring_up_to_date(self, plan: EditPlan, *, are_shown: bool) -> None:
+        """Let buffers that are behind the disk hold what it does. `are_shown`: the user is shown the plan's hunks."""
+        moved = {op.source for op in plan.operations if isinstance(op, MoveFile)}
+        shown = {op.path for op in plan.operations if isinstance(op, WriteText) and are_shown}
+        writes = [
+            WriteText(path=buffer.path, before=buffer.document(), text=text)
+            for buffer in self.buffers
+            if (buffer.path in shown or not moved.isdisjoint((buffer.named, *buffer.named.parents)))
+            and buffer.is_behind
+            and (text := buffer.text_on_disk()) is not None
+        ]
+        if writes:
+            await self._made(EditPlan(label="Load from the disk", operations=tuple(writes), result="", previewed=False))
+
+    def _edited_buffers(self, plan: EditPlan) -> list[Buffer]:
+        found = (self.buffers.get(op.path) for op in plan.operations if isinstance(op, WriteText))
+        return [buffer for buffer in found if buffer is not None]
+
+    def _versions(self, plan: EditPlan) -> list[tuple[str, int]]:
+        return [(buffer.uri, buffer.version) for buffer in self._edited_buffers(plan)]
+
+    def _is_as_before(self, operation: FileOperation) -> bool:
+        if not isinstance(operation, WriteText) or operation.before is None:
+            return True
+        return self.text_now(operation.path) == operation.before.text
+
+    def text_now(self, path: Path) -> str | None:
+        """What the user or a program that reads the disk sees, whichever is newer; None for what is no text file."""
+        buffer = self.buffers.current(path)
+        return buffer.text if buffer else read_text_now(path)
 
     def _doubt(self, answer: Answer, failed: Sequence[FileOperation]) -> None:
         """Without a version the editor cannot refuse a second edit that was made for the text before the first."""
@@ -124,7 +181,7 @@ class EditorEdits:
                 buffer = self.buffers.get(path)
                 identifier = {"uri": self._uri(path), "version": buffer.version if buffer else None}
                 edits: list[dict[str, Any]] = []
-                if before is None:
+                if before is None and buffer is None:
                     edits.append({"kind": "create", "uri": self._uri(path), **whole})
                 if text := self._text_edits(operation):
                     if ids:
@@ -139,8 +196,14 @@ class EditorEdits:
                 return []
 
     def _text_edits(self, operation: WriteText) -> list[dict[str, Any]]:
-        old = operation.before.text if operation.before else ""
-        return text_edits(old, minimal_edits(old, operation.text), self.features)
+        """From what the editor has, which may be older than the text that the plan was made from."""
+        buffer = self.buffers.get(operation.path)
+        old = buffer.text if buffer else operation.before.text if operation.before else ""
+        if operation.before is None:
+            replacements = [Replacement(0, len(old), operation.text)] if old != operation.text else []
+        else:
+            replacements = minimal_edits(old, operation.text)
+        return text_edits(old, replacements, self.features)
 
     def _uri(self, path: Path) -> str:
         return self.buffers.uri_of(path) or self.uris.uri_of(path)
@@ -198,8 +261,7 @@ class EditorEdits:
         lines = [f"The editor did not make the edit: {answer.said}. Nothing was tried by another way."]
         for operation in failed:
             if isinstance(operation, WriteText):
-                buffer = self.buffers.get(operation.path)
-                text = buffer.text if buffer else read_text_now(operation.path)
+                text = self.text_now(operation.path)
                 holds = "does not exist" if text is None else f"now holds:\n{excerpt(text)}"
                 lines.append(f"{operation.path.name} {holds}")
         return "\n".join(lines)
@@ -242,6 +304,15 @@ class _Proof(NamedTuple):
 
 def _is_on_disk(operation: FileOperation) -> bool:
     return isinstance(operation, DeleteFile) and os.path.lexists(operation.path)
+
+
+def _is_begun(proof: _Proof) -> bool:
+    """Whether a part of an operation that is not proven was made: the empty file of a new one, a half-done move."""
+    match proof.operation:
+        case WriteText(path=path, before=None) | MoveFile(destination=path) | CopyBytes(destination=path):
+            return os.path.lexists(path)
+        case _:
+            return False
 
 
 def _is_plain(operation: WriteText) -> bool:

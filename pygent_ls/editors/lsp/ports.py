@@ -29,6 +29,7 @@ from pygent_ls.editors.lsp.saving import Saving, changed_on_disk
 from pygent_ls.errors import StaleDocumentError, ToolError, UnprovenEditError
 from pygent_ls.workspace.disk import DiskWorkspace, apply_plan, check_plan
 from pygent_ls.workspace.paths import Folders
+from pygent_ls.workspace.plan_runs import Run, first_run, independent, inverse
 
 
 class LspWorkspace:
@@ -82,7 +83,7 @@ class LspWorkspace:
 
     async def stamp(self, path: Path) -> Stamp:
         """See the port."""
-        buffer = self._buffers.get(path)
+        buffer = self._buffers.current(path)
         return buffer.stamp if buffer else await self._disk.stamp(path)
 
     async def tree_stamp(self, folder: Path) -> Stamp | None:
@@ -99,7 +100,7 @@ class LspWorkspace:
 
     def open_document(self, path: Path) -> Document | None:
         """See the port. Raises `ToolError` where a change of the document could not be decoded."""
-        buffer = self._buffers.get(path)
+        buffer = self._buffers.current(path)
         if buffer is not None and buffer.out_of_step:
             raise ToolError(
                 f"{self.shown(path)} is open in the editor, and the editor told of a change that could not be "
@@ -109,13 +110,15 @@ class LspWorkspace:
         return buffer.document() if buffer else None
 
     async def check(self, plan: EditPlan) -> None:
-        """See the port."""
+        """See the port. An operation that builds on an earlier one is checked when its turn comes."""
         await asyncio.to_thread(check_plan, plan, self._folders)
-        for operation in plan.operations:
-            await self._verify(operation)
+        await self._verify_all([plan.operations[place] for place in independent(plan.operations)])
 
     async def apply(self, plan: EditPlan) -> Applied:
-        """See the port. One plan at a time; the editor's part goes first, since only it can refuse.
+        """See the port. One plan at a time.
+
+        The editor's part goes first, since only it can refuse, unless it builds on what the daemon does. What was done
+        before a part that fails is taken back.
 
         While no editor is there it waits: nothing is changed behind what the user had open, and may have unsaved.
         """
@@ -124,31 +127,62 @@ class LspWorkspace:
             operations = [await asyncio.to_thread(_with_mode, operation) for operation in plan.operations]
             plan = replace(plan, operations=tuple(operations))
             await self.check(plan)
-            self._check_buffers(plan)
-            by_editor = tuple(op for op in plan.operations if self._editor.takes(op))
-            by_daemon = tuple(op for op in plan.operations if op not in by_editor)
-            applied = Applied(asked=plan, stands=replace(plan, operations=()))
-            if by_editor:
+            applied = Applied(asked=replace(plan, operations=()), stands=replace(plan, operations=()))
+            left = plan.operations
+            while left:
+                run, left = first_run(left, self._editor.takes)
                 try:
-                    applied = await self._editor.apply(replace(plan, operations=by_editor))
-                finally:  # what was not proven may have happened all the same
-                    self._edited.update(op.path for op in by_editor if isinstance(op, WriteText))
-                self._let_go(applied.stands.operations)
-            if by_daemon and not applied.is_nothing:
-                await self._write(replace(plan, operations=by_daemon), applied)
-                stands = (*applied.stands.operations, *by_daemon)
-                applied = replace(applied, stands=replace(plan, operations=stands))
-            return replace(applied, asked=replace(plan, operations=(*by_editor, *by_daemon)))
+                    made = await self._carry_out(run, plan)
+                except ToolError as error:
+                    raise await self._failure(error, applied.stands) from error
+                if made.is_nothing:
+                    still = replace(plan, operations=await self._take_back(applied.stands))
+                    rest = Applied(asked=replace(plan, operations=left), stands=replace(plan, operations=()))
+                    return _joined(_joined(replace(applied, stands=still), made), rest)
+                applied = _joined(applied, made)
+            return applied
 
-    async def _write(self, plan: EditPlan, applied: Applied) -> None:
-        """The daemon's part, on the disk. Raises `ToolError` that says what the editor has done before."""
+    async def _carry_out(self, run: Run, plan: EditPlan) -> Applied:
+        """Do a part of a plan. Raises `ToolError` and its kinds as `apply` does."""
+        part = replace(plan, operations=run.operations)
+        first = [run.operations[place] for place in independent(run.operations)]
+        await self._verify_all(first)
+        self._check_buffers(first)
+        if not run.is_editors:
+            await apply_plan(part, self.shown)
+            return Applied(asked=part, stands=part)
         try:
-            await apply_plan(plan, self.shown)
-        except ToolError as error:
-            done = ", ".join(self.shown(_paths_changed(op)[-1]) for op in applied.stands.operations)
-            raise UnprovenEditError(f"{error} What the editor did before stands: {done}.") if done else error from None
-        for path in (path for operation in plan.operations for path in _paths_changed(operation)):
-            self._buffers.supersede(path)
+            applied = await self._editor.apply(part)
+        finally:  # what was not proven may have happened all the same
+            self._edited.update(op.path for op in part.operations if isinstance(op, WriteText))
+        self._let_go(applied.stands.operations)
+        return applied
+
+    async def _failure(self, error: ToolError, done: EditPlan) -> ToolError:
+        """The error of a part, after the parts before it are taken back; they stay where it may have been made."""
+        if not done.operations:
+            return error
+        left = done.operations if isinstance(error, UnprovenEditError) else await self._take_back(done)
+        if not left:
+            return type(error)(f"{error} What was done before is taken back.")
+        names = ", ".join(self.shown(_paths_changed(operation)[-1]) for operation in left)
+        return UnprovenEditError(f"{error} What was done before stands: {names}.")
+
+    async def _take_back(self, done: EditPlan) -> tuple[FileOperation, ...]:
+        """Take back what was done, the last first; returns what could not be."""
+        left: list[FileOperation] = []
+        for operation in reversed(done.operations):
+            opposite = inverse(operation)
+            if opposite is None:
+                left.append(operation)
+                continue
+            label = f"Take back: {done.label}"
+            plan = EditPlan(label=label, operations=(opposite,), result="", previewed=False)
+            try:
+                await self._carry_out(Run(self._editor.takes(opposite), plan.operations), plan)
+            except ToolError:
+                left.append(operation)
+        return tuple(reversed(left))
 
     def _let_go(self, operations: Sequence[FileOperation]) -> None:
         """What the editor deleted or moved away is gone, also where it never says that it closed the document."""
@@ -180,12 +214,17 @@ class LspWorkspace:
         """See the port."""
         return await changed_on_disk(self._buffers)
 
+    async def _verify_all(self, operations: Sequence[FileOperation]) -> None:
+        for operation in operations:
+            await self._verify(operation)
+
     async def _verify(self, operation: FileOperation) -> None:
         """Check once more what the plan was made from. Raises `StaleDocumentError` or `ToolError`."""
         match operation:
             case WriteText(path=path, before=None):
-                if self._buffers.get(path) is not None or await self._disk.stamp(path) != MISSING:
-                    raise self._exists(path)
+                await self._must_be_free(path)
+            case CopyBytes(destination=path) | MoveFile(destination=path):
+                await self._must_be_free(path)
             case WriteText(path=path, before=Document() as before):
                 await self._must_hold(path, before)
             case DeleteFile(path=path, before=Document() as before):
@@ -198,10 +237,10 @@ class LspWorkspace:
         if not self._editor.takes(operation):
             self._must_be_saved(operation)
 
-    def _check_buffers(self, plan: EditPlan) -> None:
+    def _check_buffers(self, operations: Sequence[FileOperation]) -> None:
         """Check the open documents once more, all in one moment: the user may have typed into one of them while
         another file was read. Raises as `_verify` does."""
-        for operation in plan.operations:
+        for operation in operations:
             match operation:
                 case (
                     WriteText(path=path, before=Document() as before)
@@ -211,12 +250,16 @@ class LspWorkspace:
                     if current is not None:
                         self._compare(path, before, current)
                 case WriteText(path=path, before=None):
-                    if self._buffers.get(path) is not None:
+                    if self._buffers.current(path) is not None:
                         raise self._exists(path)
                 case _:
                     pass
             if not self._editor.takes(operation):
                 self._must_be_saved(operation)
+
+    async def _must_be_free(self, path: Path) -> None:
+        if self._buffers.current(path) is not None or await self._disk.stamp(path) != MISSING:
+            raise self._exists(path)
 
     async def _must_hold(self, path: Path, before: Document) -> None:
         self._compare(path, before, await self.read(path))
@@ -248,6 +291,19 @@ class LspWorkspace:
                     f"{self.shown(path)} has unsaved changes in the editor, and this editor cannot make the edit "
                     "itself. Nothing was written. Ask the user to save the file first."
                 )
+
+
+def _joined(applied: Applied, made: Applied) -> Applied:
+    """What became of a plan, with its next part."""
+    n_before = len(applied.asked.operations)
+    moved = (replace(each, hunk=replace(each.hunk, place=each.hunk.place + n_before)) for each in made.rejected)
+    return replace(
+        applied,
+        asked=replace(applied.asked, operations=(*applied.asked.operations, *made.asked.operations)),
+        stands=replace(applied.stands, operations=(*applied.stands.operations, *made.stands.operations)),
+        note=" ".join(filter(None, (applied.note, made.note))),
+        rejected=(*applied.rejected, *moved),
+    )
 
 
 def _with_mode(operation: FileOperation) -> FileOperation:

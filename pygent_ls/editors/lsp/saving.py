@@ -10,15 +10,15 @@ from typing import Any, Literal, cast
 
 from lsprotocol import types
 
-from pygent_ls.agent.workspace import TextEncoding
+from pygent_ls.agent.workspace import MISSING, EditPlan, WriteText
 from pygent_ls.editors.lsp.asking import ClientError
 from pygent_ls.editors.lsp.buffers import Buffer, Buffers, read_text_now
 from pygent_ls.editors.lsp.endpoint import Endpoint
 from pygent_ls.editors.lsp.features import ClientFeatures
 from pygent_ls.editors.lsp.prompting import chosen_title
 from pygent_ls.errors import ToolError
+from pygent_ls.workspace.applying import apply_plan
 from pygent_ls.workspace.reading import disk_stamp, read_document
-from pygent_ls.workspace.writing import write_atomically
 
 TITLES = ("Save and continue", "Continue without saving", "Cancel")
 
@@ -52,8 +52,10 @@ class Saving:
                 raise ToolError(f"The user cancelled {reader}: {names} has unsaved changes.")
 
     async def _saved_by_client(self, dirty: Sequence[Buffer]) -> list[Buffer]:
-        """Ask the client to save; returns what it did not."""
-        uris = [buffer.uri for buffer in dirty]
+        """Ask the client to save; returns what it did not. What another program changed since is not for it to save."""
+        uris = [buffer.uri for buffer in dirty if buffer.text_on_disk() == buffer.base_text]
+        if not uris:
+            return list(dirty)
         try:
             result = await self.endpoint.ask("pygent/client/save", {"uris": uris})
         except ClientError:
@@ -85,27 +87,24 @@ class Saving:
                 return "cancel"
 
     async def _write(self, buffer: Buffer) -> None:
-        """Write the buffer as it is now, in the encoding that its file has."""
+        """Write the buffer as it is now over the text that it was made from, in the encoding that its file has.
+
+        Raises `ToolError` where the disk holds another text by now, or refuses.
+        """
+        name = buffer.path.name
         if buffer.out_of_step:
-            raise ToolError(f"{buffer.path.name} cannot be saved: what it holds is not known. Ask the user to save it.")
-        text = buffer.text
-        encoding = await _encoding_on_disk(buffer.path)
-        try:
-            data = encoding.encode(text)
-        except UnicodeEncodeError as error:
+            raise ToolError(f"{name} cannot be saved: what it holds is not known. Ask the user to save it.")
+        is_there = await asyncio.to_thread(disk_stamp, buffer.path) != MISSING
+        before = await read_document(buffer.path, name) if is_there else None
+        if (before.text if before else None) != buffer.base_text:
             raise ToolError(
-                f"{buffer.path.name} cannot be saved as {encoding.name}: {error.reason}. Ask the user to save it."
-            ) from None
-        await asyncio.to_thread(write_atomically, buffer.path, data)
-        buffer.saved_text = text
-        buffer.saved_stamp = disk_stamp(buffer.path)
-
-
-async def _encoding_on_disk(path: Path) -> TextEncoding:
-    try:
-        return (await read_document(path)).encoding
-    except ToolError:  # a file that was never saved
-        return TextEncoding()
+                f"{name} cannot be saved: another program changed or deleted the file since the editor loaded it. "
+                "Nothing was written. Ask the user to compare the two and to save it in the editor."
+            )
+        text = buffer.text
+        write = WriteText(path=buffer.path, before=before, text=text)
+        await apply_plan(EditPlan(label="", operations=(write,), result=""), lambda path: path.name)
+        buffer.note_written(text)
 
 
 async def changed_on_disk(buffers: Buffers) -> list[Path]:
@@ -113,9 +112,7 @@ async def changed_on_disk(buffers: Buffers) -> list[Path]:
     changed: list[Path] = []
     for buffer in list(buffers):
         stamp = await asyncio.to_thread(disk_stamp, buffer.path)
-        if stamp == buffer.saved_stamp or buffer.is_dirty:
-            continue
-        buffer.saved_stamp = stamp
-        if await asyncio.to_thread(read_text_now, buffer.path) != buffer.text:
+        if buffer.is_behind and stamp != buffer.reported_stamp:
+            buffer.reported_stamp = stamp
             changed.append(buffer.path)
     return changed

@@ -154,7 +154,7 @@ class Told:
             del self._files[next(iter(self._files))]
 
     def _state(self, path: Path) -> _State:
-        buffer = self._buffers.get(path)
+        buffer = self._buffers.current(path)
         return _State(
             generation=buffer.generation if buffer else None,
             is_dirty=buffer is not None and buffer.is_dirty,

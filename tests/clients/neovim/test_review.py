@@ -260,6 +260,45 @@ def test_a_new_file_goes_and_a_deleted_one_comes_back_when_that_is_rejected(
     assert editor.lua("return vim.fn.bufexists(...)", str(folder / "new.txt")) == 0
 
 
+def test_a_rejection_keeps_what_another_program_has_written(start: Start, folder: Path) -> None:
+    editor, buffer = edited(start, folder)
+    until_waiting(editor, 2)
+    editor.command("silent write")
+    path = folder / "a.txt"
+    path.write_text(f"theirs\n{path.read_text()}")
+
+    editor.keys("3Ggr")
+
+    editor.until(lambda: editor.lines(buffer)[0] == "theirs" or None)
+    editor.until(lambda: [line for line, _, _ in waiting(editor)] == [4, 22] or None)
+    editor.keys("4Ggr")
+    until_waiting(editor, 1)
+    editor.command("silent write")
+    assert path.read_text() == "theirs\n" + "".join(f"line {n}\n" for n in range(1, 31) if n not in (20, 21))
+
+
+def test_files_that_another_program_has_made_or_filled_since_are_left_alone_by_a_rejection(
+    start: Start, folder: Path, home: Path
+) -> None:
+    (folder / "old.txt").write_text("old\n")
+    bypass_permissions(home)
+    new = edits({"path": "new.txt", "content": "new\n"}, name="create_file")
+    editor = start([new, edits({"path": "old.txt"}, name="delete_file"), DONE])
+    editor.edit("other.txt")
+    turn(editor)
+    until_waiting(editor, 1, "new.txt")
+    until_waiting(editor, 1, "old.txt")
+    editor.command("silent wall")
+    (folder / "new.txt").write_text("new\ntheirs\n")
+    (folder / "old.txt").write_text("theirs\n")
+
+    editor.command("Pygent! reject")
+
+    editor.until(lambda: "another program has changed it" in editor.messages() or None)
+    assert (folder / "new.txt").read_text() == "new\ntheirs\n"
+    assert (folder / "old.txt").read_text() == "theirs\n"
+
+
 def test_what_waits_is_listed_in_the_quickfix_window(start: Start, folder: Path) -> None:
     editor, _ = edited(start, folder)
     until_waiting(editor, 2)

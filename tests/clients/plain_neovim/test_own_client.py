@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.clients.plain_neovim.conftest import Rig
 from tests.clients.project import edit
-from tests.model_server import Step
+from tests.model_server import Call, Step
 
 PYTHON = "import os\n\n\ndef one():\n    return 1\n"
 
@@ -64,6 +64,27 @@ def test_a_refused_edit_leaves_the_buffer_alone_and_tells_the_model(rig: Rig) ->
     rig.until(lambda: "Then it stays." in rig.text(".pygent.md"))
     assert "return 1" in rig.text("comment.py")
     assert "reject" in rig.project.told()[-1].lower()
+
+
+def test_an_edit_brings_a_buffer_up_to_date_that_neovim_has_not_loaded_again(rig: Rig) -> None:
+    rig.editor.command("set noautoread")
+    path = rig.opens("stale.py", PYTHON)
+    rig.project.model.play(Step(text="It gives one."))
+    rig.editor.command("Pygent ask what does one give?")
+    rig.until(lambda: "It gives one." in rig.text(".pygent.md"))
+    path.write_text(f"import sys\n{PYTHON}")
+    read = Step(calls=(Call(name="read_file", arguments={"path": path.name}),))
+    rig.project.model.play(read, edit(path, "return 1", "return 2"), Step(text="It gives two."))
+
+    rig.editor.command("Pygent ask give two")
+    rig.chooses(1)
+
+    rig.until(lambda: "It gives two." in rig.text(".pygent.md"))
+    assert "Edited stale.py" in rig.project.told()[-1]
+    assert rig.text("stale.py") == f"import sys\n{PYTHON}".replace("return 1", "return 2")
+    assert path.read_text() == f"import sys\n{PYTHON}"
+    rig.editor.command("silent undo")
+    assert rig.text("stale.py") == PYTHON
 
 
 def test_a_turn_ends_with_the_command(rig: Rig) -> None:

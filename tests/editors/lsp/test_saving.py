@@ -61,6 +61,10 @@ def text_of(path: Path) -> str:
     return path.read_text()
 
 
+def texts_of_documents_in(folder: Path) -> list[str]:
+    return [path.read_text() for path in folder.glob("*.txt")]
+
+
 @pytest.fixture
 def document(folder: Path) -> Path:
     path = folder / "a.txt"
@@ -182,6 +186,35 @@ async def test_a_saved_document_keeps_its_encoding(folder: Path) -> None:
         await editor.turn()
 
         assert path.read_bytes() == "é two\r\n".encode("latin-1")
+
+
+@pytest.mark.parametrize(("by_program", "left"), [("echo three > a.txt", ["three\n"]), ("rm a.txt", [])])
+async def test_what_a_program_changed_after_the_agent_is_not_written_over(
+    folder: Path, document: Path, by_program: str, left: list[str]
+) -> None:
+    async with connected(folder, calling(edit(), shell(by_program), shell("touch ran"))) as editor:
+        user = User("Continue without saving", "Save and continue")
+
+        *_, (ran, said) = await run(editor, user)
+
+        assert not ran
+        assert "a.txt cannot be saved: another program changed or deleted the file" in said
+        assert not (folder / "ran").exists()
+        assert texts_of_documents_in(folder) == left
+        assert editor.documents.text(document.as_uri()) == "two\n"
+
+
+@pytest.mark.usefixtures("document")
+async def test_an_editor_is_not_asked_to_save_over_what_a_program_changed(folder: Path) -> None:
+    setup = calling(edit(), shell("echo three > a.txt"), shell("touch ran"))
+    async with connected(folder, setup, capabilities=SAVES) as editor:
+        editor.handlers[SAVE] = lambda _: {"saved": []}
+        user = User("Continue without saving", "Cancel")
+
+        await run(editor, user)
+
+        assert len(editor.requests(SAVE)) == 1
+        assert len(user.questions) == 2
 
 
 async def test_the_model_is_told_once_which_open_documents_a_program_changed(folder: Path, document: Path) -> None:

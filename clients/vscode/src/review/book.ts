@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 import type { Event } from "../protocol/protocol.ts";
-import { type DaemonEdits, textOf } from "./edits.ts";
+import { type DaemonEdits, holdsOther, textOf, upToDate } from "./edits.ts";
 import { madeBy, textBefore } from "./patches.ts";
 import {
 	accepted,
@@ -12,6 +12,7 @@ import {
 	type PendingFile,
 	type PendingHunk,
 	rejected,
+	type TextChange,
 	typed,
 } from "./pending.ts";
 import { type Decided, reportOf } from "./report.ts";
@@ -31,6 +32,8 @@ const MOST_UNTOLD = 20;
 
 /** Of a file that is remembered across a restart of the window, in characters; a longer one is not. */
 const MAX_REMEMBERED = 1_000_000;
+
+const CHANGED_SINCE = "These lines have changed since; look at them again.";
 
 /** Without a change; typing goes on for so long at most between two keys. */
 const REMEMBER_AFTER_MS = 1000;
@@ -116,10 +119,10 @@ export class ReviewBook implements vscode.Disposable {
 	/** With no hunk: all of the file. */
 	decide(uri: vscode.Uri, accept: boolean, hunkId: string | null = null): Promise<void> {
 		return this.#next(async () => {
-			this.#look(uri.toString(), await textOf(uri));
+			await this.#lookBefore(uri, accept);
 			const entry = this.#entries.get(uri.toString());
 			const hunks = entry === undefined ? [] : hunksOf(entry.file).filter(({ id }) => (hunkId ?? id) === id);
-			if (hunkId !== null && hunks.length === 0) throw new Error("These lines have changed since; look at them again.");
+			if (hunkId !== null && hunks.length === 0) throw new Error(CHANGED_SINCE);
 			if (entry === undefined) return;
 			if (accept) this.#accept(entry, hunks, hunkId === null);
 			else await this.#reject(entry, hunks, hunkId === null);
@@ -171,6 +174,17 @@ export class ReviewBook implements vscode.Disposable {
 		this.#put({ sessionId, file: { uri, baseline, current } });
 	}
 
+	/** A file that was made goes as a whole: what another program has put into it since was not judged. */
+	async #lookBefore(uri: vscode.Uri, accept: boolean): Promise<void> {
+		const shown = this.#entries.get(uri.toString())?.file;
+		const isRejectedEdit = !accept && shown !== undefined && shown.current !== null;
+		if (isRejectedEdit && shown.baseline !== null) await upToDate(uri);
+		this.#look(uri.toString(), await textOf(uri));
+		if (isRejectedEdit && shown.baseline === null && (await holdsOther(uri, shown.current))) {
+			throw new Error(CHANGED_SINCE);
+		}
+	}
+
 	#accept(entry: Entry, hunks: readonly PendingHunk[], whole: boolean): void {
 		const { file } = entry;
 		// From the last to the first, so that lines keep their numbers.
@@ -199,12 +213,18 @@ export class ReviewBook implements vscode.Disposable {
 	#typed({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
 		const entry = this.#entries.get(document.uri.toString());
 		if (entry === undefined || contentChanges.length === 0) return;
-		const current = document.getText();
-		const file = this.edits.isEditing(document.uri)
-			? { ...entry.file, current }
-			: typed(entry.file, contentChanges.map(asChange), current);
+		const file = this.#afterTyping(entry.file, document, contentChanges.map(asChange));
 		this.#put({ ...entry, file });
 		this.#tell();
+	}
+
+	/** What another program has written is perhaps known before the editor loads it. */
+	#afterTyping(file: PendingFile, document: vscode.TextDocument, changes: readonly TextChange[]): PendingFile {
+		const current = document.getText();
+		if (this.edits.isEditing(document.uri) || file.current === current) return { ...file, current };
+		const grown = changes.reduce((sum, { text, length }) => sum + text.length - length, 0);
+		const isOfThisText = file.current?.length === current.length - grown;
+		return isOfThisText ? typed(file, changes, current) : changedElsewhere(file, current);
 	}
 
 	#lookAt(uri: vscode.Uri): Promise<void> {
@@ -276,15 +296,20 @@ function isAtOrIn(uri: string, place: string): boolean {
 	return uri === place || uri.startsWith(`${place}/`);
 }
 
-/** Only the lines that differ, so that the cursor and the folds stay; one step of undo. */
+/**
+ * Only the lines that differ, so that the cursor and the folds stay; one step of undo. From what the editor has, which may
+ * be older than what is judged: the edit brings it up to date, too. The editor refuses it where the document changes
+ * before it is made.
+ */
 function editOf(uri: vscode.Uri, before: PendingFile, after: PendingFile): vscode.WorkspaceEdit {
 	const edit = new vscode.WorkspaceEdit();
 	if (after.current === null) edit.deleteFile(uri, { ignoreIfNotExists: true });
 	else if (before.current === null) edit.createFile(uri, { contents: new TextEncoder().encode(after.current) });
 	else {
+		const document = vscode.workspace.textDocuments.find((each) => each.uri.toString() === uri.toString());
 		for (const { oldLine, oldLines, newLines } of hunksOf({
 			uri: "",
-			baseline: before.current,
+			baseline: document?.getText() ?? before.current,
 			current: after.current,
 		})) {
 			edit.replace(uri, new vscode.Range(oldLine, 0, oldLine + oldLines.length, 0), newLines.join(""));

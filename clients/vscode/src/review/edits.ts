@@ -21,6 +21,9 @@ export interface Applied {
 /** How the daemon labels an edit that restores a checkpoint. */
 const RESTORE = "Restore a checkpoint";
 
+/** For the editor to load a file that another program has written. */
+const LOADED_MS = 1000;
+
 /** Of one file: those whose tool call has not told of its result yet, and those of no call. */
 const MOST_APPLIED = 8;
 
@@ -86,18 +89,53 @@ async function textsOf(uris: readonly string[]): Promise<readonly (string | null
 	return await Promise.all(uris.map((uri) => textOf(vscode.Uri.parse(uri))));
 }
 
-/** Open documents first, then the disk; null where there is no such file. A document may outlive its file. */
+/** The document, or the disk where another program has changed the file since; null where there is no such file. */
 export async function textOf(uri: vscode.Uri): Promise<string | null> {
 	const find = () => vscode.workspace.textDocuments.find((each) => each.uri.toString() === uri.toString());
+	const isNewest = (document?: vscode.TextDocument) => document?.isDirty || uri.scheme !== "file";
 	const open = find();
-	if (open !== undefined && (open.isDirty || uri.scheme !== "file")) return open.getText();
+	if (open !== undefined && isNewest(open)) return open.getText();
+	const onDisk = await textOnDisk(uri, open);
+	const now = find(); // the user may have typed meanwhile
+	return now !== undefined && (isNewest(now) || isSameText(now.getText(), onDisk)) ? now.getText() : onDisk;
+}
+
+/** The document as the editor has it, after the editor had a moment to load what another program has written. */
+export async function upToDate(uri: vscode.Uri): Promise<vscode.TextDocument> {
+	const document = await vscode.workspace.openTextDocument(uri);
+	if (isSameText(document.getText(), await textOf(uri))) return document;
+	let listening: vscode.Disposable | undefined;
+	await new Promise<void>((resolve) => {
+		const late = setTimeout(resolve, LOADED_MS);
+		listening = vscode.workspace.onDidChangeTextDocument((event) => {
+			if (event.document !== document) return;
+			clearTimeout(late);
+			resolve();
+		});
+	});
+	listening?.dispose();
+	return document;
+}
+
+/** Whether the file on the disk, not the document, holds another text than this; one that is empty holds none. */
+export async function holdsOther(uri: vscode.Uri, text: string): Promise<boolean> {
+	const onDisk = uri.scheme === "file" ? await textOnDisk(uri, undefined) : null;
+	return onDisk !== null && onDisk !== "" && !isSameText(text, onDisk);
+}
+
+async function textOnDisk(uri: vscode.Uri, open: vscode.TextDocument | undefined): Promise<string | null> {
 	try {
-		if (open === undefined) return new TextDecoder().decode(await vscode.workspace.fs.readFile(uri));
-		await vscode.workspace.fs.stat(uri);
-		return (find() ?? open).getText();
+		const bytes = await vscode.workspace.fs.readFile(uri);
+		if (open === undefined) return await vscode.workspace.decode(bytes, { uri });
+		return await vscode.workspace.decode(bytes, { encoding: open.encoding });
 	} catch {
 		return null;
 	}
+}
+
+/** The editor gives all lines of a document the same end. */
+function isSameText(one: string, other: string | null): boolean {
+	return one === other || one.replaceAll("\r\n", "\n") === other?.replaceAll("\r\n", "\n");
 }
 
 /** In the editor's own spelling. */

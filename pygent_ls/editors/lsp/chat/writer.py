@@ -11,7 +11,7 @@ from typing import Any
 from lsprotocol import types
 
 from pygent_ls.editors.lsp.buffers import Buffer, Buffers
-from pygent_ls.editors.lsp.chat.files import ChatFileError, read_chat, replace_chat, write_chat
+from pygent_ls.editors.lsp.chat.files import ChatFileError, read_chat, replace_chat
 from pygent_ls.editors.lsp.chat.flight import Flight
 from pygent_ls.editors.lsp.chat.region import Region
 from pygent_ls.editors.lsp.chat.tracking import Edit
@@ -88,7 +88,7 @@ class ChatWriter:
         self.region.take_up(text)
         edit = self.region.edit_to(self.region.wanted_at_last(self._answer()))
         if edit is not None:
-            write_chat(self._path, edit.applied_to(text))
+            replace_chat(self._path, text, edit.applied_to(text))
 
     # Steps
 
@@ -131,7 +131,9 @@ class ChatWriter:
         self.region.take_up(buffer.text)
         edit = self.region.edit_to(self._wanted()[0])
         if edit is not None:
-            await asyncio.to_thread(write_chat, self._path, edit.applied_to(buffer.text))
+            held = edit.applied_to(buffer.text)
+            if not await asyncio.to_thread(replace_chat, self._path, buffer.base_text or "", held):
+                raise ChatFileError("another program has changed the file")
         self._is_written = True
         return True
 

@@ -329,6 +329,21 @@ async def test_an_editor_that_cannot_be_asked_for_edits_finds_the_answer_in_the_
         assert editor.requests("workspace/applyEdit") == []
 
 
+async def test_an_answer_is_not_written_over_what_another_program_has_put_into_the_file(folder: Path) -> None:
+    gate = Gate()
+    async with connected(folder, Setup(script=[in_two(gate)]), capabilities={"window": {}}) as editor:
+        path = chat_in(folder, "")
+        uri = editor.documents.open(path, text=START)  # not saved
+        await command(editor, "pygent.sendChat", uri)
+        path.write_text("theirs\n")
+        gate.open()
+
+        message = await told(editor)
+
+        assert "another program has changed the file" in message
+        assert path.read_text() == "theirs\n"
+
+
 async def test_an_answer_that_an_editor_never_takes_is_kept_elsewhere(folder: Path) -> None:
     reason = "the buffer is read-only"
     async with connected(folder, Setup(script=[say(ANSWER)])) as editor:

@@ -175,7 +175,7 @@ function M.export_one(session_id, format, path, may_overwrite)
     if path == nil then
       return M._show(exported.content, format)
     end
-    local file, problem = io.open(path, "w")
+    local file, problem = io.open(path, may_overwrite and "w" or "wx")
     if file == nil then
       return telling.user(("it could not be written: %s"):format(problem), vim.log.levels.ERROR)
     end

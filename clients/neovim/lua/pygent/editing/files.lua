@@ -93,7 +93,7 @@ function M._create(path, options)
     return
   end
   vim.fn.mkdir(vim.fs.dirname(path), "p")
-  local file = assert(io.open(path, "w"))
+  local file = assert(io.open(path, options.overwrite and "w" or "wx"))
   file:close()
 end
 

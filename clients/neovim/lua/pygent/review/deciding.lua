@@ -5,6 +5,7 @@ local book = require("pygent.review.book")
 local documents = require("pygent.editing.documents")
 local files = require("pygent.editing.files")
 local hunks = require("pygent.review.hunks")
+local reloading = require("pygent.editing.reloading")
 local rejections = require("pygent.review.rejections")
 local telling = require("pygent.telling")
 
@@ -47,23 +48,33 @@ function M._reject(entry, chosen)
   end
 end
 
+---Nothing is written over what another program has put into the file since its hunks were shown.
 ---@param entry pygent.ReviewEntry
 ---@param text? string nil: the file shall be gone
 ---@return string? problem
 function M._restore(entry, text)
   local path = entry.path
-  if text == nil then
-    return M._remove(path)
-  end
-  if entry.file.current == nil then
-    M._write(path, text)
-    return nil
-  end
   local buffer, problem = documents.loaded(path), nil
-  if buffer == nil then
+  if buffer then
+    reloading.reload(buffer)
+  elseif text and entry.file.current then
     buffer, problem = documents.load(path)
   end
-  problem = problem or documents.refusal(buffer --[[@as integer]])
+  if problem then
+    return problem
+  end
+  local on_disk = text == nil and documents.text_on_disk(path) or ""
+  if documents.text_of(path) ~= entry.file.current or (on_disk ~= "" and on_disk ~= entry.file.current) then
+    book.look(path)
+    return "another program has changed it since: look at its changes again"
+  end
+  if text == nil then
+    return M._remove(path, buffer)
+  end
+  if entry.file.current == nil then
+    return M._write(path, text)
+  end
+  problem = documents.refusal(buffer --[[@as integer]])
   if problem == nil then
     documents.replace(buffer --[[@as integer]], text)
   end
@@ -71,22 +82,26 @@ function M._restore(entry, text)
 end
 
 ---@param path string
----@return string? problem
-function M._remove(path)
-  local buffer = documents.loaded(path)
+---@param buffer? integer
+function M._remove(path, buffer)
   if buffer then
     vim.bo[buffer].modified = false -- it holds what the agent wrote, and that is to go
   end
   files.carry_out({ kind = "delete", uri = vim.uri_from_fname(path), options = { ignoreIfNotExists = true } })
 end
 
+---Only where there is no such file.
 ---@param path string
 ---@param text string
+---@return string? problem
 function M._write(path, text)
   vim.fn.mkdir(vim.fs.dirname(path), "p")
-  local file = assert(io.open(path, "wb"))
-  file:write(text)
-  file:close()
+  local file, problem = io.open(path, "wbx")
+  if file == nil then
+    return problem
+  end
+  local is_written, failure = file:write(text)
+  return not (file:close() and is_written) and (failure or "it could not be written") or nil
 end
 
 return M

@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 import type { Calls } from "../../bridge.ts";
-import { textOf } from "../../review/edits.ts";
+import { textOf, upToDate } from "../../review/edits.ts";
 import type { Handlers, Panel } from "../panel.ts";
 import { fileNamed, lastEditor, openAt, placesOf } from "../places.ts";
 import { openLink } from "./links.ts";
@@ -61,6 +61,7 @@ async function openChange(panel: Panel, { toolId, uri: named }: Calls["openChang
 async function applyCode(panel: Panel, { code, path }: Calls["applyCode"]["params"]): Promise<null> {
 	const { book } = panel.services.reviews;
 	const uri = path === null ? lastEditor().document.uri : placeOf(path, panel);
+	if ((await textOf(uri)) !== null) await upToDate(uri);
 	const before = await textOf(uri);
 	const edit = path === null ? overSelection(uri, code) : overFile(uri, code, before);
 	const done = await book.edits.during([uri.toString()], () => vscode.workspace.applyEdit(edit));

@@ -98,6 +98,32 @@ test("a file that another program changed since keeps that, and loses what is re
 	assert.equal(await textOf("elsewhere.py"), `# by another program\n# two lines of it\n${BEFORE}`);
 });
 
+test("a rejection in an open file keeps what another program has written at that moment", async () => {
+	const document = await edited("moment.py");
+	await document.save();
+	const path = uriOf("moment.py").fsPath;
+	await writeFile(path, `# by another program\n${await readFile(path, "utf8")}`);
+
+	await decide("rejectFile", "moment.py");
+
+	assert.equal(document.getText(), `# by another program\n${BEFORE}`);
+	assert.equal(await document.save(), true);
+	assert.equal(await readFile(path, "utf8"), `# by another program\n${BEFORE}`);
+});
+
+test("a new file to which another program has added is not deleted by a rejection", async () => {
+	const calls = [{ name: "create_file", arguments: { path: "grown.py", content: "y = 2\n" } }];
+	await finished("make one", calls);
+	const path = uriOf("grown.py").fsPath;
+	await until("the new file", async () => (await textOf("grown.py")) === "y = 2\n");
+	await writeFile(path, "y = 2\nz = 3\n");
+
+	await Promise.allSettled([decide("rejectFile", "grown.py")]);
+
+	assert.equal(await readFile(path, "utf8"), "y = 2\nz = 3\n");
+	await decide("acceptFile", "grown.py");
+});
+
 test("a file that was closed without saving waits for no review", async () => {
 	const document = await edited("unsaved.py");
 	await shown("unsaved.py");
