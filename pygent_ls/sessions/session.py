@@ -356,9 +356,15 @@ class Session:
 
     async def _made(self, turn: RunningTurn, chosen: Chosen) -> Turn | CommandTurn:
         async def sink(stamped: Stamped) -> None:
-            await self._stream.publish(stamped, turn.turn_id, turn.subscriber, waits=not turn.cancel_requested)
+            is_last = isinstance(stamped.event, Finished)
+            if is_last:
+                self._keeper.keep()  # nothing can be told behind it
+            else:
+                await self._stream.publish(stamped, turn.turn_id, turn.subscriber, waits=not turn.cancel_requested)
             if problem := self._keeper.untold_problem():
                 await own_sink(Notice(content=problem, level="warning"))
+            if is_last:
+                await self._stream.publish(stamped, turn.turn_id, turn.subscriber, waits=not turn.cancel_requested)
 
         async def own_sink(event: AgentEvent) -> None:
             await self._publish_own(turn, event)
