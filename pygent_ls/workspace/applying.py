@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import stat
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pygent_ls.agent.tool import excerpt
@@ -26,7 +25,8 @@ from pygent_ls.errors import StaleDocumentError, ToolError
 from pygent_ls.workspace.documents import document_from_bytes
 from pygent_ls.workspace.moving import move, place_new, stage_copy
 from pygent_ls.workspace.reading import MAX_DOCUMENT_BYTES, disk_stamp
-from pygent_ls.workspace.writing import stage, sync_folder, temporary_name, write_atomically, write_error
+from pygent_ls.workspace.temporary_files import drop, place_aside, remove, settle
+from pygent_ls.workspace.writing import stage, sync_folder, write_atomically, write_error
 
 
 async def apply_plan(plan: EditPlan, shown: Callable[[Path], str] = str) -> None:
@@ -87,9 +87,13 @@ class _Transaction:
                 raise ToolError(f"{error} What was done before that could not be undone: {done}.") from error
             raise
         else:
-            _remove(self._trash)
+            drop(self._trash)
+            remove(self._trash)
         finally:
-            _remove(self._staged.values())
+            remove(self._staged.values())
+            for aside in self._trash:
+                if not os.path.lexists(aside):
+                    settle(aside)
 
     def _go_on(self) -> None:
         if self._is_cancelled():
@@ -209,9 +213,9 @@ class _Transaction:
                 move(source, destination)
                 self._undo.append((source, lambda: move(destination, source)))
             case DeleteFile(path=path):
-                aside = path.with_name(temporary_name())
-                path.rename(aside)
+                aside = place_aside(path)
                 self._trash.append(aside)
+                path.rename(aside)
                 self._undo.append((path, lambda: move(aside, path)))
 
     def _make_folders(self, folder: Path) -> None:
@@ -244,12 +248,6 @@ def paths_of(operation: FileOperation) -> tuple[Path, ...]:
             return (path,)
         case CopyBytes(source=source, destination=destination) | MoveFile(source=source, destination=destination):
             return (source, destination)
-
-
-def _remove(files: Iterable[Path]) -> None:
-    for file in files:
-        with contextlib.suppress(OSError):
-            file.unlink(missing_ok=True)
 
 
 def _nearest_folder(folder: Path) -> Path:
