@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -144,7 +146,7 @@ KEYS = ("draft", "aside", "of", "holder", "inode", "source", "dropped")
 VALUES: tuple[object, ...] = ("mine", "folder", ".", "", "\0", "\ud800", 1, None, [], ["mine"], {})
 
 
-def as_line(given: dict[str, object]) -> bytes:
+def as_line(given: Mapping[Any, Any]) -> bytes:
     return json.dumps(given).encode()
 
 
