@@ -25,7 +25,7 @@ from pygent_ls.errors import StaleDocumentError, ToolError
 from pygent_ls.workspace.documents import document_from_bytes
 from pygent_ls.workspace.moving import move, place_new, stage_copy
 from pygent_ls.workspace.reading import MAX_DOCUMENT_BYTES, disk_stamp
-from pygent_ls.workspace.temporary_files import drop, place_aside, remove, settle
+from pygent_ls.workspace.temporary_files import drop, hold_place, place_aside, remove, settle
 from pygent_ls.workspace.writing import stage, sync_folder, write_atomically, write_error
 
 
@@ -67,6 +67,8 @@ class _Transaction:
         """Files that are written and only need to be put in place, by the operation's number."""
         self._trash: list[Path] = []
         """Deleted files under another name, until nothing can fail any more."""
+        self._made: list[Path] = []
+        """Folders that were not there."""
         self._undo: list[tuple[Path, Callable[[], object]]] = []
 
     def run(self) -> None:
@@ -91,9 +93,8 @@ class _Transaction:
             remove(self._trash)
         finally:
             remove(self._staged.values())
-            for aside in self._trash:
-                if not os.path.lexists(aside):
-                    settle(aside)
+            for path in (*(each for each in self._trash if not os.path.lexists(each)), *self._made):
+                settle(path)
 
     def _go_on(self) -> None:
         if self._is_cancelled():
@@ -221,6 +222,8 @@ class _Transaction:
     def _make_folders(self, folder: Path) -> None:
         for missing in reversed([each for each in (folder, *folder.parents) if disk_stamp(each) == MISSING]):
             missing.mkdir()
+            self._made.append(missing)
+            hold_place(missing, missing.parent)
             self._undo.append((missing, missing.rmdir))
 
     def _explained(self, operation: FileOperation, action: Callable[[], object]) -> None:

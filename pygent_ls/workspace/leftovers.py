@@ -9,7 +9,7 @@ import logging
 import os
 import re
 import stat
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -37,9 +37,9 @@ def clean_up(folder: Path) -> None:
                 os.close(descriptor)
 
 
-def _clean_up(lines: Collection[Mapping[str, Any]]) -> None:
+def _clean_up(lines: Sequence[Mapping[str, Any]]) -> None:
     unwanted = {str(each) for line in lines if isinstance(line.get("dropped"), list) for each in line["dropped"]}
-    for line in lines:
+    for line in reversed(lines):  # what is inside a folder was noted after it
         with contextlib.suppress(OSError, ValueError):  # no system takes some paths
             match line:
                 case {"draft": str(draft)} if _NAME.fullmatch(Path(draft).name):

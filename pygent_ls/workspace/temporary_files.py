@@ -88,7 +88,7 @@ def drop(asides: Iterable[Path]) -> None:
 
 
 def hold_place(holder: Path, source: Path) -> None:
-    """Something empty holds the place that `source` is about to take; `settle` it then."""
+    """Something empty was made where something will be, as long as `source` exists; `settle` it then."""
     _record.note(holder, holder=str(holder), inode=holder.lstat().st_ino, source=str(source))
 
 

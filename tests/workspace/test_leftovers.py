@@ -27,6 +27,7 @@ folder, state = Path(sys.argv[1]), Path(sys.argv[2])
 OLD = {"changed": "old", "gone": "only copy", "gone too": "another", "from": "moved", "empty from": "",
        "copied": "copy", ".pygent-0123456789abcdef.tmp": "a user's own", "link": "-> gone"}
 NEW = {"changed": "new", "to": "moved", "empty to": "", "copied": "copy", "copy": "copy", "made": "made",
+       "sub": "a folder", "sub/folder": "a folder", "sub/folder/made": "made",
        ".pygent-0123456789abcdef.tmp": "a user's own", "from": "again", "empty from": "again"}
 
 def begin():
@@ -39,7 +40,12 @@ def begin():
             (folder / name).write_text(text)
 
 def found():
-    return {each.name: f"-> {each.readlink()}" if each.is_symlink() else each.read_text() for each in folder.iterdir()}
+    return {str(each.relative_to(folder)): text_of(each) for each in folder.rglob("*")}
+
+def text_of(path):
+    if path.is_dir():
+        return "a folder"
+    return f"-> {path.readlink()}" if path.is_symlink() else path.read_text()
 
 async def edit():
     changed = await read_document(folder / "changed", "changed")
@@ -51,6 +57,7 @@ async def edit():
         MoveFile(source=folder / "empty from", destination=folder / "empty to"),
         CopyBytes(source=folder / "copied", destination=folder / "copy"),
         WriteText(path=folder / "made", before=None, text="made"),
+        WriteText(path=folder / "sub/folder/made", before=None, text="made"),
         DeleteFile(path=folder / "gone too", before=None),
         WriteText(path=folder / "from", before=None, text="again"),
         WriteText(path=folder / "empty from", before=None, text="again"),
@@ -101,6 +108,7 @@ def test_at_whatever_step_an_edit_is_killed_no_file_of_ours_stays_and_none_of_th
         deleted = {"gone", "gone too", "link"} - found.keys()
         is_over = is_over or bool(deleted)
         assert found == new if is_over else deleted == set(), "what was to be deleted is there until all else is done"
+        assert ("sub" in found) == ("sub/folder" in found) == ("sub/folder/made" in found)
         assert "from" in found or "to" in found
         assert "empty from" in found or "empty to" in found
     assert told["seen"][-1][0] == new, "the last one was not killed"
