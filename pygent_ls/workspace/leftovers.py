@@ -35,6 +35,8 @@ def clean_up(folder: Path) -> None:
                 record.unlink()
             finally:
                 os.close(descriptor)
+    with contextlib.suppress(OSError):
+        folder.rmdir()
 
 
 def _clean_up(lines: Sequence[Mapping[str, Any]]) -> None:

@@ -33,7 +33,8 @@ class _Record:
             return
         with self._lock, contextlib.suppress(OSError):
             while self._file is None or not os.fstat(self._descriptor).st_nlink:  # it may have been removed
-                self._begin(folder)
+                with contextlib.suppress(FileNotFoundError):  # another process has removed the folder again
+                    self._begin(folder)
             os.write(self._descriptor, json.dumps(line).encode() + b"\n")
             if path is not None:
                 self._noted.add(path)
@@ -44,8 +45,9 @@ class _Record:
             self._noted.discard(path)
             if not self._noted and self._file is not None:
                 file, self._file = self._file, None
-                file.unlink(missing_ok=True)
                 os.close(self._descriptor)
+                file.unlink(missing_ok=True)
+                file.parent.rmdir()  # unless other processes have records
 
     def _begin(self, folder: Path) -> None:
         if self._file is not None:
