@@ -25,8 +25,8 @@ class KeptSessions:
         """Made of the journals, and made again where it is not there."""
         self.journals = JournalFolder(state_folder / "sessions", self)
         self.outputs = KeptOutputs(state_folder / "outputs", session_ids=self._ids)
-        self._unfinished = state_folder / "unfinished"
-        keep_record(self._unfinished)
+        self._state_folder = state_folder
+        keep_record(state_folder)
 
     def _ids(self) -> set[str]:
         before = self._deleted_ids()  # the trash is looked at twice: one may be brought back, or deleted, meanwhile
@@ -44,7 +44,7 @@ class KeptSessions:
         return thread
 
     def _tidy(self) -> None:
-        clean_up(self._unfinished)
+        clean_up(self._state_folder)
         if self.journals.trash.empty_daily():
             with contextlib.suppress(OSError):
                 self.outputs.tidy()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from pygent_ls.workspace.moving import place_new
+from pygent_ls.workspace.temporary_files import PREFIX
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +27,7 @@ def clean_up(folder: Path) -> None:
 
     Only what is noted is touched, and what has another form than a note says stays. See `temporary_files`.
     """
-    for record in folder.glob("*.jsonl"):
+    for record in folder.glob(f"{PREFIX}*.jsonl"):
         with contextlib.suppress(OSError):  # most likely its process lives
             descriptor = os.open(record, os.O_RDONLY | os.O_CLOEXEC)
             try:
@@ -35,8 +36,6 @@ def clean_up(folder: Path) -> None:
                 record.unlink()
             finally:
                 os.close(descriptor)
-    with contextlib.suppress(OSError):
-        folder.rmdir()
 
 
 def _clean_up(lines: Sequence[Mapping[str, Any]]) -> None:

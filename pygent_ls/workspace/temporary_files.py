@@ -15,6 +15,9 @@ import threading
 from collections.abc import Iterable
 from pathlib import Path
 
+PREFIX = "unfinished-"
+"""Of the names of records. They have no folder of their own: to remove one takes longer than all else here."""
+
 
 class _Record:
     """What this process has noted. Where that is not possible, files are made all the same."""
@@ -33,8 +36,7 @@ class _Record:
             return
         with self._lock, contextlib.suppress(OSError):
             while self._file is None or not os.fstat(self._descriptor).st_nlink:  # it may have been removed
-                with contextlib.suppress(FileNotFoundError):  # another process has removed the folder again
-                    self._begin(folder)
+                self._begin(folder)
             os.write(self._descriptor, json.dumps(line).encode() + b"\n")
             if path is not None:
                 self._noted.add(path)
@@ -47,14 +49,13 @@ class _Record:
                 file, self._file = self._file, None
                 os.close(self._descriptor)
                 file.unlink(missing_ok=True)
-                file.parent.rmdir()  # unless other processes have records
 
     def _begin(self, folder: Path) -> None:
         if self._file is not None:
             self._file = None
             os.close(self._descriptor)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file = folder / f"{os.getpid()}-{secrets.token_hex(4)}.jsonl"
+        file = folder / f"{PREFIX}{os.getpid()}-{secrets.token_hex(4)}.jsonl"
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         self._file, self._descriptor = file, descriptor

@@ -77,9 +77,10 @@ def test_what_a_killed_daemon_left_in_the_workspace_is_gone_with_the_next_one(fo
     (folder / "deleted.txt").write_text("the only copy")
     (folder / ".pygent-0123456789abcdef.tmp").write_text("the user's own")
     (folder.parent / "script.jsonl").write_text(json.dumps(SCRIPT[2]) + '\n{"text": "Made."}\n')
-    unfinished = folder.parent / "home" / ".local" / "state" / "pygent-ls" / "unfinished"
-    killed = subprocess.run([sys.executable, "-c", KILLED_IN_AN_EDIT, folder, unfinished], check=False)
+    state = folder.parent / "home" / ".local" / "state" / "pygent-ls"
+    killed = subprocess.run([sys.executable, "-c", KILLED_IN_AN_EDIT, folder, state], check=False)
     assert killed.returncode == -signal.SIGKILL
+    assert len(list(state.glob("unfinished-*"))) == 1
     assert len(list(folder.iterdir())) == 3
     environment = {**ENVIRONMENT, "PYGENT_MODEL": f"scripted:{folder.parent / 'script.jsonl'}"}
     with raw_client(folder, environment=environment) as client:
@@ -93,7 +94,7 @@ def test_what_a_killed_daemon_left_in_the_workspace_is_gone_with_the_next_one(fo
             ".pygent-0123456789abcdef.tmp": "the user's own",
             "made.txt": "made\n",
         }
-        assert not unfinished.exists()
+        assert list(state.glob("unfinished-*")) == []
 
 
 def _check_resumed(client: RawClient, session: dict[str, str], n_seen: int, *, n_interrupted: int) -> int:
