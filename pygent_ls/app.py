@@ -272,7 +272,7 @@ class Agent:
 
         if self._default_model is not None:
             start_loading(self._default_model, self._models)
-        self._kept.tidy_daily()
+        self._kept.start_tidying()
 
     @cached_property
     def _default_model(self) -> Model | None:

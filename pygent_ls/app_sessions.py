@@ -10,6 +10,8 @@ from pathlib import Path
 from pygent_ls.sessions.checkpoint_records import CheckpointRecords, forget_put_away
 from pygent_ls.sessions.journal.folder import JournalFolder
 from pygent_ls.workspace.kept_outputs import KeptOutputs
+from pygent_ls.workspace.leftovers import clean_up
+from pygent_ls.workspace.temporary_files import keep_record
 
 CHECKPOINTS = "checkpoints"
 
@@ -23,6 +25,8 @@ class KeptSessions:
         """Made of the journals, and made again where it is not there."""
         self.journals = JournalFolder(state_folder / "sessions", self)
         self.outputs = KeptOutputs(state_folder / "outputs", session_ids=self._ids)
+        self._state_folder = state_folder
+        keep_record(state_folder)
 
     def _ids(self) -> set[str]:
         before = self._deleted_ids()  # the trash is looked at twice: one may be brought back, or deleted, meanwhile
@@ -31,14 +35,16 @@ class KeptSessions:
     def _deleted_ids(self) -> set[str]:
         return {each.id for each in self.journals.trash.listed()}
 
-    def tidy_daily(self) -> threading.Thread:
-        """Remove for good what was deleted 30 days ago, and what belongs to no session; once a day, in a thread of its
-        own, for which nobody need wait: what it did not come to, it does the next time."""
+    def start_tidying(self) -> threading.Thread:
+        """Remove what programs that were killed have left, and, once a day, for good what was deleted 30 days ago, and
+        what belongs to no session. In a thread of its own, for which nobody need wait: what it did not come to, it does
+        the next time."""
         thread = threading.Thread(target=self._tidy, name="tidy-sessions", daemon=True)
         thread.start()
         return thread
 
     def _tidy(self) -> None:
+        clean_up(self._state_folder)
         if self.journals.trash.empty_daily():
             with contextlib.suppress(OSError):
                 self.outputs.tidy()

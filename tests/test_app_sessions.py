@@ -97,7 +97,7 @@ async def test_what_belonged_to_a_journal_that_somebody_removed_from_the_trash_g
         kept.journals.throw_away(each)
     (kept.journals.trash.root / "one.jsonl").unlink()
 
-    KeptSessions(tmp_path).tidy_daily().join(WAIT_S)
+    KeptSessions(tmp_path).start_tidying().join(WAIT_S)
 
     assert [each.stem for each in (tmp_path / CHECKPOINTS).iterdir()] == ["two"]
     kept.journals.trash.restore("two")
@@ -111,15 +111,15 @@ def test_where_the_index_lies_is_known_to_all() -> None:
 
 async def test_once_a_day_a_daemon_removes_what_was_deleted_long_ago_without_any_delete(tmp_path: Path) -> None:
     kept = await kept_session(tmp_path, "one")
-    kept.tidy_daily().join(WAIT_S)
+    kept.start_tidying().join(WAIT_S)
     kept.journals.throw_away("one")
     (trashed,) = kept.journals.trash.listed()
     os.utime(trashed.path, (1.0, 1.0))
 
-    KeptSessions(tmp_path).tidy_daily().join(WAIT_S)
+    KeptSessions(tmp_path).start_tidying().join(WAIT_S)
     assert trashed.path.exists()
     os.utime(kept.journals.trash.root / EMPTIED, (1.0, 1.0))
-    KeptSessions(tmp_path).tidy_daily().join(WAIT_S)
+    KeptSessions(tmp_path).start_tidying().join(WAIT_S)
 
     assert [each.name for each in files_below(tmp_path)] == [EMPTIED]
 

@@ -20,6 +20,7 @@ from pygent_ls.agent.structured import STRUCTURED_OUTPUT
 from pygent_ls.agent.structured_answer import StructuredAnswer
 from pygent_ls.agent.subagents import Delegate, Subagents
 from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.agent.system_limits import limit_reached
 from pygent_ls.agent.telemetry import TurnBegan, TurnEnded
 from pygent_ls.agent.tool_calls import CANCELLED_RESULT, LIMIT_RESULT, ToolCalls
 from pygent_ls.agent.turn import Steering, TurnResult, TurnSpec, TurnState
@@ -121,6 +122,12 @@ class Turn:
                     await last_words
         except ModelError as error:
             self._error = error
+        except OSError as error:
+            problem = limit_reached(error)
+            if problem is None:
+                raise
+            self._error = ModelError(problem)
+            await state.emit(Notice(content=problem, level="error"))
         finally:
             self.closing = True
             self._watch_end()

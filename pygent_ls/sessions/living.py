@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 from pygent_ls.sessions.checkpoints import Checkpoints
 from pygent_ls.sessions.journal.files import MemoryJournal
 from pygent_ls.sessions.listing import Listing
-from pygent_ls.sessions.resting import Resting
+from pygent_ls.sessions.resting import Resting, most_live
 
 if TYPE_CHECKING:
     from pygent_ls.sessions.session import Session
@@ -30,7 +30,7 @@ class LiveSessions:
     def __init__(self) -> None:
         self.by_id: dict[str, Session] = {}
         self.listing = Listing(self.by_id)
-        self.resting = Resting(self.by_id)
+        self.resting = Resting(self.by_id, limit=most_live())
         self._alone_with: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """Of the sessions that are taken up or deleted now, and wait for nothing that happens to another."""
         self._homes: list[Sessions] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 from typing import TYPE_CHECKING
 
 from pygent_ls.errors import SessionError
@@ -13,6 +14,18 @@ if TYPE_CHECKING:
 
 MAX_LIVE = 64
 """Sessions that are in memory, but for those that must be. Each has a descriptor, and some 100 kB when it is short."""
+
+
+OF_DESCRIPTORS = 8
+"""The part of the descriptors that a process may have which sessions in memory take at most: an eighth."""
+
+
+def most_live() -> int:
+    """How many sessions there may be in memory, by what the system allows this process."""
+    n_descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if n_descriptors == resource.RLIM_INFINITY:
+        return MAX_LIVE
+    return max(1, min(MAX_LIVE, n_descriptors // OF_DESCRIPTORS))
 
 
 class Resting:

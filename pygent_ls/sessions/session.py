@@ -25,8 +25,9 @@ from pygent_ls.agent.messages import Message, Usage, now
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.structured_answer import StructuredAnswer
 from pygent_ls.agent.surroundings import Surroundings
+from pygent_ls.agent.system_limits import limit_reached
 from pygent_ls.agent.turn import TurnResult
-from pygent_ls.errors import SessionError
+from pygent_ls.errors import ModelError, SessionError
 from pygent_ls.sessions.becoming import keep_up
 from pygent_ls.sessions.checkpoints import Checkpoint, FileDiff
 from pygent_ls.sessions.choices import Choices, Chosen, narrowed
@@ -309,6 +310,7 @@ class Session:
 
     async def _take_turn(self, turn: RunningTurn, chosen: Chosen) -> TurnResult:
         stop: StopReason = "error"
+        problem: str | None = None
         try:
             turn.begin()
             if self._turns[0] is not turn:
@@ -318,17 +320,27 @@ class Session:
         except asyncio.CancelledError:  # it never came to run
             stop = "cancelled"
             return TurnResult(stop_reason=stop, text="", usage=Usage(), iterations=0, files_changed=())
+        except OSError as error:
+            problem = limit_reached(error)
+            if problem is None:
+                raise
+            failed = ModelError(problem)
+            return TurnResult(stop_reason=stop, text="", usage=Usage(), iterations=0, files_changed=(), error=failed)
         finally:
             if turn.turn is None:
-                await self._tell_that_it_never_ran(turn, chosen, stop)
+                await self._tell_that_it_never_ran(turn, chosen, stop, problem)
             self._turns.remove(turn)
             self._stream.flush()
 
-    async def _tell_that_it_never_ran(self, turn: RunningTurn, chosen: Chosen, stop: StopReason) -> None:
+    async def _tell_that_it_never_ran(
+        self, turn: RunningTurn, chosen: Chosen, stop: StopReason, problem: str | None
+    ) -> None:
         """Every turn begins and ends, in so many words, also one that was taken out of the queue."""
         await self._publish_own(turn, TurnStarted(**await self._making.beginning(turn, chosen)))
         if stop == "cancelled":
             await self._publish_own(turn, Cancelled())
+        if problem is not None:
+            await self._publish_own(turn, Notice(content=problem, level="error"))
         await self._publish_own(turn, Finished(stop_reason=stop, usage=Usage(), files_changed=()))
 
     async def _run(self, turn: RunningTurn, chosen: Chosen) -> TurnResult:
@@ -356,9 +368,15 @@ class Session:
 
     async def _made(self, turn: RunningTurn, chosen: Chosen) -> Turn | CommandTurn:
         async def sink(stamped: Stamped) -> None:
-            await self._stream.publish(stamped, turn.turn_id, turn.subscriber, waits=not turn.cancel_requested)
+            is_last = isinstance(stamped.event, Finished)
+            if is_last:
+                self._keeper.keep()  # nothing can be told behind it
+            else:
+                await self._stream.publish(stamped, turn.turn_id, turn.subscriber, waits=not turn.cancel_requested)
             if problem := self._keeper.untold_problem():
                 await own_sink(Notice(content=problem, level="warning"))
+            if is_last:
+                await self._stream.publish(stamped, turn.turn_id, turn.subscriber, waits=not turn.cancel_requested)
 
         async def own_sink(event: AgentEvent) -> None:
             await self._publish_own(turn, event)

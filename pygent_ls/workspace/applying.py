@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import stat
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pygent_ls.agent.tool import excerpt
@@ -27,7 +26,8 @@ from pygent_ls.workspace.documents import document_from_bytes
 from pygent_ls.workspace.moving import move, place_new, stage_copy
 from pygent_ls.workspace.plan_runs import independent, paths_of
 from pygent_ls.workspace.reading import MAX_DOCUMENT_BYTES, disk_stamp
-from pygent_ls.workspace.writing import stage, sync_folder, temporary_name, write_atomically, write_error
+from pygent_ls.workspace.temporary_files import drop, hold_place, place_aside, remove, settle
+from pygent_ls.workspace.writing import stage, sync_folder, write_atomically, write_error
 
 
 async def apply_plan(plan: EditPlan, shown: Callable[[Path], str] = str) -> None:
@@ -68,6 +68,8 @@ class _Transaction:
         """Files that are written and only need to be put in place, by the operation's number."""
         self._trash: list[Path] = []
         """Deleted files under another name, until nothing can fail any more."""
+        self._made: list[Path] = []
+        """Folders that were not there."""
         self._undo: list[tuple[Path, Callable[[], object]]] = []
 
     def run(self) -> None:
@@ -88,9 +90,12 @@ class _Transaction:
                 raise ToolError(f"{error} What was done before that could not be undone: {done}.") from error
             raise
         else:
-            _remove(self._trash)
+            drop(self._trash)
+            remove(self._trash)
         finally:
-            _remove(self._staged.values())
+            remove(self._staged.values())
+            for path in (*(each for each in self._trash if not os.path.lexists(each)), *self._made):
+                settle(path)
 
     def _go_on(self) -> None:
         if self._is_cancelled():
@@ -203,14 +208,16 @@ class _Transaction:
                 move(source, destination)
                 self._undo.append((source, lambda: move(destination, source)))
             case DeleteFile(path=path):
-                aside = path.with_name(temporary_name())
-                path.rename(aside)
+                aside = place_aside(path)
                 self._trash.append(aside)
+                path.rename(aside)
                 self._undo.append((path, lambda: move(aside, path)))
 
     def _make_folders(self, folder: Path) -> None:
         for missing in reversed([each for each in (folder, *folder.parents) if disk_stamp(each) == MISSING]):
             missing.mkdir()
+            self._made.append(missing)
+            hold_place(missing, missing.parent)
             self._undo.append((missing, missing.rmdir))
 
     def _explained(self, operation: FileOperation, action: Callable[[], object]) -> None:
@@ -229,12 +236,6 @@ class _Transaction:
             except (OSError, ToolError):
                 failed.append(self._shown(path))
         return failed
-
-
-def _remove(files: Iterable[Path]) -> None:
-    for file in files:
-        with contextlib.suppress(OSError):
-            file.unlink(missing_ok=True)
 
 
 def _nearest_folder(folder: Path) -> Path:

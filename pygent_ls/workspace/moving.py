@@ -9,7 +9,7 @@ import shutil
 import stat
 from pathlib import Path
 
-from pygent_ls.workspace.writing import temporary_name
+from pygent_ls.workspace.temporary_files import draft_in, hold_place, remove, settle
 
 _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EACCES}
 
@@ -38,6 +38,7 @@ def move(source: Path, destination: Path) -> None:
     else:
         os.close(os.open(destination, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     try:
+        hold_place(destination, source)
         try:
             source.rename(destination)
         except OSError as error:
@@ -48,6 +49,8 @@ def move(source: Path, destination: Path) -> None:
         with contextlib.suppress(OSError):
             destination.rmdir() if is_folder else destination.unlink()
         raise
+    finally:
+        settle(destination)
 
 
 def stage_copy(source: Path, folder: Path) -> Path:
@@ -58,7 +61,7 @@ def stage_copy(source: Path, folder: Path) -> Path:
     status = source.stat()
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "not a regular file")
-    staged = folder / temporary_name()
+    staged = draft_in(folder)
     try:
         os.close(os.open(staged, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         shutil.copyfile(source, staged)
@@ -69,18 +72,17 @@ def stage_copy(source: Path, folder: Path) -> Path:
         finally:
             os.close(fd)
     except BaseException:
-        staged.unlink(missing_ok=True)
+        remove([staged])
         raise
     return staged
 
 
 def _move_far(source: Path, destination: Path) -> None:
     """Move a file or a link to another file system, over the empty file that holds its place."""
-    staged = destination.with_name(temporary_name())
+    staged = draft_in(destination.parent)
     try:
         shutil.copy2(source, staged, follow_symlinks=False)
         staged.replace(destination)
-    except BaseException:
-        staged.unlink(missing_ok=True)
-        raise
+    finally:
+        remove([staged])
     source.unlink()

@@ -12,7 +12,8 @@ from pygent_ls.agent.workspace import TextEncoding
 from pygent_ls.errors import SnapshotError
 from pygent_ls.workspace.documents import decode
 from pygent_ls.workspace.git_store import Entry
-from pygent_ls.workspace.writing import sync_folder, temporary_name, write_atomically
+from pygent_ls.workspace.temporary_files import draft_in, remove
+from pygent_ls.workspace.writing import sync_folder, write_atomically
 
 LINK = "120000"
 """Git's mode of a link; its content is where it leads."""
@@ -108,13 +109,12 @@ def _check_way(folder: Path, path: Path) -> None:
 
 
 def _place_link(path: Path, target: bytes) -> None:
-    staged = path.with_name(temporary_name())
-    staged.symlink_to(os.fsdecode(target))
+    staged = draft_in(path.parent)
     try:
+        staged.symlink_to(os.fsdecode(target))
         staged.replace(path)
-    except OSError:
-        staged.unlink(missing_ok=True)
-        raise
+    finally:
+        remove([staged])
     sync_folder(path.parent)
 
 

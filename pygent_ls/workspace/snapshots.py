@@ -302,7 +302,9 @@ class Snapshots:
             try:
                 return work(git)
             except OSError as error:
-                raise SnapshotError(f"{error.strerror}: {error.filename}") from None
+                raise SnapshotError(
+                    f"{error.strerror}: {error.filename}" if error.filename else str(error.strerror)
+                ) from None
             finally:
                 git.close()
 

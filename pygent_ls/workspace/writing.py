@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import stat
 from pathlib import Path
 
 from pygent_ls.errors import ToolError
 from pygent_ls.workspace.paths import printable
+from pygent_ls.workspace.temporary_files import draft_in, remove
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -31,9 +31,8 @@ def write_atomically(path: Path, data: bytes, mode: int | None = None, *, name: 
         staged = stage(target, data, mode, folder=target.parent)
         try:
             staged.replace(target)
-        except OSError:
-            staged.unlink(missing_ok=True)
-            raise
+        finally:
+            remove([staged])
         sync_folder(target.parent)
     except OSError as error:
         raise write_error(name, error) from None
@@ -47,11 +46,10 @@ def stage(path: Path, data: bytes, mode: int | None, *, folder: Path) -> Path:
     old = _status(path)
     if old is not None:
         _check_replaceable(path, old)
-    staged = folder / temporary_name()
-    fd = os.open(
-        staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666 if old is None and mode is None else 0o600
-    )
+    staged = draft_in(folder)
+    first_mode = 0o666 if old is None and mode is None else 0o600
     try:
+        fd = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, first_mode)
         try:
             view = memoryview(data)
             while view:
@@ -64,7 +62,7 @@ def stage(path: Path, data: bytes, mode: int | None, *, folder: Path) -> Path:
         finally:
             os.close(fd)
     except BaseException:
-        staged.unlink(missing_ok=True)
+        remove([staged])
         raise
     return staged
 
@@ -77,11 +75,6 @@ def sync_folder(folder: Path) -> None:
             os.fsync(fd)
         finally:
             os.close(fd)
-
-
-def temporary_name() -> str:
-    """A name for a file that exists for a moment; hidden, short enough for any folder."""
-    return f".pygent-{secrets.token_hex(8)}.tmp"
 
 
 def write_error(name: str, error: OSError) -> ToolError:

@@ -64,3 +64,24 @@ async def test_cancel_ends_what_a_command_began(folder: Path) -> None:
         assert await command(editor, "pygent.cancel") == {"cancelled": True}
 
         assert "*The turn ended: cancelled*" in await editor.answered()
+
+
+async def test_undo_of_a_turn_whose_files_could_not_be_kept_says_so_and_tries_no_snapshot(folder: Path) -> None:
+    make = {"name": "create_file", "input": {"path": "made.txt", "content": "made\n"}}
+    run = {"name": "shell", "input": {"command": "echo more > more.txt"}}
+    environment = script(folder, {"tool_calls": [make]}, {"tool_calls": [run]}, {"text": "Made."})
+    programs, started = folder.parent / "programs", folder.parent / "started"
+    programs.mkdir()
+    (programs / "git").write_text(f'#!/bin/sh\necho "$@" >> {started}\nexit 1\n')
+    (programs / "git").chmod(0o755)
+    environment |= {"PATH": f"{programs}:/usr/bin:/bin", "PYGENT_PERMISSIONS": '{"allow": ["create_file", "shell"]}'}
+    async with editor_client(folder, environment) as editor:
+        session = (await editor.turn("make it"))["sessionId"]
+        before = started.read_text()
+
+        done = await command(editor, "pygent.undo", {"sessionId": session})
+
+        assert done["notKept"] is True
+        assert started.read_text() == before
+        assert (folder / "more.txt").exists()
+        assert "Not all that this turn changed in files could be kept" in editor.messages[-1]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import random
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +58,43 @@ def test_what_an_editor_was_told_survives_a_kill_at_any_moment(folder: Path) -> 
                 n_seen = max(each["seq"] for each in seen)
                 n_cut += len(open_turns(events_in(journal.read_bytes())))
     check_whole_story(events_in(journal.read_bytes()))
+
+
+KILLED_IN_AN_EDIT = """
+import os, signal, sys
+from pathlib import Path
+from pygent_ls.workspace.temporary_files import draft_in, keep_record, place_aside
+
+folder = Path(sys.argv[1])
+keep_record(Path(sys.argv[2]))
+draft_in(folder).write_text("half of a fi")
+(folder / "deleted.txt").rename(place_aside(folder / "deleted.txt"))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_daemon_left_in_the_workspace_is_gone_with_the_next_one(folder: Path) -> None:
+    (folder / "deleted.txt").write_text("the only copy")
+    (folder / ".pygent-0123456789abcdef.tmp").write_text("the user's own")
+    (folder.parent / "script.jsonl").write_text(json.dumps(SCRIPT[2]) + '\n{"text": "Made."}\n')
+    state = folder.parent / "home" / ".local" / "state" / "pygent-ls"
+    killed = subprocess.run([sys.executable, "-c", KILLED_IN_AN_EDIT, folder, state], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert len(list(state.glob("unfinished-*"))) == 1
+    assert len(list(folder.iterdir())) == 3
+    environment = {**ENVIRONMENT, "PYGENT_MODEL": f"scripted:{folder.parent / 'script.jsonl'}"}
+    with raw_client(folder, environment=environment) as client:
+        client.initialize(folder)
+        done = client.request("turn", "pygent/turn/start", {"prompt": "make it"})
+        assert [each["kind"] for each in done["result"]["filesChanged"]] == ["create"]
+        client.until_idle()
+        found = {each.name: each.read_text() for each in folder.iterdir()}
+        assert found == {
+            "deleted.txt": "the only copy",
+            ".pygent-0123456789abcdef.tmp": "the user's own",
+            "made.txt": "made\n",
+        }
+        assert list(state.glob("unfinished-*")) == []
 
 
 def _check_resumed(client: RawClient, session: dict[str, str], n_seen: int, *, n_interrupted: int) -> int:

@@ -6,7 +6,7 @@ import pytest
 
 from pygent_ls.errors import ToolError
 from pygent_ls.tools.search import MAX_FILES, find_files
-from pygent_ls.workspace.writing import temporary_name
+from pygent_ls.workspace.temporary_files import draft_in
 from tests.tools.tool_bench import Bench
 
 
@@ -125,6 +125,6 @@ async def test_the_users_own_ripgrep_settings_do_not_change_what_is_found(
 
 async def test_what_a_killed_writer_left_behind_is_nobodys_file(bench: Bench) -> None:
     bench.write("src/a.py")
-    bench.write(f"src/{temporary_name()}")
+    bench.write(f"src/{draft_in(bench.folder).name}")
 
     assert await bench.call(find_files, pattern="**") == "src/a.py"

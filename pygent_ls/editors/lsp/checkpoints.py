@@ -40,12 +40,15 @@ class CheckpointRequests:
 
 def restored_out(client: Client, done: Restored) -> outgoing_checkpoints.RestoredOut:
     """What became of the files."""
-    return {
+    out: outgoing_checkpoints.RestoredOut = {
         "restored": [client.uri_of(path) for path in done.restored],
         "skipped": [{"uri": client.uri_of(each.path), "reason": each.reason} for each in done.skipped],
         "uncertain": [client.uri_of(path) for path in done.uncertain],
         "undoCheckpointId": done.undo_checkpoint_id,
     }
+    if done.was_not_kept:
+        out["notKept"] = True
+    return out
 
 
 def restored_message(done: Restored) -> str:

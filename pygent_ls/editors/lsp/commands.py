@@ -161,7 +161,8 @@ class Commands:
         # The conversation itself went on in its document: that it stays there needs no telling.
         done.skipped = [each for each in done.skipped if not self._chats.is_chat(each.path.as_uri())]
         done.uncertain = [path for path in done.uncertain if not self._chats.is_chat(path.as_uri())]
-        self._client.endpoint.show_message(restored_message(done))
+        kind = types.MessageType.Warning if done.was_not_kept else types.MessageType.Info
+        self._client.endpoint.show_message(restored_message(done), kind)
         if asked := [path for path in done.uncertain if path not in done.by_products]:
             self._choosing.take_back_rest(asked, session)
         return restored_out(self._client, done)

@@ -31,6 +31,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import lsp_method
 from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage
 
+from pygent_ls.agent.system_limits import limit_reached
 from pygent_ls.editors.lsp import names
 from pygent_ls.editors.lsp.asking import Asking, MessageId, request_id_of
 from pygent_ls.editors.lsp.features import used_capabilities
@@ -304,7 +305,8 @@ def _decoded(frame: bytes | BrokenFrame) -> dict[str, Any]:
 
 
 def _described(error: BaseException) -> str:
-    return f"internal error: {type(error).__name__}. The daemon goes on; its log has more."
+    problem = limit_reached(error) or f"internal error: {type(error).__name__}."
+    return f"{problem} The daemon goes on; its log has more."
 
 
 def _problems(error: BaseException) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NotRequired
+
 from typing_extensions import TypedDict
 
 
@@ -42,11 +44,13 @@ class SkippedOut(TypedDict):
 
 
 class RestoredOut(TypedDict):
-    """The result of `pygent/checkpoint/restore`; `undoCheckpointId` takes it back. `uncertain` are those of the skipped
-    that changed while a command ran, by the command or by anyone else; `uncertain: true` in a restore of the same
-    checkpoint brings them back, too."""
+    """The result of `pygent/checkpoint/restore` and `pygent.undo`; `undoCheckpointId` takes it back. `uncertain` are
+    those of the skipped that changed while a command ran, by the command or by anyone else; `uncertain: true` in a
+    restore of the same checkpoint brings them back, too. `notKept` is there, and true, if the files could not be kept
+    in the turn that was taken back: what its commands changed in them stays."""
 
     restored: list[str]
     skipped: list[SkippedOut]
     uncertain: list[str]
     undoCheckpointId: str
+    notKept: NotRequired[bool]

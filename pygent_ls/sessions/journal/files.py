@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import threading
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -36,8 +37,7 @@ class Journal(Protocol):
         ...
 
     def append(self, records: Sequence[Record]) -> None:
-        """Add records, all in one write. Raises OSError, and then some of it may stand there: adding all of it again
-        is right."""
+        """Add records, all of them or none. Raises OSError, and then adding them again is right."""
         ...
 
     async def sync(self) -> None:
@@ -89,34 +89,70 @@ class FileJournal:
         self._has_lasting_name = False
         self._descriptor = descriptor
         self._is_open = True
+        self._closing = threading.Lock()
+        """Held while the descriptor is read in a thread, or closed."""
         self._news = _News()
         self.size = os.fstat(descriptor).st_size
         self.n_watchers = 0
         self._begins_line = self.size == 0 or os.pread(descriptor, 1, self.size - 1) == b"\n"
 
     def append(self, records: Sequence[Record]) -> None:
-        """See `Journal`. A line that was cut short stays one: what is added begins on the next."""
+        """See `Journal`. Without records, it only makes sure that the file is there."""
         if not self._is_open:
-            raise OSError("the journal is closed")
-        data = b"".join(map(line_of, records))
-        if not data:
+            if records:
+                raise OSError("the journal is closed")
             return
-        self._write(data if self._begins_line else b"\n" + data)
+        try:
+            self._keep_name()
+            self._write(b"".join(map(line_of, records)))
+        except OSError:
+            self.has_failed = True
+            raise
+        self.has_failed = False
         self._news.tell()
 
+    def _keep_name(self) -> None:
+        """Make sure that the name leads to the file: one that was removed or moved away is written again from the
+        descriptor, which still has all of it. Raises OSError where another file has the name."""
+        try:
+            if os.path.samestat(self.path.stat(), os.fstat(self._descriptor)):
+                return
+            is_there = True
+        except FileNotFoundError:
+            is_there = False
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = locked(self.path, create=not is_there)
+        if descriptor is None:
+            raise OSError("another process has a file in the place of its journal")
+        try:
+            _copy_rest(self._descriptor, descriptor, self.size)
+            os.dup2(descriptor, self._descriptor, inheritable=False)  # a thread may use the number
+        finally:
+            os.close(descriptor)
+        self._has_lasting_name = False
+
     def _write(self, data: bytes) -> None:
-        rest = memoryview(data)
-        while rest:
-            try:
-                n_written = os.write(self._descriptor, rest)
-            except OSError:
-                self.has_failed = True
-                if len(rest) < len(data):
-                    self._begins_line = False
-                raise
-            self.size += n_written
-            rest = rest[n_written:]
-        self._begins_line, self.has_failed = True, False
+        """Add this, or nothing of it. A line that was cut short before stays one: what is added begins on the next."""
+        rest = memoryview(data if self._begins_line or not data else b"\n" + data)
+        n_bytes = len(rest)
+        try:
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
+        except OSError:
+            if len(rest) < n_bytes:
+                self._take_back()
+            raise
+        if n_bytes:
+            self.size += n_bytes
+            self._begins_line = True
+
+    def _take_back(self) -> None:
+        """Remove what a write that failed has added; readers find the same bytes there when it is tried again."""
+        try:
+            os.ftruncate(self._descriptor, self.size)
+        except OSError:
+            self.size = os.fstat(self._descriptor).st_size
+            self._begins_line = False
 
     async def sync(self) -> None:
         """See `Journal`."""
@@ -135,6 +171,9 @@ class FileJournal:
 
     def read(self, offset: int) -> Piece:
         """See `Journal`."""
+        with self._closing:
+            if self._is_open:
+                return Piece(offset, os.pread(self._descriptor, READ_BYTES, offset))
         return read_file(self.path, offset)
 
     async def grown(self, offset: int) -> None:
@@ -144,10 +183,12 @@ class FileJournal:
 
     def close(self) -> None:
         """See `Journal`. Its lock ends with it."""
-        if self._is_open:
+        with self._closing:
+            if not self._is_open:
+                return
             self._is_open = False
             os.close(self._descriptor)
-            self._news.tell()
+        self._news.tell()
 
 
 class MemoryJournal:
@@ -207,6 +248,24 @@ def read_file(path: Path, offset: int) -> Piece:
     with path.open("rb") as file:
         file.seek(offset)
         return Piece(offset, file.read(READ_BYTES))
+
+
+def _copy_rest(source: int, to: int, size: int) -> None:
+    """Add to a file what it lacks of the first `size` bytes of another. Raises OSError where it begins otherwise."""
+    n_there = os.fstat(to).st_size
+    at = 0
+    while at < size:
+        end = n_there if at < n_there else size
+        data = os.pread(source, min(READ_BYTES, end - at), at)
+        if not data:
+            break
+        if at >= n_there:
+            data = data[: os.write(to, data)]
+        elif os.pread(to, len(data), at) != data:
+            break
+        at += len(data)
+    if at != size or n_there > size:
+        raise OSError("another file is in the place of its journal")
 
 
 class Line(NamedTuple):

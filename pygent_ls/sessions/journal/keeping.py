@@ -116,17 +116,17 @@ class Keeper:
         self._pending += [*self._said(), *self._shortened(), *(Told(event=each) for each in events), *self._changed()]
 
     def _write(self) -> None:
-        if all(isinstance(each, Opened) for each in self._pending):
-            return
+        is_new = not all(isinstance(each, Opened) for each in self._pending)
         try:
-            self.journal.append(self._pending)
+            self.journal.append(self._pending if is_new else ())
         except OSError as error:
             self.problem = error.strerror or str(error)
             self._failed_at_s = time.monotonic()
             return
         self.problem = self._failed_at_s = None
-        self._pending = []
-        self._is_synced = False
+        if is_new:
+            self._pending = []
+            self._is_synced = False
 
     async def sync(self) -> None:
         """Keep what is new now, and return when it would survive a failure of the power. Failing is as in `keep`."""

@@ -660,14 +660,16 @@
 ---@class pygent.Removed
 ---@field removed boolean
 
---- The result of `pygent/checkpoint/restore`; `undoCheckpointId` takes it back. `uncertain` are those of the skipped
---- that changed while a command ran, by the command or by anyone else; `uncertain: true` in a restore of the same
---- checkpoint brings them back, too.
+--- The result of `pygent/checkpoint/restore` and `pygent.undo`; `undoCheckpointId` takes it back. `uncertain` are
+--- those of the skipped that changed while a command ran, by the command or by anyone else; `uncertain: true` in a
+--- restore of the same checkpoint brings them back, too. `notKept` is there, and true, if the files could not be kept
+--- in the turn that was taken back: what its commands changed in them stays.
 ---@class pygent.Restored
 ---@field restored string[]
 ---@field skipped pygent.Skipped[]
 ---@field uncertain string[]
 ---@field undoCheckpointId string
+---@field notKept? boolean
 
 --- `pygent/turn/retry`, while an `llm_error` waits to retry: ask the model again `now`, or `give_up` on it.
 ---@class pygent.RetryParams

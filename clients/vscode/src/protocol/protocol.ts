@@ -767,15 +767,17 @@ export interface Removed {
 }
 
 /**
- * The result of `pygent/checkpoint/restore`; `undoCheckpointId` takes it back. `uncertain` are those of the skipped
- * that changed while a command ran, by the command or by anyone else; `uncertain: true` in a restore of the same
- * checkpoint brings them back, too.
+ * The result of `pygent/checkpoint/restore` and `pygent.undo`; `undoCheckpointId` takes it back. `uncertain` are
+ * those of the skipped that changed while a command ran, by the command or by anyone else; `uncertain: true` in a
+ * restore of the same checkpoint brings them back, too. `notKept` is there, and true, if the files could not be kept
+ * in the turn that was taken back: what its commands changed in them stays.
  */
 export interface Restored {
 	readonly restored: readonly string[];
 	readonly skipped: readonly Skipped[];
 	readonly uncertain: readonly string[];
 	readonly undoCheckpointId: string;
+	readonly notKept?: boolean;
 }
 
 /** `pygent/turn/retry`, while an `llm_error` waits to retry: ask the model again `now`, or `give_up` on it. */

@@ -1,0 +1,20 @@
+"""Errors of the operating system that say that there is no more of something. They are no bug, and end no program."""
+
+from __future__ import annotations
+
+import errno
+
+_WORDS = {
+    errno.EMFILE: "pygent-ls may open no more files. Start it with a higher limit, such as `ulimit -n 1024`.",
+    errno.ENFILE: "The system has too many open files. Close other programs, or let it have more.",
+    errno.ENOSPC: "There is no space left on the disk. Make room, and try again.",
+    errno.EDQUOT: "Your quota of the disk is used up. Make room, and try again.",
+    errno.ENOMEM: "The system has no memory left. Close other programs, and try again.",
+}
+
+
+def limit_reached(error: BaseException) -> str | None:
+    """What there is no more of, and what would work, for the user; None for another error."""
+    if isinstance(error, MemoryError):
+        return _WORDS[errno.ENOMEM]
+    return _WORDS.get(error.errno or 0) if isinstance(error, OSError) else None

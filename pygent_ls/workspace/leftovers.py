@@ -1,0 +1,85 @@
+"""What processes that were killed in the middle of an edit have left beside the user's files."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import logging
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from pygent_ls.workspace.moving import place_new
+from pygent_ls.workspace.temporary_files import PREFIX
+
+log = logging.getLogger(__name__)
+
+_NAME = re.compile(r"\.pygent-[0-9a-f]{16}\.tmp")
+
+
+def clean_up(folder: Path) -> None:
+    """Remove what the processes whose records lie in that folder have left, and bring back what they had not yet
+    deleted for good; as far as the disk permits. Those that live keep theirs. Blocking.
+
+    Only what is noted is touched, and what has another form than a note says stays. See `temporary_files`.
+    """
+    for record in folder.glob(f"{PREFIX}*.jsonl"):
+        with contextlib.suppress(OSError):  # most likely its process lives
+            descriptor = os.open(record, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _clean_up(list(_lines(record.read_bytes())))
+                record.unlink()
+            finally:
+                os.close(descriptor)
+
+
+def _clean_up(lines: Sequence[Mapping[str, Any]]) -> None:
+    unwanted = {str(each) for line in lines if isinstance(line.get("dropped"), list) for each in line["dropped"]}
+    for line in reversed(lines):  # what is inside a folder was noted after it
+        with contextlib.suppress(OSError, ValueError):  # no system takes some paths
+            match line:
+                case {"draft": str(draft)} if _NAME.fullmatch(Path(draft).name):
+                    Path(draft).unlink(missing_ok=True)
+                case {"aside": str(aside), "of": str(path)} if _NAME.fullmatch(Path(aside).name):
+                    _settle(Path(aside), Path(path), is_unwanted=aside in unwanted)
+                case {"holder": str(holder), "inode": int(inode), "source": str(source)} if os.path.lexists(source):
+                    _remove_empty(Path(holder), inode)
+                case _:
+                    pass
+
+
+def _lines(data: bytes) -> Iterator[Mapping[str, Any]]:
+    for each in data.splitlines():
+        with contextlib.suppress(ValueError):  # it was being written
+            line = json.loads(each)
+            if isinstance(line, dict):
+                yield cast("Mapping[str, Any]", line)
+
+
+def _settle(aside: Path, path: Path, *, is_unwanted: bool) -> None:
+    """Delete a file for good, or bring it back where the edit that was to delete it had not come to its end."""
+    if is_unwanted:
+        aside.unlink(missing_ok=True)
+        return
+    try:
+        place_new(aside, path)
+    except FileExistsError:
+        if os.path.samestat(aside.lstat(), path.lstat()):
+            aside.unlink()
+        else:
+            log.warning("a file that was to be deleted is kept as %s: there is another %s", aside, path.name)
+
+
+def _remove_empty(holder: Path, inode: int) -> None:
+    status = holder.lstat()
+    if status.st_ino != inode:
+        return
+    if stat.S_ISDIR(status.st_mode):
+        holder.rmdir()
+    elif stat.S_ISREG(status.st_mode) and not status.st_size:
+        holder.unlink()

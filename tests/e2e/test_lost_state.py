@@ -1,0 +1,53 @@
+"""What the daemon keeps is removed while it runs: what it still knows is written again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.raw import RawClient, raw_client
+
+SCRIPT = (
+    {"text": "The first answer."},
+    {"tool_calls": [{"name": "create_file", "input": {"path": "made.txt", "content": "made\n"}}]},
+    {"text": "The second answer."},
+)
+
+
+def say(client: RawClient, session: str, prompt: str) -> list[dict[str, Any]]:
+    """One whole turn; its events."""
+    params = {"sessionId": session, "prompt": prompt, "partialResultToken": prompt}
+    assert client.request(prompt, "pygent/turn/start", params)["result"]["stopReason"] == "end_turn"
+    return [
+        event
+        for frame in client.frames
+        if frame.get("method") == "$/progress" and frame["params"]["token"] == prompt
+        for event in frame["params"]["value"]["events"]
+    ]
+
+
+def test_a_state_folder_that_is_removed_costs_no_conversation(folder: Path) -> None:
+    script = folder.parent / "script.jsonl"
+    script.write_text("".join(json.dumps(each) + "\n" for each in SCRIPT))
+    environment = {"PYGENT_MODEL": f"scripted:{script}", "PYGENT_PERMISSIONS": '{"allow": ["create_file"]}'}
+    with raw_client(folder, environment=environment) as client:
+        client.initialize(folder)
+        session = client.request("new", "pygent/session/new", {})["result"]["sessionId"]
+        say(client, session, "one")
+        (journal,) = (folder.parent / "home").rglob("sessions/*.jsonl")
+        shutil.rmtree(journal.parent.parent)
+        events = say(client, session, "two")
+        assert "notice" not in [each["type"] for each in events]
+        client.kill()
+
+    with raw_client(folder, environment=environment) as client:
+        client.initialize(folder)
+        loaded = client.request("load", "pygent/session/load", {"sessionId": session})["result"]
+        assert loaded["lastSeq"] == events[-1]["seq"]
+        assert [each["role"] for each in loaded["messages"]] == ["user", "assistant"] * 2 + ["user", "assistant"]
+        undo = {"command": "pygent.undo", "arguments": [{"sessionId": session}]}
+        done = client.request("undo", "workspace/executeCommand", undo)["result"]
+        assert done["restored"] == [(folder / "made.txt").as_uri()]
+        assert not (folder / "made.txt").exists()
