@@ -60,6 +60,8 @@ class Session:
         self.messages: list[Message] = list(recalled.messages) if recalled else []
         self.permissions = parts.surroundings.permissions
         self._turns: list[RunningTurn] = []
+        self._announcing = asyncio.Lock()
+        """Taken by each turn before it awaits anything else: the order of acceptance is the order of the queue."""
         self._one_at_a_time = asyncio.Lock()
         self._hooks = SessionHooks()
         self._untold: list[str] = []
@@ -311,8 +313,9 @@ class Session:
         stop: StopReason = "error"
         try:
             turn.begin()
-            if self._turns[0] is not turn:
-                await self._publish_own(turn, TurnQueued(**await self._making.beginning(turn, chosen)))
+            async with self._announcing:
+                if self._turns[0] is not turn:
+                    await self._publish_own(turn, TurnQueued(**await self._making.beginning(turn, chosen)))
             async with self._one_at_a_time:
                 return await self._run(turn, chosen)
         except asyncio.CancelledError:  # it never came to run

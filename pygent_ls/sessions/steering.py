@@ -19,7 +19,14 @@ async def steer(running: RunningTurn | None, turn_id: str, parts: Sequence[Promp
     """Let this join the conversation of the running turn; False where it is another turn, or too late, or hooks deny
     it, which the user is told."""
     turn = _turn(running, turn_id)
-    if turn is None or turn.closing:
+    if running is None or turn is None:
+        return False
+    async with running.steering:
+        return await _steer(turn, turn_id, parts)
+
+
+async def _steer(turn: Turn, turn_id: str, parts: Sequence[PromptPart]) -> bool:
+    if turn.closing:
         return False
     around = turn.around
     content = await content_of(parts, around)

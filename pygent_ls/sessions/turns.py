@@ -135,6 +135,8 @@ class RunningTurn:
         """The mode that it runs in, where it is not the session's."""
         self.turn: Turn | CommandTurn | None = None
         self.task: asyncio.Task[TurnResult] | None = None
+        self.steering = asyncio.Lock()
+        """Taken by each word to the running turn before it awaits anything else: they join it in their order."""
         self._interruptible = False
 
     def cancel(self) -> bool:
