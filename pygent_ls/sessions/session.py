@@ -60,6 +60,8 @@ class Session:
         self.messages: list[Message] = list(recalled.messages) if recalled else []
         self.permissions = parts.surroundings.permissions
         self._turns: list[RunningTurn] = []
+        self._turn_ids: set[str] = set(recalled.turn_ids) if recalled else set()
+        """Of all its turns; a conversation that was taken over from elsewhere has further ones."""
         self._announcing = asyncio.Lock()
         """Taken by each turn before it awaits anything else: the order of acceptance is the order of the queue."""
         self._one_at_a_time = asyncio.Lock()
@@ -164,16 +166,26 @@ class Session:
         """Start a turn, or queue it behind the one that runs. `home` is where it runs; None: where the session is.
 
         Raises `ModelError` where the turn's model cannot be had at all, `SessionError` for a mode that is not allowed,
-        an agent that there is not, or an output schema that cannot be used.
+        an agent that there is not, an output schema that cannot be used, or a turn id that is taken (`turn_id_taken`).
         """
         StructuredAnswer.to(request.output_schema)
+        turn_id = request.turn_id or f"turn-{uuid4().hex[:12]}"
+        self._check_unused(turn_id)
         home = home or self.home
         self.visit(home)
         chosen = self._making.choices_at(home, self).for_turn(request)
-        turn = RunningTurn(f"turn-{uuid4().hex[:12]}", request, subscriber, home)
+        turn = RunningTurn(turn_id, request, subscriber, home)
+        self._turn_ids.add(turn_id)
         self._turns.append(turn)
         turn.task = asyncio.create_task(self._take_turn(turn, chosen))
         return turn
+
+    def _check_unused(self, turn_id: str) -> None:
+        if turn_id in self._turn_ids or any(each.turn_id == turn_id for each in self.messages):
+            raise SessionError(
+                f"The session has a turn {turn_id!r} already: choose another turnId, or leave it out.",
+                kind="turn_id_taken",
+            )
 
     def set_model(self, name: str) -> None:
         """Use another model from the next model call on, but for a turn that has its own. Raises `ModelError` where it

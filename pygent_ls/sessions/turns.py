@@ -44,6 +44,8 @@ class TurnRequest:
     """The only tools that the turn is offered, by name; None: all that it would be."""
     notices: tuple[str, ...] = ()
     """For the user, when the turn begins."""
+    turn_id: str | None = None
+    """The turn's id, unique in the session; None: the session makes one."""
     own_words: str | None = None
     """What of the prompt may choose the agent with `@agent-NAME`; None: all of it."""
 

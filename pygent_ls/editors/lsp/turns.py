@@ -130,6 +130,7 @@ def request_of(params: incoming.TurnStartParams) -> TurnRequest:
         raise JsonRpcException(f"outputSchema: {error}", JsonRpcInvalidParams.CODE, {"kind": error.kind}) from None
     return TurnRequest(
         parts=parts,
+        turn_id=params.turn_id,
         agent=params.agent,
         model=params.model,
         mode=params.mode,

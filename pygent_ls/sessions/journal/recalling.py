@@ -51,6 +51,8 @@ class Recalled:
     plan: tuple[PlanEntry, ...]
     usage: Usage
     last_turn_usage: Usage
+    turn_ids: frozenset[str]
+    """Of all turns that any event tells of."""
     last_seq: int
     """With what closes the turns that were cut."""
     closing: tuple[SessionEvent, ...]
@@ -100,6 +102,7 @@ class _Recalling:
     unwritten: Usage = field(default_factory=Usage)
     """Of turns that are over, and are not among the session's totals yet."""
     last_seq: int = 0
+    turn_ids: set[str] = field(default_factory=set[str])
     turns: OpenTurns = field(default_factory=OpenTurns)
     unread: dict[str, list[bytes]] = field(default_factory=dict[str, list[bytes]])
     """Lines of what happened in the open turns: nearly all have an end, and then nobody needs to look closely."""
@@ -140,6 +143,7 @@ class _Recalling:
         except (ValueError, KeyError, TypeError):
             raise UnreadableError("damaged") from None
         self.last_seq = max(self.last_seq, seq)
+        self.turn_ids.add(str(given["turn"]))
 
     def _was_told(self, content: object) -> None:
         """Only what the journal says was told: a line that was damaged since may stand before the notice, too."""
@@ -273,6 +277,7 @@ def _recalled(found: _Recalling, begun: Begun, state: State, *, is_running: bool
         plan=found.plan,
         usage=spent if is_running else spent.plus(found.turns.usage),
         last_turn_usage=found.last_turn_usage if found.unwritten.is_nothing else found.unwritten,
+        turn_ids=frozenset(found.turn_ids),
         last_seq=closing[-1].seq if closing else found.last_seq,
         closing=closing,
         notices=tuple(_notices(found, has_hole=n_written < len(places), was_cut=bool(closing))),
