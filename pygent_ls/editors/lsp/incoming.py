@@ -193,10 +193,19 @@ class RetryParams(Params):
 
 
 class DequeueParams(Params):
-    """`pygent/turn/dequeue`."""
+    """`pygent/turn/dequeue`: removes a prompt that waits."""
 
     session_id: str
     turn_id: str
+
+
+class ResumeParams(Params):
+    """`pygent/turn/resume`: sends a prompt that is `held` again, with what was attached to it; the turn keeps its id."""
+
+    session_id: str
+    turn_id: str
+    work_done_token: str | int | None = None
+    partial_result_token: str | int | None = None
 
 
 class SessionParams(Params):

@@ -111,6 +111,9 @@ class TurnBeginOut(EventOut):
     model: str
     mode: str
     agent: str
+    held: NotRequired[Literal[True]]
+    """Of `turn_queued`: the daemon that accepted the prompt ended before the turn began, and the prompt waits for the
+    user; see `pygent/turn/resume`."""
 
 
 class ItemOut(EventOut):

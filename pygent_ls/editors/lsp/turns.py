@@ -41,6 +41,13 @@ class Turns:
         turn = self.begin(session, request, events_token=params.partial_result_token, work_token=params.work_done_token)
         return await self._result(session, turn)
 
+    async def resume(self, params: incoming.ResumeParams) -> outgoing.TurnResultOut:
+        """`pygent/turn/resume`. Raises `JsonRpcException`, `SessionError`."""
+        session = await self._sessions.hold(params.session_id)
+        request = session.held_request(params.turn_id)
+        turn = self.begin(session, request, events_token=params.partial_result_token, work_token=params.work_done_token)
+        return await self._result(session, turn)
+
     async def steer(self, params: incoming.SteerParams) -> outgoing_lists.AcceptedOut:
         """`pygent/turn/steer`. Raises `JsonRpcException`."""
         running = (await self._sessions.hold(params.session_id)).running

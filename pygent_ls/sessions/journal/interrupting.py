@@ -1,4 +1,7 @@
-"""Turns that a journal tells the beginning of and not the end: what they lack."""
+"""Turns that a journal tells the beginning of and not the end: what they lack.
+
+One that never began is not ended: its prompt waits for the user.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,7 @@ from pygent_ls.agent.events import (
 from pygent_ls.agent.messages import Message, TextBlock, ToolResultBlock, Usage, now
 from pygent_ls.agent.untrusted import OWN_WORDS
 from pygent_ls.agent.workspace import FileChange
+from pygent_ls.sessions.journal.records import Queued
 from pygent_ls.sessions.journal.repairing import INTERRUPTED_RESULT
 from pygent_ls.sessions.stream import SessionEvent
 
@@ -49,6 +53,8 @@ NEEDED = frozenset(
 class _OpenTurn:
     turn_id: str
     queued: TurnQueued | None = None
+    kept: Queued | None = None
+    """What it takes to run it, where it waited."""
     has_started: bool = False
     iteration: int = 0
     total_tokens: int = 0
@@ -108,8 +114,17 @@ class _OpenTurn:
         last = list(self.texts.values())[-1] if self.texts else ""
         return "" if any(last in said for said in self.said) else last
 
+    @property
+    def held(self) -> Queued | None:
+        """The prompt, where it waits for the user: it was accepted, and the turn did not begin."""
+        return None if self.has_started else self.kept
+
     def closing(self) -> Iterator[tuple[AgentEvent, str | None]]:
         """The events that it lacks, each with the call whose subagent it belongs to."""
+        if self.held is not None:
+            if self.queued is None or not self.queued.held:
+                yield replace(self.held.told, held=True), None
+            return
         if not self.has_started and self.queued is not None:
             queued = self.queued
             started = TurnStarted(prompt=queued.prompt, model=queued.model, mode=queued.mode, agent=queued.agent)
@@ -156,6 +171,15 @@ class OpenTurns:
             self._open.pop(told.turn_id, None)
         else:
             self._open.setdefault(told.turn_id, _OpenTurn(told.turn_id)).add(told)
+
+    def queued(self, record: Queued) -> None:
+        """A prompt that waits."""
+        self._open.setdefault(record.turn, _OpenTurn(record.turn)).kept = record
+
+    @property
+    def held(self) -> tuple[Queued, ...]:
+        """The prompts that were accepted and whose turns did not begin, in their order."""
+        return tuple(each.held for each in self._open.values() if each.held is not None)
 
     def said(self, message: Message) -> None:
         """A message that is in the conversation."""

@@ -14,7 +14,7 @@ from pygent_ls.agent.context_memory import Compaction
 from pygent_ls.agent.messages import Message, Usage
 from pygent_ls.sessions.journal.files import FileJournal, Journal, MemoryJournal, lines_of
 from pygent_ls.sessions.journal.folder import opened
-from pygent_ls.sessions.journal.records import Cut, Opened, Record, Said, Shortened, Spent, State, Told
+from pygent_ls.sessions.journal.records import Cut, Opened, Queued, Record, Said, Shortened, Spent, State, Told
 from pygent_ls.sessions.stream import SessionEvent
 
 if TYPE_CHECKING:  # with it comes pydantic
@@ -111,6 +111,11 @@ class Keeper:
         failed_at_s = self._failed_at_s
         if failed_at_s is None or time.monotonic() - failed_at_s >= PAUSE_S:
             self._write()
+
+    def note(self, record: Queued) -> None:
+        """Add this record, and whatever else is new; see `keep`."""
+        self._pending.append(record)
+        self.keep()
 
     def _gather(self, events: Sequence[SessionEvent]) -> None:
         self._pending += [*self._said(), *self._shortened(), *(Told(event=each) for each in events), *self._changed()]

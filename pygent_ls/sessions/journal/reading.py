@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 from pygent_ls.agent.events import AgentEvent
 from pygent_ls.sessions.journal.records import (
+    ATTACHMENTS,
     VERSION,
     Begun,
     Cut,
     Opened,
+    Queued,
     Record,
     Said,
     Shortened,
@@ -102,6 +104,9 @@ def _record_of(line: Line) -> Record:
             return Cut(length=_place(line["length"]))
         case "message":
             return Said(index=_place(line["index"]), message=message_from(line["message"]))
+        case "queued":
+            attachments = tuple(_read(ATTACHMENTS[each["type"]], each) for each in line["attachments"])
+            return replace(_read(Queued, {**line, "attachments": ()}), attachments=attachments)
         case "compaction":
             return Shortened(
                 start=_place(line["start"]),

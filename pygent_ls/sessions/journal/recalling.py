@@ -17,7 +17,19 @@ from pygent_ls.sessions.journal.files import Line
 from pygent_ls.sessions.journal.interrupting import NEEDED, OpenTurns
 from pygent_ls.sessions.journal.reading import Line as Parsed
 from pygent_ls.sessions.journal.reading import UnreadableError, Why, event_of, parsed, record_of
-from pygent_ls.sessions.journal.records import NOWHERE, Begun, Cut, Opened, Record, Said, Shortened, Spent, State, Told
+from pygent_ls.sessions.journal.records import (
+    NOWHERE,
+    Begun,
+    Cut,
+    Opened,
+    Queued,
+    Record,
+    Said,
+    Shortened,
+    Spent,
+    State,
+    Told,
+)
 from pygent_ls.sessions.journal.repairing import LOST_WORDS, repaired
 from pygent_ls.sessions.naming import UNNAMED
 from pygent_ls.sessions.stream import SessionEvent
@@ -55,6 +67,8 @@ class Recalled:
     """Of all turns that any event tells of."""
     last_seq: int
     """With what closes the turns that were cut."""
+    held: tuple[Queued, ...]
+    """Prompts that were accepted and whose turns did not begin, in their order."""
     closing: tuple[SessionEvent, ...]
     """What closes them: in no journal yet."""
     notices: tuple[str, ...]
@@ -186,6 +200,9 @@ class _Recalling:
                 self.unwritten = Usage()
             case Opened():
                 self._was_opened(record)
+            case Queued(turn=turn_id):
+                self.turn_ids.add(turn_id)
+                self.turns.queued(record)
             case Told():
                 pass
 
@@ -279,8 +296,9 @@ def _recalled(found: _Recalling, begun: Begun, state: State, *, is_running: bool
         last_turn_usage=found.last_turn_usage if found.unwritten.is_nothing else found.unwritten,
         turn_ids=frozenset(found.turn_ids),
         last_seq=closing[-1].seq if closing else found.last_seq,
+        held=found.turns.held,
         closing=closing,
-        notices=tuple(_notices(found, has_hole=n_written < len(places), was_cut=bool(closing))),
+        notices=tuple(_notices(found, closing, has_hole=n_written < len(places))),
         size=found.size,
     )
 
@@ -314,14 +332,19 @@ def _compactions(found: _Recalling) -> Iterable[Compaction]:
             )
 
 
-def _notices(found: _Recalling, *, has_hole: bool, was_cut: bool) -> Iterable[str]:
+def _notices(found: _Recalling, closing: Iterable[SessionEvent], *, has_hole: bool) -> Iterable[str]:
     if found.skipped:
         yield _skipping(found.skipped) + (" Messages are missing from the conversation." if has_hole else "")
-    if was_cut:
+    kinds = Counter(each.event.type for each in closing)
+    if kinds["interrupted"]:
         yield (
             "The last turn was cut off when the program ended. The conversation goes on from there; what its "
             "unfinished tool calls had done by then stands."
         )
+
+    if n_held := kinds["turn_queued"]:
+        prompts, their = ("prompt", "its turn") if n_held == 1 else ("prompts", "their turns")
+        yield f"The program ended before {their} began: {n_held} {prompts} of yours can be sent again, or removed."
 
 
 def _skipping(skipped: Counter[Why]) -> str:

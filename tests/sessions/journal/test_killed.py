@@ -86,10 +86,12 @@ async def _check_cut(session_id: str, data: bytes) -> None:
         told = _told_results(events)
         results = _results(went_on)
         assert {call: told.get(call, result) for call, result in results.items()} == results
+        begun = cut_turns & {each.turn_id for each in seen if each.event.type == "turn_started"}
         for turn_id in cut_turns:
             ends = [each.event.type for each in events if each.turn_id == turn_id][-2:]
-            assert ends == ["interrupted", "finished"]
-        assert [each.event.type for each in events].count("interrupted") == len(cut_turns)
+            assert ends == (["interrupted", "finished"] if turn_id in begun else ["turn_queued", "turn_queued"])
+        assert [each.event.type for each in events].count("interrupted") == len(begun)
+        assert {each.turn for each in session.held} >= cut_turns - begun
         async with daemon(root, GOING_ON) as again:
             later = await again.sessions.hold(session_id)
             assert later.messages == went_on
