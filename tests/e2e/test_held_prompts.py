@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.e2e.raw import RawClient, raw_client
 from tests.sessions.test_secrets_of_a_session import KEY
 
@@ -137,3 +139,36 @@ def test_a_daemon_that_ends_as_it_should_holds_no_prompts(folder: Path) -> None:
     with raw_client(folder, environment=scripted(folder, SLOW)) as client:
         client.initialize(folder)
         assert queue_of(client, session, "q") == []
+
+
+@pytest.mark.parametrize("title", ["Send them", "Not now"])
+def test_an_editor_without_a_plugin_is_asked_whether_the_prompts_are_to_be_sent(folder: Path, title: str) -> None:
+    session = killed_with_prompts_waiting(folder, [("two", "two\nlines"), ("three", "three")])
+    with raw_client(folder, environment=scripted(folder, [{"text": "did two"}, {"text": "did three"}])) as client:
+        client.initialize(folder)
+        answer(client, "was cut off", "Go on with it")
+        asked = answer(client, "Send them now?", title)
+        assert asked["message"].endswith("Send them now?\n- two lines\n- three")
+        if title == "Send them":
+            client.until(lambda _: n_finished(client) == 2)
+            messages = client.request(3, "pygent/session/load", {"sessionId": session})["result"]["messages"]
+            assert [each["turnId"] for each in messages if each["role"] == "assistant"] == ["two", "three"]
+            assert queue_of(client, session, "q") == []
+        else:
+            assert [each["held"] for each in queue_of(client, session, "q")] == [True, True]
+        client.request(4, "shutdown")
+
+
+def n_finished(client: RawClient) -> int:
+    """The turns that were told to have ended."""
+    changed = [frame["params"] for frame in client.frames if frame.get("method") == "pygent/session/changed"]
+    return [each["what"] for each in changed].count("turn_finished")
+
+
+def answer(client: RawClient, words: str, title: str) -> dict[str, Any]:
+    """Wait for the question with these words, and answer it."""
+    asked = client.until(
+        lambda frame: frame.get("method") == "window/showMessageRequest" and words in frame["params"]["message"]
+    )
+    client.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"title": title}})
+    return asked["params"]

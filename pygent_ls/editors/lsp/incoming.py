@@ -200,7 +200,7 @@ class DequeueParams(Params):
 
 
 class ResumeParams(Params):
-    """`pygent/turn/resume`: sends a prompt that is `held` again, with what was attached to it; the turn keeps its id."""
+    """`pygent/turn/resume`: sends a prompt that is held again, with what was attached to it; the turn keeps its id."""
 
     session_id: str
     turn_id: str

@@ -104,7 +104,8 @@ class EventOut(TypedDict):
 
 
 class TurnBeginOut(EventOut):
-    """The turn waits, or runs now."""
+    """The turn waits, or runs now. `held`, of `turn_queued` alone: the daemon that accepted the prompt ended before the
+    turn began, and the turn waits for `pygent/turn/resume` or `pygent/turn/dequeue`."""
 
     type: Literal["turn_queued", "turn_started"]
     prompt: str
@@ -112,8 +113,6 @@ class TurnBeginOut(EventOut):
     mode: str
     agent: str
     held: NotRequired[Literal[True]]
-    """Of `turn_queued`: the daemon that accepted the prompt ended before the turn began, and the prompt waits for the
-    user; see `pygent/turn/resume`."""
 
 
 class ItemOut(EventOut):

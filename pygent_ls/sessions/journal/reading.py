@@ -37,6 +37,9 @@ Line = Mapping[str, Any]
 """A line's JSON object, of a version that is known."""
 
 
+_OF_A_MOMENT: Mapping[str, type[Opened | State | Spent]] = {"opened": Opened, "state": State, "usage": Spent}
+
+
 class UnreadableError(ValueError):
     """A line says nothing to this program: it is damaged, of a later version, or of a type that it does not know."""
 
@@ -91,15 +94,9 @@ def _record_of(line: Line) -> Record:
         case "session":
             begun = _read(Begun, line)
             return replace(begun, created=_utc(begun.created))
-        case "opened":
-            opened = _read(Opened, line)
-            return replace(opened, at=_utc(opened.at))
-        case "state":
-            state = _read(State, line)
-            return replace(state, at=_utc(state.at))
-        case "usage":
-            spent = _read(Spent, line)
-            return replace(spent, at=_utc(spent.at))
+        case "opened" | "state" | "usage" as kind:
+            found = _read(_OF_A_MOMENT[kind], line)
+            return replace(found, at=_utc(found.at))
         case "cut":
             return Cut(length=_place(line["length"]))
         case "message":

@@ -168,6 +168,10 @@ ATTACHMENTS: Mapping[str, type[Attachment]] = {
 _KINDS = {kind: name for name, kind in ATTACHMENTS.items()}
 
 
+_PLAIN = {Begun: "session", Opened: "opened", State: "state", Spent: "usage"}
+"""The types of records that are written as their fields are."""
+
+
 def line_of(record: Record) -> bytes:
     """The record's line, with the line break at its end. Half a surrogate pair becomes its JSON escape."""
     text = json.dumps({"v": VERSION, **_content(record)}, ensure_ascii=False, separators=(",", ":"))
@@ -176,14 +180,8 @@ def line_of(record: Record) -> bytes:
 
 def _content(record: Record) -> Mapping[str, Any]:
     match record:
-        case Begun():
-            return {"type": "session", **_plain_fields(record)}
-        case Opened():
-            return {"type": "opened", **_plain_fields(record)}
-        case State():
-            return {"type": "state", **_plain_fields(record)}
-        case Spent():
-            return {"type": "usage", **_plain_fields(record)}
+        case Begun() | Opened() | State() | Spent():
+            return {"type": _PLAIN[type(record)], **_plain_fields(record)}
         case Cut(length=length):
             return {"type": "cut", "length": length}
         case Said(index=index, message=message):
