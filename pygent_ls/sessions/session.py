@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from uuid import uuid4
 
+from pygent_ls.agent.context_memory import Compaction
 from pygent_ls.agent.events import (
     AgentEvent,
     Cancelled,
@@ -88,7 +89,7 @@ class Session:
         self._keeper = Keeper(
             self.messages,
             state=lambda: self.state,
-            compaction=lambda: self.around.context.made_last,
+            compactions=lambda: self.compactions,
             spent=lambda: (self.usage, self.last_turn_usage),
             recalled=recalled,
         )
@@ -127,6 +128,11 @@ class Session:
     def journal(self) -> Journal:
         """Where its events, its conversation and its state are kept."""
         return self._keeper.journal
+
+    @property
+    def compactions(self) -> Sequence[Compaction]:
+        """All that were made of its conversation, in their order."""
+        return self.around.context.compactions
 
     @property
     def state(self) -> State:

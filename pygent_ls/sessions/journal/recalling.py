@@ -60,6 +60,7 @@ class Recalled:
     has_hole: bool
     """Whether one is lost: the journal has others behind `written`."""
     compactions: tuple[Compaction, ...]
+    """All that were made, in their order, also those of parts that were cut away since."""
     plan: tuple[PlanEntry, ...]
     usage: Usage
     last_turn_usage: Usage
@@ -109,7 +110,7 @@ class _Recalling:
     state: State | None = None
     updated_at: datetime | None = None
     messages: dict[int, Message] = field(default_factory=dict[int, Message])
-    shortened: list[Shortened] = field(default_factory=list[Shortened])
+    compactions: list[Compaction] = field(default_factory=list[Compaction])
     plan: tuple[PlanEntry, ...] = ()
     usage: Usage = field(default_factory=Usage)
     last_turn_usage: Usage = field(default_factory=Usage)
@@ -194,7 +195,7 @@ class _Recalling:
             case Cut(length=length):
                 self._cut(length)
             case Shortened():
-                self.shortened.append(record)
+                self._shortened(record)
             case Spent():
                 self.usage, self.last_turn_usage, self.updated_at = record.usage, record.last_turn, record.at
                 self.unwritten = Usage()
@@ -218,7 +219,23 @@ class _Recalling:
 
     def _cut(self, length: int) -> None:
         self.messages = {at: each for at, each in self.messages.items() if at < length}
-        self.shortened = [each for each in self.shortened if each.end <= length]
+
+    def _shortened(self, record: Shortened) -> None:
+        """A compaction counts where its part of the conversation is there from end to end."""
+        messages = self.messages
+        if record.start < record.end and all(at in messages for at in range(record.end)):
+            self.compactions.append(
+                Compaction(
+                    start=record.start,
+                    end=record.end,
+                    first=messages[record.start],
+                    last=messages[record.end - 1],
+                    stands=record.stands,
+                    task=record.task,
+                    words=record.words,
+                    summary=record.summary,
+                )
+            )
 
 
 def recall(lines: Iterable[Line], session_id: str, *, is_running: bool = False) -> Recalled:
@@ -290,7 +307,7 @@ def _recalled(found: _Recalling, begun: Begun, state: State, *, is_running: bool
         messages=tuple(messages),
         written=tuple(in_order[:n_written]),
         has_hole=n_written < len(places),
-        compactions=tuple(_compactions(found)),
+        compactions=tuple(found.compactions),
         plan=found.plan,
         usage=spent if is_running else spent.plus(found.turns.usage),
         last_turn_usage=found.last_turn_usage if found.unwritten.is_nothing else found.unwritten,
@@ -313,23 +330,6 @@ def _with_lost_prompts(messages: Mapping[int, Message]) -> list[Message]:
             filled.append(replace(message, role="user", content=LOST_WORDS))
         filled.append(message)
     return filled
-
-
-def _compactions(found: _Recalling) -> Iterable[Compaction]:
-    """Those whose part of the conversation is there from end to end."""
-    for each in found.shortened:
-        first, last = found.messages.get(each.start), found.messages.get(each.end - 1)
-        if first is not None and last is not None and all(at in found.messages for at in range(each.end)):
-            yield Compaction(
-                start=each.start,
-                end=each.end,
-                first=first,
-                last=last,
-                stands=each.stands,
-                task=each.task,
-                words=each.words,
-                summary=each.summary,
-            )
 
 
 def _notices(found: _Recalling, closing: Iterable[SessionEvent], *, has_hole: bool) -> Iterable[str]:
