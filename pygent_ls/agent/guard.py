@@ -45,6 +45,7 @@ class ToolGuard:
     around: Surroundings
     turn_id: str
     emit: Emit
+    hooks: TurnHooks
     results: dict[str, ToolResultBlock] = field(default_factory=dict[str, ToolResultBlock])
     standing: Standing = field(default_factory=Standing)
     watch: TurnWatch = field(default_factory=TurnWatch)
@@ -58,7 +59,6 @@ class ToolGuard:
         async def warn(problem: str) -> None:
             await self.emit(Notice(content=problem, level="warning"))
 
-        self._hooks = TurnHooks(around=self.around, turn_id=self.turn_id, emit=self.emit)
         self._asking = Asking(
             session_id=self.around.session_id,
             turn_id=self.turn_id,
@@ -70,7 +70,7 @@ class ToolGuard:
             questioner=self.around.questioner,
             secrets=self.around.secrets,
             working_directory=self.around.working_directory,
-            hooks=self._hooks,
+            hooks=self.hooks,
             standing=self.standing,
             watch=self.watch,
         )
@@ -88,11 +88,11 @@ class ToolGuard:
 
     def use(self, around: Surroundings) -> None:
         """Let the tools be those from now on; all else that surrounds the turn is the same."""
-        self.around = self._hooks.around = self._finishing.around = around
+        self.around = self._finishing.around = around
 
     def remarks_on(self, calls: Sequence[ToolUseBlock]) -> Iterator[TextBlock]:
         """What the user and hooks said about these calls, for the model to read beside their results."""
-        return itertools.chain(self._asking.remarks_on(calls), self._hooks.remarks_on(calls))
+        return itertools.chain(self._asking.remarks_on(calls), self.hooks.remarks_on(calls))
 
     async def run(self, call: ToolUseBlock, my_turn: MyTurn = at_once) -> None:
         """Run the call, keep its result in `results`, and tell of it in its turn. Raises nothing but a cancel."""
@@ -100,11 +100,11 @@ class ToolGuard:
         tool = self.around.tools.get(call.name)
         with self.watch.tool(call, tool.definition.description if tool else "") as watched:
             outcome = await self._ended(call)
-            call = self._hooks.as_it_runs(call)
+            call = self.hooks.as_it_runs(call)
             result = watched.result = await self._finishing.keep(call, outcome, perf_counter() - started)
         if call.id in self._has_run and not is_being_cancelled():
             with suppress(asyncio.CancelledError):  # it is raised once the result is told
-                await self._hooks.after(call, result, self.standing.share.changing)
+                await self.hooks.after(call, result, self.standing.share.changing)
         await self._finishing.tell(result, my_turn)
 
     async def _ended(self, call: ToolUseBlock) -> Outcome:
@@ -170,7 +170,7 @@ class ToolGuard:
         self, call: ToolUseBlock, arguments: Mapping[str, Any]
     ) -> tuple[ToolUseBlock, Mapping[str, Any]]:
         """The call and its arguments once hooks have seen it. Raises `ToolError` for an input that is none."""
-        changed = await self._hooks.before(call)
+        changed = await self.hooks.before(call)
         if changed is call:
             return call, arguments
         try:
@@ -184,7 +184,7 @@ class ToolGuard:
         """The call and its arguments with the input that the user gave it, which hooks judge like any. Raises
         `ToolError`."""
         self._has_run.discard(call.id)
-        changed = await self._hooks.changed_by_user(call, given)
+        changed = await self.hooks.changed_by_user(call, given)
         try:
             _, arguments = await self._called(changed)
         except ToolError as error:

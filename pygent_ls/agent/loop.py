@@ -12,6 +12,7 @@ from pygent_ls.agent.answer import Answer
 from pygent_ls.agent.arguments import readers_of
 from pygent_ls.agent.calling import ModelCalls
 from pygent_ls.agent.events import AgentEvent, Cancelled, EventSink, Finished, Notice, Steered, StopReason, TurnStarted
+from pygent_ls.agent.hooking import TurnHooks
 from pygent_ls.agent.messages import Message, ToolUseBlock, Usage, user_message
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.pausing import Pauses
@@ -65,6 +66,7 @@ class Turn:
             parent=parent._state if parent else None,
             structured=structured,
         )
+        self._state.hooks.emit = self.tell
         self._subagents = Subagents(state=self._state, run_turn=self._run_subagent)
         self._model_calls = ModelCalls(state=self._state, retries=self.retries, clock=self.clock)
         self._tool_calls = ToolCalls(state=self._state, run_subagent=self._subagents.run)
@@ -74,6 +76,11 @@ class Turn:
     def usage(self) -> Usage:
         """What the model calls so far took, those of subagents too."""
         return self._state.total
+
+    @property
+    def hooks(self) -> TurnHooks:
+        """The user's hooks, for this turn; they tell nothing once the outcome is settled."""
+        return self._state.hooks
 
     def use(self, model: Model) -> None:
         """Ask this model from the next call on."""

@@ -43,7 +43,12 @@ class ToolCalls:
         state, spec = self.state, self.state.spec
         standing = Standing(share=state.share, source=spec.source, ceiling=spec.ceiling, run_subagent=self.run_subagent)
         self._guard = ToolGuard(
-            around=state.around, turn_id=spec.turn_id, emit=state.emit, standing=standing, watch=state.watch
+            around=state.around,
+            turn_id=spec.turn_id,
+            emit=state.emit,
+            hooks=state.hooks,
+            standing=standing,
+            watch=state.watch,
         )
 
     def use(self, around: Surroundings) -> None:
