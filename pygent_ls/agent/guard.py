@@ -49,6 +49,8 @@ class ToolGuard:
     results: dict[str, ToolResultBlock] = field(default_factory=dict[str, ToolResultBlock])
     standing: Standing = field(default_factory=Standing)
     watch: TurnWatch = field(default_factory=TurnWatch)
+    begun: set[str] = field(default_factory=set[str])
+    """The ids of the calls that may have had an effect: their tools ran, or their edits were about to be made."""
 
     @property
     def files_changed(self) -> dict[Path, FileChange]:
@@ -223,6 +225,7 @@ class ToolGuard:
             await self.around.settle()
         try:
             async with self._alone(tool, call) if changes_files else nullcontext():
+                self.begun.add(call.id)
                 content = await self._timed(tool, arguments, context)
         finally:  # also what failed, or was cancelled, may have written before
             if not tool.read_only:
@@ -325,6 +328,7 @@ class ToolGuard:
             await self.around.settle()
             await self._kept.before_change(tool.title_for(call.input))
             reviewed = ReviewedCall(session_id=self.around.session_id, turn_id=self.turn_id, tool_id=call.id)
+            self.begun.add(call.id)
             applied, stand = await self._changing.make(plan, changes, reviewed)
         return Outcome(content=told(applied, workspace.shown), is_error=applied.is_nothing, changes=stand)
 

@@ -22,7 +22,7 @@ from pygent_ls.agent.structured_answer import StructuredAnswer
 from pygent_ls.agent.subagents import Delegate, Subagents
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.telemetry import TurnBegan, TurnEnded
-from pygent_ls.agent.tool_calls import CANCELLED_RESULT, LIMIT_RESULT, ToolCalls
+from pygent_ls.agent.tool_calls import LIMIT_RESULT, NOT_BEGUN_RESULT, ToolCalls
 from pygent_ls.agent.turn import Steering, TurnResult, TurnSpec, TurnState
 from pygent_ls.errors import ModelError
 
@@ -268,7 +268,7 @@ class Turn:
             stopped = await self._stopped_after_answer()
         finally:  # providers reject a history with an unanswered call
             if stopped:
-                await self._tool_calls.refuse(calls, CANCELLED_RESULT if stopped == "cancelled" else LIMIT_RESULT)
+                await self._tool_calls.refuse(calls, NOT_BEGUN_RESULT if stopped == "cancelled" else LIMIT_RESULT)
         return stopped
 
     async def _run_subagent(self, made: Delegate, history: list[Message]) -> TurnResult:
