@@ -1,4 +1,4 @@
-"""Prompts that waited when the daemon was killed: the next one holds them until the user sends or removes them."""
+"""Prompts that wait: their order, and what becomes of them when the daemon is killed."""
 
 from __future__ import annotations
 
@@ -64,6 +64,20 @@ def attached(client: RawClient, session: str) -> list[tuple[str, str, bool]]:
 
 def queue_of(client: RawClient, session: str, id: str) -> list[dict[str, Any]]:
     return client.request(id, "pygent/turn/queue", {"sessionId": session})["result"]["items"]
+
+
+def test_prompts_run_in_the_order_in_which_they_were_sent_however_long_each_is(folder: Path) -> None:
+    answers = [{"text": "first", "delay_s": 1}, {"text": "did two"}, {"text": "did three"}]
+    with raw_client(folder, environment=scripted(folder, answers)) as client:
+        client.initialize(folder)
+        session = client.request(1, "pygent/session/new", {})["result"]["sessionId"]
+        for turn_id, prompt in (("one", "one"), ("two", "some words, " * 10_000), ("three", "three")):
+            params = {"sessionId": session, "prompt": prompt, "turnId": turn_id}
+            client.begin(turn_id, "pygent/turn/start", params)
+        texts = [client.answer(turn_id)["result"]["text"] for turn_id in ("one", "two", "three")]
+        client.request(2, "shutdown")
+
+    assert texts == ["first", "did two", "did three"]
 
 
 def test_prompts_that_waited_are_held_after_a_kill_and_run_with_what_was_attached_when_they_are_sent_again(
