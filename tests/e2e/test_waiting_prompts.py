@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.raw import RawClient, raw_client
+from tests.editors.lsp.test_convert import check, schema
 from tests.sessions.test_secrets_of_a_session import KEY
 
 SLOW = ({"text": "late", "delay_s": 60},)
@@ -107,6 +108,8 @@ def test_prompts_that_waited_are_held_after_a_kill_and_run_with_what_was_attache
         twice = client.request(6, "pygent/turn/resume", {"sessionId": session, "turnId": "four"})["error"]
         client.kill()
 
+    check(schema()["requests"]["pygent/turn/queue"]["result"], {"items": queue})
+    check(schema()["requests"]["pygent/turn/resume"]["result"], four)
     assert told[-5:] == [
         ("first", "interrupted", False),
         ("first", "finished", False),
