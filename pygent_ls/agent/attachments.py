@@ -101,6 +101,19 @@ Mask = Callable[[str, str | None], Awaitable[str]]
 """Takes the secrets out of a text; with it goes the name of the file that it shows, where it does."""
 
 
+async def without_secrets(part: Attachment, mask: Mask) -> Attachment:
+    """The attachment with its own text through `mask`; the files that it names are masked when they are read."""
+    match part:
+        case SelectionPart(path=path, text=text):
+            return replace(part, text=await mask(text, path.name))
+        case DiagnosticsPart(path=path, lines=lines):
+            return replace(part, lines=tuple([await mask(each, path.name) for each in lines]))
+        case NotePart(text=text):
+            return replace(part, text=await mask(text, None))
+        case FilePart() | EditorPart() | ImageBlock() | ImagePart():
+            return part
+
+
 async def _as_it_is(text: str, _: str | None) -> str:
     return text
 

@@ -107,6 +107,7 @@ class Compacting:
     summarizer: Model
     temperature: float
     tell: Callable[[AgentEvent], Awaitable[None]]
+    hooks: TurnHooks
     spend: Callable[[Usage], None]
     """Told what a summary has cost."""
     refusal: str = ""
@@ -187,8 +188,7 @@ class Compacting:
 
     async def _may(self, trigger: Trigger) -> bool:
         """Whether the user's hooks allow it; what they add goes to whoever sums up."""
-        hooks = TurnHooks(around=self.around, turn_id=self.turn_id, emit=self.tell)
-        said = await hooks.fire("pre_compact", {"reason": trigger})
+        said = await self.hooks.fire("pre_compact", {"reason": trigger})
         self._added = said.context
         if said.decision != "deny":
             return True

@@ -87,7 +87,8 @@ class ContextMemory:
         """Of the system prompt and the tools that it was sent beside it."""
         self.tried: tuple[Message, str] | None = None
         """The last message of the conversation when compacting it was tried last, and why it was."""
-        self._compactions: list[Compaction] = []
+        self.compactions: list[Compaction] = []
+        """All that were made, in their order. None is forgotten: a history that was cut back may be brought again."""
         self.files_shown: list[tuple[Path, ...]] = []
         """Of each message, as far as it was looked at: the files that its results show."""
         self._marked: list[Message] = []
@@ -98,7 +99,7 @@ class ContextMemory:
 
     def follow(self, history: Sequence[Message], *, counts_words: bool = False) -> None:
         """Take the history as it is now; what is known of its messages is not measured again."""
-        used = next((each for each in reversed(self._compactions) if each.applies_to(history)), None)
+        used = self._longest(history)
         messages = used.applied(history) if used else list(history)
         n_known = len(self.messages)
         grows = n_known <= len(messages) and all(map(is_, self.messages, messages))
@@ -111,6 +112,11 @@ class ContextMemory:
             self.rows.append(message)
         self.messages = messages
         self.compaction = used
+
+    def _longest(self, history: Sequence[Message]) -> Compaction | None:
+        """The compaction that stands for most of the history; of equals the last one."""
+        applicable = [each for each in reversed(self.compactions) if each.applies_to(history)]
+        return max(applicable, key=lambda each: each.end, default=None)
 
     def cut(self, rules: ContextRules, turn_id: str, max_chars: int = 0) -> Cut:
         """See `cut_for`."""
@@ -179,16 +185,11 @@ class ContextMemory:
 
     # Compacting
 
-    @property
-    def made_last(self) -> Compaction | None:
-        """The compaction that was made last, whether it counts or not."""
-        return self._compactions[-1] if self._compactions else None
-
     def recall(self, compactions: Iterable[Compaction]) -> None:
         """Take over those of a daemon before this one."""
-        self._compactions = list(compactions)
+        self.compactions = list(compactions)
 
     def add(self, compaction: Compaction, history: Sequence[Message]) -> None:
         """From now on, messages stand for a part of the history."""
-        self._compactions = [each for each in self._compactions if each.applies_to(history)] + [compaction]
+        self.compactions.append(compaction)
         self.follow(history, counts_words=self.rows.counts_words)

@@ -70,7 +70,7 @@ class TurnShare:
     files_changed: dict[Path, FileChange] = field(default_factory=dict[Path, "FileChange"])
     """One entry a file, whoever of them changed it."""
     told: set[str] = field(default_factory=set[str])
-    """What the user was told of their agents."""
+    """What the user was told of their agents, and of what is wrong with hooks."""
     tool_ids: set[str] = field(default_factory=set[str])
     """The ids of all their calls."""
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)

@@ -48,6 +48,8 @@ class TurnQueued:
     model: str
     mode: str
     agent: str
+    held: bool = False
+    """Whether it waits for the user: the program ended before the turn began."""
     type: Literal["turn_queued"] = "turn_queued"
 
 

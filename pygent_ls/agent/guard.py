@@ -45,9 +45,12 @@ class ToolGuard:
     around: Surroundings
     turn_id: str
     emit: Emit
+    hooks: TurnHooks
     results: dict[str, ToolResultBlock] = field(default_factory=dict[str, ToolResultBlock])
     standing: Standing = field(default_factory=Standing)
     watch: TurnWatch = field(default_factory=TurnWatch)
+    begun: set[str] = field(default_factory=set[str])
+    """The ids of the calls that may have had an effect: their tools ran, or their edits were about to be made."""
 
     @property
     def files_changed(self) -> dict[Path, FileChange]:
@@ -58,7 +61,6 @@ class ToolGuard:
         async def warn(problem: str) -> None:
             await self.emit(Notice(content=problem, level="warning"))
 
-        self._hooks = TurnHooks(around=self.around, turn_id=self.turn_id, emit=self.emit)
         self._asking = Asking(
             session_id=self.around.session_id,
             turn_id=self.turn_id,
@@ -70,7 +72,7 @@ class ToolGuard:
             questioner=self.around.questioner,
             secrets=self.around.secrets,
             working_directory=self.around.working_directory,
-            hooks=self._hooks,
+            hooks=self.hooks,
             standing=self.standing,
             watch=self.watch,
         )
@@ -88,11 +90,11 @@ class ToolGuard:
 
     def use(self, around: Surroundings) -> None:
         """Let the tools be those from now on; all else that surrounds the turn is the same."""
-        self.around = self._hooks.around = self._finishing.around = around
+        self.around = self._finishing.around = around
 
     def remarks_on(self, calls: Sequence[ToolUseBlock]) -> Iterator[TextBlock]:
         """What the user and hooks said about these calls, for the model to read beside their results."""
-        return itertools.chain(self._asking.remarks_on(calls), self._hooks.remarks_on(calls))
+        return itertools.chain(self._asking.remarks_on(calls), self.hooks.remarks_on(calls))
 
     async def run(self, call: ToolUseBlock, my_turn: MyTurn = at_once) -> None:
         """Run the call, keep its result in `results`, and tell of it in its turn. Raises nothing but a cancel."""
@@ -100,11 +102,11 @@ class ToolGuard:
         tool = self.around.tools.get(call.name)
         with self.watch.tool(call, tool.definition.description if tool else "") as watched:
             outcome = await self._ended(call)
-            call = self._hooks.as_it_runs(call)
+            call = self.hooks.as_it_runs(call)
             result = watched.result = await self._finishing.keep(call, outcome, perf_counter() - started)
         if call.id in self._has_run and not is_being_cancelled():
             with suppress(asyncio.CancelledError):  # it is raised once the result is told
-                await self._hooks.after(call, result, self.standing.share.changing)
+                await self.hooks.after(call, result, self.standing.share.changing)
         await self._finishing.tell(result, my_turn)
 
     async def _ended(self, call: ToolUseBlock) -> Outcome:
@@ -170,7 +172,7 @@ class ToolGuard:
         self, call: ToolUseBlock, arguments: Mapping[str, Any]
     ) -> tuple[ToolUseBlock, Mapping[str, Any]]:
         """The call and its arguments once hooks have seen it. Raises `ToolError` for an input that is none."""
-        changed = await self._hooks.before(call)
+        changed = await self.hooks.before(call)
         if changed is call:
             return call, arguments
         try:
@@ -184,7 +186,7 @@ class ToolGuard:
         """The call and its arguments with the input that the user gave it, which hooks judge like any. Raises
         `ToolError`."""
         self._has_run.discard(call.id)
-        changed = await self._hooks.changed_by_user(call, given)
+        changed = await self.hooks.changed_by_user(call, given)
         try:
             _, arguments = await self._called(changed)
         except ToolError as error:
@@ -223,6 +225,7 @@ class ToolGuard:
             await self.around.settle()
         try:
             async with self._alone(tool, call) if changes_files else nullcontext():
+                self.begun.add(call.id)
                 content = await self._timed(tool, arguments, context)
         finally:  # also what failed, or was cancelled, may have written before
             if not tool.read_only:
@@ -325,6 +328,7 @@ class ToolGuard:
             await self.around.settle()
             await self._kept.before_change(tool.title_for(call.input))
             reviewed = ReviewedCall(session_id=self.around.session_id, turn_id=self.turn_id, tool_id=call.id)
+            self.begun.add(call.id)
             applied, stand = await self._changing.make(plan, changes, reviewed)
         return Outcome(content=told(applied, workspace.shown), is_error=applied.is_nothing, changes=stand)
 

@@ -49,19 +49,19 @@ class HookFacts(TypedDict, total=False):
 
 @dataclass(kw_only=True)
 class TurnHooks:
-    """Runs hooks for one turn. What they say is free of secrets, and of bounded length."""
+    """Runs hooks for one turn, or one of its subagents. What they say is free of secrets, and of bounded length."""
 
     around: Surroundings
     turn_id: str
     emit: Callable[[AgentEvent], Awaitable[None]]
+    told: set[str] = field(default_factory=set[str])
+    """What is wrong with hooks, each thing once a turn; the same set for the turn and its subagents."""
     _calls: dict[str, ToolUseBlock] = field(default_factory=dict[str, ToolUseBlock])
     """The calls whose input a hook has changed, as they run."""
     _words: dict[str, HookOutcome] = field(default_factory=dict[str, HookOutcome])
     """What was said before calls, by their id."""
     _beside: dict[str, list[TextBlock]] = field(default_factory=dict[str, list[TextBlock]])
     """What the model is to read beside the results of calls."""
-    _told: set[str] = field(default_factory=set[str])
-    """What is wrong with hooks, each thing once a turn."""
     _stop_denials: int = 0
 
     def __post_init__(self) -> None:
@@ -87,8 +87,8 @@ class TurnHooks:
         for ran in said.ran:
             await self.emit(replace(ran, command=await masked(ran.command)))
         for problem in said.notices:
-            if problem not in self._told:
-                self._told.add(problem)
+            if problem not in self.told:
+                self.told.add(problem)
                 await self.emit(Notice(content=await masked(problem), level="warning"))
         return replace(
             said,

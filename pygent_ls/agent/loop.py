@@ -12,6 +12,7 @@ from pygent_ls.agent.answer import Answer
 from pygent_ls.agent.arguments import readers_of
 from pygent_ls.agent.calling import ModelCalls
 from pygent_ls.agent.events import AgentEvent, Cancelled, EventSink, Finished, Notice, Steered, StopReason, TurnStarted
+from pygent_ls.agent.hooking import TurnHooks
 from pygent_ls.agent.messages import Message, ToolUseBlock, Usage, user_message
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.pausing import Pauses
@@ -22,7 +23,7 @@ from pygent_ls.agent.subagents import Delegate, Subagents
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.system_limits import limit_reached
 from pygent_ls.agent.telemetry import TurnBegan, TurnEnded
-from pygent_ls.agent.tool_calls import CANCELLED_RESULT, LIMIT_RESULT, ToolCalls
+from pygent_ls.agent.tool_calls import LIMIT_RESULT, NOT_BEGUN_RESULT, ToolCalls
 from pygent_ls.agent.turn import Steering, TurnResult, TurnSpec, TurnState
 from pygent_ls.errors import ModelError
 
@@ -66,6 +67,7 @@ class Turn:
             parent=parent._state if parent else None,
             structured=structured,
         )
+        self._state.hooks.emit = self.tell
         self._subagents = Subagents(state=self._state, run_turn=self._run_subagent)
         self._model_calls = ModelCalls(state=self._state, retries=self.retries, clock=self.clock)
         self._tool_calls = ToolCalls(state=self._state, run_subagent=self._subagents.run)
@@ -75,6 +77,11 @@ class Turn:
     def usage(self) -> Usage:
         """What the model calls so far took, those of subagents too."""
         return self._state.total
+
+    @property
+    def hooks(self) -> TurnHooks:
+        """The user's hooks, for this turn; they tell nothing once the outcome is settled."""
+        return self._state.hooks
 
     def use(self, model: Model) -> None:
         """Ask this model from the next call on."""
@@ -268,7 +275,7 @@ class Turn:
             stopped = await self._stopped_after_answer()
         finally:  # providers reject a history with an unanswered call
             if stopped:
-                await self._tool_calls.refuse(calls, CANCELLED_RESULT if stopped == "cancelled" else LIMIT_RESULT)
+                await self._tool_calls.refuse(calls, NOT_BEGUN_RESULT if stopped == "cancelled" else LIMIT_RESULT)
         return stopped
 
     async def _run_subagent(self, made: Delegate, history: list[Message]) -> TurnResult:

@@ -23,6 +23,8 @@ CANCELLED_RESULT = (
     "you rely on it."
 )
 
+NOT_BEGUN_RESULT = "Cancelled: the turn was stopped before this call began, so it did nothing."
+
 LIMIT_RESULT = "Not run: the turn reached its limit before this call."
 
 
@@ -43,7 +45,12 @@ class ToolCalls:
         state, spec = self.state, self.state.spec
         standing = Standing(share=state.share, source=spec.source, ceiling=spec.ceiling, run_subagent=self.run_subagent)
         self._guard = ToolGuard(
-            around=state.around, turn_id=spec.turn_id, emit=state.emit, standing=standing, watch=state.watch
+            around=state.around,
+            turn_id=spec.turn_id,
+            emit=state.emit,
+            hooks=state.hooks,
+            standing=standing,
+            watch=state.watch,
         )
 
     def use(self, around: Surroundings) -> None:
@@ -64,7 +71,7 @@ class ToolCalls:
             stop = self._circling(calls)
             self._instructions = await self._instructions_near(calls)
         finally:  # providers reject a history with an unanswered call
-            await self._answer_all(calls, CANCELLED_RESULT)
+            await self._answer_all(calls, NOT_BEGUN_RESULT)
         return stop
 
     async def _run_all(self, calls: Sequence[ToolUseBlock]) -> None:
@@ -98,10 +105,15 @@ class ToolCalls:
             await self.state.emit(tool_call(call, self.state.around))
 
     async def _answer_all(self, calls: Sequence[ToolUseBlock], otherwise: str) -> None:
-        """Append every call's result to the history; `otherwise` for a call that has none."""
+        """Append every call's result to the history; `otherwise` for a call that never began."""
         results = self._guard.results
         missing = {
-            call.id: ToolResultBlock(tool_use_id=call.id, content=otherwise, is_error=True, from_outside=False)
+            call.id: ToolResultBlock(
+                tool_use_id=call.id,
+                content=CANCELLED_RESULT if call.id in self._guard.begun else otherwise,
+                is_error=True,
+                from_outside=False,
+            )
             for call in calls
             if call.id not in results
         }
@@ -111,7 +123,7 @@ class ToolCalls:
         self.state.keep(user_message((*answered, *remarks), turn_id=self.state.spec.turn_id))
         for call in calls:
             if call.id in missing and call.id in self._announced:
-                await self.state.emit(not_run(call, otherwise))
+                await self.state.emit(not_run(call, missing[call.id].content))
 
     async def _instructions_near(self, calls: Sequence[ToolUseBlock]) -> tuple[TextBlock, ...]:
         """What the project says about the files that these calls read or changed, where it was not said yet."""

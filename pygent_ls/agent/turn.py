@@ -183,7 +183,7 @@ class TurnState:
         self.max_output_tokens = self.spec.max_output_tokens
         """That an answer may have; raised where one did not fit."""
         self.own_share = TurnShare()
-        self.hooks = TurnHooks(around=self.around, turn_id=self.spec.turn_id, emit=self.emit)
+        self.hooks = TurnHooks(around=self.around, turn_id=self.spec.turn_id, emit=self.emit, told=self.share.told)
         self.watch = TurnWatch(
             telemetry=self.around.telemetry, session_id=self.around.session_id, agent=self.spec.agent
         )

@@ -125,6 +125,7 @@ class TurnContext:
             summarizer=state.spec.summarizer or model,
             temperature=state.spec.temperature,
             tell=state.emit,
+            hooks=state.hooks,
             spend=spend,
             refusal=refusal,
             watch=state.watch,

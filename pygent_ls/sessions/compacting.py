@@ -9,6 +9,7 @@ from functools import reduce
 from pygent_ls.agent.compacting import Compacting
 from pygent_ls.agent.context import ContextMode, ContextRules
 from pygent_ls.agent.events import AgentEvent, Compacted, Notice, UsageReported
+from pygent_ls.agent.hooking import TurnHooks
 from pygent_ls.agent.messages import Message, Usage
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.surroundings import Surroundings
@@ -113,6 +114,7 @@ class SessionContext:
             summarizer=summarizer or model,
             temperature=limits.temperature,
             tell=self.tell,
+            hooks=TurnHooks(around=around, turn_id=self._last_turn_id(), emit=self.tell),
             spend=spent.append,
         )
         said = await around.secrets.masked(instruction)

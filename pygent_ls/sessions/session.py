@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from uuid import uuid4
 
+from pygent_ls.agent.context_memory import Compaction
 from pygent_ls.agent.events import (
     AgentEvent,
     Cancelled,
@@ -36,14 +37,15 @@ from pygent_ls.sessions.compacting import SessionContext
 from pygent_ls.sessions.going_back import GoingBack
 from pygent_ls.sessions.journal.files import Journal
 from pygent_ls.sessions.journal.keeping import Keeper, come_free
-from pygent_ls.sessions.journal.records import State
+from pygent_ls.sessions.journal.records import Queued, State
 from pygent_ls.sessions.making import TurnMaking
 from pygent_ls.sessions.naming import UNNAMED, name_of_conversation
 from pygent_ls.sessions.resuming import state_of, take_up
 from pygent_ls.sessions.rewind import Restored, Wanted
 from pygent_ls.sessions.session_hooks import SessionHooks
-from pygent_ls.sessions.stream import EventStream, Subscriber
+from pygent_ls.sessions.stream import EventStream, NoSubscriber, Subscriber
 from pygent_ls.sessions.turns import Home, RunningTurn, SessionParts, TurnRequest
+from pygent_ls.sessions.waiting_prompts import record_of, request_of
 
 
 class Session:
@@ -61,7 +63,12 @@ class Session:
         self.messages: list[Message] = list(recalled.messages) if recalled else []
         self.permissions = parts.surroundings.permissions
         self._turns: list[RunningTurn] = []
+        self._turn_ids: set[str] = set(recalled.turn_ids) if recalled else set()
+        """Of all its turns; a conversation that was taken over from elsewhere has further ones."""
+        self._announcing = asyncio.Lock()
+        """Taken by each turn before it awaits anything else: the order of acceptance is the order of the queue."""
         self._one_at_a_time = asyncio.Lock()
+        self._held = {each.turn: each for each in recalled.held} if recalled else {}
         self._hooks = SessionHooks()
         self._untold: list[str] = []
         self.is_deleted = False
@@ -83,7 +90,7 @@ class Session:
         self._keeper = Keeper(
             self.messages,
             state=lambda: self.state,
-            compaction=lambda: self.around.context.made_last,
+            compactions=lambda: self.compactions,
             spent=lambda: (self.usage, self.last_turn_usage),
             recalled=recalled,
         )
@@ -124,6 +131,11 @@ class Session:
         return self._keeper.journal
 
     @property
+    def compactions(self) -> Sequence[Compaction]:
+        """All that were made of its conversation, in their order."""
+        return self.around.context.compactions
+
+    @property
     def state(self) -> State:
         """What it is by now, but for its conversation."""
         return state_of(self.name, self.updated_at, self.choices, self.around, self.context)
@@ -159,20 +171,57 @@ class Session:
 
     # Turns
 
+    @property
+    def held(self) -> Sequence[Queued]:
+        """The prompts that a daemon accepted and ended before their turns began, in their order. Each waits until it
+        is sent again, by a request with its turn's id, or given up."""
+        return [*self._held.values()]
+
+    def held_request(self, turn_id: str) -> TurnRequest:
+        """The request of a prompt that is held. Raises `SessionError` (`unknown_turn`)."""
+        if turn_id not in self._held:
+            raise SessionError(f"No prompt {turn_id!r} is held: it was sent again or removed.", kind="unknown_turn")
+        return request_of(self._held[turn_id])
+
+    async def give_up(self, turn_id: str) -> bool:
+        """Remove a prompt that is held; False where none of that id is."""
+        held = self._held.pop(turn_id, None)
+        if held is None:
+            return False
+        told = held.told
+        beginning = TurnStarted(prompt=told.prompt, model=told.model, mode=told.mode, agent=told.agent)
+        await self._tell_that_it_never_ran(
+            RunningTurn(turn_id, request_of(held), NoSubscriber()), beginning, "cancelled"
+        )
+        self._stream.flush()
+        return True
+
     def start_turn(self, request: TurnRequest, subscriber: Subscriber, home: Home | None = None) -> RunningTurn:
         """Start a turn, or queue it behind the one that runs. `home` is where it runs; None: where the session is.
 
         Raises `ModelError` where the turn's model cannot be had at all, `SessionError` for a mode that is not allowed,
-        an agent that there is not, or an output schema that cannot be used.
+        an agent that there is not, an output schema that cannot be used, or a turn id that is taken (`turn_id_taken`).
         """
         StructuredAnswer.to(request.output_schema)
+        turn_id = request.turn_id or f"turn-{uuid4().hex[:12]}"
+        self._check_unused(turn_id)
         home = home or self.home
         self.visit(home)
         chosen = self._making.choices_at(home, self).for_turn(request)
-        turn = RunningTurn(f"turn-{uuid4().hex[:12]}", request, subscriber, home)
+        turn = RunningTurn(turn_id, request, subscriber, home)
+        self._held.pop(turn_id, None)
+        self._turn_ids.add(turn_id)
         self._turns.append(turn)
         turn.task = asyncio.create_task(self._take_turn(turn, chosen))
         return turn
+
+    def _check_unused(self, turn_id: str) -> None:
+        is_taken = turn_id in self._turn_ids and turn_id not in self._held
+        if is_taken or any(each.turn_id == turn_id for each in self.messages):
+            raise SessionError(
+                f"The session has a turn {turn_id!r} already: choose another turnId, or leave it out.",
+                kind="turn_id_taken",
+            )
 
     def set_model(self, name: str) -> None:
         """Use another model from the next model call on, but for a turn that has its own. Raises `ModelError` where it
@@ -313,8 +362,9 @@ class Session:
         problem: str | None = None
         try:
             turn.begin()
-            if self._turns[0] is not turn:
-                await self._publish_own(turn, TurnQueued(**await self._making.beginning(turn, chosen)))
+            async with self._announcing:
+                if self._turns[0] is not turn:
+                    await self._announce(turn, TurnQueued(**await self._making.beginning(turn, chosen)))
             async with self._one_at_a_time:
                 return await self._run(turn, chosen)
         except asyncio.CancelledError:  # it never came to run
@@ -328,15 +378,21 @@ class Session:
             return TurnResult(stop_reason=stop, text="", usage=Usage(), iterations=0, files_changed=(), error=failed)
         finally:
             if turn.turn is None:
-                await self._tell_that_it_never_ran(turn, chosen, stop, problem)
+                beginning = TurnStarted(**await self._making.beginning(turn, chosen))
+                await self._tell_that_it_never_ran(turn, beginning, stop, problem)
             self._turns.remove(turn)
             self._stream.flush()
 
+    async def _announce(self, turn: RunningTurn, told: TurnQueued) -> None:
+        """The turn waits, and its prompt outlives the daemon from now on."""
+        self._keeper.note(await record_of(turn, told, self.around.secrets))
+        await self._publish_own(turn, told)
+
     async def _tell_that_it_never_ran(
-        self, turn: RunningTurn, chosen: Chosen, stop: StopReason, problem: str | None
+        self, turn: RunningTurn, beginning: TurnStarted, stop: StopReason, problem: str | None = None
     ) -> None:
         """Every turn begins and ends, in so many words, also one that was taken out of the queue."""
-        await self._publish_own(turn, TurnStarted(**await self._making.beginning(turn, chosen)))
+        await self._publish_own(turn, beginning)
         if stop == "cancelled":
             await self._publish_own(turn, Cancelled())
         if problem is not None:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from pygent_ls.agent.attachments import PromptPart
 from pygent_ls.agent.events import Notice
-from pygent_ls.agent.hooking import TurnHooks
 from pygent_ls.agent.loop import Turn
 from pygent_ls.agent.messages import user_message
 from pygent_ls.agent.retrying import RetryAction
@@ -19,13 +18,19 @@ async def steer(running: RunningTurn | None, turn_id: str, parts: Sequence[Promp
     """Let this join the conversation of the running turn; False where it is another turn, or too late, or hooks deny
     it, which the user is told."""
     turn = _turn(running, turn_id)
-    if turn is None or turn.closing:
+    if running is None or turn is None:
+        return False
+    async with running.steering:
+        return await _steer(turn, parts)
+
+
+async def _steer(turn: Turn, parts: Sequence[PromptPart]) -> bool:
+    if turn.closing:
         return False
     around = turn.around
     content = await content_of(parts, around)
     shown = await around.secrets.masked("".join(part for part in parts if isinstance(part, str)))
-    hooks = TurnHooks(around=around, turn_id=turn_id, emit=turn.tell)
-    context, denied = await hooks.prompted(shown, None)
+    context, denied = await turn.hooks.prompted(shown, None)
     if denied is not None:
         await turn.tell(Notice(content=denied, level="error"))
         return False

@@ -327,6 +327,7 @@ class Sessions:
         fork.context.mode = state.context_mode
         fork.choices.max_thinking_tokens = state.max_thinking_tokens
         fork.choices.effort = state.effort
+        fork.around.context.recall(each for each in origin.compactions if each.applies_to(messages))
         fork.take_conversation(settled(messages))
         return fork
 

@@ -65,6 +65,18 @@ class Subscriber(Protocol):
         ...
 
 
+class NoSubscriber:
+    """The port for a turn that no front end watches; whoever follows the session has its events all the same."""
+
+    congested = False
+
+    def deliver(self, events: Sequence[SessionEvent]) -> None:
+        """Nobody is told."""
+
+    async def drained(self) -> None:
+        """Nobody is waited for."""
+
+
 @dataclass(slots=True)
 class _Pending:
     stamped: Stamped

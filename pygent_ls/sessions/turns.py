@@ -44,6 +44,8 @@ class TurnRequest:
     """The only tools that the turn is offered, by name; None: all that it would be."""
     notices: tuple[str, ...] = ()
     """For the user, when the turn begins."""
+    turn_id: str | None = None
+    """The turn's id, unique in the session; None: the session makes one."""
     own_words: str | None = None
     """What of the prompt may choose the agent with `@agent-NAME`; None: all of it."""
 
@@ -135,6 +137,8 @@ class RunningTurn:
         """The mode that it runs in, where it is not the session's."""
         self.turn: Turn | CommandTurn | None = None
         self.task: asyncio.Task[TurnResult] | None = None
+        self.steering = asyncio.Lock()
+        """Taken by each word to the running turn before it awaits anything else: they join it in their order."""
         self._interruptible = False
 
     def cancel(self) -> bool:

@@ -7,11 +7,11 @@ from typing import Any
 
 from pygent_ls.agent.approver import PermissionAnswer
 from pygent_ls.agent.events import PermissionDenied, ToolCall, ToolResult
-from pygent_ls.agent.guard import ToolGuard
 from pygent_ls.agent.hooks import NOTHING, HookInput, HookOutcome
 from pygent_ls.agent.messages import TextBlock, ToolUseBlock
 from pygent_ls.agent.permissions import Rule
 from tests.agent.abilities import FILE_TOOLS
+from tests.agent.guards import guard_in
 from tests.fakes import FakeApprover, Rig, bounded, make_rig
 from tests.hooks import FakeHooks, deny
 
@@ -28,7 +28,7 @@ def rig_asking(*answers: PermissionAnswer, **changes: Any) -> Rig:
 
 async def run(rig: Rig, call: ToolUseBlock = EDIT) -> tuple[ToolResult, list[TextBlock]]:
     """What is told of the call, and what the model reads beside its result."""
-    guard = ToolGuard(around=rig.around, turn_id="turn-1", emit=rig.events.emit)
+    guard = guard_in(rig.around, rig.events.emit)
     await bounded(guard.run(call))
     return rig.events.of(ToolResult)[-1], list(guard.remarks_on([call]))
 

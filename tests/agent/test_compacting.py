@@ -514,6 +514,17 @@ async def test_a_hook_may_keep_a_conversation_as_it_is_and_is_asked_once_for_eac
     assert notices(rig) == ["A hook that you set up keeps the conversation from being compacted: not now"]
 
 
+async def test_what_is_wrong_with_hooks_is_told_once_in_a_turn_that_compacts() -> None:
+    broken = HookOutcome(notices=("The hook check.sh cannot be run.",))
+    rig, hooks = rig_with_files(), FakeHooks({"user_prompt_submit": broken, "pre_compact": broken, "stop": broken})
+    rig = replace(rig, around=replace(rig.around, hooks=hooks))
+
+    await run_turn(rig, FakeModel([say("SUMMARY"), say("done")]), worked(12), context=WINDOW)
+
+    assert hooks.events == ["user_prompt_submit", "pre_compact", "stop"]
+    assert notices(rig).count("The hook check.sh cannot be run.") == 1
+
+
 async def test_what_a_hook_adds_is_known_to_who_sums_up_as_text_from_outside() -> None:
     rig, hooks = rig_with_files(), FakeHooks({"pre_compact": HookOutcome(context="the port is 8080")})
     rig = replace(rig, around=replace(rig.around, hooks=hooks))

@@ -21,11 +21,12 @@ from pygent_ls.agent.tool import Tool, ToolCategory, ToolContext, ToolRisk, tool
 from pygent_ls.agent.workspace import EditPlan, MoveFile, ProcessResult, ProcessSpec, WriteText
 from pygent_ls.errors import ToolError
 from tests.agent.abilities import FILE_TOOLS, named, place, raising, saying, waiting
+from tests.agent.guards import guard_in
 from tests.fakes import FakeApprover, FakeProcesses, Gate, Rig, bounded, make_rig
 
 
 def guard_of(rig: Rig) -> ToolGuard:
-    return ToolGuard(around=rig.around, turn_id="turn-1", emit=rig.events.emit)
+    return guard_in(rig.around, rig.events.emit)
 
 
 async def run(rig: Rig, name: str, *, guard: ToolGuard | None = None, **arguments: Any) -> ToolResult:

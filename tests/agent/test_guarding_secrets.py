@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from pygent_ls.agent.events import ToolProgress, ToolResult
-from pygent_ls.agent.guard import ToolGuard
 from pygent_ls.agent.messages import ToolUseBlock
 from pygent_ls.agent.secret_keeping import Secrets
 from pygent_ls.agent.secrets import PLACEHOLDER, Finding, Redactor
@@ -18,6 +17,7 @@ from pygent_ls.agent.tool import Tool
 from pygent_ls.agent.workspace import ProcessResult, ProcessSpec
 from pygent_ls.errors import ToolError
 from tests.agent.abilities import FILE_TOOLS, named, place, raising
+from tests.agent.guards import guard_in
 from tests.fakes import FakeApprover, FakeProcesses, Rig, bounded, make_rig
 
 SECRET = "plums123"
@@ -39,7 +39,7 @@ def rig_of(*tools: Tool, files: dict[str, str] | None = None, max_chars: int = 4
 
 async def run(rig: Rig, name: str, **arguments: Any) -> ToolResult:
     """Run one call; returns the event that ends it, which is what the model reads. Nothing that went out is secret."""
-    guard = ToolGuard(around=rig.around, turn_id="turn-1", emit=rig.events.emit)
+    guard = guard_in(rig.around, rig.events.emit)
     call = ToolUseBlock(id=f"call_{len(rig.events.of(ToolResult))}", name=name, input=arguments)
     await bounded(guard.run(call))
     told = rig.events.of(ToolResult)[-1]

@@ -18,7 +18,6 @@ from pygent_ls.agent.events import (
     ToolCall,
     ToolResult,
 )
-from pygent_ls.agent.guard import ToolGuard
 from pygent_ls.agent.hooking import MAX_SAID_CHARS
 from pygent_ls.agent.hooks import HookEvent, HookInput, HookOutcome
 from pygent_ls.agent.messages import TextBlock, ToolUseBlock
@@ -28,6 +27,7 @@ from pygent_ls.agent.secrets import Redactor
 from pygent_ls.agent.workspace import ProcessResult
 from pygent_ls.errors import ToolError
 from tests.agent.abilities import FILE_TOOLS, raising, saying
+from tests.agent.guards import guard_in
 from tests.agent.test_guarding_secrets import SECRET, finder
 from tests.fakes import FOLDER, FakeApprover, FakeProcesses, Gate, Rig, bounded, make_rig
 from tests.hooks import Answer, FakeHooks, deny
@@ -50,7 +50,7 @@ class Hooked:
         processes = FakeProcesses({"sh": lambda spec: ended(f"ran {spec.argv[-1]}\n")})
         around = replace(rig.around, hooks=self.hooks, processes=processes, working_directory=FOLDER)
         self.rig = replace(rig, around=around, processes=processes)
-        self.guard = ToolGuard(around=around, turn_id="turn-1", emit=self.rig.events.emit)
+        self.guard = guard_in(around, self.rig.events.emit)
 
     async def run(self, name: str, **arguments: Any) -> ToolResult:
         """Run one call; returns the event that ends it."""

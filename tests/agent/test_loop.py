@@ -30,7 +30,7 @@ from pygent_ls.agent.limits import TurnLimits
 from pygent_ls.agent.messages import Message, TextBlock, ThinkingBlock, ToolResultBlock, Usage, user_message
 from pygent_ls.agent.model import FinishChunk, TextChunk, ThinkingChunk, ToolCallChunk, UsageChunk
 from pygent_ls.agent.retrying import RetryPolicy
-from pygent_ls.agent.tool_calls import CANCELLED_RESULT, LIMIT_RESULT
+from pygent_ls.agent.tool_calls import CANCELLED_RESULT, LIMIT_RESULT, NOT_BEGUN_RESULT
 from pygent_ls.agent.turn import TurnResult
 from pygent_ls.errors import ModelError
 from tests.agent.abilities import FILE_TOOLS, place, raising, saying, waiting
@@ -506,7 +506,7 @@ async def test_a_cancel_while_the_calls_are_told_answers_them_all() -> None:
     rig, history = rig_with_files(), list[Message]()
     gate = rig.events.gates[ToolCall] = Gate()
     await cancel_turn(rig, new_turn(rig, FakeModel([say("", READ_A, READ_B)]), history), gate.reached)
-    assert results_of(history[2]) == [CANCELLED_RESULT, CANCELLED_RESULT]
+    assert results_of(history[2]) == [NOT_BEGUN_RESULT, NOT_BEGUN_RESULT]
     assert len(rig.events.of(ToolCall)) == 1
 
 
@@ -522,7 +522,7 @@ async def test_a_cancel_in_a_tool_keeps_what_is_done_and_answers_the_rest() -> N
     got = results_of(history[2])
     assert got[:3] == ["done", "w", "done"]
     assert got[3] == CANCELLED_RESULT
-    assert got[5] == CANCELLED_RESULT
+    assert got[5] == NOT_BEGUN_RESULT
     assert [each.is_error for each in rig.events.of(ToolResult)].count(False) == got.count("done") + 1
 
 
@@ -562,7 +562,7 @@ async def test_a_cancel_while_the_user_is_asked_withdraws_the_question_and_chang
     assert len(rig.events.of(PermissionRequested)) == 1
     assert [each.outcome for each in rig.events.of(PermissionResolved)] == ["cancelled"]
     assert rig.workspace.text("a.txt") == "one\n"
-    assert results_of(history[2]) == [CANCELLED_RESULT]
+    assert results_of(history[2]) == [NOT_BEGUN_RESULT]
 
 
 async def test_a_cancel_while_an_edit_is_under_way_tells_of_the_edit_that_stands() -> None:

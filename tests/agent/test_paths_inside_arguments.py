@@ -7,10 +7,10 @@ from typing import Any
 
 from pygent_ls.agent.batches import PlannedCall, split_into_batches
 from pygent_ls.agent.events import ToolCall, ToolResult
-from pygent_ls.agent.guard import ToolGuard
 from pygent_ls.agent.messages import ToolUseBlock
 from pygent_ls.agent.permissions import Rule
 from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, tool
+from tests.agent.guards import guard_in
 from tests.agent.turns import run_turn
 from tests.fakes import FOLDER, Call, FakeApprover, FakeModel, Rig, bounded, make_rig, say
 
@@ -35,7 +35,7 @@ async def look_at(context: ToolContext, files: str) -> str:
 
 
 async def run(rig: Rig, files: object) -> ToolResult:
-    guard = ToolGuard(around=rig.around, turn_id="turn-1", emit=rig.events.emit)
+    guard = guard_in(rig.around, rig.events.emit)
     await bounded(guard.run(ToolUseBlock(id="call", name="look_at", input={"files": files})))
     return rig.events.of(ToolResult)[-1]
 

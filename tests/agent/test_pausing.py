@@ -23,7 +23,7 @@ from pygent_ls.agent.messages import Message, ToolResultBlock, Usage
 from pygent_ls.agent.model import ModelFacts
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.tool import ToolContext
-from pygent_ls.agent.tool_calls import CANCELLED_RESULT, LIMIT_RESULT
+from pygent_ls.agent.tool_calls import LIMIT_RESULT, NOT_BEGUN_RESULT
 from pygent_ls.agent.turn import Steering, TurnSpec
 from pygent_ls.errors import ModelError
 from tests.agent.abilities import named, saying
@@ -253,7 +253,7 @@ async def test_a_cancel_before_the_tools_of_an_answer_answers_them_all() -> None
     history = list[Message]()
     turn = new_turn(rig, FakeModel([working()]), history, limits=TurnLimits(max_tokens=1))
     await cancel_turn(rig, turn, gate.reached)
-    assert results_of(history[-1]) == [CANCELLED_RESULT]
+    assert results_of(history[-1]) == [NOT_BEGUN_RESULT]
 
 
 async def test_a_bug_while_the_user_is_asked_leaves_a_history_that_can_go_on() -> None:

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from pygent_ls.agent.events import PermissionDenied, ToolResult
-from pygent_ls.agent.guard import ToolGuard
 from pygent_ls.agent.messages import ToolUseBlock
 from pygent_ls.agent.permissions import Mode, Permissions, Policy
 from pygent_ls.agent.refusals import Protected
 from pygent_ls.agent.rules import Rule
 from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, tool
 from pygent_ls.agent.workspace import EditPlan, WriteText
+from tests.agent.guards import guard_in
 from tests.fakes import FOLDER, FakeApprover, Rig, bounded, make_rig
 
 
@@ -51,7 +51,7 @@ create_editor_settings = replace(create_settings, name="create_project")
 
 async def run(rig: Rig) -> ToolResult:
     """Run one call of the tool, and return the event that ends it."""
-    guard = ToolGuard(around=rig.around, turn_id="turn-1", emit=rig.events.emit)
+    guard = guard_in(rig.around, rig.events.emit)
     await bounded(guard.run(ToolUseBlock(id="call_1", name="create_project", input={"path": "app"})))
     (told,) = rig.events.of(ToolResult)
     return told

@@ -9,12 +9,12 @@ import pytest
 
 from pygent_ls.agent.approver import PermissionOutcome
 from pygent_ls.agent.events import PermissionDenied, PermissionResolved
-from pygent_ls.agent.guard import ToolGuard
 from pygent_ls.agent.messages import ToolResultBlock, ToolUseBlock
 from pygent_ls.agent.permissions import Rule
 from pygent_ls.agent.tool import Tool, ToolContext, ToolRisk
 from pygent_ls.agent.workspace import SandboxState
 from tests.agent.abilities import saying
+from tests.agent.guards import guard_in
 from tests.fakes import FakeApprover, Rig, make_rig
 
 FAILED = SandboxState(kind="failed", reason="no namespaces here")
@@ -42,7 +42,7 @@ def rig_where(state: SandboxState, *answers: PermissionOutcome, allowed: bool = 
 
 
 async def call(rig: Rig, tool_id: str = "call_1") -> ToolResultBlock:
-    guard = ToolGuard(around=rig.around, turn_id="turn_1", emit=rig.events.emit)
+    guard = guard_in(rig.around, rig.events.emit)
     await guard.run(ToolUseBlock(id=tool_id, name="build", input={}))
     return guard.results[tool_id]
 

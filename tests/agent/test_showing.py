@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pygent_ls.agent.approver import PermissionRequest
-from pygent_ls.agent.guard import ToolGuard
 from pygent_ls.agent.messages import ToolUseBlock
 from pygent_ls.agent.rules import whole_command
 from pygent_ls.agent.showing import in_full, on_one_line, programs_of, visible
@@ -17,6 +16,7 @@ from pygent_ls.agent.tool import Tool, ToolCategory, ToolContext, ToolRisk, tool
 from pygent_ls.editors.lsp.approving import permission_prompt
 from pygent_ls.editors.terminal_approver import prompt_text
 from pygent_ls.editors.terminal_text import Palette
+from tests.agent.guards import guard_in
 from tests.fakes import FakeApprover, make_rig
 
 
@@ -28,7 +28,7 @@ async def shell(context: ToolContext, command: str) -> str:
 
 async def asked(command: str, of: Tool = shell) -> PermissionRequest:
     rig = make_rig(of, approver=FakeApprover("reject_once"))
-    guard = ToolGuard(around=rig.around, turn_id="t", emit=rig.events.emit)
+    guard = guard_in(rig.around, rig.events.emit)
     await guard.run(ToolUseBlock(id="1", name="shell", input={"command": command}))
     (request,) = rig.approver.requests
     return request

@@ -26,6 +26,7 @@ from pygent_ls.agent.events import (
     TurnStarted,
     UsageReported,
 )
+from pygent_ls.agent.hooks import HookOutcome
 from pygent_ls.agent.limits import TurnLimits
 from pygent_ls.agent.loop import Turn
 from pygent_ls.agent.messages import Usage
@@ -43,6 +44,7 @@ from pygent_ls.tools.tasks import plan, task
 from tests.agent.abilities import FILE_TOOLS, named, saying
 from tests.agent.turns import cancel_turn, check_turn, new_turn
 from tests.fakes import Call, FakeApprover, FakeModel, Gate, Rig, Step, bounded, make_rig, say
+from tests.hooks import FakeHooks
 from tests.questioner import FakeQuestioner
 
 
@@ -200,6 +202,19 @@ async def test_who_asks_in_vain_for_a_price_is_named_and_not_its_parent() -> Non
     assert result.stop_reason == "budget_limit"
     (question,) = user.questions
     assert question.text.startswith("The price of model/lies is not known")
+
+
+async def test_what_is_wrong_with_hooks_is_told_once_however_many_agents_and_calls_run_them() -> None:
+    broken = HookOutcome(notices=("The hook check.sh cannot be run.",))
+    hooks = FakeHooks({"user_prompt_submit": broken, "pre_tool_use": broken, "subagent_stop": broken, "stop": broken})
+    rig = make_rig(task, saying("look", "seen"))
+    rig = replace(rig, around=replace(rig.around, hooks=hooks))
+    child = FakeModel([say("", Call(name="look", arguments={})), say("Yes.")])
+
+    await ran(with_subagents(rig, FakeModel([say("", ask("other")), say("Done.")]), delegating({"other": child})), rig)
+
+    assert hooks.events == ["user_prompt_submit", "pre_tool_use", "pre_tool_use", "subagent_stop", "stop"]
+    assert [each.content for each in rig.events.of(Notice)] == ["The hook check.sh cannot be run."]
 
 
 async def test_its_model_calls_are_its_own() -> None:

@@ -29,6 +29,12 @@ async def said(editor: EditorClient, session_id: str) -> list[str]:
     return [text for text in texts if text]
 
 
+async def sent(editor: EditorClient, session_id: str) -> str:
+    """What the next request would hold of the conversation."""
+    report = (await editor.turn("/context", sessionId=session_id))["text"]
+    return next(line for line in report.splitlines() if line.startswith("- conversation:"))
+
+
 async def points(editor: EditorClient, session_id: str) -> list[dict[str, Any]]:
     return (await editor.ask("pygent/checkpoint/list", {"sessionId": session_id}))["checkpoints"]
 
@@ -91,3 +97,26 @@ async def test_the_command_takes_back_the_last_turn_of_the_folder(folder: Path) 
         assert not (folder / "new.txt").exists()
         assert editor.messages == ["Taken back: new.txt."]
         assert await said(editor, session_id) == []
+
+
+async def test_a_compaction_still_counts_after_a_turn_was_taken_back_and_brought_again_and_a_restart(
+    folder: Path,
+) -> None:
+    answers = [{"text": f"Answer {n}. " + "It goes on. " * 50} for n in range(3)]
+    summary = {"text": "A short summary."}
+    async with editor_client(folder, scripted(folder, *answers[:2], summary, answers[2])) as editor:
+        session_id = (await editor.turn("first"))["sessionId"]
+        await editor.turn("second", sessionId=session_id)
+        await editor.ask("pygent/session/compact", {"sessionId": session_id})
+        await editor.turn("third", sessionId=session_id)
+        before = await sent(editor, session_id)
+        await editor.turn("/undo", sessionId=session_id)
+        await editor.turn("/undo", sessionId=session_id)
+
+    for command in ("/redo", "/redo"):
+        async with editor_client(folder, scripted(folder, *answers)) as editor:
+            await editor.turn(command, sessionId=session_id)
+
+    async with editor_client(folder, scripted(folder, *answers)) as editor:
+        assert await sent(editor, session_id) == before
+        assert "3 of them are summed up" in before

@@ -72,9 +72,8 @@ def deciding(*decisions: Mapping[str, Any]) -> Respond:
 
 
 def interrupting(line: Line) -> Sequence[Line]:
-    """A program that interrupts the first call of a tool."""
-    called = line["type"] == "assistant" and line["message"]["content"][0]["type"] == "tool_use"
-    return (request("r1", "interrupt"),) if called else ()
+    """A program that interrupts the first call of a tool, once that has begun."""
+    return (request("r1", "interrupt"),) if line["type"] == "tool_progress" else ()
 
 
 SCENES: Mapping[str, Scene] = {
@@ -138,10 +137,13 @@ SCENES: Mapping[str, Scene] = {
     ),
     "interrupted": Scene(
         steps=(
-            Step(text="I wait.", calls=(Call(name="shell", arguments={"command": "sleep 300"}),)),
+            Step(text="I wait.", calls=(Call(name="shell", arguments={"command": "echo begun; sleep 300"}),)),
             Step(text="Yes?"),
         ),
-        arguments=(*STREAMS, "--input-format", "stream-json", "--allowed-tools", "shell(sleep:*)"),
+        arguments=(
+            *(*STREAMS, "--input-format", "stream-json", "--include-partial-messages"),
+            *("--allowed-tools", "shell(sleep:*)", "--allowed-tools", "shell(echo:*)"),
+        ),
         prompts=(prompt("wait"), prompt("are you there?")),
         respond=interrupting,
     ),

@@ -60,6 +60,23 @@ async def test_hooks_judge_what_is_said_meanwhile_as_they_judge_a_prompt() -> No
     assert last.endswith("yes")
 
 
+async def test_what_is_wrong_with_a_hook_is_told_once_for_a_prompt_and_all_that_is_said_after_it() -> None:
+    gate = Gate()
+    broken = HookOutcome(notices=("The hook check.sh cannot be run.",))
+    hooks = FakeHooks({"user_prompt_submit": broken})
+    talk = conversation([[gate, *say("one")], say("two")], hooks=hooks)
+    turn, reader = talk.start("go")
+    await gate.reached()
+
+    assert [await steer(talk.session.running, turn.id, (words,)) for words in ("a", "b")] == [True, True]
+    gate.open()
+    await turn.result()
+
+    assert [each.prompt for each in hooks.given] == ["go", "a", "b"]
+    notices = [each.event.content for each in reader.events if isinstance(each.event, Notice)]
+    assert notices == ["The hook check.sh cannot be run."]
+
+
 async def test_a_hook_that_thinks_beyond_the_turns_end_tells_nothing_after_it() -> None:
     gate = Gate()
     hooks = FakeHooks({"user_prompt_submit": HookOutcome()})

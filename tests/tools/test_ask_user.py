@@ -17,6 +17,7 @@ from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.tool import ToolRisk
 from pygent_ls.tools.asking import MAX_CHOICES, ask_user
 from tests.agent.abilities import saying
+from tests.agent.guards import guard_in
 from tests.fakes import Gate, Rig, bounded, make_rig
 from tests.questioner import FakeQuestioner
 
@@ -26,7 +27,7 @@ COLOURS = [{"title": "Red", "description": "as now"}, {"title": "Blue"}]
 def rig_of(questioner: FakeQuestioner, *, mode: Mode = "default") -> tuple[Rig, ToolGuard]:
     rig = make_rig(ask_user, saying("fetch", "fetched", risk=ToolRisk.HIGH), mode=mode)
     around = replace(rig.around, questioner=questioner)
-    return rig, ToolGuard(around=around, turn_id="turn-1", emit=rig.events.emit)
+    return rig, guard_in(around, rig.events.emit)
 
 
 def call(id: str = "c1", **given: Any) -> ToolUseBlock:

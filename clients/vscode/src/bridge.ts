@@ -64,6 +64,8 @@ export interface Calls {
 	};
 	stop: { params: null; result: null };
 	retry: { params: { readonly turnId: string; readonly action: "now" | "give_up" }; result: null };
+	/** Send a prompt again that is held since the daemon ended. */
+	resume: { params: { readonly turnId: string }; result: null };
 	/** Take a waiting prompt back; false where it runs already. */
 	dequeue: { params: { readonly turnId: string }; result: { readonly removed: boolean } };
 	complete: {

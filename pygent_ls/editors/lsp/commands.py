@@ -214,9 +214,15 @@ class Commands:
             self._session = await sessions.hold(last.id)
         return self._current_session()
 
-    async def go_on(self, session_id: str) -> None:
+    async def go_on(self, session_id: str) -> Session:
         """Use that session from now on. Raises `SessionError`."""
         self._session = await self._core.sessions.hold(session_id)
+        return self._session
+
+    def send_held(self, session: Session) -> None:
+        """Send the prompts that are held in the session again. Raises `ModelError`, `SessionError`."""
+        for each in session.held:
+            self._started(session, self._chats.ask(session, session.held_request(each.turn)))
 
     def _last_used(self) -> Session:
         return self._chat_session or self._current_session()

@@ -87,7 +87,7 @@ class Connection:
         )
         self.requests = Requests(client, self.core)
         self.commands = Commands(client, self.core, self.requests.turns, buffers)
-        self.offers = Offers(client, self.core, self.commands.go_on)
+        self.offers = Offers(client, self.core, self.commands)
         if not gc.isenabled():  # it is the first one: what another client leaves behind shall not stay for ever
             gc.freeze()  # what was imported stays: no collection needs to look at it again
             gc.enable()

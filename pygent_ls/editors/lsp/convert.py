@@ -204,7 +204,7 @@ TurnEvent = (
 def _turn_event(event: TurnEvent, common: outgoing.EventOut, uri_of: UriOf) -> outgoing.WireEvent:
     match event:
         case ev.TurnQueued() | ev.TurnStarted():
-            return {
+            begun: outgoing.TurnBeginOut = {
                 **common,
                 "type": event.type,
                 "prompt": event.prompt,
@@ -212,6 +212,9 @@ def _turn_event(event: TurnEvent, common: outgoing.EventOut, uri_of: UriOf) -> o
                 "mode": event.mode,
                 "agent": event.agent,
             }
+            if isinstance(event, ev.TurnQueued) and event.held:
+                begun["held"] = True
+            return begun
         case ev.UsageReported():
             return {**common, "type": event.type, "usage": usage_out(event.usage)}
         case ev.IterationLimitReached() | ev.TokenLimitReached() | ev.BudgetLimitReached():

@@ -146,11 +146,16 @@ class EditorContext(Params):
     diagnostics: list[ContextDiagnostics] | None = None
 
 
+TurnId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+
+
 class TurnStartParams(Params):
-    """`pygent/turn/start`. With `outputSchema`, a JSON Schema, the answer is a value that is valid against it."""
+    """`pygent/turn/start`. With `outputSchema`, a JSON Schema, the answer is a value that is valid against it. `turnId`
+    is the id that the turn shall have, which no other turn of the session has; without it the daemon makes one."""
 
     prompt: Prompt
     session_id: str | None = None
+    turn_id: TurnId | None = None
     agent: Annotated[str, Field(min_length=1)] | None = None
     model: str | None = None
     mode: Mode | None = None
@@ -188,10 +193,19 @@ class RetryParams(Params):
 
 
 class DequeueParams(Params):
-    """`pygent/turn/dequeue`."""
+    """`pygent/turn/dequeue`: removes a prompt that waits."""
 
     session_id: str
     turn_id: str
+
+
+class ResumeParams(Params):
+    """`pygent/turn/resume`: sends a prompt that is held again, with what was attached to it; the turn keeps its id."""
+
+    session_id: str
+    turn_id: str
+    work_done_token: str | int | None = None
+    partial_result_token: str | int | None = None
 
 
 class SessionParams(Params):

@@ -12,6 +12,7 @@ METHODS = (
     "pygent/turn/cancel",
     "pygent/turn/steer",
     "pygent/turn/retry",
+    "pygent/turn/resume",
     "pygent/turn/queue",
     "pygent/turn/dequeue",
     "pygent/session/new",

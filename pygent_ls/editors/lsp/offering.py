@@ -3,36 +3,42 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
 from lsprotocol import types
 
+from pygent_ls.agent.tool import one_line
 from pygent_ls.editors.lsp.client import Client
+from pygent_ls.editors.lsp.commands import Commands
 from pygent_ls.editors.lsp.prompting import chosen_title
 from pygent_ls.editors.ports import Core
-from pygent_ls.errors import SessionError
+from pygent_ls.errors import ModelError, SessionError
 from pygent_ls.sessions.index.entries import Entry
 from pygent_ls.sessions.listing import SessionFilter
 from pygent_ls.sessions.offering import AnsweredOffers
+from pygent_ls.sessions.session import Session
 
 AFTER_S = 1.0
 """From `initialized` to the look for such sessions: what an editor asks first comes before it."""
 
+MAX_PROMPT_CHARS = 100
+"""Of each prompt that is offered: a dialog has little room."""
+
 MAX_LOOKED_AT = 50
 """Sessions of a folder, the last one used first: an older one is not waited for any more."""
 
-NOT_NOW, GO_ON = "Not now", "Go on with it"
+NOT_NOW, GO_ON, SEND = "Not now", "Go on with it", "Send them"
 """The actions in their order: some clients can choose only the first."""
 
 
 class Offers:
     """Looks once for one client, and asks its user. It owns the task."""
 
-    def __init__(self, client: Client, core: Core, go_on: Callable[[str], Awaitable[object]]) -> None:
-        """`go_on` lets the commands use a session. It raises `SessionError`."""
+    def __init__(self, client: Client, core: Core, commands: Commands) -> None:
+        """`commands` go on with the session."""
         self._client = client
         self._core = core
-        self._go_on = go_on
+        self._commands = commands
         self._task: asyncio.Task[None] | None = None
 
     def start(self, after_s: float = AFTER_S) -> None:
@@ -65,12 +71,26 @@ class Offers:
         title = await chosen_title(endpoint, params)
         await asyncio.to_thread(answered.add, found)
         if title == GO_ON:
-            kind, said = types.MessageType.Info, f"pygent's commands go on with “{name}” now."
             try:
-                await self._go_on(newest.id)
-            except SessionError as error:
-                kind, said = types.MessageType.Warning, str(error)
-            endpoint.show_message(said, kind)
+                session = await self._commands.go_on(newest.id)
+                endpoint.show_message(f"pygent's commands go on with “{name}” now.")
+                await self._offer_held(session)
+            except (SessionError, ModelError) as error:
+                endpoint.show_message(str(error), types.MessageType.Warning)
+
+    async def _offer_held(self, session: Session) -> None:
+        """Ask whether the prompts that waited are to be sent. Raises `SessionError`, `ModelError`."""
+        held = [one_line(each.told.prompt, MAX_PROMPT_CHARS) for each in session.held]
+        if not held:
+            return
+        lines = "\n".join(f"- {each}" for each in held)
+        params = {
+            "type": int(types.MessageType.Info),
+            "message": f"These prompts waited when the program ended. Send them now?\n{lines}",
+            "actions": [{"title": NOT_NOW}, {"title": SEND}],
+        }
+        if await chosen_title(self._client.endpoint, params) == SEND:
+            self._commands.send_held(session)
 
     async def _interrupted(self) -> Sequence[Entry]:
         """The sessions of the open folders that nobody has and whose last turn was cut off, the last one used first."""

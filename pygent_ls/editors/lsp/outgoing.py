@@ -104,13 +104,15 @@ class EventOut(TypedDict):
 
 
 class TurnBeginOut(EventOut):
-    """The turn waits, or runs now."""
+    """The turn waits, or runs now. `held`, of `turn_queued` alone: the daemon that accepted the prompt ended before the
+    turn began, and the turn waits for `pygent/turn/resume` or `pygent/turn/dequeue`."""
 
     type: Literal["turn_queued", "turn_started"]
     prompt: str
     model: str
     mode: str
     agent: str
+    held: NotRequired[Literal[True]]
 
 
 class ItemOut(EventOut):

@@ -16,10 +16,12 @@ class AcceptedOut(TypedDict):
 
 
 class QueuedTurnOut(TypedDict):
-    """A turn that waits."""
+    """A turn that waits: for the turn before it, or, where `held`, until `pygent/turn/resume` or `pygent/turn/dequeue`,
+    since the daemon that accepted its prompt ended before the turn began."""
 
     turnId: str
     prompt: str
+    held: NotRequired[Literal[True]]
 
 
 class QueueOut(TypedDict):

@@ -36,6 +36,7 @@ REQUESTS: dict[str, tuple[type[incoming.Params], Any]] = {
     "pygent/turn/cancel": (incoming.TurnParams, outgoing.CancelledTurnOut),
     "pygent/turn/steer": (incoming.SteerParams, outgoing_lists.AcceptedOut),
     "pygent/turn/retry": (incoming.RetryParams, outgoing_lists.AcceptedOut),
+    "pygent/turn/resume": (incoming.ResumeParams, outgoing.TurnResultOut),
     "pygent/turn/queue": (incoming.SessionParams, outgoing_lists.QueueOut),
     "pygent/turn/dequeue": (incoming.DequeueParams, outgoing_lists.RemovedOut),
     "pygent/session/new": (incoming.SessionNewParams, outgoing.SessionOut),

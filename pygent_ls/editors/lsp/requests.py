@@ -52,6 +52,7 @@ class Requests:
             "pygent/turn/cancel": self._cancel,
             "pygent/turn/steer": self.turns.steer,
             "pygent/turn/retry": self._retry,
+            "pygent/turn/resume": self.turns.resume,
             "pygent/turn/queue": self._queue,
             "pygent/turn/dequeue": self._dequeue,
             "pygent/session/new": self._new_session,
@@ -111,12 +112,16 @@ class Requests:
         return {"accepted": decide_retry(running, params.turn_id, params.action)}
 
     async def _queue(self, params: incoming.SessionParams) -> outgoing_lists.QueueOut:
-        waiting = (await self._sessions.hold(params.session_id)).waiting
-        return {"items": [{"turnId": each.turn_id, "prompt": each.prompt} for each in waiting]}
+        session = await self._sessions.hold(params.session_id)
+        held: list[outgoing_lists.QueuedTurnOut] = [
+            {"turnId": each.turn, "prompt": each.told.prompt, "held": True} for each in session.held
+        ]
+        return {"items": [*held, *({"turnId": each.turn_id, "prompt": each.prompt} for each in session.waiting)]}
 
     async def _dequeue(self, params: incoming.DequeueParams) -> outgoing_lists.RemovedOut:
-        waiting = (await self._sessions.hold(params.session_id)).waiting
-        return {"removed": any(each.cancel() for each in waiting if each.turn_id == params.turn_id)}
+        session = await self._sessions.hold(params.session_id)
+        removed = any(each.cancel() for each in session.waiting if each.turn_id == params.turn_id)
+        return {"removed": removed or await session.give_up(params.turn_id)}
 
     def _new_session(self, params: incoming.SessionNewParams) -> outgoing.SessionOut:
         cwd = None

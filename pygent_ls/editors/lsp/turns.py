@@ -41,6 +41,13 @@ class Turns:
         turn = self.begin(session, request, events_token=params.partial_result_token, work_token=params.work_done_token)
         return await self._result(session, turn)
 
+    async def resume(self, params: incoming.ResumeParams) -> outgoing.TurnResultOut:
+        """`pygent/turn/resume`. Raises `JsonRpcException`, `SessionError`."""
+        session = await self._sessions.hold(params.session_id)
+        request = session.held_request(params.turn_id)
+        turn = self.begin(session, request, events_token=params.partial_result_token, work_token=params.work_done_token)
+        return await self._result(session, turn)
+
     async def steer(self, params: incoming.SteerParams) -> outgoing_lists.AcceptedOut:
         """`pygent/turn/steer`. Raises `JsonRpcException`."""
         running = (await self._sessions.hold(params.session_id)).running
@@ -130,6 +137,7 @@ def request_of(params: incoming.TurnStartParams) -> TurnRequest:
         raise JsonRpcException(f"outputSchema: {error}", JsonRpcInvalidParams.CODE, {"kind": error.kind}) from None
     return TurnRequest(
         parts=parts,
+        turn_id=params.turn_id,
         agent=params.agent,
         model=params.model,
         mode=params.mode,

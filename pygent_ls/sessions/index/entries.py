@@ -16,7 +16,7 @@ from pygent_ls.agent.permissions import Mode
 from pygent_ls.extensions.session_files import timestamp
 from pygent_ls.sessions.exporting import Exportable
 from pygent_ls.sessions.journal.files import Line
-from pygent_ls.sessions.journal.records import Begun, Cut, Opened, Record, Said, Shortened, Spent, State, Told
+from pygent_ls.sessions.journal.records import Begun, Cut, Opened, Queued, Record, Said, Shortened, Spent, State, Told
 from pygent_ls.sessions.naming import UNNAMED
 
 if TYPE_CHECKING:  # with it comes pydantic
@@ -204,6 +204,8 @@ class Facts:
                 self.is_damaged |= length > self.n_messages
                 self.n_messages = min(self.n_messages, length)
                 return [CutAt(length)]
+            case Queued(turn=turn_id):
+                self.open_turns.add(turn_id)
             case Opened() | Told() | Shortened():
                 pass
         return []

@@ -1,4 +1,7 @@
-"""Turns that a journal tells the beginning of and not the end: what they lack."""
+"""Turns that a journal tells the beginning of and not the end: what they lack.
+
+One that never began is not ended: its prompt waits for the user.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,8 @@ from pygent_ls.agent.events import (
 from pygent_ls.agent.messages import Message, TextBlock, ToolResultBlock, Usage, now
 from pygent_ls.agent.untrusted import OWN_WORDS
 from pygent_ls.agent.workspace import FileChange
-from pygent_ls.sessions.journal.repairing import INTERRUPTED_RESULT
+from pygent_ls.sessions.journal.records import Queued
+from pygent_ls.sessions.journal.repairing import INTERRUPTED_RESULT, NOT_ALLOWED_RESULT, interrupted
 from pygent_ls.sessions.stream import SessionEvent
 
 CUT_OFF = "\n[cut off: the program ended here]"
@@ -49,6 +53,8 @@ NEEDED = frozenset(
 class _OpenTurn:
     turn_id: str
     queued: TurnQueued | None = None
+    kept: Queued | None = None
+    """What it takes to run it, where it waited."""
     has_started: bool = False
     iteration: int = 0
     total_tokens: int = 0
@@ -108,8 +114,22 @@ class _OpenTurn:
         last = list(self.texts.values())[-1] if self.texts else ""
         return "" if any(last in said for said in self.said) else last
 
+    def interrupted(self, tool_id: str) -> str:
+        """The result of a call that has none: nothing was done as long as the user was asked about it."""
+        is_asked = any(question.tool_id == tool_id for question, _ in self.asked.values())
+        return NOT_ALLOWED_RESULT if is_asked else INTERRUPTED_RESULT
+
+    @property
+    def held(self) -> Queued | None:
+        """The prompt, where it waits for the user: it was accepted, and the turn did not begin."""
+        return None if self.has_started else self.kept
+
     def closing(self) -> Iterator[tuple[AgentEvent, str | None]]:
         """The events that it lacks, each with the call whose subagent it belongs to."""
+        if self.held is not None:
+            if self.queued is None or not self.queued.held:
+                yield replace(self.held.told, held=True), None
+            return
         if not self.has_started and self.queued is not None:
             queued = self.queued
             started = TurnStarted(prompt=queued.prompt, model=queued.model, mode=queued.mode, agent=queued.agent)
@@ -126,7 +146,7 @@ class _OpenTurn:
             result = ToolResult(
                 tool_id=call.tool_id,
                 tool_name=call.tool_name,
-                content=known.content if known else INTERRUPTED_RESULT,
+                content=known.content if known else self.interrupted(call.tool_id),
                 is_error=known.is_error if known else True,
                 cached=False,
                 truncated=False,
@@ -157,6 +177,15 @@ class OpenTurns:
         else:
             self._open.setdefault(told.turn_id, _OpenTurn(told.turn_id)).add(told)
 
+    def queued(self, record: Queued) -> None:
+        """A prompt that waits."""
+        self._open.setdefault(record.turn, _OpenTurn(record.turn)).kept = record
+
+    @property
+    def held(self) -> tuple[Queued, ...]:
+        """The prompts that were accepted and whose turns did not begin, in their order."""
+        return tuple(each.held for each in self._open.values() if each.held is not None)
+
     def said(self, message: Message) -> None:
         """A message that is in the conversation."""
         turn = self._open.get(message.turn_id)
@@ -173,17 +202,20 @@ class OpenTurns:
 
     @property
     def results(self) -> Mapping[str, ToolResultBlock]:
-        """Of the calls that were over, and not all of their answer's: these are told of before they are kept."""
-        return {
-            tool_id: ToolResultBlock(
-                tool_use_id=tool_id,
-                content=result.content,
-                is_error=result.is_error,
-                from_outside=result.tool_name not in OWN_WORDS,
-            )
-            for turn in self._open.values()
-            for tool_id, result in turn.results.items()
-        }
+        """Of the calls that were over, and not all of their answer's: these are told of before they are kept; and of
+        those that have none."""
+        found: dict[str, ToolResultBlock] = {}
+        for turn in self._open.values():
+            for tool_id in turn.calls:
+                found[tool_id] = interrupted(tool_id, turn.interrupted(tool_id))
+            for tool_id, result in turn.results.items():
+                found[tool_id] = ToolResultBlock(
+                    tool_use_id=tool_id,
+                    content=result.content,
+                    is_error=result.is_error,
+                    from_outside=result.tool_name not in OWN_WORDS,
+                )
+        return found
 
     def with_lost_words(self, messages: Sequence[Message]) -> list[Message]:
         """The conversation with what the model was saying when it was cut off."""

@@ -14,7 +14,7 @@ from pygent_ls.agent.context_memory import Compaction
 from pygent_ls.agent.messages import Message, Usage
 from pygent_ls.sessions.journal.files import FileJournal, Journal, MemoryJournal, lines_of
 from pygent_ls.sessions.journal.folder import opened
-from pygent_ls.sessions.journal.records import Cut, Opened, Record, Said, Shortened, Spent, State, Told
+from pygent_ls.sessions.journal.records import Cut, Opened, Queued, Record, Said, Shortened, Spent, State, Told
 from pygent_ls.sessions.stream import SessionEvent
 
 if TYPE_CHECKING:  # with it comes pydantic
@@ -50,12 +50,12 @@ class Keeper:
         messages: list[Message],
         *,
         state: Callable[[], State],
-        compaction: Callable[[], Compaction | None],
+        compactions: Callable[[], Sequence[Compaction]],
         spent: Callable[[], tuple[Usage, Usage]],
         recalled: Recalled | None = None,
     ) -> None:
-        """`messages` is the session's own list; `compaction` gives the one that was made last; `spent` what the
-        session took, and its last turn."""
+        """`messages` is the session's own list; `compactions` gives all that were made; `spent` what the session took,
+        and its last turn."""
         self.journal: Journal = MemoryJournal()
         self.problem: str | None = None
         """Why the last write failed; None where it did not."""
@@ -63,12 +63,12 @@ class Keeper:
         self._told: str | None = None
         self._messages = messages
         self._state = state
-        self._compaction = compaction
+        self._compactions = compactions
         self._spent = spent
         self._written: list[Message] = list(recalled.written) if recalled else []
         self._written_state: State | None = recalled.state if recalled else None
         self._written_at = recalled.updated_at if recalled else None
-        self._written_compaction: Compaction | None = compaction()
+        self._n_compactions_written = len(compactions())
         self._written_spent: tuple[Usage, Usage] | None = (Usage(), Usage())
         self._pending: list[Record] = []
         """What could not be written yet."""
@@ -111,6 +111,11 @@ class Keeper:
         failed_at_s = self._failed_at_s
         if failed_at_s is None or time.monotonic() - failed_at_s >= PAUSE_S:
             self._write()
+
+    def note(self, record: Queued) -> None:
+        """Add this record, and whatever else is new; see `keep`."""
+        self._pending.append(record)
+        self.keep()
 
     def _gather(self, events: Sequence[SessionEvent]) -> None:
         self._pending += [*self._said(), *self._shortened(), *(Told(event=each) for each in events), *self._changed()]
@@ -170,18 +175,17 @@ class Keeper:
             written.append(message)
 
     def _shortened(self) -> Iterator[Record]:
-        made = self._compaction()
-        if made is None or made is self._written_compaction:
-            return
-        self._written_compaction = made
-        yield Shortened(
-            start=made.start,
-            end=made.end,
-            stands=made.stands,
-            task=made.task,
-            words=made.words,
-            summary=made.summary,
-        )
+        made = self._compactions()[self._n_compactions_written :]
+        self._n_compactions_written += len(made)
+        for each in made:
+            yield Shortened(
+                start=each.start,
+                end=each.end,
+                stands=each.stands,
+                task=each.task,
+                words=each.words,
+                summary=each.summary,
+            )
 
     def _changed(self) -> Iterator[Record]:
         state, spent = self._state(), self._spent()

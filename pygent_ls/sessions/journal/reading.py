@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 from pygent_ls.agent.events import AgentEvent
 from pygent_ls.sessions.journal.records import (
+    ATTACHMENTS,
     VERSION,
     Begun,
     Cut,
     Opened,
+    Queued,
     Record,
     Said,
     Shortened,
@@ -33,6 +35,9 @@ T = TypeVar("T")
 
 Line = Mapping[str, Any]
 """A line's JSON object, of a version that is known."""
+
+
+_OF_A_MOMENT: Mapping[str, type[Opened | State | Spent]] = {"opened": Opened, "state": State, "usage": Spent}
 
 
 class UnreadableError(ValueError):
@@ -89,19 +94,16 @@ def _record_of(line: Line) -> Record:
         case "session":
             begun = _read(Begun, line)
             return replace(begun, created=_utc(begun.created))
-        case "opened":
-            opened = _read(Opened, line)
-            return replace(opened, at=_utc(opened.at))
-        case "state":
-            state = _read(State, line)
-            return replace(state, at=_utc(state.at))
-        case "usage":
-            spent = _read(Spent, line)
-            return replace(spent, at=_utc(spent.at))
+        case "opened" | "state" | "usage" as kind:
+            found = _read(_OF_A_MOMENT[kind], line)
+            return replace(found, at=_utc(found.at))
         case "cut":
             return Cut(length=_place(line["length"]))
         case "message":
             return Said(index=_place(line["index"]), message=message_from(line["message"]))
+        case "queued":
+            attachments = tuple(_read(ATTACHMENTS[each["type"]], each) for each in line["attachments"])
+            return replace(_read(Queued, {**line, "attachments": ()}), attachments=attachments)
         case "compaction":
             return Shortened(
                 start=_place(line["start"]),

@@ -17,7 +17,19 @@ from pygent_ls.sessions.journal.files import Line
 from pygent_ls.sessions.journal.interrupting import NEEDED, OpenTurns
 from pygent_ls.sessions.journal.reading import Line as Parsed
 from pygent_ls.sessions.journal.reading import UnreadableError, Why, event_of, parsed, record_of
-from pygent_ls.sessions.journal.records import NOWHERE, Begun, Cut, Opened, Record, Said, Shortened, Spent, State, Told
+from pygent_ls.sessions.journal.records import (
+    NOWHERE,
+    Begun,
+    Cut,
+    Opened,
+    Queued,
+    Record,
+    Said,
+    Shortened,
+    Spent,
+    State,
+    Told,
+)
 from pygent_ls.sessions.journal.repairing import LOST_WORDS, repaired
 from pygent_ls.sessions.naming import UNNAMED
 from pygent_ls.sessions.stream import SessionEvent
@@ -48,11 +60,16 @@ class Recalled:
     has_hole: bool
     """Whether one is lost: the journal has others behind `written`."""
     compactions: tuple[Compaction, ...]
+    """All that were made, in their order, also those of parts that were cut away since."""
     plan: tuple[PlanEntry, ...]
     usage: Usage
     last_turn_usage: Usage
+    turn_ids: frozenset[str]
+    """Of all turns that any event tells of."""
     last_seq: int
     """With what closes the turns that were cut."""
+    held: tuple[Queued, ...]
+    """Prompts that were accepted and whose turns did not begin, in their order."""
     closing: tuple[SessionEvent, ...]
     """What closes them: in no journal yet."""
     notices: tuple[str, ...]
@@ -93,13 +110,14 @@ class _Recalling:
     state: State | None = None
     updated_at: datetime | None = None
     messages: dict[int, Message] = field(default_factory=dict[int, Message])
-    shortened: list[Shortened] = field(default_factory=list[Shortened])
+    compactions: list[Compaction] = field(default_factory=list[Compaction])
     plan: tuple[PlanEntry, ...] = ()
     usage: Usage = field(default_factory=Usage)
     last_turn_usage: Usage = field(default_factory=Usage)
     unwritten: Usage = field(default_factory=Usage)
     """Of turns that are over, and are not among the session's totals yet."""
     last_seq: int = 0
+    turn_ids: set[str] = field(default_factory=set[str])
     turns: OpenTurns = field(default_factory=OpenTurns)
     unread: dict[str, list[bytes]] = field(default_factory=dict[str, list[bytes]])
     """Lines of what happened in the open turns: nearly all have an end, and then nobody needs to look closely."""
@@ -140,6 +158,7 @@ class _Recalling:
         except (ValueError, KeyError, TypeError):
             raise UnreadableError("damaged") from None
         self.last_seq = max(self.last_seq, seq)
+        self.turn_ids.add(str(given["turn"]))
 
     def _was_told(self, content: object) -> None:
         """Only what the journal says was told: a line that was damaged since may stand before the notice, too."""
@@ -176,12 +195,15 @@ class _Recalling:
             case Cut(length=length):
                 self._cut(length)
             case Shortened():
-                self.shortened.append(record)
+                self._shortened(record)
             case Spent():
                 self.usage, self.last_turn_usage, self.updated_at = record.usage, record.last_turn, record.at
                 self.unwritten = Usage()
             case Opened():
                 self._was_opened(record)
+            case Queued(turn=turn_id):
+                self.turn_ids.add(turn_id)
+                self.turns.queued(record)
             case Told():
                 pass
 
@@ -197,7 +219,23 @@ class _Recalling:
 
     def _cut(self, length: int) -> None:
         self.messages = {at: each for at, each in self.messages.items() if at < length}
-        self.shortened = [each for each in self.shortened if each.end <= length]
+
+    def _shortened(self, record: Shortened) -> None:
+        """A compaction counts where its part of the conversation is there from end to end."""
+        messages = self.messages
+        if record.start < record.end and all(at in messages for at in range(record.end)):
+            self.compactions.append(
+                Compaction(
+                    start=record.start,
+                    end=record.end,
+                    first=messages[record.start],
+                    last=messages[record.end - 1],
+                    stands=record.stands,
+                    task=record.task,
+                    words=record.words,
+                    summary=record.summary,
+                )
+            )
 
 
 def recall(lines: Iterable[Line], session_id: str, *, is_running: bool = False) -> Recalled:
@@ -269,13 +307,15 @@ def _recalled(found: _Recalling, begun: Begun, state: State, *, is_running: bool
         messages=tuple(messages),
         written=tuple(in_order[:n_written]),
         has_hole=n_written < len(places),
-        compactions=tuple(_compactions(found)),
+        compactions=tuple(found.compactions),
         plan=found.plan,
         usage=spent if is_running else spent.plus(found.turns.usage),
         last_turn_usage=found.last_turn_usage if found.unwritten.is_nothing else found.unwritten,
+        turn_ids=frozenset(found.turn_ids),
         last_seq=closing[-1].seq if closing else found.last_seq,
+        held=found.turns.held,
         closing=closing,
-        notices=tuple(_notices(found, has_hole=n_written < len(places), was_cut=bool(closing))),
+        notices=tuple(_notices(found, closing, has_hole=n_written < len(places))),
         size=found.size,
     )
 
@@ -292,31 +332,19 @@ def _with_lost_prompts(messages: Mapping[int, Message]) -> list[Message]:
     return filled
 
 
-def _compactions(found: _Recalling) -> Iterable[Compaction]:
-    """Those whose part of the conversation is there from end to end."""
-    for each in found.shortened:
-        first, last = found.messages.get(each.start), found.messages.get(each.end - 1)
-        if first is not None and last is not None and all(at in found.messages for at in range(each.end)):
-            yield Compaction(
-                start=each.start,
-                end=each.end,
-                first=first,
-                last=last,
-                stands=each.stands,
-                task=each.task,
-                words=each.words,
-                summary=each.summary,
-            )
-
-
-def _notices(found: _Recalling, *, has_hole: bool, was_cut: bool) -> Iterable[str]:
+def _notices(found: _Recalling, closing: Iterable[SessionEvent], *, has_hole: bool) -> Iterable[str]:
     if found.skipped:
         yield _skipping(found.skipped) + (" Messages are missing from the conversation." if has_hole else "")
-    if was_cut:
+    kinds = Counter(each.event.type for each in closing)
+    if kinds["interrupted"]:
         yield (
             "The last turn was cut off when the program ended. The conversation goes on from there; what its "
             "unfinished tool calls had done by then stands."
         )
+
+    if n_held := kinds["turn_queued"]:
+        prompts, their = ("prompt", "its turn") if n_held == 1 else ("prompts", "their turns")
+        yield f"The program ended before {their} began: {n_held} {prompts} of yours can be sent again, or removed."
 
 
 def _skipping(skipped: Counter[Why]) -> str:

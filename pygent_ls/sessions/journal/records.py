@@ -14,9 +14,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
+from pygent_ls.agent.attachments import (
+    Attachment,
+    DiagnosticsPart,
+    EditorPart,
+    FilePart,
+    ImagePart,
+    NotePart,
+    SelectionPart,
+)
 from pygent_ls.agent.context import ContextMode
-from pygent_ls.agent.events import PlanEntry
-from pygent_ls.agent.messages import Block, Message, Usage
+from pygent_ls.agent.events import PlanEntry, TurnQueued
+from pygent_ls.agent.messages import Block, ImageBlock, Message, Usage
 from pygent_ls.agent.model import Effort
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.extensions.session_files import block_out, message_out, timestamp
@@ -103,6 +112,26 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Queued:
+    """A prompt that waits for the turn before it, without secrets: all that it takes to run the turn after a crash. It
+    counts until the turn begins. What is None the session chooses."""
+
+    turn: str
+    told: TurnQueued
+    """The event that tells of it; its prompt is the user's words."""
+    attachments: tuple[Attachment, ...] = ()
+    agent: str | None = None
+    model: str | None = None
+    mode: Mode | None = None
+    max_iterations: int | None = None
+    max_tokens: int | None = None
+    max_budget_usd: float | None = None
+    effort: Effort | None = None
+    output_schema: Mapping[str, Any] | None = None
+    own_words: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Shortened:
     """Messages that stand for a part of the conversation in requests; see `context_memory.Compaction`."""
 
@@ -123,7 +152,24 @@ class Spent:
     last_turn: Usage
 
 
-Record = Begun | Opened | State | Told | Said | Cut | Shortened | Spent
+Record = Begun | Opened | State | Told | Said | Cut | Queued | Shortened | Spent
+
+ATTACHMENTS: Mapping[str, type[Attachment]] = {
+    "file": FilePart,
+    "selection": SelectionPart,
+    "diagnostics": DiagnosticsPart,
+    "editor": EditorPart,
+    "image": ImageBlock,
+    "image_file": ImagePart,
+    "note": NotePart,
+}
+"""The kinds of attachments, by the names that stand in a journal."""
+
+_KINDS = {kind: name for name, kind in ATTACHMENTS.items()}
+
+
+_PLAIN = {Begun: "session", Opened: "opened", State: "state", Spent: "usage"}
+"""The types of records that are written as their fields are."""
 
 
 def line_of(record: Record) -> bytes:
@@ -134,18 +180,15 @@ def line_of(record: Record) -> bytes:
 
 def _content(record: Record) -> Mapping[str, Any]:
     match record:
-        case Begun():
-            return {"type": "session", **_plain_fields(record)}
-        case Opened():
-            return {"type": "opened", **_plain_fields(record)}
-        case State():
-            return {"type": "state", **_plain_fields(record)}
-        case Spent():
-            return {"type": "usage", **_plain_fields(record)}
+        case Begun() | Opened() | State() | Spent():
+            return {"type": _PLAIN[type(record)], **_plain_fields(record)}
         case Cut(length=length):
             return {"type": "cut", "length": length}
         case Said(index=index, message=message):
             return {"type": "message", "index": index, "message": message_record(message)}
+        case Queued(attachments=attachments):
+            kept = [{"type": _KINDS[type(each)], **plain(each)} for each in attachments]
+            return {"type": "queued", **_plain_fields(record), "attachments": kept}
         case Shortened():
             return {
                 "type": "compaction",

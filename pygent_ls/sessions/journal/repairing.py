@@ -12,6 +12,8 @@ INTERRUPTED_RESULT = (
     "rely on it."
 )
 
+NOT_ALLOWED_RESULT = "Interrupted: the program ended before this call was allowed to run, so it did nothing."
+
 LOST_BEGINNING = "[The beginning of this conversation is lost.]"
 """What stands before an answer whose question is lost: providers want a user to begin."""
 
@@ -81,9 +83,9 @@ def _answered(calling: Message, answer: Message | None, results: Mapping[str, To
     return _with(answer, [*blocks, *others])
 
 
-def interrupted(tool_id: str) -> ToolResultBlock:
-    """The result of a call that nothing is known of."""
-    return ToolResultBlock(tool_use_id=tool_id, content=INTERRUPTED_RESULT, is_error=True, from_outside=False)
+def interrupted(tool_id: str, content: str = INTERRUPTED_RESULT) -> ToolResultBlock:
+    """The result of a call that has none."""
+    return ToolResultBlock(tool_use_id=tool_id, content=content, is_error=True, from_outside=False)
 
 
 def _with(message: Message, blocks: Sequence[Block]) -> Message:

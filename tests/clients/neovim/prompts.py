@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 from tests.clients.neovim.nvim import Editor
 
 PROMPT = "vim.bo.filetype == 'pygent-prompt'"
@@ -45,3 +48,15 @@ def bar(editor: Editor) -> str:
         "for _, w in ipairs(vim.api.nvim_list_wins()) do if vim.bo[vim.api.nvim_win_get_buf(w)].filetype == "
         "'pygent-prompt' then return vim.wo[w].winbar end end return ''"
     )
+
+
+def daemon_id(editor: Editor) -> int:
+    """Its process."""
+    own = editor.lua("return vim.lsp.get_clients({ name = 'pygent' })[1].server_capabilities.experimental.pygent")
+    return own["processId"]
+
+
+def kill_daemon(editor: Editor) -> None:
+    """As the system does it where memory is short."""
+    os.kill(daemon_id(editor), signal.SIGKILL)
+    editor.until("return #vim.lsp.get_clients({ name = 'pygent' }) == 0", what="the daemon to be gone")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.clients.neovim.chats import chat, open_chat
 from tests.clients.neovim.conftest import Start
 from tests.clients.neovim.nvim import Editor
 from tests.clients.neovim.picking import Picker
-from tests.clients.neovim.prompts import prompt_text, told
+from tests.clients.neovim.prompts import kill_daemon, prompt_text, told
 from tests.model_server import Call, Step
 
 
@@ -31,7 +32,7 @@ def ask(editor: Editor, words: str) -> None:
 def test_subcommands_are_completed_and_an_unknown_one_names_those_that_there_are(start: Start) -> None:
     editor = start()
 
-    assert completed(editor, "Pygent re") == ["refactor", "reject", "rename", "restart", "resume", "retry"]
+    assert completed(editor, "Pygent re") == ["refactor", "reject", "rename", "resend", "restart", "resume", "retry"]
     assert completed(editor, "2Pygent! explai") == ["explain"]
     assert completed(editor, "Pygent retry ") == ["now", "give_up"]
     assert completed(editor, "Pygent export h") == ["html"]
@@ -184,6 +185,29 @@ def test_a_conversation_is_accounted_for_summed_up_and_forgotten(start: Start) -
     ask(editor, "second words")
 
     assert "first words" not in str(editor.model.requests[-1].messages)
+
+
+def test_a_prompt_that_is_held_since_the_daemon_ended_is_shown_and_sent_again(start: Start) -> None:
+    editor = start([Step(text="endless", stall_after=2), Step(text="did it"), Step(text="did that")])
+    open_chat(editor)
+    editor.command("Pygent ask begin")
+    editor.until("local s = require('pygent.sessions').current(); return s and s:is_running()")
+    for words in ("do it", "do that"):
+        editor.lua(f"require('pygent.sessions').current():send('{words}')")
+    editor.until("return #require('pygent.sessions').current().conversation.queue == 2")
+    kill_daemon(editor)
+
+    editor.command("Pygent resend")
+    editor.until(lambda: len(editor.model.requests) == 2)
+    editor.until("return #require('pygent.sessions').current().conversation.queue == 1")
+    assert "do it" in str(editor.model.requests[-1].messages[-1])
+    editor.until_over()
+    editor.until(lambda: any("held since the daemon ended: do that" in line for line in chat(editor)))
+    editor.command("Pygent! resend")
+    editor.until(lambda: len(editor.model.requests) == 3)
+    editor.until_over()
+    editor.command("Pygent resend")
+    told(editor, "no prompt waits")
 
 
 def test_what_waits_is_taken_out_of_the_queue_and_is_a_draft_again(start: Start) -> None:

@@ -11,7 +11,17 @@ from pathlib import Path
 
 from tests.clients.neovim.conftest import Start
 from tests.clients.neovim.nvim import Editor, neovim
-from tests.clients.neovim.prompts import PROMPT, bar, last_prompt, open_prompt, prompt_text, told, type_keys
+from tests.clients.neovim.prompts import (
+    PROMPT,
+    bar,
+    daemon_id,
+    kill_daemon,
+    last_prompt,
+    open_prompt,
+    prompt_text,
+    told,
+    type_keys,
+)
 from tests.model_server import Step
 
 CHAT = "vim.iter(vim.api.nvim_tabpage_list_wins(0)):any(function(w) return vim.bo[vim.api.nvim_win_get_buf(w)].filetype == 'pygent-chat' end)"  # noqa: E501
@@ -20,18 +30,6 @@ CHAT = "vim.iter(vim.api.nvim_tabpage_list_wins(0)):any(function(w) return vim.b
 def window_kind(editor: Editor) -> str:
     """`float`, or `split`, of the window that the cursor is in."""
     return editor.lua("return vim.api.nvim_win_get_config(0).relative == '' and 'split' or 'float'")
-
-
-def daemon_id(editor: Editor) -> int:
-    """Its process."""
-    own = editor.lua("return vim.lsp.get_clients({ name = 'pygent' })[1].server_capabilities.experimental.pygent")
-    return own["processId"]
-
-
-def kill_daemon(editor: Editor) -> None:
-    """As the system does it where memory is short."""
-    os.kill(daemon_id(editor), signal.SIGKILL)
-    editor.until("return #vim.lsp.get_clients({ name = 'pygent' }) == 0", what="the daemon to be gone")
 
 
 @contextmanager
@@ -172,6 +170,21 @@ def test_a_daemon_that_is_killed_loses_nothing_that_was_written_and_the_next_pro
     editor.until(lambda: len(editor.model.requests) == 2)
     assert last_prompt(editor) == "it waits\n\nand a draft"
     assert prompt_text(editor) == ""
+    editor.until("return #require('pygent.sessions').current().conversation.queue == 0", what="what is written again")
+
+
+def test_two_prompts_of_the_same_words_are_two_turns_and_the_one_that_waits_stays_known(start: Start) -> None:
+    editor = start([Step(text="working", pause_after=2), Step(text="again")])
+    editor.command("Pygent ask the same")
+    editor.until("local s = require('pygent.sessions').current(); return s and s:is_running()")
+    editor.command("Pygent ask the same")
+    editor.until("return #require('pygent.sessions').current().conversation.queue == 1")
+
+    known = "return vim.tbl_map(function(each) return each.turn_id end, require('pygent.prompt.drafts').current().sent)"
+    waiting = "return require('pygent.sessions').current().conversation.queue[1].turn_id"
+    assert editor.lua(known) == [editor.lua(waiting)]
+    editor.model.resume()
+    editor.until("return #require('pygent.prompt.drafts').current().sent == 0", what="the queued prompt to begin")
 
 
 def test_a_daemon_that_dies_before_it_has_made_the_session_leaves_the_text_to_be_sent_again(start: Start) -> None:

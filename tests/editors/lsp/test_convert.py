@@ -278,7 +278,7 @@ async def test_every_answer_is_what_the_schema_says(folder: Path) -> None:
             "pygent/complete": {"text": "/", "offset": 1},
         }
         for method in names.METHODS:
-            if method not in results:
+            if method not in results and method != "pygent/turn/resume":  # its prompts are those of a killed daemon
                 results[method] = await editor.request(method, parameters.get(method, session))
 
         for method, result in results.items():

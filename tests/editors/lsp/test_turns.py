@@ -311,6 +311,44 @@ async def test_cancelling_the_request_of_a_waiting_turn_takes_it_out_of_the_queu
         assert (await bounded(first))["text"] == "one"
 
 
+async def test_a_turn_has_the_id_that_the_client_chose_from_its_first_event_on(folder: Path) -> None:
+    gate = Gate()
+    async with connected(folder, Setup(script=[[gate, *say("one")], say("two")])) as editor:
+        first = editor.begin_turn("a", turnId="mine-1", partialResultToken="first")
+        await gate.reached()
+        session_id = editor.core.sessions.all()[0].id
+        second = editor.begin_turn("b", sessionId=session_id, turnId="mine_2", partialResultToken="second")
+        await editor.until(lambda: editor.types("second") == ["turn_queued"])
+        gate.open()
+
+        assert [(await bounded(turn))["turnId"] for turn in (first, second)] == ["mine-1", "mine_2"]
+        assert {each["turnId"] for each in editor.events("first")} == {"mine-1"}
+        assert {each["turnId"] for each in editor.events("second")} == {"mine_2"}
+
+
+async def test_a_turn_id_that_is_taken_or_malformed_is_refused_and_nothing_begins(folder: Path) -> None:
+    gate = Gate()
+    async with connected(folder, Setup(script=[[gate, *say("one")], say("two")])) as editor:
+        first = editor.begin_turn("a", turnId="mine")
+        await gate.reached()
+        session_id = editor.core.sessions.all()[0].id
+        with pytest.raises(WireError) as running:
+            await editor.turn("b", sessionId=session_id, turnId="mine")
+        gate.open()
+        await bounded(first)
+        with pytest.raises(WireError) as over:
+            await editor.turn("b", sessionId=session_id, turnId="mine")
+        with pytest.raises(WireError) as malformed:
+            await editor.turn("b", sessionId=session_id, turnId="not an id")
+
+        taken = "The session has a turn 'mine' already: choose another turnId, or leave it out."
+        assert [each.value.message for each in (running, over)] == [taken, taken]
+        assert over.value.data == {"kind": "turn_id_taken"}
+        assert "turnId" in str(malformed.value)
+        assert len(editor.core.sessions.all()[0].messages) == 2
+        assert (await editor.turn("b", turnId="mine"))["turnId"] == "mine"
+
+
 # Sessions, modes and rules
 
 

@@ -29,6 +29,8 @@ from pygent_ls.errors import ModelError
 from pygent_ls.llm.anthropic.request import anthropic_messages
 from pygent_ls.llm.openai.chat_format import chat_messages
 from pygent_ls.sessions.beginning import NewSession, SessionDefaults
+from pygent_ls.sessions.checkpoint_records import CheckpointRecords
+from pygent_ls.sessions.checkpoints import Checkpoints
 from pygent_ls.sessions.journal.folder import JournalFolder
 from pygent_ls.sessions.journal.reading import UnreadableError, parsed, record_of
 from pygent_ls.sessions.journal.records import Record, Told
@@ -44,6 +46,7 @@ from tests.fakes import FOLDER, Call, FakeApprover, FakeModel, Gate, Rig, Step, 
 from tests.llm.test_long_conversations import check_chat_completions, check_messages_api
 from tests.sessions.conversation import LIMITS, say_mode
 from tests.sessions.subscribers import Reader
+from tests.workspace.repositories import snapshots_beside
 
 FILES = {"a.txt": "the first file\n", "b.txt": "the second file\n"}
 
@@ -63,6 +66,8 @@ class Kept:
     mode: Mode = "default"
     persist: bool = True
     model_name: str = "fake/model"
+    has_checkpoints: bool = False
+    """Whether sessions can go back; their conversations alone, since no file is kept."""
 
     def __post_init__(self) -> None:
         self.model = FakeModel(self.script, name=self.model_name)
@@ -105,7 +110,12 @@ class Kept:
         rig = self.rigs[session_id] = make_rig(
             *self.tools, files=FILES, mode=mode, approver=self.approver or FakeApprover(otherwise="allow_once")
         )
-        return replace(rig.around, session_id=session_id)
+        around = replace(rig.around, session_id=session_id)
+        if not self.has_checkpoints:
+            return around
+        snapshots = snapshots_beside(self.root, find=lambda: None)
+        records = CheckpointRecords(self.root / "checkpoints", session_id, days=snapshots.days)
+        return replace(around, checkpointer=Checkpoints(around.workspace, snapshots, records))
 
 
 @asynccontextmanager
@@ -116,9 +126,10 @@ async def daemon(
     approver: FakeApprover | None = None,
     persist: bool = True,
     tools: Sequence[Tool] = (read_tool, edit_file, task),
+    has_checkpoints: bool = False,
 ) -> AsyncGenerator[Kept]:
     """A daemon that ends as it should."""
-    kept = Kept(root, script, approver=approver, persist=persist, tools=tools)
+    kept = Kept(root, script, approver=approver, persist=persist, tools=tools, has_checkpoints=has_checkpoints)
     try:
         yield kept
     finally:
@@ -190,10 +201,14 @@ def check_requests(model: FakeModel) -> None:
 
 
 def check_whole_story(events: Sequence[SessionEvent]) -> None:
-    """Numbers rise by one; each turn begins and ends once; each call that was told has its result."""
+    """Numbers rise by one; each turn begins and ends once, or its prompt is held; each call that was told has its
+    result."""
     assert [each.seq for each in events] == list(range(1, len(events) + 1))
     for turn_id in dict.fromkeys(each.turn_id for each in events):
         own = [each.event for each in events if each.turn_id == turn_id]
+        if isinstance(own[-1], TurnQueued):
+            assert own[-1].held
+            continue
         types = [each.type for each in own if each.type != "turn_queued"]
         assert types[0] == "turn_started"
         assert types[-1] == "finished"

@@ -16,12 +16,25 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from pygent_ls.agent.attachments import (
+    DiagnosticsPart,
+    EditorPart,
+    FilePart,
+    ImagePart,
+    LineRange,
+    NotePart,
+    PromptPart,
+    SelectionPart,
+)
+from pygent_ls.agent.messages import ImageBlock
 from pygent_ls.agent.model import ThinkingChunk, ToolCallChunk
+from pygent_ls.sessions.turns import TurnRequest
 from tests.agent.abilities import read_file
 from tests.e2e.raw import RawClient, raw_client
-from tests.fakes import Call, say
+from tests.fakes import FOLDER, Call, Gate, bounded, say
 from tests.sessions.journal.golden import GOLDEN, expectation, load
 from tests.sessions.journal.kept import daemon
+from tests.sessions.subscribers import Reader
 
 FIRST = (
     {
@@ -137,6 +150,7 @@ def main(version: str) -> None:
             data = (journals / f"{session_id}.jsonl").read_bytes()
             _keep(f"v{version}-{name}", data.replace(str(folder.parent).encode(), b"/home/user"))
         _keep(f"v{version}-sealed", asyncio.run(_sealed_thoughts(Path(temporary) / "sealed")))
+        _keep(f"v{version}-queued", asyncio.run(_prompts_that_wait(Path(temporary) / "queued")))
         _keep(f"v{version}-provider-data", asyncio.run(_provider_data(Path(temporary) / "provider-data")))
     _with_lines_from_the_future(version)
 
@@ -211,6 +225,38 @@ async def _provider_data(root: Path) -> bytes:
         session.choices.effort = "high"
         await kept.say(session, "think")
         return (root / f"{session.id}.jsonl").read_bytes()
+
+
+async def _prompts_that_wait(root: Path) -> bytes:
+    """Prompts with everything that may be attached, behind a turn that runs."""
+    lines = LineRange(first=1, last=2)
+    path = FOLDER / "a.txt"
+    parts: tuple[PromptPart, ...] = (
+        EditorPart(active=path, visible=(path,)),
+        FilePart(path=path, lines=lines),
+        FilePart(path=path, is_background=True),
+        SelectionPart(path=path, lines=lines, text="the selected"),
+        DiagnosticsPart(path=path, lines=("1:1 error: wrong",)),
+        ImageBlock(mime_type="image/png", data="iVBORw0KGgo="),
+        ImagePart(path=FOLDER / "a.png", mime_type="image/png"),
+        NotePart(kind="folder", text="a.txt"),
+        "look at these",
+    )
+    plain = TurnRequest(parts=("and then this",), turn_id="plain", mode="plan", max_iterations=3, effort="low")
+    schema = {"type": "object", "properties": {"answer": {"type": "string"}}}
+    gate, reader = Gate(), Reader()
+    async with daemon(root, [[gate, *say("first")], say("second"), say("third")]) as kept:
+        session = kept.new()
+        running = session.start_turn(TurnRequest(parts=("first",)), Reader())
+        await gate.reached()
+        session.start_turn(TurnRequest(parts=parts, turn_id="attached", output_schema=schema), reader)
+        session.start_turn(plain, reader)
+        await reader.until(2)
+        data = (root / f"{session.id}.jsonl").read_bytes()
+        gate.open()
+        assert running.task is not None
+        await bounded(running.task)
+        return data
 
 
 def _with_lines_from_the_future(version: str) -> None:

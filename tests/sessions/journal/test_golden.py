@@ -25,7 +25,7 @@ from tests.sessions.journal.kept import (
 
 FILES = sorted(GOLDEN.glob("*.jsonl"))
 
-RECORDS = {"session", "opened", "state", "event", "message", "cut", "compaction", "usage"}
+RECORDS = {"session", "opened", "state", "event", "message", "cut", "compaction", "usage", "queued"}
 EVENTS = {
     "turn_queued", "turn_started", "text_delta", "text", "thinking_delta", "thinking", "tool_call", "tool_progress",
     "tool_result", "permission_requested", "permission_resolved", "plan", "usage", "llm_error", "cancelled", "finished",

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from pygent_ls.agent.events import ToolCall, ToolResult
+from pygent_ls.agent.events import PermissionRequested, PermissionResolved, ToolCall, ToolResult
 from pygent_ls.agent.messages import Message, ToolResultBlock
 from pygent_ls.agent.model import TextChunk
 from pygent_ls.agent.tool import ToolContext, ToolRisk
 from pygent_ls.errors import ModelError
 from pygent_ls.sessions.journal.interrupting import CUT_OFF
 from pygent_ls.sessions.journal.records import Said, Told
-from pygent_ls.sessions.journal.repairing import INTERRUPTED_RESULT
+from pygent_ls.sessions.journal.repairing import INTERRUPTED_RESULT, NOT_ALLOWED_RESULT
 from pygent_ls.sessions.stream import SessionEvent
 from pygent_ls.sessions.turns import TurnRequest
 from tests.agent.abilities import named
@@ -86,10 +86,12 @@ async def _check_cut(session_id: str, data: bytes) -> None:
         told = _told_results(events)
         results = _results(went_on)
         assert {call: told.get(call, result) for call, result in results.items()} == results
+        begun = cut_turns & {each.turn_id for each in seen if each.event.type == "turn_started"}
         for turn_id in cut_turns:
             ends = [each.event.type for each in events if each.turn_id == turn_id][-2:]
-            assert ends == ["interrupted", "finished"]
-        assert [each.event.type for each in events].count("interrupted") == len(cut_turns)
+            assert ends == (["interrupted", "finished"] if turn_id in begun else ["turn_queued", "turn_queued"])
+        assert [each.event.type for each in events].count("interrupted") == len(begun)
+        assert {each.turn for each in session.held} >= cut_turns - begun
         async with daemon(root, GOING_ON) as again:
             later = await again.sessions.hold(session_id)
             assert later.messages == went_on
@@ -116,11 +118,22 @@ def _told_results(events: Sequence[SessionEvent]) -> dict[str, str]:
 
 
 def _check_results(messages: Sequence[Message], data: bytes) -> None:
-    """What was known of a call is its result; of the others it is known that they were interrupted."""
+    """What was known of a call is its result; of the others, that they were interrupted or never allowed."""
     kept = _results([each.message for each in records_in(data) if isinstance(each, Said)])
     known = _told_results(events_in(data)) | kept
     results = _results(messages)
-    assert results == {call: known.get(call, INTERRUPTED_RESULT) for call in results}
+    waiting = _asked_about(events_in(data))
+    otherwise = {call: NOT_ALLOWED_RESULT if call in waiting else INTERRUPTED_RESULT for call in results}
+    assert results == {call: known.get(call, otherwise[call]) for call in results}
+
+
+def _asked_about(events: Sequence[SessionEvent]) -> set[str]:
+    """The calls of which the user was asked, and had not answered."""
+    asked = {
+        each.event.permission_id: each.event.tool_id for each in events if isinstance(each.event, PermissionRequested)
+    }
+    answered = {each.event.permission_id for each in events if isinstance(each.event, PermissionResolved)}
+    return {tool_id for permission_id, tool_id in asked.items() if permission_id not in answered}
 
 
 async def test_what_was_being_said_is_kept_and_says_where_it_ends(tmp_path: Path) -> None:

@@ -105,12 +105,17 @@ def test_what_was_written_twice_counts_once() -> None:
     assert texts(recalled(*BEGINNING, *twice, DAMAGE, *twice, said(2, "c"))) == ["a", "b", "c"]
 
 
-def test_a_compaction_does_not_outlive_the_messages_that_it_stands_for() -> None:
+def test_a_compaction_counts_for_the_messages_that_it_stands_for_also_where_they_were_cut_and_said_again() -> None:
     short = Shortened(start=0, end=2, stands=(), task=(), words=(), summary="short")
     before = [*BEGINNING, said(0, "a"), said(1, "b"), short]
 
-    assert [each.summary for each in recalled(*before, said(2, "c")).compactions] == ["short"]
-    assert recalled(*before, Cut(length=1), said(1, "new"), said(2, "c")).compactions == ()
+    def counting(*further: Record) -> list[str]:
+        found = recalled(*before, *further)
+        return [each.summary for each in found.compactions if each.applies_to(found.messages)]
+
+    assert counting(said(2, "c")) == ["short"]
+    assert counting(Cut(length=1), said(1, "new"), said(2, "c")) == []
+    assert counting(Cut(length=1), said(1, "new"), Cut(length=1), said(1, "b")) == ["short"]
 
 
 def test_a_turn_that_is_over_counts_also_where_the_totals_were_not_written_any_more() -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
+from pygent_ls.errors import SessionError
 from pygent_ls.sessions.journal.folder import JournalFolder
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.turns import TurnRequest
@@ -93,3 +96,18 @@ async def test_closing_a_session_that_cannot_be_written_loses_nothing(tmp_path: 
 
     async with daemon(tmp_path) as again:
         assert all_of(await again.sessions.hold(session.id)) == before
+
+
+async def test_the_id_of_a_turn_stays_taken_though_its_words_are_no_part_of_the_conversation(tmp_path: Path) -> None:
+    command = TurnRequest(parts=("/status",), turn_id="mine")
+    async with daemon(tmp_path) as kept:
+        session = kept.new()
+        running = session.start_turn(command, Reader())
+        assert running.task is not None
+        await bounded(running.task)
+        assert not session.messages
+
+    async with daemon(tmp_path) as again:
+        with pytest.raises(SessionError) as refused:
+            (await again.sessions.hold(session.id)).start_turn(command, Reader())
+        assert refused.value.kind == "turn_id_taken"

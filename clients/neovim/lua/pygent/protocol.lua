@@ -299,7 +299,7 @@
 ---@class pygent.Deleted
 ---@field deleted boolean
 
---- `pygent/turn/dequeue`.
+--- `pygent/turn/dequeue`: removes a prompt that waits.
 ---@class pygent.DequeueParams
 ---@field sessionId string
 ---@field turnId string
@@ -651,10 +651,12 @@
 ---@class pygent.Queue
 ---@field items pygent.QueuedTurn[]
 
---- A turn that waits.
+--- A turn that waits: for the turn before it, or, where `held`, until `pygent/turn/resume` or `pygent/turn/dequeue`,
+--- since the daemon that accepted its prompt ended before the turn began.
 ---@class pygent.QueuedTurn
 ---@field turnId string
 ---@field prompt string
+---@field held? true
 
 --- The result of `pygent/turn/dequeue`.
 ---@class pygent.Removed
@@ -670,6 +672,13 @@
 ---@field uncertain string[]
 ---@field undoCheckpointId string
 ---@field notKept? boolean
+
+--- `pygent/turn/resume`: sends a prompt that is held again, with what was attached to it; the turn keeps its id.
+---@class pygent.ResumeParams
+---@field sessionId string
+---@field turnId string
+---@field workDoneToken? string|integer
+---@field partialResultToken? string|integer
 
 --- `pygent/turn/retry`, while an `llm_error` waits to retry: ask the model again `now`, or `give_up` on it.
 ---@class pygent.RetryParams
@@ -992,7 +1001,8 @@
 ---@class pygent.Tools
 ---@field tools pygent.Tool[]
 
---- The turn waits, or runs now.
+--- The turn waits, or runs now. `held`, of `turn_queued` alone: the daemon that accepted the prompt ended before the
+--- turn began, and the turn waits for `pygent/turn/resume` or `pygent/turn/dequeue`.
 ---@class pygent.TurnBeginEvent
 ---@field seq integer
 ---@field turnId string
@@ -1005,6 +1015,7 @@
 ---@field model string
 ---@field mode string
 ---@field agent string
+---@field held? true
 
 --- Why a turn ended with `stopReason: "error"`.
 ---@class pygent.TurnError
@@ -1030,10 +1041,12 @@
 ---@field error? pygent.TurnError
 ---@field structured? any
 
---- `pygent/turn/start`. With `outputSchema`, a JSON Schema, the answer is a value that is valid against it.
+--- `pygent/turn/start`. With `outputSchema`, a JSON Schema, the answer is a value that is valid against it. `turnId`
+--- is the id that the turn shall have, which no other turn of the session has; without it the daemon makes one.
 ---@class pygent.TurnStartParams
 ---@field prompt string|pygent.ContentBlock[]
 ---@field sessionId? string
+---@field turnId? string
 ---@field agent? string
 ---@field model? string
 ---@field mode? pygent.Mode
@@ -1082,6 +1095,7 @@
 ---| "pygent/turn/cancel"
 ---| "pygent/turn/steer"
 ---| "pygent/turn/retry"
+---| "pygent/turn/resume"
 ---| "pygent/turn/queue"
 ---| "pygent/turn/dequeue"
 ---| "pygent/session/new"
@@ -1116,6 +1130,7 @@
 ---@field ["pygent/turn/cancel"] { params: pygent.TurnParams, result: pygent.CancelledTurn }
 ---@field ["pygent/turn/steer"] { params: pygent.SteerParams, result: pygent.Accepted }
 ---@field ["pygent/turn/retry"] { params: pygent.RetryParams, result: pygent.Accepted }
+---@field ["pygent/turn/resume"] { params: pygent.ResumeParams, result: pygent.TurnResult }
 ---@field ["pygent/turn/queue"] { params: pygent.SessionParams, result: pygent.Queue }
 ---@field ["pygent/turn/dequeue"] { params: pygent.DequeueParams, result: pygent.Removed }
 ---@field ["pygent/session/new"] { params: pygent.SessionNewParams, result: pygent.Session }

@@ -59,9 +59,10 @@ end
 ---Send a prompt: it begins a turn, or waits for the one that runs.
 ---@param prompt pygent.Prompt
 ---@param on_end? fun(err: lsp.ResponseError?, result: pygent.TurnResult?) when the turn is over
-function Session:send(prompt, on_end)
+---@param turn_id? string the id that the turn shall have
+function Session:send(prompt, on_end, turn_id)
   local report, give_back = require("pygent.review.rejections").take(self.id)
-  local params = { sessionId = self.id, prompt = with_report(prompt, report) }
+  local params = { sessionId = self.id, turnId = turn_id, prompt = with_report(prompt, report) }
   self:request("pygent/turn/start", params, function(err, result)
     if err and err.code ~= -32800 then
       give_back()
@@ -78,15 +79,16 @@ end
 ---Say something to the turn that runs, before its next call of the model; without one, it is a prompt.
 ---@param prompt pygent.Prompt
 ---@param on_end? fun(err: lsp.ResponseError?, result: pygent.TurnResult?) it was taken, or the turn it began is over
-function Session:steer(prompt, on_end)
-  local turn_id = self.conversation.running_turn_id
-  if turn_id == nil then
-    return self:send(prompt, on_end)
+---@param turn_id? string the id that a turn shall have which it begins
+function Session:steer(prompt, on_end, turn_id)
+  local running = self.conversation.running_turn_id
+  if running == nil then
+    return self:send(prompt, on_end, turn_id)
   end
-  local params = { sessionId = self.id, turnId = turn_id, prompt = prompt }
+  local params = { sessionId = self.id, turnId = running, prompt = prompt }
   self:request("pygent/turn/steer", params, function(err, result)
     if (err and err.code ~= client.ENDED) or (result and not result.accepted) then
-      return self:send(prompt, on_end) -- the turn ended meanwhile: nothing that was said is lost
+      return self:send(prompt, on_end, turn_id) -- the turn ended meanwhile: nothing that was said is lost
     end
     if on_end then
       on_end(err, nil)

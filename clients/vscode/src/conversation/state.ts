@@ -67,6 +67,8 @@ export interface Standing {
 export interface QueuedTurn {
 	readonly turnId: string;
 	readonly prompt: string;
+	/** It waits for the user: the daemon ended before the turn began. */
+	readonly held: boolean;
 }
 
 /** What stands in the conversation, from top to bottom. */

@@ -14,9 +14,9 @@ export function turnOf(conversation: Conversation, turnId: string): Turn | null 
 
 /** The turn waits for the one that runs. */
 export function queued(conversation: Conversation, event: TurnBeginEvent): Conversation {
-	const { turnId, prompt } = event;
+	const { turnId, prompt, held = false } = event;
 	const { queue } = outOfQueue(conversation, turnId);
-	return { ...withTurn(conversation, begun(event, "queued")), queue: [...queue, { turnId, prompt }] };
+	return { ...withTurn(conversation, begun(event, "queued")), queue: [...queue, { turnId, prompt, held }] };
 }
 
 /**

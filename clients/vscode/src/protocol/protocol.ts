@@ -337,7 +337,7 @@ export interface Deleted {
 	readonly deleted: boolean;
 }
 
-/** `pygent/turn/dequeue`. */
+/** `pygent/turn/dequeue`: removes a prompt that waits. */
 export interface DequeueParams {
 	readonly sessionId: string;
 	readonly turnId: string;
@@ -749,10 +749,14 @@ export interface Queue {
 	readonly items: readonly QueuedTurn[];
 }
 
-/** A turn that waits. */
+/**
+ * A turn that waits: for the turn before it, or, where `held`, until `pygent/turn/resume` or `pygent/turn/dequeue`,
+ * since the daemon that accepted its prompt ended before the turn began.
+ */
 export interface QueuedTurn {
 	readonly turnId: string;
 	readonly prompt: string;
+	readonly held?: true;
 }
 
 /** An LSP range. */
@@ -778,6 +782,14 @@ export interface Restored {
 	readonly uncertain: readonly string[];
 	readonly undoCheckpointId: string;
 	readonly notKept?: boolean;
+}
+
+/** `pygent/turn/resume`: sends a prompt that is held again, with what was attached to it; the turn keeps its id. */
+export interface ResumeParams {
+	readonly sessionId: string;
+	readonly turnId: string;
+	readonly workDoneToken?: string | number | null;
+	readonly partialResultToken?: string | number | null;
 }
 
 /** `pygent/turn/retry`, while an `llm_error` waits to retry: ask the model again `now`, or `give_up` on it. */
@@ -1159,7 +1171,10 @@ export interface Tools {
 	readonly tools: readonly Tool[];
 }
 
-/** The turn waits, or runs now. */
+/**
+ * The turn waits, or runs now. `held`, of `turn_queued` alone: the daemon that accepted the prompt ended before the
+ * turn began, and the turn waits for `pygent/turn/resume` or `pygent/turn/dequeue`.
+ */
 export interface TurnBeginEvent {
 	readonly seq: number;
 	readonly turnId: string;
@@ -1172,6 +1187,7 @@ export interface TurnBeginEvent {
 	readonly model: string;
 	readonly mode: string;
 	readonly agent: string;
+	readonly held?: true;
 }
 
 /** Why a turn ended with `stopReason: "error"`. */
@@ -1203,10 +1219,14 @@ export interface TurnResult {
 	readonly structured?: unknown;
 }
 
-/** `pygent/turn/start`. With `outputSchema`, a JSON Schema, the answer is a value that is valid against it. */
+/**
+ * `pygent/turn/start`. With `outputSchema`, a JSON Schema, the answer is a value that is valid against it. `turnId`
+ * is the id that the turn shall have, which no other turn of the session has; without it the daemon makes one.
+ */
 export interface TurnStartParams {
 	readonly prompt: string | readonly ContentBlock[];
 	readonly sessionId?: string | null;
+	readonly turnId?: string | null;
 	readonly agent?: string | null;
 	readonly model?: string | null;
 	readonly mode?: Mode | null;
@@ -1259,6 +1279,7 @@ export interface Requests {
 	readonly "pygent/turn/cancel": { readonly params: TurnParams; readonly result: CancelledTurn };
 	readonly "pygent/turn/steer": { readonly params: SteerParams; readonly result: Accepted };
 	readonly "pygent/turn/retry": { readonly params: RetryParams; readonly result: Accepted };
+	readonly "pygent/turn/resume": { readonly params: ResumeParams; readonly result: TurnResult };
 	readonly "pygent/turn/queue": { readonly params: SessionParams; readonly result: Queue };
 	readonly "pygent/turn/dequeue": { readonly params: DequeueParams; readonly result: Removed };
 	readonly "pygent/session/new": { readonly params: SessionNewParams; readonly result: Session };

@@ -4,7 +4,7 @@ import { Panel } from "./panel.ts";
 import { holds, promptOf } from "./prompt.ts";
 import { CONVERSATION, FILE, RUNNING } from "./shown_session.ts";
 
-const WAITING = { ...RUNNING, queue: [{ turnId: "t2", prompt: "Then run the tests" }] };
+const WAITING = { ...RUNNING, queue: [{ turnId: "t2", prompt: "Then run the tests", held: false }] };
 
 test("while a turn runs the button stops it", async () => {
 	await using panel = await Panel.open({ conversation: RUNNING });
@@ -63,6 +63,17 @@ test("a waiting prompt is taken back into the field, with what was attached to i
 	await holds(promptOf(panel), "And\n\nThen run the tests");
 	await panel.page.getByRole("button", { name: "Remove cart.py" }).waitFor();
 	assert.ok(await promptOf(panel).evaluate((field) => field === document.activeElement));
+});
+
+test("a prompt that is held since the daemon ended says so, and is sent again", async () => {
+	const held = { ...CONVERSATION, queue: [{ turnId: "t2", prompt: "Then run the tests", held: true }] };
+	await using panel = await Panel.open({ conversation: held, answers: { resume: () => null } });
+
+	const queue = panel.page.getByRole("region", { name: "Waiting prompts" });
+	await queue.getByText("held since pygent ended").waitFor();
+	await queue.getByRole("button", { name: "Send it again" }).click();
+
+	assert.deepEqual((await panel.called("resume")).params, { turnId: "t2" });
 });
 
 test("a waiting prompt is removed; one that runs already is not, and that is said", async () => {

@@ -37,6 +37,7 @@ def expectation(found: Recalled) -> dict[str, Any]:
         "last_turn_usage": plain(found.last_turn_usage),
         "last_seq": found.last_seq,
         "closing": [plain(each.event) for each in found.closing],
+        "held": plain(found.held),
         "notices": list(found.notices),
         "size": found.size,
     }

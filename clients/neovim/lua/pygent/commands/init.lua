@@ -37,6 +37,7 @@ M.modules = {
   retry = "turns",
   queue = "turns",
   dequeue = "turns",
+  resend = "turns",
   cost = "turns",
   undo = "checkpoints",
   compact = "keeping",

@@ -1,4 +1,4 @@
---- `:Pygent stop`, `retry`, `queue`, `dequeue`, `cost`: the turn that runs, and those that wait.
+--- `:Pygent stop`, `retry`, `queue`, `dequeue`, `resend`, `cost`: the turn that runs, and those that wait.
 
 local amounts = require("pygent.conversation.amounts")
 local client = require("pygent.client")
@@ -90,6 +90,24 @@ M.dequeue = {
 }
 
 ---@type pygent.Subcommand
+M.resend = {
+  summary = "Send the first prompt again that is held since the daemon ended; with ! all of them.",
+  run = function(given)
+    M._queued(function(session, waiting)
+      local held = vim.tbl_filter(function(item)
+        return item.held == true
+      end, waiting)
+      if #held == 0 then
+        return telling.user("no prompt is held", vim.log.levels.WARN)
+      end
+      for index = 1, given.bang and #held or 1 do
+        M._resend(session, held[index])
+      end
+    end)
+  end,
+}
+
+---@type pygent.Subcommand
 M.cost = {
   summary = "What the session has cost, and how full the context of its model is.",
   run = function()
@@ -152,11 +170,21 @@ function M._queued(go_on)
   end)
 end
 
+---@param session pygent.FollowedSession
+---@param item pygent.QueuedTurn
+function M._resend(session, item)
+  session:request("pygent/turn/resume", { sessionId = session.id, turnId = item.turnId }, function(err)
+    if err and err.code ~= client.ENDED then
+      telling.user(telling.reason(err), vim.log.levels.ERROR)
+    end
+  end)
+end
+
 ---It comes back as a draft: who took it out may want to say it in another way.
 ---@param session pygent.FollowedSession
 ---@param item pygent.QueuedTurn
 function M._take_out(session, item)
-  local give_back = require("pygent.prompt").hold(session, item.prompt)
+  local give_back = require("pygent.prompt").hold(session, item)
   local params = { sessionId = session.id, turnId = item.turnId }
   sessions.ask_daemon("pygent/turn/dequeue", params, function(result)
     if not result.removed then

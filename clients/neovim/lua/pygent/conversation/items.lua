@@ -23,6 +23,7 @@
 ---@class pygent.WaitingTurn
 ---@field turn_id string
 ---@field prompt string
+---@field held boolean it waits for the user: the daemon ended before the turn began
 
 ---@class pygent.Turn
 ---@field turn_id string

@@ -12,7 +12,11 @@ local M = {}
 ---@param event pygent.TurnBeginEvent
 function M.queued(conversation, event)
   M._leave_queue(conversation, event.turnId)
-  table.insert(conversation.queue, { turn_id = event.turnId, prompt = tree.words(event.prompt) })
+  table.insert(conversation.queue, {
+    turn_id = event.turnId,
+    prompt = tree.words(event.prompt),
+    held = event.held == true,
+  })
   conversation.turns[event.turnId] = M._begun(event, "queued")
 end
 

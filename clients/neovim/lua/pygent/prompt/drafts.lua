@@ -21,7 +21,8 @@ local M = {}
 ---@class pygent.SentPrompt
 ---@field text string
 ---@field attachments pygent.Attachment[]
----@field stop_listening? fun() for its beginning
+---@field turn_id? string of the turn that it begins
+---@field stop_listening? fun() to the events of that turn
 
 ---By the session's id, or the project's root.
 ---@type table<string, pygent.Draft>

@@ -90,15 +90,15 @@ end
 
 ---Take hold of a prompt that waits in a session's queue, so that it can be written again with what it was about.
 ---@param session pygent.FollowedSession
----@param text string
+---@param waiting pygent.QueuedTurn
 ---@return fun() give_back
-function M.hold(session, text)
+function M.hold(session, waiting)
   local draft = drafts.of(session)
   local sent = vim.iter(draft.sent):find(function(each)
-    return vim.trim(each.text) == vim.trim(text)
+    return each.turn_id == waiting.turnId
   end)
   return function()
-    drafts.give_back(draft, { text = text, attachments = sent and sent.attachments or {} })
+    drafts.give_back(draft, { text = waiting.prompt, attachments = sent and sent.attachments or {} })
     window.decorate(draft)
   end
 end

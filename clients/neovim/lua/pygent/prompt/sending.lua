@@ -92,10 +92,11 @@ end
 function M._deliver(draft, session, prompt, way)
   history.add(draft, prompt.text)
   table.insert(draft.sent, prompt)
+  prompt.turn_id = vim.text.hexencode(vim.uv.random(12))
   prompt.stop_listening = session:listen(function(change)
     for _, event in ipairs(change.events or {}) do
-      if event.type == "turn_started" and draft.sent[1] == prompt and M._is_of(event.prompt, prompt) then
-        M._take(draft, prompt)
+      if event.turnId == prompt.turn_id then
+        M._follow(draft, session, prompt, event)
       end
     end
   end)
@@ -104,22 +105,34 @@ function M._deliver(draft, session, prompt, way)
     if M._take(draft, prompt) and is_lost then
       drafts.give_back(draft, prompt)
     end
+    if err == nil or err.code ~= client.ENDED then
+      prompt.stop_listening()
+    end
     M.on_change(draft, is_lost)
   end
   local blocks = M._blocks(prompt, session.root)
   if way == "steer" then
-    session:steer(blocks, on_end)
+    session:steer(blocks, on_end, prompt.turn_id)
   else
-    session:send(blocks, on_end)
+    session:send(blocks, on_end, prompt.turn_id)
   end
   M.on_change(draft, false)
 end
 
----@param told string the prompt of an event
+---What the daemon tells of the prompt's turn.
+---@param draft pygent.Draft
+---@param session pygent.FollowedSession
 ---@param prompt pygent.SentPrompt
----@return boolean
-function M._is_of(told, prompt)
-  return type(told) == "string" and told:find(vim.trim(text.valid(prompt.text)), 1, true) ~= nil
+---@param event pygent.Event
+function M._follow(draft, session, prompt, event)
+  if event.type == "turn_started" then
+    M._take(draft, prompt)
+    prompt.stop_listening()
+  elseif event.type == "turn_queued" and event.held then
+    -- It was given back when the daemon before this one ended: it must not be sent twice.
+    session:request("pygent/turn/dequeue", { sessionId = session.id, turnId = prompt.turn_id }, function() end)
+    prompt.stop_listening()
+  end
 end
 
 ---It is in the daemon's hands.
@@ -130,7 +143,6 @@ function M._take(draft, prompt)
   for index, each in ipairs(draft.sent) do
     if each == prompt then
       table.remove(draft.sent, index)
-      prompt.stop_listening()
       return true
     end
   end
@@ -165,7 +177,6 @@ client.watch(function(gone, is_ready)
       local waiting = draft.sent
       draft.sent = {}
       for index = #waiting, 1, -1 do
-        waiting[index].stop_listening()
         drafts.give_back(draft, waiting[index])
       end
       M.on_change(draft, #waiting > 0)

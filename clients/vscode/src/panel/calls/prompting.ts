@@ -1,17 +1,18 @@
 /** What a view asks about prompts and the turns that they begin. */
 
+import { randomUUID } from "node:crypto";
 import type { Attachment, Calls } from "../../bridge.ts";
-import type { ContentBlock, Event } from "../../protocol/protocol.ts";
+import type { ContentBlock } from "../../protocol/protocol.ts";
 import type { Handlers, Panel } from "../panel.ts";
 
-type Prompting = "send" | "stop" | "retry" | "dequeue" | "complete";
+type Prompting = "send" | "stop" | "retry" | "dequeue" | "resume" | "complete";
 
 export function promptingCalls(panel: Panel): Pick<Handlers, Prompting> {
 	const { daemon } = panel.services;
 	let sending: Promise<unknown> = Promise.resolve();
 	return {
 		send: (params) => {
-			// One after the other, so that each knows which turn is its own.
+			// One after the other, so that the daemon takes them in the order in which they were sent
 			const sent = sending.then(() => send(panel, params));
 			sending = sent.catch(() => undefined);
 			return sent;
@@ -29,6 +30,12 @@ export function promptingCalls(panel: Panel): Pick<Handlers, Prompting> {
 		dequeue: async ({ turnId }) => {
 			if (panel.sessionId === null) return { removed: false };
 			return await daemon.request("pygent/turn/dequeue", { sessionId: panel.sessionId, turnId });
+		},
+		resume: async ({ turnId }) => {
+			const { sessionId } = panel;
+			if (sessionId === null) return null;
+			await taken(panel, sessionId, turnId, daemon.request("pygent/turn/resume", { sessionId, turnId }));
+			return null;
 		},
 		complete: async ({ text, offset }) => {
 			const { sessionId } = panel;
@@ -52,7 +59,9 @@ async function send(panel: Panel, { text, attachments, steer }: Calls["send"]["p
 		const { accepted } = await daemon.request("pygent/turn/steer", { sessionId, turnId: runningTurnId, prompt });
 		if (accepted) return told(null);
 	}
-	return told(await begun(panel, sessionId, prompt));
+	const turnId = randomUUID();
+	await taken(panel, sessionId, turnId, daemon.request("pygent/turn/start", { sessionId, turnId, prompt }));
+	return told(turnId);
 }
 
 interface Taken {
@@ -60,20 +69,14 @@ interface Taken {
 }
 
 /**
- * The turn's id as soon as its first event says that the daemon has taken it: the request itself is answered when the
+ * Returns when the daemon tells of the turn for the first time, or fails with the request: that is answered when the
  * turn is over. Its events come by the feed, and what it ends with is its last event.
  */
-async function begun(panel: Panel, sessionId: string, prompt: string | ContentBlock[]): Promise<string> {
-	const known = new Set(Object.keys(panel.conversation.turns));
+async function taken(panel: Panel, sessionId: string, turnId: string, over: Promise<unknown>): Promise<void> {
 	const feed = panel.services.sessions.feed(sessionId);
-	const over = panel.services.daemon.request("pygent/turn/start", { sessionId, prompt }).then(({ turnId }) => turnId);
-	return await new Promise((resolve, reject) => {
+	await new Promise<unknown>((resolve, reject) => {
 		const looking = feed.onDidChange((change) => {
-			const events = change.type === "events" ? change.events : [];
-			const isFirst = ({ type, turnId }: Event): boolean =>
-				(type === "turn_queued" || type === "turn_started") && !known.has(turnId);
-			const turn = events.find(isFirst);
-			if (turn !== undefined) resolve(turn.turnId);
+			if (change.type === "events" && change.events.some((event) => event.turnId === turnId)) resolve(null);
 		});
 		over.then(resolve, reject).finally(() => looking.dispose());
 	});

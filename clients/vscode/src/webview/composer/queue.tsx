@@ -1,4 +1,4 @@
-/** Prompts that wait: for the turn that runs, or for the daemon to start. */
+/** Prompts that wait: for the turn that runs, for the daemon to start, or, held since it ended, for the user. */
 
 import type { ReactElement } from "react";
 import type { QueuedTurn } from "../../conversation/state.ts";
@@ -32,6 +32,10 @@ export function Queue({ store, host, drafts, onEdit }: QueueParts): ReactElement
 		await settle(async () => (await host.call("dequeue", { turnId: turn.turnId })).removed);
 		onEdit();
 	};
+	const resume = async (turn: QueuedTurn): Promise<void> => {
+		await shown(store, host.call("resume", { turnId: turn.turnId }));
+		onEdit();
+	};
 	return (
 		<section className="queue" aria-label="Waiting prompts">
 			<ol>
@@ -41,6 +45,12 @@ export function Queue({ store, host, drafts, onEdit }: QueueParts): ReactElement
 						<span className="queue-text" title={turn.prompt}>
 							{turn.prompt}
 						</span>
+						{turn.held && (
+							<>
+								<span className="queue-state">held since pygent ended</span>
+								<IconButton icon="send" label="Send it again" onClick={() => void resume(turn)} />
+							</>
+						)}
 						<IconButton icon="edit" label="Edit: take it back into the prompt" onClick={() => void edit(turn)} />
 						<IconButton icon="trash" label="Remove from the queue" onClick={() => void remove(turn)} />
 					</li>

@@ -147,16 +147,27 @@ test("a turn that waits is in the queue until it begins", () => {
 	const runs = after(EMPTY, told);
 
 	assert.deepEqual(waits.queue, [
-		{ turnId: "t2", prompt: "Two" },
-		{ turnId: "t3", prompt: "Three" },
+		{ turnId: "t2", prompt: "Two", held: false },
+		{ turnId: "t3", prompt: "Three", held: false },
 	]);
 	assert.deepEqual([waits.runningTurnId, waits.turns["t2"]?.state], ["t1", "queued"]);
-	assert.deepEqual(runs.queue, [{ turnId: "t3", prompt: "Three" }]);
+	assert.deepEqual(runs.queue, [{ turnId: "t3", prompt: "Three", held: false }]);
 	assert.deepEqual(
 		[runs.runningTurnId, runs.turns["t2"]?.state, runs.turns["t2"]?.startedAt],
 		["t2", "running", at(5)],
 	);
 	assert.deepEqual(kinds(runs.items), ["prompt", "end", "prompt"]);
+});
+
+test("a prompt that waited when the daemon ended is held until it is sent again", () => {
+	const end: readonly Told[] = [{ type: "interrupted" }, { ...finished(), stopReason: "interrupted" }];
+	const told = [started("One"), queued("Two", "t2"), ...end, { ...queued("Two", "t2"), held: true } as const];
+	const held = shown(...told);
+	const again = shown(...told, started("Two", "t2"));
+
+	assert.deepEqual(held.queue, [{ turnId: "t2", prompt: "Two", held: true }]);
+	assert.equal(held.runningTurnId, null);
+	assert.deepEqual([again.queue, again.runningTurnId], [[], "t2"]);
 });
 
 test("a turn that is taken out of the queue leaves no trace beside the one that runs", () => {

@@ -13,7 +13,9 @@ function M.of(session)
   local footer = { lines = {}, marks = {}, asks = {} } ---@type pygent.chat.Footer
   M._plan(footer, session.conversation)
   for _, waiting in ipairs(session.conversation.queue) do
-    M._add(footer, ("… next: %s"):format(plain.line(waiting.prompt, 200)), "PygentChatNote")
+    local state = waiting.held and "held since the daemon ended" or "next"
+    local hint = waiting.held and ":Pygent resend sends it" or nil
+    M._add(footer, ("… %s: %s"):format(state, plain.line(waiting.prompt, 200)), "PygentChatNote", hint)
   end
   for _, ask in ipairs(session.asks) do
     M._add(footer, M._words(ask), "PygentChatWaits", "<CR> shows it")
