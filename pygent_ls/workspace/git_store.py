@@ -74,6 +74,10 @@ EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """Git's name of a tree without entries."""
 
 
+REPACK = ("repack", "-a", "-d", "-l", "-q", "--window=0")
+"""Without a search for what is similar: somebody waits."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A file in a tree: git's mode (`100644`, `100755`, `120000` for a link) and its content's name."""
@@ -208,7 +212,7 @@ class GitStore:
         kept = [name for name in names if name >= oldest][-n_kept:]
         self._keep_only(kept)
         if self._loose_ends.exists():
-            self.run("repack", "-a", "-d", "-l", "-q")
+            self.run(*REPACK)
             self.run("prune", "--expire=now")
             self._loose_ends.unlink()
             self.unkept_pack.unlink(missing_ok=True)
@@ -231,7 +235,7 @@ class GitStore:
             newest = next(kind for kind in (DISK, SNAPSHOTS) if (self.path / "refs" / kind / left[-1]).exists())
             self.run("read-tree", "-m", f"refs/{newest}/{left[-1]}")  # what stands in the index is not pruned
             if self.unkept_pack.exists():
-                self.run("repack", "-a", "-d", "-l", "-q", "--window=0")
+                self.run(*REPACK)
                 self.unkept_pack.unlink()
             self.run("prune", "--expire=now")
             self._loose_ends.unlink()
