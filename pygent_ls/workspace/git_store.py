@@ -16,6 +16,7 @@ from collections.abc import Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pygent_ls.errors import SnapshotError
 from pygent_ls.workspace.git_places import Place
 from pygent_ls.workspace.git_program import Git, RunningGit, own_environment
 
@@ -111,19 +112,26 @@ class GitStore:
         )
 
     @contextlib.contextmanager
-    def locked(self) -> Generator[None]:
-        """One job at a time in each store, also of several daemons."""
+    def locked(self, *, make: bool = False) -> Generator[None]:
+        """One job at a time in each store, also of several daemons.
+
+        Raises `SnapshotError` where there is no such store and none is to be made.
+        """
         with contextlib.ExitStack() as stack:
-            while not self._try_to_lock(stack):
+            while not self._try_to_lock(stack, make=make):
                 self.git.check()
                 time.sleep(0.005)
             for left in self.path.glob("*.lock"):  # of a job that was killed
                 left.unlink()
-            self._make()
+            if make:
+                self._make()
             yield
 
-    def _try_to_lock(self, stack: contextlib.ExitStack) -> bool:
-        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    def _try_to_lock(self, stack: contextlib.ExitStack, *, make: bool) -> bool:
+        if make:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        elif not self.path.exists():
+            raise SnapshotError("it is no longer kept")
         with contextlib.ExitStack() as attempt:
             try:
                 file = attempt.enter_context((self.path / "lock").open("ab"))
@@ -211,34 +219,35 @@ class GitStore:
         names = self.names()
         kept = [name for name in names if name >= oldest][-n_kept:]
         self._keep_only(kept)
-        if self._loose_ends.exists():
-            self.run(*REPACK)
-            self.run("prune", "--expire=now")
-            self._loose_ends.unlink()
-            self.unkept_pack.unlink(missing_ok=True)
+        self.clean(packs=True)
         return len(names) - len(kept)
 
-    def forget(self, owner: str) -> None:
-        """Forget the snapshots of that owner, and what only they have; call it in `locked`.
+    def forget(self, owners: Collection[str]) -> None:
+        """Forget the snapshots of these owners, and the store where it has no others; call it in `locked`.
 
-        Raises `SnapshotError` where the job ends before that: then the names are gone, and what they named goes with
-        what is pruned next.
+        What only they had stays until `clean`.
         """
-        names = self.names()
-        left = [each for each in names if not each.endswith(f"-{owner}")]
+        left = [each for each in self.names() if _owner(each) not in owners]
         self._keep_only(left)
-        if not left:
-            self._remove()
-        elif len(left) < len(names):
+        self.forget_all()
+
+    def clean(self, *, packs: bool = False) -> None:
+        """Remove what no name leads to any more, from `packs` too; call it in `locked`.
+
+        Raises `SnapshotError` where the job ends before that: then it goes with what is pruned next.
+        """
+        if not self._loose_ends.exists():
+            return
+        if names := self.names():
             (self.path / SEEN_INDEX).unlink(missing_ok=True)
-            self.ignored_index.unlink(missing_ok=True)
-            newest = next(kind for kind in (DISK, SNAPSHOTS) if (self.path / "refs" / kind / left[-1]).exists())
-            self.run("read-tree", "-m", f"refs/{newest}/{left[-1]}")  # what stands in the index is not pruned
-            if self.unkept_pack.exists():
-                self.run(*REPACK)
-                self.unkept_pack.unlink()
-            self.run("prune", "--expire=now")
-            self._loose_ends.unlink()
+            newest = next(kind for kind in (DISK, SNAPSHOTS) if (self.path / "refs" / kind / names[-1]).exists())
+            self.run("read-tree", "-m", f"refs/{newest}/{names[-1]}")  # what stands in the index is not pruned
+        self.ignored_index.unlink(missing_ok=True)
+        if packs or self._unkept_pack.exists():
+            self.run(*REPACK)
+            self._unkept_pack.unlink(missing_ok=True)
+        self.run("prune", "--expire=now")
+        self._loose_ends.unlink()
 
     @property
     def _loose_ends(self) -> Path:
@@ -246,13 +255,13 @@ class GitStore:
         return self.path / "loose-ends"
 
     @property
-    def unkept_pack(self) -> Path:
+    def _unkept_pack(self) -> Path:
         """A file that is there while a pack has objects that were taken for an owner; `git prune` spares packs."""
         return self.path / "unkept-pack"
 
     def names(self) -> list[str]:
         """The snapshots, the oldest first."""
-        return sorted(each.name for each in (self.path / "refs" / SNAPSHOTS).iterdir())
+        return sorted(each.name for each in (self.path / "refs" / SNAPSHOTS).glob("*"))
 
     def _keep_only(self, names: Collection[str]) -> None:
         for file in (self.path / "refs").glob("*/*"):
@@ -260,19 +269,22 @@ class GitStore:
                 self._loose_ends.touch()
                 file.unlink()
 
-    def _remove(self) -> None:
-        """Remove the store. Where the job ends before, the next snapshot makes it anew."""
+    def forget_all(self) -> None:
+        """Remove the store, where no snapshot is in it, with what was taken in halves; call it in `locked`.
+
+        Where the time is over before, the next snapshot makes it anew.
+        """
+        if self.names():
+            return
         for file in (self.path / "config", self.index, self.ignored_index):
             file.unlink(missing_ok=True)
-        for folder in sorted((self.path / "objects").iterdir()):
-            self.git.check()
+        for folder in sorted((self.path / "objects").glob("*")):
+            if not self.git.left_s():
+                return
             shutil.rmtree(folder)
         shutil.rmtree(self.path)
-
-    def forget_all(self) -> None:
-        """Remove the store, where no snapshot is in it, with what was taken in halves; call it in `locked`."""
-        if not self.names():
-            self._remove()
+        with contextlib.suppress(OSError):
+            self.path.parent.rmdir()  # where it is empty now
 
     # For what reads and writes the store
 
@@ -296,11 +308,11 @@ class GitStore:
     def may_pack(self, name: str) -> bool:
         """Whether a snapshot's files may go into a pack: beside those of others, files of an owner must not, since git
         takes nothing out of a pack without writing it anew."""
-        owner = "-".join(name.split("-")[2:])
-        if owner and not all(each.endswith(f"-{owner}") for each in self.names()):
+        owner = _owner(name)
+        if owner and not all(_owner(each) == owner for each in self.names()):
             return False
         if owner:
-            self.unkept_pack.touch()
+            self._unkept_pack.touch()
         return True
 
     def _make(self) -> None:
@@ -333,6 +345,11 @@ class GitStore:
         if self.path.is_relative_to(self.place.top):  # a home folder holds the stores, too
             patterns += b"/" + os.fsencode(self.path.parent.relative_to(self.place.top)) + b"/\n"
         return patterns
+
+
+def _owner(name: str) -> str:
+    """For whom a snapshot was taken, by its name."""
+    return name.split("-", 2)[2] if name.count("-") >= 2 else ""
 
 
 def _entry(mode: str, blob: str) -> Entry | None:
