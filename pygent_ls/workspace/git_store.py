@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import secrets
 import shutil
 import time
 from collections.abc import Collection, Generator, Iterable, Sequence
@@ -71,6 +72,9 @@ IGNORED = "ignored"
 """Names of the trees of ignored files, where there are any."""
 
 
+PUT_AWAY = ".gone"
+"""What the name of a store ends with while it is removed."""
+
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """Git's name of a tree without entries."""
 
@@ -89,6 +93,10 @@ class Entry:
 
 Difference = tuple[str, Entry | None, Entry | None]
 """A path, what is there in the first tree, and in the second."""
+
+
+class NoStoreError(SnapshotError):
+    """What was kept of a folder has been removed."""
 
 
 class GitStore:
@@ -115,7 +123,7 @@ class GitStore:
     def locked(self, *, make: bool = False) -> Generator[None]:
         """One job at a time in each store, also of several daemons.
 
-        Raises `SnapshotError` where there is no such store and none is to be made.
+        Raises `NoStoreError` where there is no such store and none is to be made.
         """
         with contextlib.ExitStack() as stack:
             while not self._try_to_lock(stack, make=make):
@@ -131,7 +139,7 @@ class GitStore:
         if make:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         elif not self.path.exists():
-            raise SnapshotError("it is no longer kept")
+            raise NoStoreError("it is no longer kept")
         with contextlib.ExitStack() as attempt:
             try:
                 file = attempt.enter_context((self.path / "lock").open("ab"))
@@ -272,17 +280,16 @@ class GitStore:
     def forget_all(self) -> None:
         """Remove the store, where no snapshot is in it, with what was taken in halves; call it in `locked`.
 
-        Where the time is over before, the next snapshot makes it anew.
+        Where the time is over before, `forget_unused` removes the rest.
         """
         if self.names():
             return
-        for file in (self.path / "config", self.index, self.ignored_index):
-            file.unlink(missing_ok=True)
-        for folder in sorted((self.path / "objects").glob("*")):
+        gone = _put_away(self.path)
+        for folder in (gone / "objects").glob("*"):
             if not self.git.left_s():
                 return
             shutil.rmtree(folder)
-        shutil.rmtree(self.path)
+        shutil.rmtree(gone)
         with contextlib.suppress(OSError):
             self.path.parent.rmdir()  # where it is empty now
 
@@ -357,13 +364,23 @@ def _entry(mode: str, blob: str) -> Entry | None:
 
 
 def forget_unused(root: Path, oldest: str) -> None:
-    """Remove the stores of folders that no snapshot was taken of since `oldest`; those in use now are left."""
+    """Remove the stores of folders that no snapshot was taken of since `oldest`, and what is left of removed ones;
+    those in use now are left."""
+    for gone in root.glob(f"*{PUT_AWAY}"):
+        shutil.rmtree(gone, ignore_errors=True)
     for path in sorted(root.glob("*/refs/snapshots")):
         store = path.parents[1]
         with contextlib.suppress(OSError), (store / "lock").open("ab") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if all(each.name < oldest for each in path.iterdir()):
-                shutil.rmtree(store)
+                shutil.rmtree(_put_away(store))
+
+
+def _put_away(store: Path) -> Path:
+    """Rename a store that is to be removed, so that who waits for its lock finds none or a new one."""
+    gone = store.with_name(f"{store.name}-{secrets.token_hex(4)}{PUT_AWAY}")
+    store.rename(gone)
+    return gone
 
 
 def split(output: bytes) -> list[str]:

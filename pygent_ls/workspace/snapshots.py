@@ -25,7 +25,7 @@ from pygent_ls.errors import SnapshotError
 from pygent_ls.workspace.git_comparison import disk_changes, lost, tree_changes
 from pygent_ls.workspace.git_places import Place, git_stamp, place_of
 from pygent_ls.workspace.git_program import Git, SnapshotAbortedError
-from pygent_ls.workspace.git_store import Difference, Entry, GitStore, forget_unused
+from pygent_ls.workspace.git_store import Difference, Entry, GitStore, NoStoreError, forget_unused
 from pygent_ls.workspace.git_taking import GONE, TreeState, take
 
 SNAPSHOT_TIMEOUT_S = 30.0
@@ -225,14 +225,13 @@ class Snapshots:
 
     def _forget(self, git: Git, places: Iterable[Place]) -> None:
         git.hurry(FORGET_TIMEOUT_S)
-        stores = [store for place in places if (store := GitStore(self._root, place, git)).path.exists()]
+        stores = [GitStore(self._root, place, git) for place in places]
         for store in stores:
             with contextlib.suppress(SnapshotError), store.locked():
                 store.forget(self._forgotten)
         for store in stores:
-            if store.path.exists():
-                with store.locked():
-                    store.clean()
+            with contextlib.suppress(NoStoreError), store.locked():
+                store.clean()
 
     def _place(self, folder: Path, git: Git) -> Place:
         stamp = git_stamp(folder)
