@@ -288,8 +288,8 @@ class GitStore:
         for folder in (gone / "objects").glob("*"):
             if not self.git.left_s():
                 return
-            shutil.rmtree(folder)
-        shutil.rmtree(gone)
+            shutil.rmtree(folder, ignore_errors=True)  # another daemon may remove the same
+        shutil.rmtree(gone, ignore_errors=True)
         with contextlib.suppress(OSError):
             self.path.parent.rmdir()  # where it is empty now
 
