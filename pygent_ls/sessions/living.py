@@ -73,10 +73,12 @@ class LiveSessions:
         """Cancel every turn and wait for them. What is kept on the disk stays there, for others to go on with."""
         self._is_closing = True
         sessions = list(self.by_id.values())
-        await asyncio.gather(*(session.close() for session in sessions), self.resting.close(), self.listing.close())
-        for each in sessions:
-            each.journal.close()
-        await asyncio.gather(*map(forget_unkept, sessions))
+        try:
+            await asyncio.gather(*(session.close() for session in sessions), self.resting.close(), self.listing.close())
+            for each in sessions:
+                each.journal.close()
+        finally:  # also where a program took all the time that there is
+            await asyncio.gather(*map(forget_unkept, sessions))
 
     def adopt(self, home: Sessions) -> None:
         """Some of the sessions whose front end has left go to this one, so that they do not hold what is gone."""

@@ -16,6 +16,9 @@ N_PACKED = 200
 PACKED = ("-c", "core.bigFileThreshold=1", "-c", "core.compression=1")
 """Git streams files above that size into one pack, and keeps a file for each other one."""
 
+N_IN_PACK = 10_000
+"""Most files of a pack: git compares each with all that it has put into the pack before."""
+
 PACKS_AT_ONCE = (2, 37)
 """First version of git whose `update-index` makes one pack of all of them, and not one of each."""
 
@@ -37,9 +40,11 @@ class StoreIndex:
 
         `packed`: in one pack, if they are many and git can do it.
         """
-        if not paths:
-            return []
         options = PACKED if packed and len(paths) >= N_PACKED and self._can_pack() else ()
+        parts = (paths[start : start + N_IN_PACK] for start in range(0, len(paths), N_IN_PACK))
+        return [path for part in parts for path in self._add(part, options)]
+
+    def _add(self, paths: Sequence[str], options: Sequence[str]) -> list[str]:
         try:
             stdin = joined(paths)
             self._run(*options, "update-index", "-z", "--add", "--remove", "--replace", "--stdin", stdin=stdin)
@@ -49,7 +54,7 @@ class StoreIndex:
             if len(paths) == 1:
                 return list(paths)
             half = len(paths) // 2
-            return self.add(paths[:half], packed=packed) + self.add(paths[half:], packed=packed)
+            return self._add(paths[:half], options) + self._add(paths[half:], options)
         return []
 
     def tree(self) -> str:

@@ -39,8 +39,11 @@ ALONE: Mapping[str, str] = {
     "GIT_CONFIG_SYSTEM": os.devnull,
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_ATTR_NOSYSTEM": "1",
+    "MALLOC_TRIM_THRESHOLD_": "67108864",
+    "MALLOC_TOP_PAD_": "16777216",
 }
-"""For the daemon's own stores: what the user configured for theirs does not count."""
+"""For the daemon's own stores: what the user configured for theirs does not count. Git takes and gives back memory for
+each file; the C library is to keep it, which halves the time of many files."""
 
 
 def users_environment() -> dict[str, str]:

@@ -10,12 +10,14 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import secrets
 import shutil
 import time
 from collections.abc import Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pygent_ls.errors import SnapshotError
 from pygent_ls.workspace.git_places import Place
 from pygent_ls.workspace.git_program import Git, RunningGit, own_environment
 
@@ -70,8 +72,15 @@ IGNORED = "ignored"
 """Names of the trees of ignored files, where there are any."""
 
 
+PUT_AWAY = ".gone"
+"""What the name of a store ends with while it is removed."""
+
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """Git's name of a tree without entries."""
+
+
+REPACK = ("repack", "-a", "-d", "-l", "-q", "--window=0")
+"""Without a search for what is similar: somebody waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +93,10 @@ class Entry:
 
 Difference = tuple[str, Entry | None, Entry | None]
 """A path, what is there in the first tree, and in the second."""
+
+
+class NoStoreError(SnapshotError):
+    """What was kept of a folder has been removed."""
 
 
 class GitStore:
@@ -107,19 +120,26 @@ class GitStore:
         )
 
     @contextlib.contextmanager
-    def locked(self) -> Generator[None]:
-        """One job at a time in each store, also of several daemons."""
+    def locked(self, *, make: bool = False) -> Generator[None]:
+        """One job at a time in each store, also of several daemons.
+
+        Raises `NoStoreError` where there is no such store and none is to be made.
+        """
         with contextlib.ExitStack() as stack:
-            while not self._try_to_lock(stack):
+            while not self._try_to_lock(stack, make=make):
                 self.git.check()
                 time.sleep(0.005)
             for left in self.path.glob("*.lock"):  # of a job that was killed
                 left.unlink()
-            self._make()
+            if make:
+                self._make()
             yield
 
-    def _try_to_lock(self, stack: contextlib.ExitStack) -> bool:
-        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    def _try_to_lock(self, stack: contextlib.ExitStack, *, make: bool) -> bool:
+        if make:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        elif not self.path.exists():
+            raise NoStoreError("it is no longer kept")
         with contextlib.ExitStack() as attempt:
             try:
                 file = attempt.enter_context((self.path / "lock").open("ab"))
@@ -207,34 +227,35 @@ class GitStore:
         names = self.names()
         kept = [name for name in names if name >= oldest][-n_kept:]
         self._keep_only(kept)
-        if self._loose_ends.exists():
-            self.run("repack", "-a", "-d", "-l", "-q")
-            self.run("prune", "--expire=now")
-            self._loose_ends.unlink()
-            self.unkept_pack.unlink(missing_ok=True)
+        self.clean(packs=True)
         return len(names) - len(kept)
 
-    def forget(self, owner: str) -> None:
-        """Forget the snapshots of that owner, and what only they have; call it in `locked`.
+    def forget(self, owners: Collection[str]) -> None:
+        """Forget the snapshots of these owners, and the store where it has no others; call it in `locked`.
 
-        Raises `SnapshotError` where the job ends before that: then the names are gone, and what they named goes with
-        what is pruned next.
+        What only they had stays until `clean`.
         """
-        names = self.names()
-        left = [each for each in names if not each.endswith(f"-{owner}")]
+        left = [each for each in self.names() if _owner(each) not in owners]
         self._keep_only(left)
-        if not left:
-            self._remove()
-        elif len(left) < len(names):
+        self.forget_all()
+
+    def clean(self, *, packs: bool = False) -> None:
+        """Remove what no name leads to any more, from `packs` too; call it in `locked`.
+
+        Raises `SnapshotError` where the job ends before that: then it goes with what is pruned next.
+        """
+        if not self._loose_ends.exists():
+            return
+        if names := self.names():
             (self.path / SEEN_INDEX).unlink(missing_ok=True)
-            self.ignored_index.unlink(missing_ok=True)
-            newest = next(kind for kind in (DISK, SNAPSHOTS) if (self.path / "refs" / kind / left[-1]).exists())
-            self.run("read-tree", "-m", f"refs/{newest}/{left[-1]}")  # what stands in the index is not pruned
-            if self.unkept_pack.exists():
-                self.run("repack", "-a", "-d", "-l", "-q", "--window=0")
-                self.unkept_pack.unlink()
-            self.run("prune", "--expire=now")
-            self._loose_ends.unlink()
+            newest = next(kind for kind in (DISK, SNAPSHOTS) if (self.path / "refs" / kind / names[-1]).exists())
+            self.run("read-tree", "-m", f"refs/{newest}/{names[-1]}")  # what stands in the index is not pruned
+        self.ignored_index.unlink(missing_ok=True)
+        if packs or self._unkept_pack.exists():
+            self.run(*REPACK)
+            self._unkept_pack.unlink(missing_ok=True)
+        self.run("prune", "--expire=now")
+        self._loose_ends.unlink()
 
     @property
     def _loose_ends(self) -> Path:
@@ -242,13 +263,13 @@ class GitStore:
         return self.path / "loose-ends"
 
     @property
-    def unkept_pack(self) -> Path:
+    def _unkept_pack(self) -> Path:
         """A file that is there while a pack has objects that were taken for an owner; `git prune` spares packs."""
         return self.path / "unkept-pack"
 
     def names(self) -> list[str]:
         """The snapshots, the oldest first."""
-        return sorted(each.name for each in (self.path / "refs" / SNAPSHOTS).iterdir())
+        return sorted(each.name for each in (self.path / "refs" / SNAPSHOTS).glob("*"))
 
     def _keep_only(self, names: Collection[str]) -> None:
         for file in (self.path / "refs").glob("*/*"):
@@ -256,19 +277,21 @@ class GitStore:
                 self._loose_ends.touch()
                 file.unlink()
 
-    def _remove(self) -> None:
-        """Remove the store. Where the job ends before, the next snapshot makes it anew."""
-        for file in (self.path / "config", self.index, self.ignored_index):
-            file.unlink(missing_ok=True)
-        for folder in sorted((self.path / "objects").iterdir()):
-            self.git.check()
-            shutil.rmtree(folder)
-        shutil.rmtree(self.path)
-
     def forget_all(self) -> None:
-        """Remove the store, where no snapshot is in it, with what was taken in halves; call it in `locked`."""
-        if not self.names():
-            self._remove()
+        """Remove the store, where no snapshot is in it, with what was taken in halves; call it in `locked`.
+
+        Where the time is over before, `forget_unused` removes the rest.
+        """
+        if self.names():
+            return
+        gone = _put_away(self.path)
+        for folder in (gone / "objects").glob("*"):
+            if not self.git.left_s():
+                return
+            shutil.rmtree(folder, ignore_errors=True)  # another daemon may remove the same
+        shutil.rmtree(gone, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            self.path.parent.rmdir()  # where it is empty now
 
     # For what reads and writes the store
 
@@ -292,11 +315,11 @@ class GitStore:
     def may_pack(self, name: str) -> bool:
         """Whether a snapshot's files may go into a pack: beside those of others, files of an owner must not, since git
         takes nothing out of a pack without writing it anew."""
-        owner = "-".join(name.split("-")[2:])
-        if owner and not all(each.endswith(f"-{owner}") for each in self.names()):
+        owner = _owner(name)
+        if owner and not all(_owner(each) == owner for each in self.names()):
             return False
         if owner:
-            self.unkept_pack.touch()
+            self._unkept_pack.touch()
         return True
 
     def _make(self) -> None:
@@ -331,18 +354,33 @@ class GitStore:
         return patterns
 
 
+def _owner(name: str) -> str:
+    """For whom a snapshot was taken, by its name."""
+    return name.split("-", 2)[2] if name.count("-") >= 2 else ""
+
+
 def _entry(mode: str, blob: str) -> Entry | None:
     return None if mode == "000000" else Entry(mode, blob)
 
 
 def forget_unused(root: Path, oldest: str) -> None:
-    """Remove the stores of folders that no snapshot was taken of since `oldest`; those in use now are left."""
+    """Remove the stores of folders that no snapshot was taken of since `oldest`, and what is left of removed ones;
+    those in use now are left."""
+    for gone in root.glob(f"*{PUT_AWAY}"):
+        shutil.rmtree(gone, ignore_errors=True)
     for path in sorted(root.glob("*/refs/snapshots")):
         store = path.parents[1]
         with contextlib.suppress(OSError), (store / "lock").open("ab") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if all(each.name < oldest for each in path.iterdir()):
-                shutil.rmtree(store)
+                shutil.rmtree(_put_away(store))
+
+
+def _put_away(store: Path) -> Path:
+    """Rename a store that is to be removed, so that who waits for its lock finds none or a new one."""
+    gone = store.with_name(f"{store.name}-{secrets.token_hex(4)}{PUT_AWAY}")
+    store.rename(gone)
+    return gone
 
 
 def split(output: bytes) -> list[str]:

@@ -25,7 +25,7 @@ from pygent_ls.errors import SnapshotError
 from pygent_ls.workspace.git_comparison import disk_changes, lost, tree_changes
 from pygent_ls.workspace.git_places import Place, git_stamp, place_of
 from pygent_ls.workspace.git_program import Git, SnapshotAbortedError
-from pygent_ls.workspace.git_store import Difference, Entry, GitStore, forget_unused
+from pygent_ls.workspace.git_store import Difference, Entry, GitStore, NoStoreError, forget_unused
 from pygent_ls.workspace.git_taking import GONE, TreeState, take
 
 SNAPSHOT_TIMEOUT_S = 30.0
@@ -43,8 +43,8 @@ PRUNE_EACH_S = 6 * 3600.0
 MAX_REPOSITORIES = 50
 """Most repositories of a workspace, those inside others included, that are looked into."""
 
-FORGET_TIMEOUT_S = 1.0
-"""For forgetting what was kept for one owner: the daemon is to be gone within 3 s."""
+FORGET_TIMEOUT_S = 0.6
+"""For forgetting what was kept for one owner: the daemon is to be gone within 3 s, and turns may take 2.3 s to end."""
 
 HOME_TIMEOUT_S = 8.0
 """For a workspace that is the home folder itself: a small one is kept, and nobody waits long for a large one."""
@@ -129,6 +129,9 @@ class Snapshots:
         self._places: dict[Path, tuple[str, Place]] = {}
         self._pruned: dict[str, _Pruned] = {}
         self._looked_at_all = False
+        self._forgotten: set[str] = set()
+        self._jobs: dict[Git, str] = {}
+        """What is under way, and for which owner."""
 
     async def take(
         self,
@@ -143,14 +146,23 @@ class Snapshots:
         With `like`, its folders are looked at in the same stores, so that the two can be compared. What was taken for
         an `owner`, letters and digits, can be forgotten by that name.
         """
-        return await self._job(lambda git: self._take(git, _name(owner), folders, overlays, like))
+        if owner in self._forgotten:
+            raise SnapshotAbortedError("nothing more is kept for this session")
+        return await self._job(lambda git: self._take(git, _name(owner), folders, overlays, like), owner)
 
     async def forget(self, owner: str, snapshots: Iterable[Snapshot]) -> None:
         """Forget all that was taken for that owner, in the stores of these snapshots and those used last; as far as it
-        can be done in `FORGET_TIMEOUT_S`, what is left goes with what is pruned next."""
+        can be done in `FORGET_TIMEOUT_S`, what is left goes with what is pruned next.
+
+        What is being taken for the owner is given up, and nothing is taken for them from now on.
+        """
+        self._forgotten.add(owner)
+        for git, whose in self._jobs.items():
+            if whose == owner:
+                git.abort()
         places = {place.key: place for each in snapshots for place, _ in each.states.values()}
         places |= {place.key: place for _, place in self._places.values()}
-        await self._job(lambda git: self._forget(git, owner, places.values()))
+        await self._job(lambda git: self._forget(git, places.values()))
 
     async def changes(self, old: Snapshot, new: Snapshot) -> list[PathChange]:
         """What differs, by path, with unsaved buffers in place of their files; a folder that only one of them has is
@@ -199,27 +211,27 @@ class Snapshots:
             place = before[0] if before else self._place(folder, git)
             store = GitStore(self._root, place, git)
             below = {path: data for path, data in overlays.items() if path.is_relative_to(folder)}
-            with store.locked():
+            with store.locked(make=True):
                 self._prune(store)
                 named = {path.relative_to(folder).as_posix(): data for path, data in below.items()}
                 try:
                     state = take(store, named, name, before[1] if before else None)
-                except SnapshotAbortedError:
+                except (SnapshotError, OSError):
                     store.forget_all()
                     raise
             states[folder] = place, state
             waiting += [folder / nested for nested in state.nested]
         return Snapshot(states=states)
 
-    def _forget(self, git: Git, owner: str, places: Iterable[Place]) -> None:
+    def _forget(self, git: Git, places: Iterable[Place]) -> None:
         git.hurry(FORGET_TIMEOUT_S)
-        for place in places:
-            store = GitStore(self._root, place, git)
-            if store.path.exists():
-                with store.locked():
-                    store.forget(owner)
-        with contextlib.suppress(OSError):
-            self._root.rmdir()  # where it is empty now
+        stores = [GitStore(self._root, place, git) for place in places]
+        for store in stores:
+            with contextlib.suppress(SnapshotError), store.locked():
+                store.forget(self._forgotten)
+        for store in stores:
+            with contextlib.suppress(NoStoreError), store.locked():
+                store.clean()
 
     def _place(self, folder: Path, git: Git) -> Place:
         stamp = git_stamp(folder)
@@ -292,7 +304,7 @@ class Snapshots:
 
     # Jobs
 
-    async def _job(self, work: Callable[[Git], Value]) -> Value:
+    async def _job(self, work: Callable[[Git], Value], owner: str = "") -> Value:
         program = self._find_git()
         if program is None:
             raise SnapshotError("there is no git program")
@@ -308,6 +320,7 @@ class Snapshots:
             finally:
                 git.close()
 
+        self._jobs[git] = owner
         future = asyncio.get_running_loop().run_in_executor(None, run)
         cancel: asyncio.CancelledError | None = None
         while not future.done():
@@ -316,6 +329,7 @@ class Snapshots:
             except asyncio.CancelledError as error:
                 git.abort()
                 cancel = error
+        del self._jobs[git]
         if cancel is not None:
             future.exception()
             raise cancel

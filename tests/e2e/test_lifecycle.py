@@ -39,7 +39,8 @@ STUBBORN = "trap '' TERM HUP INT; echo $$; sleep 300 & echo $!; while :; do slee
 @pytest.fixture
 def busy(folder: Path) -> Generator[tuple[RawClient, list[int]]]:
     """A daemon whose turn runs a program that does not want to end, and the program's processes."""
-    with raw_client(folder, environment=with_script(folder, run_in_shell(STUBBORN), {"text": "never"})) as client:
+    environment = with_script(folder, run_in_shell(STUBBORN), {"text": "never"}) | {"PYGENT_PERSIST_SESSIONS": "false"}
+    with raw_client(folder, environment=environment) as client:
         client.initialize(folder)
         client.begin(1, "pygent/turn/start", {"prompt": "go", "partialResultToken": "events"})
         asked = client.until(lambda frame: frame.get("method") == "window/showMessageRequest")
@@ -136,9 +137,12 @@ def test_shutdown_ends_the_turn_and_its_programs_first(busy: tuple[RawClient, li
 
 @pytest.mark.parametrize("way", ["end of input", "exit", "SIGTERM", "SIGHUP", "SIGINT"])
 def test_however_the_editor_leaves_the_daemon_and_its_programs_are_gone_in_time(
-    busy: tuple[RawClient, list[int]], way: str
+    folder: Path, busy: tuple[RawClient, list[int]], way: str
 ) -> None:
+    """So are the copies of files of a session that is not kept."""
     client, pids = busy
+    copies = folder.parent / "home" / ".local" / "state" / "pygent-ls" / "snapshots"
+    assert copies.exists()
     began_s = monotonic()
     if way == "end of input":
         client.stdin.close()
@@ -150,6 +154,7 @@ def test_however_the_editor_leaves_the_daemon_and_its_programs_are_gone_in_time(
     assert client.wait() == 1
     assert monotonic() - began_s < GONE_S
     assert not any(map(is_alive, pids))
+    assert not copies.exists()
 
 
 def test_an_editor_that_reads_nothing_more_does_not_keep_the_daemon(folder: Path) -> None:

@@ -52,17 +52,9 @@ async def contents(folder: Path, snapshot: Snapshot) -> dict[str, bytes]:
 
 
 def bytes_of(folder: Path) -> dict[str, tuple[int, int, bytes]]:
-    """Every file of a `.git` folder with its mode, its time of change and its bytes.
-
-    The times of objects count as nothing: git sets that of an object that it finds again to now, so that nobody
-    throws it away.
-    """
+    """Every file of a `.git` folder with its mode, its time of change and its bytes."""
     return {
-        str(path.relative_to(folder)): (
-            path.lstat().st_mode,
-            0 if "objects" in path.parts else path.lstat().st_mtime_ns,
-            path.read_bytes(),
-        )
+        str(path.relative_to(folder)): (path.lstat().st_mode, path.lstat().st_mtime_ns, path.read_bytes())
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
