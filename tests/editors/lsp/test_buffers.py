@@ -379,34 +379,34 @@ def opened(n_documents: int) -> Buffers:
     return buffers
 
 
-@pytest.mark.parametrize(
-    "look",
-    [
-        lambda buffers: buffers.get(Path("/nowhere/3/10.py")),
-        lambda buffers: buffers.uri_of(Path("/nowhere/3/10.py")),
-        lambda buffers: buffers.uri_of_entry(Path("/nowhere/3/10.py")),
-        lambda buffers: buffers.version_of("file:///nowhere/3/%310.py"),
-        lambda buffers: buffers.get(Path("/nowhere/missing.py")),
-    ],
-    ids=["get", "uri", "entry", "spelling", "missing"],
-)
-def test_a_document_is_found_among_many_as_fast_as_among_few(look: Callable[[Buffers], object]) -> None:
+Look = Callable[[Buffers], object]
+
+FINDING: Mapping[str, Look] = {
+    "get": lambda buffers: buffers.get(Path("/nowhere/3/10.py")),
+    "uri": lambda buffers: buffers.uri_of(Path("/nowhere/3/10.py")),
+    "entry": lambda buffers: buffers.uri_of_entry(Path("/nowhere/3/10.py")),
+    "spelling": lambda buffers: buffers.version_of("file:///nowhere/3/%310.py"),
+    "missing": lambda buffers: buffers.get(Path("/nowhere/missing.py")),
+}
+
+
+@pytest.mark.parametrize("look", FINDING.values(), ids=FINDING)
+def test_a_document_is_found_among_many_as_fast_as_among_few(look: Look) -> None:
     few, many = opened(20), opened(1_000)
 
     look(few)  # what is only done once in a process is done
     assert calls_in(lambda: look(many)) <= calls_in(lambda: look(few)) + 5
 
 
-@pytest.mark.parametrize(
-    "look",
-    [
-        lambda buffers: [each.is_dirty for each in buffers],
-        lambda buffers: list(buffers.below(Path("/nowhere/3"))),
-        lambda buffers: buffers.supersede(Path("/nowhere/3")),
-    ],
-    ids=["each", "below", "supersede"],
-)
-def test_what_looks_at_each_document_looks_at_it_once(look: Callable[[Buffers], object]) -> None:
+ALL: Mapping[str, Look] = {
+    "each": lambda buffers: [each.is_dirty for each in buffers],
+    "below": lambda buffers: list(buffers.below(Path("/nowhere/3"))),
+    "supersede": lambda buffers: buffers.supersede(Path("/nowhere/3")),
+}
+
+
+@pytest.mark.parametrize("look", ALL.values(), ids=ALL)
+def test_what_looks_at_each_document_looks_at_it_once(look: Look) -> None:
     few, many = opened(100), opened(1_000)
 
     assert calls_in(lambda: look(many)) <= 15 * calls_in(lambda: look(few))
