@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 
 
-def calls_in(work: Callable[[], object]) -> int:
-    """The functions of Python and C that run while `work` does, in this thread."""
+class Work:
+    """The functions of Python and C that were called so far."""
+
     n_calls = 0
 
+
+@contextmanager
+def counting() -> Generator[Work]:
+    """Count the calls in this thread inside."""
+    work = Work()
+
     def count(_frame: object, event: str, _argument: object) -> None:
-        nonlocal n_calls
-        n_calls += event in ("call", "c_call")
+        work.n_calls += event in ("call", "c_call")
 
     before = sys.getprofile()
     sys.setprofile(count)
     try:
-        work()
+        yield work
     finally:
         sys.setprofile(before)
-    return n_calls
+
+
+def calls_in(work: Callable[[], object]) -> int:
+    """The calls while `work` runs."""
+    with counting() as counted:
+        work()
+    return counted.n_calls
