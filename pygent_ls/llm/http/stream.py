@@ -288,6 +288,8 @@ async def _check(response: aiohttp.ClientResponse) -> None:
         return
     text = (await _read(response, MAX_ERROR_BYTES)).decode("utf-8", "replace")
     headers = _headers(response)
+    if 200 < response.status < 300:
+        raise unreadable(f"no answer but status {response.status}: {text}", headers)
     if response.status != 200:
         try:
             body: object = json.loads(text)
@@ -338,6 +340,12 @@ def _failure(error: Exception, call: Call, timeout_s: float) -> ModelError:
             proxy = shown(proxy_of(call.url) or "")
             message = f"The proxy {proxy} answered with status {error.status}. Check HTTPS_PROXY and NO_PROXY."
             return ModelError(message, type="network", provider=call.called.provider, status=error.status)
+        case aiohttp.ServerDisconnectedError():  # whose words are the head as far as it was read, as an object
+            provider = call.called.provider
+            message = f"{provider} closed the connection before it answered. Try again."
+            return ModelError(message, type="network", provider=provider)
+        case aiohttp.ClientPayloadError():
+            return broken_off(call.called)
         case aiohttp.ClientResponseError():
             return model_error(unreadable(f"no HTTP: {error.message}"), call.called)
         case TooLongError():
