@@ -82,7 +82,11 @@ class Settings(BaseModel):
         default=0.0, ge=0, le=MOST, description="Seconds that a turn may take; 0 is no limit."
     )
     max_output_tokens: int = Field(
-        default=16384, ge=1, le=MOST, description="Tokens that the answer of one model call may have."
+        default=16384,
+        ge=1,
+        le=MOST,
+        description="Tokens that the answer of one model call may have. An answer that goes on far beyond them is "
+        "stopped, and the turn with it.",
     )
     max_thinking_tokens: int = Field(
         default=0,
@@ -158,7 +162,8 @@ class Settings(BaseModel):
         default=300.0,
         gt=0,
         le=MOST,
-        description="Seconds until a model call's first byte; models on your own machine load slowly.",
+        description="Seconds until a model call's first byte; models on your own machine load slowly. A server that "
+        "keeps the connection open, but says nothing of its answer, is waited for three times as long.",
     )
     stream_idle_timeout_s: float = Field(
         default=60.0, gt=0, le=MOST, description="Seconds between two pieces of a model's answer."

@@ -30,6 +30,12 @@ LEVEL_VARIABLE = "PYGENT_LOG"
 
 MASK = "***"
 
+MAX_MESSAGE_CHARS = 4_000
+"""Of one record, unless details are asked for: whatever comes in, the log stays one that a person can read."""
+
+MAX_FRAMES = 40
+"""Of one exception: an endless recursion has a thousand of them, all the same."""
+
 _OWN = "pygent_ls"
 
 _LOGGERS_WITH_HANDLERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
@@ -88,7 +94,7 @@ class SafeFormatter(logging.Formatter):
         own = record.name.partition(".")[0] == _OWN
         level = record.levelname if own or not self._details else "DEBUG"
         message = record.getMessage() if own or self._details else _place(record)
-        message = redacted(message) if self._details else _on_one_line(redacted(message))
+        message = redacted(message) if self._details else _on_one_line(_shortened(redacted(message)))
         lines = [f"{self.formatTime(record)} {self._whose}{level} {record.name}: {message}"]
         if record.exc_info and record.exc_info[1]:
             lines.append(redacted(self._exception(record.exc_info[1])))
@@ -183,6 +189,11 @@ def _on_one_line(text: str) -> str:
     return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
 
 
+def _shortened(text: str) -> str:
+    n_left_out = len(text) - MAX_MESSAGE_CHARS
+    return f"{text[:MAX_MESSAGE_CHARS]}… [{n_left_out} characters more]" if n_left_out > 0 else text
+
+
 def _place(record: logging.LogRecord) -> str:
     return f"see {Path(record.pathname).name}:{record.lineno} ({LEVEL_VARIABLE}=debug shows the text)"
 
@@ -192,7 +203,11 @@ def _stack(error: BaseException) -> list[str]:
     lines: list[str] = []
     for each in _causes(error):
         lines.append(f"  {type(each).__module__}.{type(each).__qualname__}")
-        lines += [f"    {frame.filename}:{frame.lineno} in {frame.name}" for frame in _frames(each)]
+        frames = [f"    {frame.filename}:{frame.lineno} in {frame.name}" for frame in _frames(each)]
+        if len(frames) > MAX_FRAMES:
+            half = MAX_FRAMES // 2
+            frames[half:-half] = [f"    … {len(frames) - 2 * half} more"]
+        lines += frames
     return lines
 
 

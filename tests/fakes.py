@@ -13,7 +13,7 @@ import asyncio
 import hashlib
 import json
 import posixpath
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -155,7 +155,7 @@ class FakeModel:
     Beyond the end of the script every call fails with a `ModelError` that says so.
     """
 
-    def __init__(self, script: Sequence[Sequence[Step]], *, name: str = "fake/model", ready: bool = True) -> None:
+    def __init__(self, script: Sequence[Iterable[Step]], *, name: str = "fake/model", ready: bool = True) -> None:
         self.name = name
         self.ready = ready
         self.requests: list[ModelRequest] = []
@@ -176,7 +176,7 @@ class FakeModel:
 
     async def complete(self, request: ModelRequest) -> Completion:
         """The next answer as a whole."""
-        return await completed(self.stream(request))
+        return await completed(self.stream(request), request)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
         """Play the next answer."""

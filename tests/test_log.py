@@ -78,6 +78,23 @@ def test_an_exception_is_its_type_and_stack_and_not_its_text() -> None:
     assert "in raised" in line
 
 
+def test_a_record_of_any_length_is_a_short_line() -> None:
+    assert len(written("pygent_ls.sessions", "x" * 1_000_000)) < 5_000
+
+
+def test_of_an_endless_recursion_the_first_and_the_last_places_are_shown() -> None:
+    def again(number: int) -> int:
+        return again(number + 1) + 1
+
+    with pytest.raises(RecursionError) as caught:
+        again(0)
+    said = written("pygent_ls.sessions", "a bug", error=caught.value)
+
+    assert len(said) < 8_000
+    assert "in test_of_an_endless_recursion_the_first_and_the_last_places_are_shown" in said
+    assert " more" in said
+
+
 def test_causes_and_groups_are_shown_each_once_also_where_they_form_a_ring() -> None:
     inner, cause = KeyError(PROMPT), OSError(PROMPT)
     inner.__cause__, cause.__cause__ = cause, inner

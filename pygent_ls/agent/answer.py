@@ -9,6 +9,7 @@ from typing import Any
 from pygent_ls.agent.arguments import parse_arguments
 from pygent_ls.agent.messages import Block, Message, TextBlock, ThinkingBlock, ToolUseBlock, Usage
 from pygent_ls.agent.model import (
+    ENDLESS,
     FINISH_REASONS,
     Chunk,
     FinishChunk,
@@ -115,6 +116,11 @@ class Answer:
     def finish_reason(self) -> FinishReason:
         """The reason in our words."""
         return FINISH_REASONS.get(self.finish or "", "unknown")
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether it was stopped, since it went on far beyond its limit."""
+        return self.finish == ENDLESS
 
     @property
     def has_calls(self) -> bool:

@@ -40,7 +40,7 @@ def parse_arguments(text: str, *, may_close: bool = False) -> tuple[dict[str, An
 def check_can_be_sent(value: Any) -> None:
     """Raises ValueError for what may not get into the history, which goes back to the provider: NaN, half of a
     surrogate pair, what is nested too deep."""
-    if _depth_exceeds(value, MAX_NESTING):
+    if nests_deeper(value, MAX_NESTING):
         raise ValueError(f"nested deeper than {MAX_NESTING}")
     json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
 
@@ -124,8 +124,8 @@ def _ends_a_list(text: str, at: int) -> bool:
     return _AFTER_LAST.match(text, at) is not None
 
 
-def _depth_exceeds(value: Any, limit: int) -> bool:
-    """Whether lists and objects lie deeper than that in each other; level by level, as recursion may not reach."""
+def nests_deeper(value: Any, limit: int) -> bool:
+    """Whether lists and objects lie deeper than that in each other; told level by level, which takes no stack."""
     level: list[Any] = [value]
     for _ in range(limit + 1):
         level = [inner for outer in level for inner in _members(outer)]

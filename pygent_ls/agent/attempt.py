@@ -20,6 +20,7 @@ from pygent_ls.agent.model import (
     ThinkingChunk,
     ToolCallChunk,
     UsageChunk,
+    within_limit,
 )
 from pygent_ls.agent.retrying import Failed
 from pygent_ls.agent.turn import TurnState
@@ -103,7 +104,7 @@ class Attempt:
         return f"{self.item_prefix}-thinking"
 
     async def _receive(self, request: ModelRequest, watched: WatchedCall) -> None:
-        async with aclosing(self.model.stream(request)) as chunks:
+        async with aclosing(within_limit(self.model.stream(request), request)) as chunks:
             async for chunk in chunks:
                 watched.chunk_came()
                 self.answer.add(chunk)

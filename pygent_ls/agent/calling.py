@@ -168,7 +168,7 @@ class ModelCalls:
     async def _given_room(self, answer: Answer, model: Model) -> str | None:
         """What was done for an answer that was cut off where it cannot be gone on with, for a person; None where it
         was not, or where nothing is left to do."""
-        if answer.finish_reason != "length" or (answer.text.strip() and not answer.has_calls):
+        if answer.finish_reason != "length" or answer.is_endless or (answer.text.strip() and not answer.has_calls):
             return None
         where = "in a tool call" if answer.has_calls else "before its first word"
         if self._context.is_full(model, answer.usage) and await self._context.make_room(model, "auto"):

@@ -331,10 +331,11 @@ class Turn:
         return None
 
     def _cut_off(self, answer: Answer) -> StopReason | None:
-        """The answer reached the output limit: its text is gone on with once; a call that is cut off never runs."""
+        """The answer reached the output limit: its text is gone on with once, unless it would never end; a call that is
+        cut off never runs."""
         state, turn_id = self._state, self.spec.turn_id
         state.keep(answer.message_without_calls(turn_id, cut_off=False))
-        if state.text_before or answer.has_calls or not answer.text.strip():
+        if answer.is_endless or state.text_before or answer.has_calls or not answer.text.strip():
             return "max_output_tokens"
         state.keep(user_message(GO_ON, turn_id=turn_id))
         state.text_before = state.text

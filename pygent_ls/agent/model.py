@@ -99,6 +99,25 @@ class NoticeChunk:
     content: str
 
 
+ENDLESS = "endless"
+"""The `FinishChunk.reason` of an answer that was stopped because it went on far beyond its limit."""
+
+CHARS_A_TOKEN = 16
+"""Of an answer within its limit: four times what prose and code have. Runs of spaces may have more."""
+
+MARGIN_CHARS = 1_000_000
+"""On top of it: some providers do not count their model's reasoning as output."""
+
+MAX_ANSWER_CHARS = 8_000_000
+"""Whatever the limit: two million tokens, more than any model writes."""
+
+CHUNK_CHARS = 2
+"""What a chunk counts beside its text, so that empty ones come to an end too."""
+
+CALL_CHARS = 500
+"""What a tool call counts beside its arguments."""
+
+
 Chunk = TextChunk | ThinkingChunk | ToolCallChunk | UsageChunk | FinishChunk | NoticeChunk
 
 FinishReason = Literal["end_turn", "tools", "length", "refusal", "unknown"]
@@ -111,6 +130,7 @@ FINISH_REASONS: Mapping[str, FinishReason] = {
     "tool_use": "tools",
     "function_call": "tools",
     "length": "length",
+    ENDLESS: "length",
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
     "content_filter": "refusal",
@@ -185,14 +205,63 @@ class Model(Protocol):
         ...
 
 
-async def completed(chunks: AsyncGenerator[Chunk]) -> Completion:
-    """An answer as a whole, for adapters whose `complete` is their `stream` to its end. Raises `ModelError` as it
-    does, and where the stream ends without a finish."""
+def max_chars(request: ModelRequest) -> int:
+    """Characters of text, thinking and arguments after which an answer to this request is stopped."""
+    tokens = request.max_output_tokens + max(request.max_thinking_tokens, 0)
+    return min(CHARS_A_TOKEN * tokens + MARGIN_CHARS, MAX_ANSWER_CHARS)
+
+
+async def within_limit(chunks: AsyncGenerator[Chunk], request: ModelRequest) -> AsyncGenerator[Chunk]:
+    """Yield the chunks, but of an answer that goes on far beyond its limit only the beginning, a notice and a finish
+    that says so; its stream is closed then. Raises as `chunks` does."""
+    most = left = max_chars(request)
+    calls: set[int] = set()
+    async with aclosing(chunks):
+        async for chunk in chunks:
+            if isinstance(chunk, ToolCallChunk) and chunk.index not in calls:
+                calls.add(chunk.index)
+                left -= CALL_CHARS
+            size = _size_of(chunk)
+            if size <= left:
+                left -= size
+                yield chunk
+                continue
+            if isinstance(chunk, TextChunk) and left > 0:
+                yield TextChunk(text=chunk.text[:left])
+            yield NoticeChunk(
+                content=f"The answer was stopped after {most} characters: its limit is {request.max_output_tokens} "
+                "tokens (max_output_tokens), and it did not end there."
+            )
+            yield FinishChunk(reason=ENDLESS)
+            return
+
+
+def _size_of(chunk: Chunk) -> int:
+    match chunk:
+        case TextChunk(text=text):
+            return len(text) + CHUNK_CHARS
+        case ThinkingChunk():
+            sealed = len(chunk.signature or "") + len(chunk.redacted or "") + _length_of(chunk.provider_data)
+            return len(chunk.thinking) + sealed + CHUNK_CHARS
+        case ToolCallChunk():
+            named = len(chunk.id or "") + len(chunk.name or "") + _length_of(chunk.provider_data)
+            return len(chunk.arguments) + named + CHUNK_CHARS
+        case UsageChunk() | FinishChunk() | NoticeChunk():
+            return CHUNK_CHARS
+
+
+def _length_of(data: Mapping[str, Any] | None) -> int:
+    return len(str(data)) if data else 0
+
+
+async def completed(chunks: AsyncGenerator[Chunk], request: ModelRequest) -> Completion:
+    """The whole answer to a request, for adapters whose `complete` is their `stream` to its end. Raises `ModelError`
+    as it does, and where the stream ends without a finish, or not in time."""
     parts: list[str] = []
     usage = Usage()
     finish: str | None = None
-    async with aclosing(chunks):
-        async for chunk in chunks:
+    async with aclosing(within_limit(chunks, request)) as limited:
+        async for chunk in limited:
             match chunk:
                 case TextChunk(text=text):
                     parts.append(text)
@@ -204,4 +273,6 @@ async def completed(chunks: AsyncGenerator[Chunk]) -> Completion:
                     pass
     if finish is None:
         raise ModelError("The answer broke off. Try again.", type="network")
+    if finish == ENDLESS:
+        raise ModelError("The answer went on far beyond its limit, and was stopped.")
     return Completion(text="".join(parts), usage=usage)

@@ -161,6 +161,11 @@ class ToolContext:
             self.trees[folder] = stamp
 
 
+MAX_PROBLEMS = 10
+"""Wrong arguments of a call that are named."""
+
+MAX_PROBLEM_CHARS = 300
+
 MAX_EXCERPT_CHARS = 8_000
 """Most of a document that an error quotes: about 2 000 tokens, enough to make an edit again."""
 
@@ -236,7 +241,9 @@ class Tool:
         try:
             valid = self.arguments.model_validate(dict(given))
         except ValidationError as error:
-            problems = "; ".join(_problem(detail) for detail in error.errors(include_url=False))
+            details = error.errors(include_url=False, include_input=False)
+            problems = "; ".join(one_line(_problem(detail), MAX_PROBLEM_CHARS) for detail in details[:MAX_PROBLEMS])
+            problems += f"; and {len(details) - MAX_PROBLEMS} more" if len(details) > MAX_PROBLEMS else ""
             required = json.dumps(self.definition.schema.get("required", []))
             known = json.dumps(list(self.arguments.model_fields))
             raise ToolError(

@@ -6,8 +6,10 @@ import asyncio
 import base64
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,7 +25,25 @@ MAX_LIST_CHARS = 40_000_000
 """A listing of half a million files."""
 
 MAX_MATCH_CHARS = 2_000_000
-"""About 5,000 matches in rg's JSON; then it is stopped. Nobody is shown more than a fifth of them."""
+"""Of the lines that are found, some 10,000; then rg is stopped. Nobody is shown more than a tenth of them."""
+
+LINE_CHARS = 200
+"""What a line counts beside its text."""
+
+MAX_KEPT_CHARS = 1_000
+"""Of a line around its first match: more than is ever shown."""
+
+MAX_MESSAGE_CHARS = 16_000_000
+"""Of rg's JSON for one line, in which each match is told; of a longer one only the place is read."""
+
+MAX_WORDS_CHARS = 4_000
+"""Of an error in rg's own words."""
+
+MAX_TEXT_CHARS = 10_000_000
+"""Of unsaved texts that are searched at once."""
+
+MAX_PATHS = 200
+"""That are named in one call of rg."""
 
 IGNORE_FILES = (".gitignore", ".ignore")
 
@@ -60,6 +80,10 @@ class Line:
     """Without its ending."""
     match_start: int | None
     """Where the first match begins, in characters; None for a line of context."""
+    n_before: int = 0
+    """Characters of the line that are left out before the text."""
+    n_after: int = 0
+    """And behind it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,8 +162,19 @@ async def list_place(context: ToolContext, place: Place, glob: str = "") -> list
     if glob not in EVERYTHING:
         files &= await _list(context, place, f"--glob={_anchored(glob, place)}")
         new = {path for path in new if _matches_glob(glob, path.relative_to(place.path).as_posix())}
-    never_saved = {place.name_of(path) for path in new if await kind_on_disk(context, path) == "missing"}
+    never_saved = {place.name_of(path) for path in new - await _files_on_disk(context, place, new)}
     return await asyncio.to_thread(sorted, files | never_saved)
+
+
+async def _files_on_disk(context: ToolContext, place: Place, paths: Collection[Path]) -> set[Path]:
+    """Those of the paths that are files there."""
+    found: set[Path] = set()
+    waiting = iter(paths)
+    while some := list(islice(waiting, MAX_PATHS)):
+        args = ("--files", "--null", "--hidden", "--no-ignore", "--max-depth=0", "--", *map(str, some))
+        result = await _run(context, place.folder, args, max_output_chars=MAX_LIST_CHARS)
+        found |= {Path(name) for name in result.stdout.split("\0") if name}
+    return found
 
 
 async def every_file(context: ToolContext, place: Place) -> set[str]:
@@ -188,14 +223,52 @@ async def search_place(context: ToolContext, place: Place, pattern: str, options
     return await _search(context, place.folder, (*options, f"--regexp={pattern}", *scope), pattern)
 
 
-async def search_text(
-    context: ToolContext, place: Place, name: str, text: str, pattern: str, options: Sequence[str]
+async def search_texts(
+    context: ToolContext, place: Place, texts: Mapping[str, str], pattern: str, options: Sequence[str], n_around: int
 ) -> Matches:
-    """The lines that match in a text that stands for the file of this name. Raises `ToolError`."""
+    """The lines that match in texts that stand for the files of these names, with `n_around` lines around each, as the
+    options say too. Raises `ToolError`."""
+    found = Matches(lines={})
+    waiting = list(texts.items())[::-1]
+    while waiting and not found.is_cut:
+        some, n_chars = dict[str, str](), 0
+        while waiting and (not some or n_chars + len(waiting[-1][1]) <= MAX_TEXT_CHARS):
+            name, text = waiting.pop()
+            some[name] = text
+            n_chars += len(text)
+        each = await _search_joined(context, place, some, pattern, options, n_around)
+        found = Matches(lines={**found.lines, **each.lines}, is_cut=each.is_cut, has_failures=each.has_failures)
+    return found
+
+
+async def _search_joined(
+    context: ToolContext, place: Place, texts: Mapping[str, str], pattern: str, options: Sequence[str], n_around: int
+) -> Matches:
+    """The same by one call of rg, which is given the texts as one: a match lies within one line."""
+    names, starts, pieces = list(texts), [0], list[str]()
+    for text in texts.values():
+        piece = text.lstrip("\ufeff")
+        pieces.append(piece if piece.endswith("\n") or not piece else f"{piece}\n")
+        starts.append(starts[-1] + pieces[-1].count("\n"))
+    stdin = "".join(pieces).encode("utf-8", "surrogatepass")
     args = (*options, "--text", f"--regexp={pattern}", "--", "-")
-    found = await _search(context, place.folder, args, pattern, stdin=text.encode("utf-8", "surrogatepass"))
-    lines = next(iter(found.lines.values()), None)
-    return replace(found, lines={name: lines} if lines else {})
+    found = await _search(context, place.folder, args, pattern, stdin=stdin)
+    lines: dict[str, list[Line]] = {}
+    for line in next(iter(found.lines.values()), ()):
+        at = bisect_left(starts, line.number) - 1
+        lines.setdefault(names[at], []).append(replace(line, number=line.number - starts[at]))
+    return replace(found, lines={name: near for name, each in lines.items() if (near := _around_own(each, n_around))})
+
+
+def _around_own(lines: Sequence[Line], n_around: int) -> list[Line]:
+    """The lines of one text, without those around a match in the text before or behind it."""
+    matches = [line.number for line in lines if line.match_start is not None]
+
+    def is_near(line: Line) -> bool:
+        at = bisect_left(matches, line.number - n_around)
+        return at < len(matches) and matches[at] <= line.number + n_around
+
+    return [line for line in lines if is_near(line)]
 
 
 class _EnoughError(Exception):
@@ -206,27 +279,26 @@ async def _search(
     context: ToolContext, folder: Path, args: Sequence[str], pattern: str, *, stdin: bytes = b""
 ) -> Matches:
     """Search, and stop when there is more than enough: a pattern that matches everywhere would take minutes."""
-    pieces: list[str] = []
+    reader = _Reader()
 
     async def take(piece: str) -> None:
-        pieces.append(piece)
-        if sum(map(len, pieces)) > MAX_MATCH_CHARS:
+        await asyncio.to_thread(reader.feed, piece)
+        if reader.n_chars > MAX_MATCH_CHARS:
             raise _EnoughError
 
     exit_code: int | None = None
     try:
         result = await _run(context, folder, (*_MATCHING, *args), stdin=stdin, on_output=take)
         exit_code = result.exit_code
+        reader.feed("\n")
     except _EnoughError:
         pass
-    output = "".join(pieces)
-    if exit_code not in (*_ANSWERED, None) and not output.startswith("{"):
+    if exit_code not in (*_ANSWERED, None) and not reader.has_messages:
         raise ToolError(
-            f"Invalid pattern {pattern!r}: {_words(output)}\nIt is a regular expression of Rust's syntax, and a match "
-            "lies within one line. To search for ( [ { . * + ? ^ $ | as they are, put a backslash before each."
+            f"Invalid pattern {pattern!r}: {_words(reader.words)}\nIt is a regular expression of Rust's syntax, and a "
+            "match lies within one line. To search for ( [ { . * + ? ^ $ | as they are, put a backslash before each."
         )
-    lines = await asyncio.to_thread(_lines, output)
-    return Matches(lines=lines, is_cut=exit_code is None, has_failures=exit_code not in (*_ANSWERED, None))
+    return Matches(lines=reader.lines, is_cut=exit_code is None, has_failures=exit_code not in (*_ANSWERED, None))
 
 
 _MATCHING = ("--json", "--crlf", "--no-messages")
@@ -300,41 +372,123 @@ async def _run(
     return result
 
 
-def _lines(output: str) -> dict[str, list[Line]]:
-    """The lines of rg's JSON by file, without binary files."""
-    lines: dict[str, list[Line]] = {}
-    for message in _messages(output):
+class _Reader:
+    """Reads rg's JSON as it comes, and keeps of each line what may be shown, by file, without binary files."""
+
+    def __init__(self) -> None:
+        self.lines: dict[str, list[Line]] = {}
+        self.n_chars = 0
+        """Of what is kept."""
+        self.has_messages = False
+        self.words = ""
+        """The beginning of what is no JSON: an error."""
+        self._open = ""
+        """The beginning of a message whose end has not come."""
+        self._too_long: _LongMessage | None = None
+
+    def feed(self, piece: str) -> None:
+        """Take the next piece of output."""
+        *ended, rest = piece.split("\n")
+        for line in ended:
+            self._go_on(line)
+            self._end()
+        self._go_on(rest)
+
+    def _go_on(self, piece: str) -> None:
+        if self._too_long is not None:
+            self._too_long.feed(piece)
+            return
+        self._open += piece
+        if len(self._open) > MAX_MESSAGE_CHARS:
+            self._too_long = _LongMessage(self._open)
+            self._open = ""
+
+    def _end(self) -> None:
+        message, self._open = self._open, ""
+        long, self._too_long = self._too_long, None
+        try:
+            if long is not None:
+                self._take(long.message())
+            else:
+                self._take(json.loads(message))
+        except (ValueError, LookupError, TypeError):
+            self.words = f"{self.words}{message[:MAX_WORDS_CHARS]}\n"[:MAX_WORDS_CHARS]
+
+    def _take(self, message: Mapping[str, Any]) -> None:
         data = message["data"]
+        self.has_messages = True
         match message["type"]:
             case "match" | "context":
                 line = _line(data, is_match=message["type"] == "match")
-                lines.setdefault(_name(data["path"]), []).append(line)
+                self.n_chars += len(line.text) + LINE_CHARS
+                self.lines.setdefault(_name(data["path"]), []).append(line)
             case "end" if data["binary_offset"] is not None:
-                lines.pop(_name(data["path"]), None)
+                self.lines.pop(_name(data["path"]), None)
             case _:
                 pass
-    return lines
 
 
-def _messages(output: str) -> Iterator[Mapping[str, Any]]:
-    """The messages of rg's JSON; the last one may have been cut, and is then left out."""
-    for line in output.split("\n"):
-        try:
-            message = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(message, dict) and "type" in message and "data" in message:
-            yield message  # pyright: ignore[reportUnknownVariableType]
+class _LongMessage:
+    """A message that is too long to be kept: what kind it is of, and for which line. Quotes within rg's texts have a
+    backslash before them, so that a key is one."""
+
+    def __init__(self, begun: str) -> None:
+        self._head = begun[:MAX_PATH_CHARS]
+        self._tail = ""
+        self._number = 0
+        self.feed(begun)
+
+    def feed(self, piece: str) -> None:
+        """Go on."""
+        if self._number:
+            return
+        seen = self._tail + piece
+        if found := _LINE_NUMBER.search(seen):
+            self._number = int(found[1])
+        self._tail = seen[-MAX_NUMBER_CHARS:]
+
+    def message(self) -> Mapping[str, Any]:
+        """The message, with other words for its line. Raises ValueError where it is none."""
+        path, _ = json.JSONDecoder().raw_decode(self._head, self._head.index(_PATH) + len(_PATH))
+        kind = "match" if self._head.startswith('{"type":"match"') else "context"
+        data: dict[str, Any] = {
+            "path": path,
+            "lines": {"text": TOO_LONG},
+            "line_number": self._number,
+            "submatches": [],
+        }
+        return {"type": kind, "data": data}
+
+
+TOO_LONG = "[a line too long to be shown]"
+
+MAX_PATH_CHARS = 50_000
+"""That the beginning of a message may have, up to the end of the path."""
+
+MAX_NUMBER_CHARS = 40
+
+_PATH = '"path":'
+
+_LINE_NUMBER = re.compile(r'(?<!\\)"line_number":(\d+),')
 
 
 def _line(data: Mapping[str, Any], *, is_match: bool) -> Line:
+    """The line; of a long one what is around its first match."""
     raw, encoding = _bytes(data["lines"])
     start: int | None = None
     if is_match:
         n_before = data["submatches"][0]["start"] if data["submatches"] else 0
         start = len(raw[:n_before].decode(encoding, "replace"))
     text = raw.decode(encoding, "replace").removesuffix("\n").removesuffix("\r")
-    return Line(number=data["line_number"], text=text, match_start=start)
+    first = max(0, min((start or 0) - MAX_KEPT_CHARS // 2, len(text) - MAX_KEPT_CHARS))
+    kept = text[first : first + MAX_KEPT_CHARS]
+    return Line(
+        number=data["line_number"],
+        text=kept,
+        match_start=None if start is None else start - first,
+        n_before=first,
+        n_after=len(text) - first - len(kept),
+    )
 
 
 def _name(value: Mapping[str, str]) -> str:

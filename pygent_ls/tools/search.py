@@ -19,7 +19,7 @@ from pygent_ls.tools.ripgrep import (
     overrides_gitignore,
     places,
     search_place,
-    search_text,
+    search_texts,
     unsaved_below,
 )
 
@@ -29,7 +29,9 @@ MAX_FILES = 500
 MAX_LINE_CHARS = 300
 """Longer lines are cut around their first match."""
 
-HOW_TO_NARROW = "narrow the pattern, name a path or a glob, or raise max_results"
+HOW_TO_NARROW = "narrow the pattern, or name a path or a glob"
+
+MOST_RESULTS = 1_000
 
 MAX_CHARS = 36_000
 """Most characters of the lines that are shown: with the notes it stays below the 40,000 that the model is shown."""
@@ -91,7 +93,7 @@ async def grep_search(  # noqa: PLR0913 - the arguments that the model is offere
     glob: Annotated[str, Field(description="Only files whose name matches, such as *.py or src/**/*.{ts,tsx}.")] = "",
     context_lines: Annotated[int, Field(ge=0, le=20, description="Lines to show around each match.")] = 0,
     ignore_case: Annotated[bool, Field(description="Upper and lower case are the same.")] = False,
-    max_results: Annotated[int, Field(ge=1, le=1000, description="Most matching lines to show.")] = 100,
+    max_results: Annotated[int, Field(ge=1, le=MOST_RESULTS, description="Most matching lines to show.")] = 100,
 ) -> str:
     """Search the text of files, with ripgrep. Unsaved changes in open files are searched as the user sees them.
 
@@ -101,12 +103,12 @@ async def grep_search(  # noqa: PLR0913 - the arguments that the model is offere
     Raises:
         ToolError: there is no such path, or the pattern or the glob is invalid.
     """
-    options = (f"--context={context_lines}", *(("--ignore-case",) if ignore_case else ()))
+    options = ("--ignore-case",) if ignore_case else ()
     found: list[tuple[str, Sequence[Line]]] = []
     is_cut = has_failures = False
     n_withheld = 0
     for place in await places(context, path):
-        matches = await search_all(context, place, pattern, options, glob)
+        matches = await search_all(context, place, pattern, options, glob, context_lines)
         names = sorted(matches.lines)
         found += ((context.workspace.shown(place.folder / name), matches.lines[name]) for name in names)
         is_cut |= matches.is_cut
@@ -121,10 +123,12 @@ async def grep_search(  # noqa: PLR0913 - the arguments that the model is offere
     return "\n".join([text, *notes, *left_out(n_withheld)])
 
 
-async def search_all(context: ToolContext, place: Place, pattern: str, options: Sequence[str], glob: str) -> Matches:
-    """What is found on the disk, and, in place of files that have unsaved changes, what is found in those; without the
-    files that a rule keeps from being read."""
-    found = await _search(context, place, pattern, options, glob)
+async def search_all(
+    context: ToolContext, place: Place, pattern: str, options: Sequence[str], glob: str, n_around: int = 0
+) -> Matches:
+    """What is found on the disk, and, in place of files that have unsaved changes, what is found in those, with
+    `n_around` lines around each match; without the files that a rule keeps from being read."""
+    found = await _search(context, place, pattern, (*options, f"--context={n_around}"), glob, n_around)
     if not context.reading.rules:
         return found
     visible = await list_place(context, place, glob)
@@ -135,7 +139,9 @@ async def search_all(context: ToolContext, place: Place, pattern: str, options: 
     )
 
 
-async def _search(context: ToolContext, place: Place, pattern: str, options: Sequence[str], glob: str) -> Matches:
+async def _search(
+    context: ToolContext, place: Place, pattern: str, options: Sequence[str], glob: str, n_around: int
+) -> Matches:
     unsaved = unsaved_below(context, place)
     if not unsaved and not overrides_gitignore(glob):
         return await search_place(context, place, pattern, options, glob)
@@ -145,9 +151,8 @@ async def _search(context: ToolContext, place: Place, pattern: str, options: Seq
         on_disk = await search_place(context, place, pattern, options, glob)
         kept = on_disk.lines.keys() & set(visible) - unsaved.keys()
         found.append(replace(on_disk, lines={name: on_disk.lines[name] for name in kept}))
-    for name in visible:
-        if name in unsaved:
-            found.append(await search_text(context, place, name, unsaved[name].text, pattern, options))
+    texts = {name: unsaved[name].text for name in visible if name in unsaved}
+    found.append(await search_texts(context, place, texts, pattern, options, n_around))
     return Matches(
         lines={name: each.lines[name] for each in found for name in each.lines},
         is_cut=any(each.is_cut for each in found),
@@ -172,10 +177,11 @@ def _rendered(found: Sequence[tuple[str, Sequence[Line]]], max_results: int, *, 
         if n_shown >= max_results or room < 0:
             break
     n_matches = sum(line.match_start is not None for _, lines in found for line in lines)
+    more = ", or raise max_results" if n_shown == max_results < MOST_RESULTS else ""
     if is_cut:
         blocks.append(f"[{n_shown} of more than {n_matches} matches shown, the search was stopped: {HOW_TO_NARROW}.]")
     elif n_matches > n_shown:
-        blocks.append(f"[{n_shown} of {n_matches} matches shown, {n_matches - n_shown} hidden: {HOW_TO_NARROW}.]")
+        blocks.append(f"[{n_shown} of {n_matches} matches shown, {n_matches - n_shown} hidden: {HOW_TO_NARROW}{more}.]")
     return "\n\n".join(blocks)
 
 
@@ -201,8 +207,9 @@ def _cut(line: Line) -> str:
         return line.text
     start = max(0, min((line.match_start or 0) - MAX_LINE_CHARS // 3, len(line.text) - MAX_LINE_CHARS))
     end = start + MAX_LINE_CHARS
-    head = f"[… {start} characters] " if start else ""
-    tail = f" [… {len(line.text) - end} characters]" if end < len(line.text) else ""
+    n_before, n_after = line.n_before + start, line.n_after + len(line.text) - end
+    head = f"[… {n_before} characters] " if n_before else ""
+    tail = f" [… {n_after} characters]" if n_after else ""
     return f"{head}{line.text[start:end]}{tail}"
 
 

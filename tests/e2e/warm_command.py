@@ -271,15 +271,14 @@ def _prepare() -> None:
     from lsprotocol.types import METHOD_TO_TYPES
 
     from pygent_ls.agent.tool import ToolRegistry
-    from pygent_ls.editors.lsp.server import _converter  # pyright: ignore[reportPrivateUsage]
+    from pygent_ls.editors.lsp.converter import converter
     from pygent_ls.sessions.journal.reading import _event_adapter  # pyright: ignore[reportPrivateUsage]
     from pygent_ls.tools.offered import offered_tools
 
     _event_adapter()
-    converter = _converter()
     for kind in (each for method in METHODS for each in METHOD_TO_TYPES[method][:2] if each):
-        converter.get_structure_hook(kind)
-        converter.get_unstructure_hook(kind)
+        converter().get_structure_hook(kind)
+        converter().get_unstructure_hook(kind)
     ToolRegistry(offered_tools(has_folder=True, shell_timeout_s=10.0)).list_definitions()
 
 

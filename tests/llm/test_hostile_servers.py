@@ -126,6 +126,46 @@ async def test_what_is_no_answer_is_an_error_that_may_pass(name: str, answer: by
     assert "127.0.0.1" not in error.message, "nothing of the request"
 
 
+CLOSED = "closed the connection before it answered"
+BROKE_OFF = "broke off in the middle of its answer"
+
+
+@pytest.mark.parametrize(
+    ("answer", "error_type", "says"),
+    [
+        (b"", "network", CLOSED),
+        (b"HTTP/1.", "network", CLOSED),
+        (b"HTTP/1.1 200", "network", CLOSED),
+        (b"HTTP/1.1 200 OK\r\n", "network", CLOSED),
+        (HEAD, "network", CLOSED),
+        (HEAD + b"X-Mo", "network", CLOSED),
+        (b"HTTP/1.1 100 Continue\r\n\r\n", "network", CLOSED),
+        (HEAD + b"Content-Length: 100\r\n\r\ndata: {}", "network", BROKE_OFF),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nda", "network", BROKE_OFF),
+        (HEAD + b"Content-Length: 0\r\n\r\n", "network", BROKE_OFF),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", "server", "status 204"),
+        (b"HTTP/1.1 99 x\r\n\r\n", "server", "no HTTP"),
+        (b"HTTP/9.9 200 OK\r\n\r\n", "server", "no HTTP"),
+        (b"\x15\x03\x01\x00\x02\x02\x46", "server", "no HTTP"),
+        (b"PRI * HTTP/2.0\r\n\r\n", "server", "no HTTP"),
+        (b"-ERR unknown command\r\n", "server", "no HTTP"),
+        (b"<html>hello</html>\n", "server", "no HTTP"),
+        (HEAD + b"X\0: 1\r\n\r\n", "server", "no HTTP"),
+        (HEAD + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nx", "server", "no HTTP"),
+        (HEAD + b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\nx", "server", "no HTTP"),
+    ],
+    ids=lambda value: repr(value)[:40],
+)
+async def test_an_answer_that_is_cut_off_or_of_another_protocol_is_told_in_words(
+    answer: bytes, error_type: ModelErrorType, says: str
+) -> None:
+    error = await failure_of(answer)
+
+    assert (error.type, error.retryable) == (error_type, True)
+    assert says in error.message
+    assert not any(sign in error.message for sign in ("raw_headers", "object at", "RawResponse", "None", "Payload"))
+
+
 @pytest.mark.parametrize("location", ["http://[bad", "http://127.0.0.1:99999999/"])
 async def test_a_redirect_to_nowhere_is_told(location: str) -> None:
     error = await failure_of(f"HTTP/1.1 307 Go\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n".encode())

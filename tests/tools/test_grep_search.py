@@ -6,9 +6,14 @@ import os
 import re
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from pygent_ls.agent.workspace import ProcessResult, ProcessSpec
 from pygent_ls.errors import OutsideWorkspaceError, ToolError
+from pygent_ls.tools.ripgrep import Place, search_texts
 from pygent_ls.tools.search import grep_search
+from pygent_ls.workspace.child import OnOutput
 from pygent_ls.workspace.process import LocalProcesses
 from tests.tools.tool_bench import Bench
 
@@ -95,7 +100,7 @@ async def test_hidden_matches_are_counted(bench: Bench) -> None:
 
     assert by_default.count(": plum") == 100
     assert by_default.endswith(
-        "\n\n[100 of 123 matches shown, 23 hidden: narrow the pattern, name a path or a glob, or raise max_results.]"
+        "\n\n[100 of 123 matches shown, 23 hidden: narrow the pattern, or name a path or a glob, or raise max_results.]"
     )
     assert few.startswith("a.txt:1: plum\na.txt:2: plum\n\n[2 of 123 matches shown, 121 hidden")
 
@@ -123,11 +128,42 @@ async def test_ignored_files_that_a_glob_matches_do_not_crowd_out_the_others(ben
 
 
 async def test_a_match_in_a_line_too_long_to_be_read_is_not_denied(bench: Bench) -> None:
-    bench.write("data.json", "plum" * 1_250_000)
+    bench.write("data.json", "first\n" + "plum" * 1_250_000 + "\nlast")
+    bench.write('with "quotes" and {braces}.json', "x" * 17_000_000 + "plum")
 
     result = await bench.call(grep_search, pattern="plum")
 
-    assert result.startswith("[0 of more than 0 matches shown, the search was stopped: narrow the pattern")
+    assert result == (
+        'data.json:2: [a line too long to be shown]\n\nwith "quotes" and {braces}.json:1: [a line too long to be shown]'
+    )
+
+
+@pytest.mark.parametrize("length", [3_000_000, 20_000_000])
+async def test_no_match_is_lost_beside_a_long_line(bench: Bench, length: int) -> None:
+    for number in range(300):
+        bench.write(f"{number:03}.txt", "plum\n")
+    bench.write("long.js", "x" * length + "plum" + "x" * 10)
+
+    result = await bench.call(grep_search, pattern="plum", max_results=1000)
+
+    assert result.count(".txt:1: plum") == 300
+    assert "long.js:1: [" in result
+    assert "max_results" not in result
+
+
+async def test_a_match_in_the_middle_of_a_very_long_line_is_shown(bench: Bench) -> None:
+    bench.write("min.js", "x" * 3_000_000 + "plum" + "y" * 2_000_000 + "\n")
+
+    assert await bench.call(grep_search, pattern="plum") == (
+        f"min.js:1: [… 2999900 characters] {'x' * 100}plum{'y' * 196} [… 1999804 characters]"
+    )
+
+
+async def test_the_advice_helps(bench: Bench) -> None:
+    bench.write("a.txt", ("plum " + "x" * 280 + "\n") * 500)
+
+    assert "raise max_results" not in await bench.call(grep_search, pattern="plum", max_results=1000)
+    assert "raise max_results" in await bench.call(grep_search, pattern="plum", max_results=10)
 
 
 async def test_a_result_stays_below_what_the_model_is_shown(bench: Bench) -> None:
@@ -288,3 +324,56 @@ async def test_the_result_depends_on_the_folder_and_its_buffers(bench: Bench) ->
 
     assert set(bench.context.trees) == {bench.folder / "src"}
     assert await bench.workspace.tree_stamp(bench.folder / "src") != before
+
+
+async def test_many_unsaved_texts_are_searched_by_few_programs_and_are_kept_apart(bench: Bench) -> None:
+    texts = ["one\nplum", "", "plum\r\nlast\r\n", "no\nnone\n", "\ufeffplum\n\n\n", "a\nb\nplum\nc\nd"]
+    for number in range(60):
+        file = bench.write(f"{number:02}.txt", "on disk\n")
+        bench.workspace.type_into(file, texts[number % len(texts)])
+    for number in range(30):
+        bench.workspace.type_into(bench.folder / f"new-{number:02}.txt", "plum\n")
+    counted = bench.processes = CountedProcesses()
+
+    result = await bench.call(grep_search, pattern="^plum$", context_lines=1)
+
+    blocks = result.split("\n\n")
+    assert blocks[:4] == [
+        "00.txt-1- one\n00.txt:2: plum",
+        "02.txt:1: plum\n02.txt-2- last",
+        "04.txt:1: plum\n04.txt-2- ",
+        "05.txt-2- b\n05.txt:3: plum\n05.txt-4- c",
+    ]
+    assert len(blocks) == 40 + 30
+    assert counted.n_runs < 10
+
+
+class CountedProcesses(LocalProcesses):
+    """Counts the programs that are run."""
+
+    n_runs = 0
+
+    async def run(self, spec: ProcessSpec, on_output: OnOutput | None = None) -> ProcessResult:
+        self.n_runs += 1
+        return await super().run(spec, on_output)
+
+
+small_texts = st.text(alphabet="ab\n\r \ufeff", max_size=12)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(texts=st.lists(small_texts, min_size=1, max_size=6), n_around=st.integers(0, 3))
+async def test_texts_that_are_searched_together_match_as_each_alone(
+    bench: Bench, texts: list[str], n_around: int
+) -> None:
+    place = Place(path=bench.folder, folder=bench.folder)
+    options = (f"--context={n_around}",)
+    named = {str(number): text for number, text in enumerate(texts)}
+
+    together = await search_texts(bench.context, place, named, "^a|b$", options, n_around)
+    alone = [
+        (await search_texts(bench.context, place, {name: text}, "^a|b$", options, n_around)).lines
+        for name, text in named.items()
+    ]
+
+    assert together.lines == {name: lines for each in alone for name, lines in each.items()}

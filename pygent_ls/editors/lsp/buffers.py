@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -108,6 +108,8 @@ class Buffers:
         self.encoding: Encoding = "utf-16"
         self._on_change = on_change
         self._buffers: dict[str, Buffer] = {}
+        self._by_path: dict[Path, list[Buffer]] = {}
+        self._by_named: dict[Path, list[Buffer]] = {}
         self._watches: list[_Watch] = []
         self._followed: list[Followed] = []
         self._listeners: list[tuple[Path, Callable[[str], None]]] = []
@@ -118,8 +120,11 @@ class Buffers:
 
     def __iter__(self) -> Iterator[Buffer]:
         """One buffer of each path, the one that `get` returns."""
-        paths = dict.fromkeys(buffer.path for buffer in self._buffers.values())
-        return filter(None, map(self.get, paths))
+        return filter(None, map(self.get, self._by_path))
+
+    def below(self, folder: Path) -> Iterator[Buffer]:
+        """Of these buffers, those of files below a folder."""
+        return filter(None, map(self.get, _below(folder, self._by_path)))
 
     def current(self, path: Path) -> Buffer | None:
         """The buffer of that path, unless the disk is newer than it."""
@@ -131,19 +136,19 @@ class Buffers:
 
         Of several the one with unsaved changes counts, else the one that was told of last.
         """
-        found = [each for each in self._buffers.values() if each.path == path and not each.superseded]
+        found = [each for each in self._by_path.get(path, ()) if not each.superseded]
         if len(found) < 2:
             return found[0] if found else None
         return max(found, key=lambda each: (each.is_dirty, each.generation))
 
     def uri_of(self, path: Path) -> str | None:
         """The editor's own spelling for a document that is open, also where the disk counts."""
-        buffer = self.get(path) or next((each for each in self._buffers.values() if path == each.path), None)
+        buffer = self.get(path) or next(iter(self._by_path.get(path, ())), None)
         return buffer.uri if buffer else None
 
     def uri_of_entry(self, path: Path) -> str | None:
         """The same for the file or the link itself, as it is moved and deleted."""
-        found = [each for each in self._buffers.values() if each.named == path]
+        found = self._by_named.get(path)
         return max(found, key=lambda each: each.generation).uri if found else None
 
     def version_of(self, uri: str) -> int:
@@ -156,6 +161,7 @@ class Buffers:
         path, named = path_of(item.uri), path_of(item.uri, follow=False)
         if path is None or named is None:
             return
+        self._remove(item.uri)
         buffer = Buffer(
             uri=item.uri,
             path=path,
@@ -167,7 +173,7 @@ class Buffers:
         buffer.saved_text = buffer.base_text = buffer.text_on_disk()
         if buffer.saved_text == item.text:
             buffer.note_written(item.text)
-        self._buffers[item.uri] = buffer
+        self._add(buffer)
         self._changed(path, item.text)
 
     def changed(
@@ -240,22 +246,25 @@ class Buffers:
         """`textDocument/didClose`: another buffer of the file counts, if it has one, else the disk."""
         buffer = self._find(uri)
         if buffer is not None:
-            del self._buffers[buffer.uri]
+            self._remove(buffer.uri)
             self._on_change(buffer.path)
 
     def forget_all(self) -> None:
         """The editor begins anew: it tells again what is open."""
-        closed, self._buffers = self._buffers, {}
-        for buffer in closed.values():
+        closed = list(self._buffers.values())
+        for index in (self._buffers, self._by_path, self._by_named):
+            index.clear()
+        for buffer in closed:
             self._on_change(buffer.path)
 
     def supersede(self, path: Path) -> None:
         """The editor deleted or moved the file, with all that was below it: the disk counts until the editor tells of
         the buffer again."""
-        for buffer in self._buffers.values():
-            if any(path == each or path in each.parents for each in (buffer.path, buffer.named)):
-                buffer.superseded = True
-                self._on_change(buffer.path)
+        indexes = (self._by_path, self._by_named)
+        there = [each for index in indexes for gone in (path, *_below(path, index)) for each in index.get(gone, ())]
+        for buffer in {each.uri: each for each in there}.values():
+            buffer.superseded = True
+            self._on_change(buffer.path)
 
     def watch(self, path: Path, expected: str) -> asyncio.Future[None]:
         """A future that is done as soon as the editor tells that the document is exactly `expected`."""
@@ -299,8 +308,22 @@ class Buffers:
         if uri in self._buffers:
             return self._buffers[uri]
         named = path_of(uri, follow=False)
-        found = [each for each in self._buffers.values() if each.named == named]
+        found = self._by_named.get(named, ()) if named else ()
         return found[0] if len(found) == 1 else None
+
+    def _add(self, buffer: Buffer) -> None:
+        self._buffers[buffer.uri] = buffer
+        self._by_path.setdefault(buffer.path, []).append(buffer)
+        self._by_named.setdefault(buffer.named, []).append(buffer)
+
+    def _remove(self, uri: str) -> None:
+        buffer = self._buffers.pop(uri, None)
+        if buffer is None:
+            return
+        for index, path in ((self._by_path, buffer.path), (self._by_named, buffer.named)):
+            index[path] = [each for each in index[path] if each is not buffer]
+            if not index[path]:
+                del index[path]
 
     def _changed(self, path: Path, text: str) -> None:
         self._notice(path, text)
@@ -324,6 +347,12 @@ class _Watch:
     path: Path
     expected: str
     seen: asyncio.Future[None]
+
+
+def _below(folder: Path, paths: Iterable[Path]) -> list[Path]:
+    """Those below the folder; told by their text, which is ten times faster than by their parents."""
+    prefix = f"{folder}/".replace("//", "/")
+    return [each for each in paths if str(each).startswith(prefix)]
 
 
 def _earlier(one: types.Position, other: types.Position) -> Position:

@@ -10,13 +10,16 @@ Place = Mapping[str, Any]
 MAX_NUMBER = 2**31 - 1
 """Of a line or a character: the protocol's `uinteger` ends there."""
 
+MAX_DIAGNOSTICS = 100
+"""Of one request that are read: of all that a file has, an editor sends those of a few lines."""
+
 
 def action_context(given: Mapping[str, Any], asked: Any) -> dict[str, Any]:
     """The context of a `textDocument/codeAction` whose range is `asked`, so that it can be decoded.
 
     A diagnostic that has no place is where the actions are asked for. `only` is a list or missing.
     """
-    found = [_object(each) for each in _list(given.get("diagnostics"))]
+    found = [_object(each) for each in _list(given.get("diagnostics"))[:MAX_DIAGNOSTICS]]
     mended: dict[str, Any] = {"diagnostics": [_diagnostic(each, asked) for each in found if each]}
     only = given.get("only")
     kinds = [only] if isinstance(only, str) else [each for each in _list(only) if isinstance(each, str)]

@@ -15,8 +15,7 @@ from concurrent.futures import Future
 from typing import Any, Literal, cast
 
 import attrs
-from cattrs import Converter, transform_error
-from cattrs.errors import BaseValidationError
+from cattrs import Converter
 from lsprotocol import types
 from pygls.exceptions import (
     JsonRpcException,
@@ -31,9 +30,11 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import lsp_method
 from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage
 
+from pygent_ls.agent.arguments import nests_deeper
 from pygent_ls.agent.system_limits import limit_reached
 from pygent_ls.editors.lsp import names
 from pygent_ls.editors.lsp.asking import Asking, MessageId, request_id_of
+from pygent_ls.editors.lsp.converter import MISFITS, misfit
 from pygent_ls.editors.lsp.features import used_capabilities
 from pygent_ls.editors.lsp.stdio import BrokenFrame
 
@@ -60,6 +61,14 @@ comes back to it."""
 
 LENIENT = frozenset({types.INITIALIZE, types.INITIALIZED})
 """Minimal clients leave out of these what they have nothing to say of, or say null."""
+
+
+MAX_NESTING = 100
+"""Of lists and objects in a message: far more than any has, far less than what exhausts the interpreter's stack in
+whatever walks through them."""
+
+MAX_ERROR_CHARS = 4_000
+"""Of an error's message."""
 
 
 class Endpoint(Asking):
@@ -117,12 +126,21 @@ class Endpoint(Asking):
         message: Any = None
         try:
             message = _decoded(frame)
+            if nests_deeper(message, MAX_NESTING):
+                message = self._without_what_is_too_deep(message)
             self._route(message)
         except JsonRpcException as error:
             self._answer_error(request_id_of(message), error)
         except Exception as error:
             log.error("a message could not be handled: %s", type(error).__name__, exc_info=error)
             self._answer_error(request_id_of(message), JsonRpcInternalError(_described(error)))
+
+    def _without_what_is_too_deep(self, message: dict[str, Any]) -> dict[str, Any]:
+        """An answer of the client becomes an error. Raises `JsonRpcInvalidParams` for all other messages."""
+        problem = f"it is nested deeper than {MAX_NESTING}"
+        if "method" in message:
+            raise JsonRpcInvalidParams(problem)
+        return {"id": message.get("id"), "error": {"message": problem}}
 
     def _route(self, message: dict[str, Any]) -> None:
         if "method" not in message:
@@ -196,10 +214,10 @@ class Endpoint(Asking):
             return JsonRPCNotification(method=method, jsonrpc="2.0", params=params or {})
         try:
             return self._converter.structure({**message, "jsonrpc": "2.0"}, message_type)
-        except (BaseValidationError, KeyError, TypeError, ValueError, AttributeError) as error:
+        except MISFITS as error:
             if not is_request:
                 self.on_undecodable(method, cast("object", params))
-            raise JsonRpcInvalidParams(f"the parameters of {method} are wrong: {_problems(error)}") from None
+            raise JsonRpcInvalidParams(f"the parameters of {method} are wrong: {misfit(error)}") from None
 
     # Going out
 
@@ -256,7 +274,10 @@ class Endpoint(Asking):
             log.error("a notification could not be handled: %s", type(error).__name__, exc_info=error)
 
     def _answer_error(self, msg_id: MessageId | None, error: JsonRpcException) -> None:
-        body: dict[str, Any] = {"code": error.code, "message": error.message}
+        said = error.message
+        if len(said) > MAX_ERROR_CHARS:
+            said = f"{said[:MAX_ERROR_CHARS]}…"
+        body: dict[str, Any] = {"code": error.code, "message": said}
         if error.data is not None:
             body["data"] = error.data
         self._send_data({"jsonrpc": "2.0", "id": msg_id, "error": body})
@@ -307,9 +328,3 @@ def _decoded(frame: bytes | BrokenFrame) -> dict[str, Any]:
 def _described(error: BaseException) -> str:
     problem = limit_reached(error) or f"internal error: {type(error).__name__}."
     return f"{problem} The daemon goes on; its log has more."
-
-
-def _problems(error: BaseException) -> str:
-    if isinstance(error, BaseValidationError):
-        return "; ".join(transform_error(error))
-    return str(error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic.alias_generators import to_camel
@@ -23,6 +23,11 @@ def _whole(value: Any) -> Any:
     """Some clients' JSON writes every number with a decimal point."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
+
+Item = TypeVar("Item")
+
+Items = Annotated[list[Item], Field(fail_fast=True)]
+"""A list whose first wrong item is named, and no other: there may be a hundred thousand."""
 
 Count = Annotated[int, BeforeValidator(_whole), Field(ge=0)]
 
@@ -81,7 +86,7 @@ class DiagnosticsContent(Params):
 
     type: Literal["diagnostics"]
     uri: str
-    items: list[WireDiagnostic]
+    items: Items[WireDiagnostic]
 
 
 class ImageContent(Params):
@@ -110,7 +115,7 @@ def _prompt_kind(value: Any) -> str | None:
 
 Prompt = Annotated[
     Annotated[str, Field(min_length=1), Tag("text")]
-    | Annotated[list[ContentBlock], Field(min_length=1), Tag("blocks")],
+    | Annotated[Items[ContentBlock], Field(min_length=1), Tag("blocks")],
     Discriminator(
         _prompt_kind,
         custom_error_type="prompt",
@@ -131,7 +136,7 @@ class ContextDiagnostics(Params):
     """All diagnostics of one file, for a version of its document; `items` that are empty say that it is clean."""
 
     uri: str
-    items: list[WireDiagnostic]
+    items: Items[WireDiagnostic]
     version: Annotated[int, BeforeValidator(_whole)] | None = None
 
 
@@ -142,8 +147,8 @@ class EditorContext(Params):
 
     active_uri: str | None = None
     selection: ContextSelection | None = None
-    visible_uris: list[str] | None = None
-    diagnostics: list[ContextDiagnostics] | None = None
+    visible_uris: Items[str] | None = None
+    diagnostics: Items[ContextDiagnostics] | None = None
 
 
 TurnId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]

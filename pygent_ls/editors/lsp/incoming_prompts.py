@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pygent_ls.editors.lsp.incoming import Params
+from pygent_ls.editors.lsp.incoming import Items, Params
 
 
 class QuestionResult(Params):
@@ -18,10 +18,10 @@ class PermissionResult(Params):
 
     option_id: str
     feedback: str | None = None
-    rules: list[str] | None = None
+    rules: Items[str] | None = None
 
 
 class SaveResult(Params):
     """The documents that are saved now; the user is asked about the others."""
 
-    saved: list[str]
+    saved: Items[str]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pygent_ls.editors.lsp.incoming import Params
+from pygent_ls.editors.lsp.incoming import Items, Params
 
 
 class ReviewedHunk(Params):
@@ -16,5 +16,5 @@ class ReviewResult(Params):
     """The user's decisions. A hunk that is missing, or whose decision is odd, counts as not reviewed and stands, since
     the edit was allowed before. `feedback` reaches the model."""
 
-    hunks: list[ReviewedHunk]
+    hunks: Items[ReviewedHunk]
     feedback: str | None = None

@@ -91,7 +91,7 @@ class LspWorkspace:
         on_disk = await self._disk.tree_stamp(folder)
         if on_disk is None:
             return None
-        below = [f"{each.path}={each.stamp}" for each in self._buffers if folder in each.path.parents]
+        below = [f"{each.path}={each.stamp}" for each in self._buffers.below(folder)]
         return hashlib.sha256("\n".join([on_disk, *sorted(below)]).encode("utf-8", "surrogateescape")).hexdigest()
 
     def unsaved(self) -> Sequence[Document]:

@@ -80,8 +80,8 @@ In the text of a prompt, `@path`, `@path#L10-L20`, `@"a path with spaces"`, `@di
 `@diff` (what is not committed) stand for content blocks of their own; a word that is no file stays a word.
 
 Errors: -32700 and -32600 for broken messages, -32002 before `initialize`, -32601 for unknown methods, -32602 for wrong
-parameters (an unknown session has `data.kind = "unknown_session"`), -32800 for a cancelled request; the `data` of a
-cancelled turn is its whole result.
+parameters and for those that nest deeper than 100 (an unknown session has `data.kind = "unknown_session"`), -32800 for
+a cancelled request; the `data` of a cancelled turn is its whole result.
 
 A client can be typed from `protocol.schema.json` alone: `initialize` has both sides' capabilities, `requests` (with the
 `data` of one that was cancelled), `clientRequests`, `notifications`, `clientNotifications`, `commands` with their

@@ -20,6 +20,7 @@ from pygent_ls.editors.lsp.attaching import Attachments
 from pygent_ls.editors.lsp.checkpoints import CheckpointRequests
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.convert import session_out
+from pygent_ls.editors.lsp.converter import listed
 from pygent_ls.editors.lsp.sessions import SessionRequests
 from pygent_ls.editors.lsp.turns import Turns
 from pygent_ls.editors.ports import Core
@@ -223,11 +224,11 @@ def validated(model: type[P], params: Mapping[str, Any]) -> P:
     try:
         return model.model_validate(repaired(params))
     except ValidationError as error:
-        problems = [
+        problems = (
             f"{'.'.join(map(str, detail['loc'])) or 'params'}: {detail['msg']}"
             for detail in error.errors(include_url=False, include_input=False)
-        ]
-        raise JsonRpcInvalidParams("; ".join(dict.fromkeys(problems))) from None
+        )
+        raise JsonRpcInvalidParams(listed(problems)) from None
 
 
 def repaired(value: Any) -> Any:

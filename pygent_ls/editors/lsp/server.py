@@ -5,17 +5,16 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Sequence
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
-from pygls.protocol import default_converter
 
 from pygent_ls import __version__
 from pygent_ls.editors.lsp import names
 from pygent_ls.editors.lsp.buffers import Buffers
+from pygent_ls.editors.lsp.converter import converter
 from pygent_ls.editors.lsp.endpoint import RETURNED, Endpoint
 from pygent_ls.editors.lsp.features import ClientFeatures, editor_options, features_of
 from pygent_ls.editors.lsp.line import Line
@@ -24,8 +23,6 @@ from pygent_ls.editors.lsp.stdio import FrameWriter
 from pygent_ls.editors.lsp.uris import FileUris, path_of
 
 if TYPE_CHECKING:  # imported by `_connect`, so that `initialize` is answered without them
-    from cattrs import Converter
-
     from pygent_ls.editors.lsp.connection import Connection
     from pygent_ls.editors.lsp.initializing import ServerCapabilities
     from pygent_ls.editors.ports import Blueprint, ReadSettings
@@ -33,6 +30,9 @@ if TYPE_CHECKING:  # imported by `_connect`, so that `initialize` is answered wi
 log = logging.getLogger(__name__)
 
 SERVER_NAME = "pygent-ls"
+
+MAX_FILES_CHANGED = 500
+"""At once; more are taken for all files, since each is looked for in all that is cached."""
 
 MAX_NAME_CHARS = 100
 """Of a client's name in the log."""
@@ -43,7 +43,7 @@ class PygentServer(LanguageServer):
 
     def __init__(self, read_settings: ReadSettings, writer: FrameWriter) -> None:
         super().__init__(  # pyright: ignore[reportUnknownMemberType] - pygls passes untyped arguments on
-            SERVER_NAME, __version__, protocol_cls=Endpoint, converter_factory=_converter
+            SERVER_NAME, __version__, protocol_cls=Endpoint, converter_factory=converter
         )
         self.endpoint = cast("Endpoint", self.protocol)
         self.line = Line(writer)
@@ -163,7 +163,7 @@ class PygentServer(LanguageServer):
 
     def files_changed(self, uris: Sequence[str]) -> None:
         """`workspace/didChangeWatchedFiles`."""
-        for path in filter(None, map(path_of, uris)):
+        for path in filter(None, map(path_of, uris)) if len(uris) <= MAX_FILES_CHANGED else (Path("/"),):
             self._file_changed(path)
 
     def _undecodable(self, method: str, params: object) -> None:
@@ -197,12 +197,6 @@ def _folders_of(params: types.InitializeParams) -> list[str]:
     if params.root_uri:
         return [params.root_uri]
     return [Path(params.root_path).as_uri()] if params.root_path and Path(params.root_path).is_absolute() else []
-
-
-@cache
-def _converter() -> Converter:
-    """One for the whole process: it takes 50 ms to make, learns each type on first use, and keeps no message."""
-    return default_converter()
 
 
 def _register(server: PygentServer) -> None:

@@ -109,7 +109,7 @@ class Told:
             self._has_told = self._has_told or context.diagnostics is not None
             if context.diagnostics is None:
                 self._files.clear()
-        for file in context.diagnostics or ():
+        for file in (context.diagnostics or ())[-MAX_FILES:]:
             self._replace(file)
 
     def add(self, uri: str, items: Iterable[incoming.WireDiagnostic]) -> None:

@@ -6,6 +6,9 @@ import os
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+MAX_FOLDERS = 500
+"""Of a workspace: each path that is named is compared with all of them."""
+
 
 def path_of(uri: str, *, follow: bool = True) -> Path | None:
     """The absolute path with links resolved (the last part too, unless `follow` is False), or None for what is not a
@@ -30,8 +33,9 @@ class FileUris:
         self._folders: dict[Path, str] = {}
 
     def set_folders(self, uris: list[str]) -> list[Path]:
-        """Take the client's folders; returns their paths."""
-        self._folders = {path: uri.rstrip("/") for uri in uris if (path := path_of(uri)) is not None}
+        """Take the client's folders; returns their paths. Those beyond `MAX_FOLDERS` are left out."""
+        taken = uris[:MAX_FOLDERS]
+        self._folders = {path: uri.rstrip("/") for uri in taken if (path := path_of(uri)) is not None}
         return list(self._folders)
 
     @property

@@ -120,7 +120,7 @@ class CliModel:
 
     async def complete(self, request: ModelRequest) -> Completion:
         """The whole answer; `Model.complete` says the rest."""
-        return await completed(self.stream(replace(request, tools=())))
+        return await completed(self.stream(replace(request, tools=())), request)
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
         """The program's answer. Its process group is ended where the consumer leaves.
@@ -129,7 +129,7 @@ class CliModel:
         are quoted.
         """
         if request.tools and self.around.text_tool_calls:
-            return with_calls_found(self._answer(request), request.tools)
+            return with_calls_found(self._answer(request), request)
         return self._answer(replace(request, tools=()))
 
     async def _answer(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
@@ -197,8 +197,8 @@ class CliModel:
         n_chars = 0
         async with aclosing(self._output(spec)) as pieces:
             async for piece in pieces:
+                n_chars += len(piece)
                 if text := cleaner.feed(piece):
-                    n_chars += len(text)
                     yield text
                 if n_chars > MAX_ANSWER_CHARS:
                     raise self._failed("server", f"wrote more than {MAX_ANSWER_CHARS} characters")
@@ -218,20 +218,22 @@ class CliModel:
                 await waiting.put(ended)
 
         running = asyncio.create_task(run())
-        limit_s = self.around.first_byte_timeout_s
+        now, limit_s = asyncio.get_running_loop().time, self.around.first_byte_timeout_s
+        ends_s = now() + limit_s
         has_answered = False
         try:
             while True:
                 try:
-                    async with asyncio.timeout(limit_s):
+                    async with asyncio.timeout_at(ends_s):
                         came = await waiting.get()
                 except TimeoutError:
                     raise self._failed("timeout", f"said nothing for {limit_s:g} s") from None
                 match came:
                     case str():
-                        has_answered = has_answered or bool(came.strip())
-                        limit_s = self.around.idle_timeout_s
                         yield came
+                        if came.strip():  # empty lines are no answer, however many there are
+                            has_answered, limit_s = True, self.around.idle_timeout_s
+                            ends_s = now() + limit_s
                     case ProcessResult():
                         self._check(came, has_answered=has_answered)
                         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 _ESCAPE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, the cursor
@@ -19,8 +19,7 @@ _LABEL = re.compile(r"\s*(?:>>> |Assistant:|## Assistant\n)")
 _LABELS = (">>> ", "Assistant:", "## Assistant\n")
 """What programs write before an answer: ollama's prompt, and the beginning of a message as they were given others."""
 
-_TAIL = re.compile(r"\s+(?:>{1,3} ?)?\Z")
-_PROMPT = re.compile(r"\s+(?:>>> ?)?\Z")
+_PROMPT = ">>>"
 
 
 class Cleaner:
@@ -43,8 +42,7 @@ class Cleaner:
         self._held += without_escapes(raw)
         if not self._has_begun and not self._begin():
             return ""
-        tail = _TAIL.search(self._held)
-        end = tail.start() if tail else len(self._held)
+        end = _end_of_text(self._held, (_PROMPT, _PROMPT[:2], _PROMPT[:1]))
         text, self._held = self._held[:end], self._held[end:]
         return text
 
@@ -53,7 +51,7 @@ class Cleaner:
         self._held += without_escapes(self._raw)
         if not self._has_begun:
             self._begin()
-        return _PROMPT.sub("", self._held)
+        return self._held[: _end_of_text(self._held, (_PROMPT,))]
 
     def _begin(self) -> bool:
         """Whether the answer has begun; takes away what stands before it."""
@@ -61,10 +59,22 @@ class Cleaner:
             self._held = self._held[label.end() :]
             self._leading = None
         text = self._held.lstrip(self._leading)
+        self._held = text
         if not text.strip() or any(each.startswith(text.lstrip()) for each in _LABELS):
             return False
-        self._held, self._has_begun = text, True
+        self._has_begun = True
         return True
+
+
+def _end_of_text(text: str, prompts: Sequence[str]) -> int:
+    """Where the white space at the end begins, with a prompt behind it that may be followed by a space. No regular
+    expression: those take forever for a long run of spaces within the text."""
+    ended = text.removesuffix(" ")
+    for prompt in prompts:
+        before = ended.removesuffix(prompt)
+        if before != ended and before[-1:].isspace():
+            return len(before.rstrip())
+    return len(text.rstrip())
 
 
 def without_escapes(text: str) -> str:

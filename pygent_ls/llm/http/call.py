@@ -16,7 +16,7 @@ from pygent_ls.llm.errors import model_error
 from pygent_ls.llm.http.answers import AnswerError
 from pygent_ls.llm.http.refusals import MAX_REPEATS, Learned, forget_history, learn
 from pygent_ls.llm.http.server_sent_events import SentEvent
-from pygent_ls.llm.http.stream import Call, WholeAnswer, broken_off
+from pygent_ls.llm.http.stream import Call, KeepAlive, Progress, WholeAnswer, broken_off
 from pygent_ls.llm.http.target import NativeTarget, native_target
 from pygent_ls.llm.known_model import KnownModel
 from pygent_ls.llm.providers import Provider
@@ -150,10 +150,13 @@ async def _answered(
         stream = made.stream
         try:
             async with aclosing(native.resources.connections.events(made.call)) as events:
+                progress = Progress(made.call)
                 async for event in events:
-                    is_whole = isinstance(event, WholeAnswer)
-                    for chunk in stream.whole(event.body) if is_whole else stream.chunks(event):
+                    says_something = False
+                    for chunk in _chunks(stream, event):
+                        says_something = True
                         yield chunk
+                    progress.check(event, says_something=says_something)
             if stream.finish is None and not stream.was_closed:
                 raise broken_off(target.called)
             for chunk in stream.end():
@@ -166,3 +169,13 @@ async def _answered(
                 raise failure from None
     message = f"{target.called.provider} refuses one parameter after another"
     raise model_error(AnswerError(message, status=400, body={"message": message}), target.called)
+
+
+def _chunks(stream: AnswerStream, event: SentEvent | KeepAlive | WholeAnswer) -> Iterator[Chunk]:
+    match event:
+        case SentEvent():
+            yield from stream.chunks(event)
+        case WholeAnswer(body=body):
+            yield from stream.whole(body)
+        case KeepAlive():
+            pass

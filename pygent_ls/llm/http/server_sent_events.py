@@ -45,6 +45,8 @@ class EventReader:
 
     def feed(self, piece: bytes) -> list[SentEvent]:
         """The events that the piece completes. Raises `TooLongError`."""
+        if not (self._tail or self._data or self._name):
+            piece = piece.lstrip(b"\r\n")  # empty lines before an event say nothing, and there may be millions
         ends_here = b"\n" in piece or b"\r" in piece or self._tail.endswith(b"\r")
         if not ends_here:
             self._tail += piece

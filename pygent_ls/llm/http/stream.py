@@ -35,6 +35,13 @@ MAX_START_BYTES = 9
 
 _STREAM_START = re.compile(rb"(\xef\xbb\xbf)?(data|event|id|retry|error)?:")
 
+MAX_ANSWER_BYTES = 256_000_000
+"""Of a whole answer: a thousand bytes for each of its tokens, and then some."""
+
+KEPT_ALIVE = 3
+"""Times the limit for the first byte: so long a server may say that it is at work, and no more. Models reason for
+minutes."""
+
 MAX_REDIRECTS = 3
 
 REPEATABLE_REDIRECTS = (307, 308)
@@ -65,6 +72,13 @@ class Call:
     idle_timeout_s: float
     is_last: Callable[[SentEvent], bool]
     """Whether nothing counts after this event."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeepAlive:
+    """Bytes that were no event: comments, empty lines, or a part of one."""
+
+    n_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +121,7 @@ class Connections:
         if session is not None:
             await session.close()
 
-    async def events(self, call: Call) -> AsyncGenerator[SentEvent | WholeAnswer, None]:
+    async def events(self, call: Call) -> AsyncGenerator[SentEvent | KeepAlive | WholeAnswer, None]:
         """Post, and yield what comes, to the end. Cancelling the consumer, or `aclose`, closes the connection.
 
         A server that does not stream brings one `WholeAnswer` in place of events.
@@ -221,6 +235,45 @@ def silent(called: Called, timeout_s: float) -> ModelError:
     return ModelError(message, type="timeout", provider=called.provider)
 
 
+class Progress:
+    """Watches that an answer that goes on says something: comments, pings and empty pieces keep a connection open, and
+    may do so without an end."""
+
+    def __init__(self, call: Call) -> None:
+        self._called = call.called
+        self._limit_s = KEPT_ALIVE * max(call.first_byte_timeout_s, call.idle_timeout_s)
+        self._clock = asyncio.get_running_loop().time
+        self._n_bytes = 0
+        self.made()
+
+    def made(self) -> None:
+        """It said something."""
+        self._n_idle_bytes = 0
+        self._since_s = self._clock()
+
+    def check(self, event: SentEvent | KeepAlive | WholeAnswer, *, says_something: bool) -> None:
+        """Count an event, or what is none. Raises `ModelError` and `AnswerError`."""
+        match event:
+            case SentEvent(data=data):
+                n_bytes = len(data)
+            case KeepAlive(n_bytes=n_bytes):
+                pass
+            case WholeAnswer():
+                return
+        self._n_bytes += n_bytes
+        if self._n_bytes > MAX_ANSWER_BYTES:
+            raise unreadable(f"an answer of more than {MAX_ANSWER_BYTES} bytes")
+        if says_something:
+            self.made()
+            return
+        self._n_idle_bytes += n_bytes
+        if self._n_idle_bytes > MAX_EVENT_BYTES:
+            raise unreadable(f"{MAX_EVENT_BYTES} bytes that say nothing")
+        if self._clock() - self._since_s > self._limit_s:
+            message = f"{self._called.provider} kept the connection open for {self._limit_s:g} s and said nothing."
+            raise ModelError(f"{message} Try again.", type="timeout", provider=self._called.provider)
+
+
 def broken_off(called: Called) -> ModelError:
     """The stream ended before the answer did."""
     message = f"{called.provider} broke off in the middle of its answer. Try again."
@@ -235,6 +288,8 @@ async def _check(response: aiohttp.ClientResponse) -> None:
         return
     text = (await _read(response, MAX_ERROR_BYTES)).decode("utf-8", "replace")
     headers = _headers(response)
+    if 200 < response.status < 300:
+        raise unreadable(f"no answer but status {response.status}: {text}", headers)
     if response.status != 200:
         try:
             body: object = json.loads(text)
@@ -285,6 +340,12 @@ def _failure(error: Exception, call: Call, timeout_s: float) -> ModelError:
             proxy = shown(proxy_of(call.url) or "")
             message = f"The proxy {proxy} answered with status {error.status}. Check HTTPS_PROXY and NO_PROXY."
             return ModelError(message, type="network", provider=call.called.provider, status=error.status)
+        case aiohttp.ServerDisconnectedError():  # whose words are the head as far as it was read, as an object
+            provider = call.called.provider
+            message = f"{provider} closed the connection before it answered. Try again."
+            return ModelError(message, type="network", provider=provider)
+        case aiohttp.ClientPayloadError():
+            return broken_off(call.called)
         case aiohttp.ClientResponseError():
             return model_error(unreadable(f"no HTTP: {error.message}"), call.called)
         case TooLongError():
@@ -297,8 +358,9 @@ def _failure(error: Exception, call: Call, timeout_s: float) -> ModelError:
 
 async def _pieces(
     response: aiohttp.ClientResponse, call: Call
-) -> AsyncGenerator[Sequence[SentEvent | WholeAnswer], None]:
-    """The events of each piece that comes in, or at its end an answer that is one JSON object."""
+) -> AsyncGenerator[Sequence[SentEvent | KeepAlive | WholeAnswer], None]:
+    """The events of each piece that comes in, or that there are none, or at its end an answer that is one JSON
+    object."""
     reader = EventReader()
     timeout_s = call.first_byte_timeout_s
     held = bytearray()
@@ -316,15 +378,19 @@ async def _pieces(
             yield [_whole_answer(bytes(held), _headers(response))] if is_whole else reader.end()
             return
         if is_json is False:
-            yield reader.feed(piece)
+            yield reader.feed(piece) or [KeepAlive(len(piece))]
             continue
         held += piece
         if len(held) > MAX_EVENT_BYTES:
             raise TooLongError(f"an answer of more than {MAX_EVENT_BYTES} bytes")
         if is_json is None:
+            if held.isspace():
+                held.clear()
             is_json = _is_json(bytes(held).lstrip(), _content_type(response))
             if is_json is False:
-                yield reader.feed(bytes(held))
+                yield reader.feed(bytes(held)) or [KeepAlive(len(held))]
+        if is_json is not False:
+            yield [KeepAlive(len(piece))]
 
 
 def _is_json(begun: bytes, kind: str) -> bool | None:

@@ -271,7 +271,7 @@ class LitellmModel:
 
     async def complete(self, request: ModelRequest) -> Completion:
         """The whole answer; `Model.complete` says the rest."""
-        return await completed(self.stream(request))
+        return await completed(self.stream(request), request)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         """Call the model; `Model.stream` says the rest."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from functools import wraps
 from typing import Any
 
-from pygent_ls.llm.http.stream import REPEATABLE_REDIRECTS, sent_on, within_host
+from pygent_ls.llm.http.server_sent_events import MAX_EVENT_BYTES
+from pygent_ls.llm.http.stream import MAX_ANSWER_BYTES, REPEATABLE_REDIRECTS, sent_on, within_host
 
 MISDIRECTED = 421
 """Status that stands for a redirect which is not followed; it is not tried again."""
@@ -29,7 +30,8 @@ def _never(**_arguments: object) -> bool:
 
 
 def _staying(make_client: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the same maker of `httpx` clients, which follow a redirect within its host alone.
+    """Return the same maker of `httpx` clients, which follow a redirect within its host alone, and read no answer
+    without an end.
 
     On its way to another host httpx drops the header `Authorization`; `x-goog-api-key`, `api-key` and `x-api-key` stay.
     """
@@ -39,10 +41,34 @@ def _staying(make_client: Callable[..., Any]) -> Callable[..., Any]:
         client = make_client(*given, **named)
         if client is not None:
             hooks = client.event_hooks
-            client.event_hooks = {**hooks, "response": [*hooks.get("response", ()), _stop_leaving]}
+            client.event_hooks = {**hooks, "response": [*hooks.get("response", ()), _stop_leaving, _bound]}
         return client
 
     return made
+
+
+async def _bound(response: Any) -> None:
+    """Let a long answer end in an error: httpx keeps a line until it ends, and litellm reads an error whole."""
+    import httpx
+
+    inner: Any = response.stream
+    most = MAX_ANSWER_BYTES if response.status_code == 200 else MAX_EVENT_BYTES
+
+    class Bounded(httpx.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            n_bytes = n_of_line = 0
+            async for piece in inner:
+                line_end = piece.rfind(b"\n")
+                n_bytes += len(piece)
+                n_of_line = n_of_line + len(piece) if line_end < 0 else len(piece) - line_end
+                if n_bytes > most or n_of_line > MAX_EVENT_BYTES:
+                    raise httpx.ReadError("the answer is too long")
+                yield piece
+
+        async def aclose(self) -> None:
+            await inner.aclose()
+
+    response.stream = Bounded()
 
 
 async def _stop_leaving(response: Any) -> None:

@@ -64,7 +64,7 @@ class OfflineModel:
 
     async def complete(self, request: ModelRequest) -> Completion:
         """The whole answer; `Model.complete` says the rest."""
-        return await completed(self.stream(request))
+        return await completed(self.stream(request), request)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         """The next call that the last prompt needs, or the report; word by word. Raises nothing."""

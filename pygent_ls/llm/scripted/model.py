@@ -116,7 +116,7 @@ class ScriptedModel:
 
     async def complete(self, request: ModelRequest) -> Completion:
         """The whole answer; `Model.complete` says the rest."""
-        return await completed(self.stream(request))
+        return await completed(self.stream(request), request)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Chunk, None]:
         """The next answer, whatever was asked. Raises `ModelError` where the script says so, or is over."""

@@ -27,6 +27,7 @@ from pygent_ls.agent.model import (
     ToolCallChunk,
     ToolDefinition,
     UsageChunk,
+    within_limit,
 )
 from pygent_ls.errors import NoToolsError
 from pygent_ls.llm.text_tools.blocks import FoundCall, Piece, ToolBlocks
@@ -99,11 +100,12 @@ def _as_text(message: Message, names: dict[str, str]) -> Message:
     return replace(message, content=tuple(blocks))
 
 
-async def with_calls_found(chunks: AsyncGenerator[Chunk], tools: Sequence[ToolDefinition]) -> AsyncGenerator[Chunk]:
-    """The chunks with the calls that stand in their text as calls. Raises as `chunks` does."""
-    finder = _CallFinder(tools)
-    async with aclosing(chunks):
-        async for chunk in chunks:
+async def with_calls_found(chunks: AsyncGenerator[Chunk], request: ModelRequest) -> AsyncGenerator[Chunk]:
+    """The chunks with the calls that stand in their text as calls: of a call nothing comes before its end, so that the
+    answer's limit is looked at before. Raises as `chunks` does."""
+    finder = _CallFinder(request.tools)
+    async with aclosing(within_limit(chunks, request)) as limited:
+        async for chunk in limited:
             for found in finder.taken(chunk):
                 yield found
     for found in finder.pieces(finder.blocks.close()):  # the stream broke off: what was held back has been said
@@ -203,7 +205,7 @@ class TextToolCalls:
 
     def _in_text(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
         chunks = self.inner.stream(self._rewritten(request))
-        return with_calls_found(chunks, request.tools) if request.tools else chunks
+        return with_calls_found(chunks, request) if request.tools else chunks
 
     @property
     def _as_text(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from pygent_ls.editors.lsp.buffers import Buffer, Buffers
 from pygent_ls.editors.lsp.features import Encoding
 from tests.editors.lsp.documents import edited
 from tests.fakes import bounded
+from tests.work import calls_in
 
 PATH = Path("/w/a.txt")
 URI = "file:///w/a.txt"
@@ -303,3 +304,109 @@ async def test_two_watches_of_one_document_are_both_told() -> None:
     opened.change({"text": "two"})
 
     await bounded(asyncio.gather(*watches))
+
+
+# Many documents
+
+
+NAMES = ("a", "b/a", "b/c", "b/c/d", "bc")
+
+
+class Told:
+    """What is open, as a plain list: where each document is, its text, and whether the disk counts."""
+
+    def __init__(self) -> None:
+        self.documents: dict[str, tuple[str, str]] = {}
+        self.superseded: set[str] = set()
+
+    def open(self, uri: str, name: str, text: str) -> None:
+        self.documents[uri] = (name, text)
+        self.superseded.discard(uri)
+
+    def close(self, uri: str, name: str) -> None:
+        others = [other for other, (each, _) in self.documents.items() if each == name]
+        if uri not in self.documents and len(others) == 1:
+            uri = others[0]
+        self.documents.pop(uri, None)
+
+    def supersede(self, name: str) -> None:
+        self.superseded |= {
+            uri for uri, (each, _) in self.documents.items() if each == name or each.startswith(f"{name}/")
+        }
+
+    def texts(self, name: str) -> set[str]:
+        return {text for uri, (each, text) in self.documents.items() if each == name and uri not in self.superseded}
+
+
+steps = st.tuples(st.sampled_from(["open", "open as well", "close", "supersede", "forget"]), st.sampled_from(NAMES))
+
+
+@given(st.lists(steps, max_size=30))
+def test_whatever_is_opened_closed_and_written_a_path_leads_to_its_documents(done: Sequence[tuple[str, str]]) -> None:
+    buffers, told = Buffers(lambda _: None), Told()
+    for number, (step, name) in enumerate(done):
+        uri, text = f"file:///nowhere/{name}", str(number)
+        match step:
+            case "open" | "open as well":
+                uri += "" if step == "open" else "#again"
+                buffers.opened(types.TextDocumentItem(uri=uri, language_id="", version=1, text=text))
+                told.open(uri, name, text)
+            case "close":
+                buffers.closed(uri)
+                told.close(uri, name)
+            case "supersede":
+                buffers.supersede(Path("/nowhere", name))
+                told.supersede(name)
+            case _:
+                buffers.forget_all()
+                told.documents.clear()
+
+    for name in NAMES:
+        found, expected = buffers.get(Path("/nowhere", name)), told.texts(name)
+        assert (found.text in expected) if found else not expected
+    seen = {each.path for each in buffers}
+    assert seen == {Path("/nowhere", name) for name in NAMES if told.texts(name)}
+    assert {each.path for each in buffers.below(Path("/nowhere/b"))} == {
+        each for each in seen if Path("/nowhere/b") in each.parents
+    }
+
+
+def opened(n_documents: int) -> Buffers:
+    buffers = Buffers(lambda _: None)
+    for number in range(n_documents):
+        uri = f"file:///nowhere/{number % 7}/{number}.py"
+        buffers.opened(types.TextDocumentItem(uri=uri, language_id="", version=1, text=f"{number}\n"))
+    return buffers
+
+
+Look = Callable[[Buffers], object]
+
+FINDING: Mapping[str, Look] = {
+    "get": lambda buffers: buffers.get(Path("/nowhere/3/10.py")),
+    "uri": lambda buffers: buffers.uri_of(Path("/nowhere/3/10.py")),
+    "entry": lambda buffers: buffers.uri_of_entry(Path("/nowhere/3/10.py")),
+    "spelling": lambda buffers: buffers.version_of("file:///nowhere/3/%310.py"),
+    "missing": lambda buffers: buffers.get(Path("/nowhere/missing.py")),
+}
+
+
+@pytest.mark.parametrize("look", FINDING.values(), ids=FINDING)
+def test_a_document_is_found_among_many_as_fast_as_among_few(look: Look) -> None:
+    few, many = opened(20), opened(1_000)
+
+    look(few)  # what is only done once in a process is done
+    assert calls_in(lambda: look(many)) <= calls_in(lambda: look(few)) + 5
+
+
+ALL: Mapping[str, Look] = {
+    "each": lambda buffers: [each.is_dirty for each in buffers],
+    "below": lambda buffers: list(buffers.below(Path("/nowhere/3"))),
+    "supersede": lambda buffers: buffers.supersede(Path("/nowhere/3")),
+}
+
+
+@pytest.mark.parametrize("look", ALL.values(), ids=ALL)
+def test_what_looks_at_each_document_looks_at_it_once(look: Look) -> None:
+    few, many = opened(100), opened(1_000)
+
+    assert calls_in(lambda: look(many)) <= 15 * calls_in(lambda: look(few))
