@@ -88,8 +88,8 @@ class Documents:
         self._change(uri, edited(self.open_documents[uri].text, edits, self.encoding), told)
 
     def _objection(self, change: Mapping[str, Any]) -> str:
-        if change.get("kind") == "create":
-            return "the file exists" if path_of(change["uri"]).exists() else ""
+        if change.get("kind") in ("create", "rename"):
+            return "the file exists" if path_of(change.get("newUri", change.get("uri"))).exists() else ""
         document = change.get("textDocument")
         held = self.open_documents.get(document["uri"]) if document else None
         if document and held and document["version"] not in (None, held.version):
