@@ -123,7 +123,7 @@ export interface Calls {
 	};
 	/**
 	 * Asks the user first, unless they were asked (`confirmed`); null where they said no. With `force`, files that the
-	 * user changed since are restored, too.
+	 * user changed since are restored, too; with `uncertain`, those that changed while a command ran and may be anyone's.
 	 */
 	restoreCheckpoint: {
 		params: {
@@ -132,6 +132,7 @@ export interface Calls {
 			readonly conversation: boolean;
 			readonly confirmed: boolean;
 			readonly force: boolean;
+			readonly uncertain: boolean;
 		};
 		result: Restored | null;
 	};

@@ -26,7 +26,7 @@ const PATCH = [
 	"",
 ].join("\n");
 
-const RESTORED = { restored: ["file:///work/shop/cart.py"], skipped: [], undoCheckpointId: "u1" };
+const RESTORED = { restored: ["file:///work/shop/cart.py"], skipped: [], uncertain: [], undoCheckpointId: "u1" };
 
 async function open(answers: Answers): Promise<Panel> {
 	const panel = await Panel.open({
@@ -78,7 +78,8 @@ test("files, the conversation, or both are restored; what was left is told with 
 	await ways.getByRole("button", { name: "Files" }).click();
 	const done = panel.page.getByRole("status").filter({ hasText: "Restored 1 file; 1 file left as it is:" });
 	await done.getByText("tax.py You changed it since.").waitFor();
-	const asked = { checkpointId: "c1", files: true, conversation: false, confirmed: false, force: false };
+	const carefully = { confirmed: false, force: false, uncertain: false };
+	const asked = { checkpointId: "c1", files: true, conversation: false, ...carefully };
 	assert.deepEqual((await panel.called("restoreCheckpoint")).params, asked);
 
 	await done.getByRole("button", { name: "Restore those, too" }).click();
@@ -95,6 +96,26 @@ test("files, the conversation, or both are restored; what was left is told with 
 	assert.deepEqual((await panel.called("restoreCheckpoint", 3)).params, { ...asked, files: false, conversation: true });
 	await ways.getByRole("button", { name: "Restore both" }).click();
 	assert.deepEqual((await panel.called("restoreCheckpoint", 4)).params, { ...asked, conversation: true });
+});
+
+test("what a command may have changed is restored once it was named", async () => {
+	const uri = "file:///work/shop/made.py";
+	const left = { skipped: [{ uri, reason: "It changed while a command ran." }], uncertain: [uri] };
+	await using panel = await open({
+		checkpointDiff: () => ({ files: [] }),
+		restoreCheckpoint: ({ uncertain }) => ({ ...RESTORED, ...(uncertain ? {} : left) }),
+	});
+	await panel.page.getByRole("button", { name: /^Round the prices/ }).click();
+
+	await panel.page.getByRole("group", { name: "Restore" }).getByRole("button", { name: "Files" }).click();
+	await panel.page.getByText("made.py It changed while a command ran.").waitFor();
+	assert.equal(await panel.page.getByRole("button", { name: "Restore those, too" }).count(), 0);
+	await panel.page.getByRole("button", { name: "Restore what commands may have changed" }).click();
+
+	const { params } = await panel.called("restoreCheckpoint", 1);
+	assert.equal(params.uncertain, true);
+	assert.equal(params.force, false);
+	await panel.page.getByText("made.py It changed while a command ran.").waitFor({ state: "detached" });
 });
 
 test("a user who says no has restored nothing", async () => {

@@ -145,26 +145,30 @@ function M._show_diff(checkpoint)
 end
 
 ---@param checkpoint pygent.Checkpoint
----@param wanted {files: boolean, conversation: boolean, force?: boolean}
+---@param wanted {files: boolean, conversation: boolean, force?: boolean, uncertain?: boolean}
 function M._restore(checkpoint, wanted)
   local params = vim.tbl_extend("error", { checkpointId = checkpoint.checkpointId }, wanted)
   sessions.ask_daemon("pygent/checkpoint/restore", params, function(done)
     telling.user(M._outcome(done, wanted), #done.skipped > 0 and vim.log.levels.WARN or nil)
     if #done.skipped > 0 and not wanted.force then
-      M._offer_the_rest(checkpoint, done)
+      M._offer_the_rest(checkpoint, done, wanted)
     end
   end)
 end
 
----What was left alone is taken back, too, where the user says so.
+---Take back what was left alone if the user says so: first what commands may have changed, then what the user has.
 ---@param checkpoint pygent.Checkpoint
 ---@param done pygent.Restored
-function M._offer_the_rest(checkpoint, done)
-  local prompt = ("%s changed since. Take back that, too?"):format(M._names(vim.tbl_map(function(each)
+---@param wanted {uncertain?: boolean}
+function M._offer_the_rest(checkpoint, done, wanted)
+  local is_uncertain = #done.uncertain > 0 and not wanted.uncertain
+  local names = M._names(is_uncertain and done.uncertain or vim.tbl_map(function(each)
     return each.uri
-  end, done.skipped)))
-  picking.confirm(prompt, "Leave as is", "Take back", function()
-    M._restore(checkpoint, { files = true, conversation = false, force = true })
+  end, done.skipped))
+  local prompt = is_uncertain and "%s changed while a command ran, by it or by anyone. Take back that, too?"
+    or "%s changed since. Take back that, too?"
+  picking.confirm(prompt:format(names), "Leave as is", "Take back", function()
+    M._restore(checkpoint, { files = true, conversation = false, uncertain = true, force = not is_uncertain })
   end)
 end
 

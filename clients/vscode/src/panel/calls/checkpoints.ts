@@ -29,12 +29,13 @@ async function restoreCheckpoint(
 
 type Asked = Omit<Calls["restoreCheckpoint"]["params"], "confirmed">;
 
-async function isConfirmed({ files, conversation, force }: Asked): Promise<boolean> {
+async function isConfirmed({ files, conversation, force, uncertain }: Asked): Promise<boolean> {
 	const what = [...(files ? ["files"] : []), ...(conversation ? ["the conversation"] : [])].join(" and ");
 	const spared = force
 		? "Files that you changed since are restored, too."
 		: "Files that you changed since are left as they are.";
-	const detail = `${files ? `${spared} ` : ""}The restore is a checkpoint itself: it can be undone.`;
+	const anyones = uncertain ? " Files that changed while a command ran are restored, whoever changed them." : "";
+	const detail = `${files ? `${spared}${anyones} ` : ""}The restore is a checkpoint itself: it can be undone.`;
 	const answer = await vscode.window.showWarningMessage(
 		`Restore ${what} to this checkpoint?`,
 		{ modal: true, detail },

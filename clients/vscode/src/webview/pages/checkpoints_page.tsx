@@ -14,6 +14,8 @@ import { Restoration } from "./restoration.tsx";
 import { walked } from "./sessions_page.tsx";
 
 /** What was restored, and how it was asked for. */
+const CAREFULLY = { confirmed: false, force: false, uncertain: false };
+
 export interface Done {
 	readonly restored: Restored;
 	readonly asked: Calls["restoreCheckpoint"]["params"];
@@ -58,9 +60,7 @@ export function CheckpointsPage(parts: AppParts): ReactElement {
 								key={each.checkpointId}
 								{...parts}
 								checkpoint={each}
-								onRestore={(what) =>
-									void restore({ checkpointId: each.checkpointId, ...what, confirmed: false, force: false }, false)
-								}
+								onRestore={(what) => void restore({ checkpointId: each.checkpointId, ...what, ...CAREFULLY }, false)}
 							/>
 						))}
 					</ul>

@@ -13,8 +13,9 @@ interface RestorationParts {
 
 export function Restoration({ done, folder, onRestore }: RestorationParts): ReactElement {
 	const { restored, asked, isUndo } = done;
-	const undo = (): void =>
-		void onRestore({ ...asked, checkpointId: restored.undoCheckpointId, confirmed: true, force: false }, true);
+	const back = { checkpointId: restored.undoCheckpointId, confirmed: true, force: false, uncertain: false };
+	const undo = (): void => void onRestore({ ...asked, ...back }, true);
+	const isUncertain = restored.uncertain.length > 0 && !asked.uncertain;
 	return (
 		<div className="restoration" role="status">
 			<p>
@@ -36,7 +37,17 @@ export function Restoration({ done, folder, onRestore }: RestorationParts): Reac
 						Undo the restore
 					</button>
 				)}
-				{restored.skipped.length > 0 && !asked.force && (
+				{isUncertain && (
+					<button
+						type="button"
+						className="push-button secondary"
+						title="Files that changed while a command ran, by the command, by you or by another program"
+						onClick={() => void onRestore({ ...asked, confirmed: false, uncertain: true }, isUndo)}
+					>
+						Restore what commands may have changed
+					</button>
+				)}
+				{restored.skipped.length > 0 && !isUncertain && !asked.force && (
 					<button
 						type="button"
 						className="push-button secondary"
