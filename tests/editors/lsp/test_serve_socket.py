@@ -95,12 +95,12 @@ async def test_one_that_floods_the_daemon_is_answered_and_so_are_the_others(tmp_
 
 
 async def test_one_that_reads_nothing_holds_nobody_and_is_let_go_of_in_the_end(tmp_path: Path) -> None:
-    async with served(tmp_path) as daemon, daemon.editor("two") as two, daemon.silent("one") as one:
+    async with served(tmp_path) as daemon, daemon.editor("two") as two, daemon.editor("one") as one:
         one.stop_reading()
-        name = "x" * 1_000_000
-        n_requests = MAX_UNREAD_BYTES // len(name) + 5
+        action = {"title": "x" * 1_000_000}
+        n_requests = MAX_UNREAD_BYTES // len(action["title"]) + 5
         for number in range(n_requests):
-            one.send({"jsonrpc": "2.0", "id": number, "method": name, "params": {}})
+            one.send({"jsonrpc": "2.0", "id": number, "method": "codeAction/resolve", "params": action})
             if number == n_requests // 2:
                 assert await works(two)
         await one.writer.drained()
