@@ -55,10 +55,11 @@ def make(folder: Path, n_files: int, n_ignored: int) -> Path:
     """A repository of files that compress as source does."""
     chance = random.Random(n_files)
     words = [f"{chance.choice(('value', 'name', 'item', 'self'))}_{number}" for number in range(2_000)]
+    bodies = ["".join(f"    {' '.join(chance.choices(words, k=4))}\n" for _ in range(60)) for _ in range(200)]
     for number in range(n_files):
         path = folder / f"d{number // 500}" / f"s{number % 500 // 20}" / f"f{number}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(f"    {' '.join(chance.choices(words, k=4))}\n" for _ in range(60)))
+        path.write_text(f"# {number}\n{chance.choice(bodies)}")
     (folder / ".gitignore").write_text("*.log\n")
     for number in range(n_ignored):
         (folder / "d0" / f"{number}.log").write_text(f"{number}\n" * 500)
