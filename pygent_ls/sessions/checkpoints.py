@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import glob
 import itertools
-import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,14 +16,8 @@ from pygent_ls.agent.diffs import unified_diff
 from pygent_ls.agent.messages import Message, now
 from pygent_ls.agent.named_paths import NamedPaths
 from pygent_ls.agent.workspace import (
-    CopyBytes,
-    DeleteFile,
-    Document,
     EditPlan,
-    MoveFile,
-    TextEncoding,
     Workspace,
-    WriteText,
 )
 from pygent_ls.errors import SnapshotError
 from pygent_ls.sessions.checkpoint_records import (
@@ -36,6 +29,7 @@ from pygent_ls.sessions.checkpoint_records import (
     Went,
     is_old,
 )
+from pygent_ls.sessions.planned_edit import PlannedEdit
 from pygent_ls.sessions.versions import Author, Versions
 from pygent_ls.sessions.write_log import WriteLog
 from pygent_ls.workspace.contents import Contents
@@ -43,7 +37,7 @@ from pygent_ls.workspace.documents import decode
 from pygent_ls.workspace.git_program import SnapshotAbortedError
 from pygent_ls.workspace.git_store import Entry
 from pygent_ls.workspace.held import NOTHING, Held, Look, is_too_large, with_bytes
-from pygent_ls.workspace.restoring import blob_of, bytes_of_buffer, encoded, encoding_on_disk
+from pygent_ls.workspace.restoring import bytes_of_buffer
 from pygent_ls.workspace.snapshots import PathChange, Snapshot, Snapshots
 
 NO_SNAPSHOT = Snapshot(states={})
@@ -53,9 +47,6 @@ LOST = Held(Entry("100644", ""))
 
 MAX_NAMED = 500
 """Paths that a command names and that are looked at before it runs."""
-
-MAX_MOVED_BYTES = 64 * 1024**2
-"""Bytes that are kept of what one plan moves. The rest is read from where it was moved to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,10 +118,8 @@ class Checkpoints:
         self.versions: dict[Path, Versions] = {}
         """Of the paths that the agent has changed."""
         self._moment = 0
-        self._held_before: Mapping[Path, Held] = {}
-        """What the paths of the plan that is carried out held before."""
-        self._encodings: dict[Path, TextEncoding] = {}
-        """How their texts were written."""
+        self._edit: PlannedEdit | None = None
+        """The plan that is carried out."""
         self._look = Look()
         self.not_kept: set[str] = set()
         """The turns whose commands ran while the files could not be kept."""
@@ -286,94 +275,19 @@ class Checkpoints:
 
     async def about_to_apply(self, plan: EditPlan) -> None:
         """See the port."""
-        self._encodings.clear()
-        self._held_before = before = await asyncio.to_thread(self._keep_contents, plan, self._unsaved())
-        after: dict[Path, Held] = {}
-        moved: dict[Path, Path] = {}
-        for operation in plan.operations:
-            match operation:
-                case WriteText(path=path, text=text):
-                    after[path] = (await asyncio.to_thread(with_bytes, path, text))[0]
-                case MoveFile(source=source, destination=destination):
-                    inside = [each.relative_to(source) for each in before if source in each.parents]
-                    for old, new in ((source, destination), *((source / each, destination / each) for each in inside)):
-                        after[new] = after.get(old, before.get(old, NOTHING))
-                        after[old] = NOTHING
-                        moved |= {old: new, new: old}
-                case CopyBytes(source=source, destination=destination):
-                    after[destination] = before.get(source, NOTHING)
-                case DeleteFile(path=path):
-                    after[path] = NOTHING
-        for path, held in after.items():
-            self._change(path, before.get(path, NOTHING), held, "agent", moved=moved.get(path), is_done=False)
+        self._edit = await asyncio.to_thread(PlannedEdit, plan, self._unsaved(), self._contents)
+        for path, before, after, moved in await asyncio.to_thread(self._edit.expected):
+            self._change(path, before, after, "agent", moved=moved, is_done=False)
         await self._record()
-
-    def _keep_contents(self, plan: EditPlan, unsaved: Mapping[Path, str]) -> Mapping[Path, Held]:
-        """Keep what the plan's paths hold, and what will be written there. Blocking."""
-        found: dict[Path, Held] = {}
-        n_moved = 0
-
-        def keep(path: Path, *, is_moved: bool = False) -> None:
-            nonlocal n_moved
-            found[path], data = with_bytes(path, unsaved.get(path))
-            n_moved += len(data) if is_moved else 0
-            if found[path].entry is not None and n_moved <= MAX_MOVED_BYTES:
-                with contextlib.suppress(OSError):  # then it cannot be brought back, and is named
-                    self._contents.keep(data)
-
-        for operation in plan.operations:
-            match operation:
-                case WriteText(path=path, text=text):
-                    keep(path)
-                    self._encodings[path] = encoding_on_disk(path)
-                    with contextlib.suppress(OSError):
-                        self._contents.keep(with_bytes(path, text)[1])
-                case MoveFile(source=source, destination=destination):
-                    for each in (source, *(source / each for each in _files_below(source))):
-                        keep(each, is_moved=True)
-                    keep(destination)
-                case CopyBytes(source=source, destination=destination):
-                    keep(source, is_moved=True)
-                    keep(destination)
-                case DeleteFile(path=path):
-                    keep(path)
-        return found
 
     async def applied(self, plan: EditPlan) -> None:
         """See the port."""
-        texts: dict[Path, str | None] = {}
-        """What was written to each path, as the last operation has it; None: whatever stands there now."""
-        before = dict(self._held_before)
-        moved: dict[Path, Path] = {}
-        for operation in plan.operations:
-            match operation:
-                case WriteText(path=path, text=text):
-                    texts[path] = text
-                    if operation.before is not None:
-                        before[path] = await self._held_by(operation.before)
-                case MoveFile(source=source, destination=destination):
-                    inside = await asyncio.to_thread(_files_below, destination)
-                    texts[destination] = texts.pop(source, None)
-                    texts |= dict.fromkeys([source, *(source / each for each in inside)])
-                    texts |= dict.fromkeys(destination / each for each in inside)
-                    for old, new in ((source, destination), *((source / each, destination / each) for each in inside)):
-                        moved |= {old: new, new: old}
-                case CopyBytes(destination=path) | DeleteFile(path=path):
-                    texts[path] = None
-        for path, text in texts.items():
-            held = (await asyncio.to_thread(with_bytes, path, text))[0]
-            self._change(path, before.get(path, NOTHING), held, "agent", moved=moved.get(path))
-        self._log.wrote(self, texts)
+        assert self._edit is not None
+        effects = await asyncio.to_thread(self._edit.made, plan)
+        for path, before, after, moved in effects:
+            self._change(path, before, after, "agent", moved=moved)
+        self._log.wrote(self, [each.path for each in effects])
         await self._record()
-
-    async def _held_by(self, document: Document) -> Held:
-        """What its path held when the document was read, kept from now on."""
-        of_file = self._encodings.get(document.path, document.encoding)
-        data = encoded(document.text, document.encoding if document.version is None else of_file)
-        with contextlib.suppress(OSError):
-            await asyncio.to_thread(self._contents.keep, data)
-        was = self._held_before.get(document.path, NOTHING)
-        return Held(Entry(was.entry.mode if was.entry else "100644", blob_of(data)), was.mode)
 
     # For going back
 
@@ -592,15 +506,6 @@ class Checkpoints:
 
 def _recorded(record: RecordedCheckpoint) -> Conversation | None:
     return None if record.journal_size is None else Conversation(journal_size=record.journal_size)
-
-
-def _files_below(folder: Path) -> list[Path]:
-    """The files of a folder, relative to it; links are not followed."""
-    found: list[Path] = []
-    for parent, folders, files in os.walk(folder):
-        links = [name for name in folders if (Path(parent) / name).is_symlink()]
-        found += [(Path(parent) / name).relative_to(folder) for name in (*files, *links)]
-    return found
 
 
 def _text(entry: Entry | None, contents: Mapping[str, bytes]) -> str | None:

@@ -28,7 +28,7 @@ M.undo = {
         if given.bang then
           return M._restore(last, { files = true, conversation = false, force = true })
         end
-        M._offer_the_rest(last, done)
+        M._offer_the_rest(last, done, {})
       end)
     end)
   end,

@@ -1,0 +1,130 @@
+"""An edit plan and what it does to paths: kept before it is carried out, and told afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from pygent_ls.agent.workspace import CopyBytes, DeleteFile, Document, EditPlan, MoveFile, TextEncoding, WriteText
+from pygent_ls.workspace.contents import Contents
+from pygent_ls.workspace.git_store import Entry
+from pygent_ls.workspace.held import NOTHING, Held, with_bytes
+from pygent_ls.workspace.restoring import blob_of, encoded, encoding_on_disk
+
+MAX_MOVED_BYTES = 64 * 1024**2
+"""Bytes that are kept of what one plan moves. The rest is read from where it was moved to."""
+
+
+class Effect(NamedTuple):
+    """What a plan does to one path; `moved` is the other path of a move."""
+
+    path: Path
+    before: Held
+    after: Held
+    moved: Path | None
+
+
+class PlannedEdit:
+    """One plan, from before it is carried out. Blocking."""
+
+    def __init__(self, plan: EditPlan, unsaved: Mapping[Path, str], contents: Contents) -> None:
+        """Keep what the plan's paths hold, where `unsaved` texts stand in for files, and what will be written there."""
+        self._plan = plan
+        self._contents = contents
+        self._before: dict[Path, Held] = {}
+        self._encodings: dict[Path, TextEncoding] = {}
+        n_moved = 0
+
+        def keep(path: Path, *, is_moved: bool = False) -> None:
+            nonlocal n_moved
+            self._before[path], data = with_bytes(path, unsaved.get(path))
+            n_moved += len(data) if is_moved else 0
+            if self._before[path].entry is not None and n_moved <= MAX_MOVED_BYTES:
+                self._keep(data)
+
+        for operation in plan.operations:
+            match operation:
+                case WriteText(path=path, text=text):
+                    keep(path)
+                    self._encodings[path] = encoding_on_disk(path)
+                    self._keep(with_bytes(path, text)[1])
+                case MoveFile(source=source, destination=destination):
+                    for each in (source, *(source / each for each in _files_below(source))):
+                        keep(each, is_moved=True)
+                    keep(destination)
+                case CopyBytes(source=source, destination=destination):
+                    keep(source, is_moved=True)
+                    keep(destination)
+                case DeleteFile(path=path):
+                    keep(path)
+
+    def expected(self) -> list[Effect]:
+        """What the plan will do if it is carried out as it is."""
+        after: dict[Path, Held] = {}
+        moved: dict[Path, Path] = {}
+        for operation in self._plan.operations:
+            match operation:
+                case WriteText(path=path, text=text):
+                    after[path] = with_bytes(path, text)[0]
+                case MoveFile(source=source, destination=destination):
+                    inside = [each.relative_to(source) for each in self._before if source in each.parents]
+                    for old, new in ((source, destination), *((source / each, destination / each) for each in inside)):
+                        after[new] = after.get(old, self._before.get(old, NOTHING))
+                        after[old] = NOTHING
+                        moved |= {old: new, new: old}
+                case CopyBytes(source=source, destination=destination):
+                    after[destination] = self._before.get(source, NOTHING)
+                case DeleteFile(path=path):
+                    after[path] = NOTHING
+        return _effects(self._before, after, moved)
+
+    def made(self, stands: EditPlan) -> list[Effect]:
+        """What the plan has done, of which this stands."""
+        texts: dict[Path, str | None] = {}
+        """What was written to each path, as the last operation has it; None: whatever stands there now."""
+        before = dict(self._before)
+        moved: dict[Path, Path] = {}
+        for operation in stands.operations:
+            match operation:
+                case WriteText(path=path, text=text):
+                    texts[path] = text
+                    if operation.before is not None:
+                        before[path] = self._held_by(operation.before)
+                case MoveFile(source=source, destination=destination):
+                    inside = _files_below(destination)
+                    for old, new in ((source, destination), *((source / each, destination / each) for each in inside)):
+                        texts[new] = texts.pop(old, None)
+                        texts[old] = None
+                        moved |= {old: new, new: old}
+                case CopyBytes(destination=path) | DeleteFile(path=path):
+                    texts[path] = None
+        return _effects(before, {path: with_bytes(path, text)[0] for path, text in texts.items()}, moved)
+
+    def _held_by(self, document: Document) -> Held:
+        """What its path held when the document was read, kept from now on."""
+        of_file = self._encodings.get(document.path, document.encoding)
+        data = encoded(document.text, document.encoding if document.version is None else of_file)
+        self._keep(data)
+        was = self._before.get(document.path, NOTHING)
+        return Held(Entry(was.entry.mode if was.entry else "100644", blob_of(data)), was.mode)
+
+    def _keep(self, data: bytes) -> None:
+        with contextlib.suppress(OSError):  # then it cannot be brought back, and is named
+            self._contents.keep(data)
+
+
+def _effects(before: Mapping[Path, Held], after: Mapping[Path, Held], moved: Mapping[Path, Path]) -> list[Effect]:
+    all_of_them = (Effect(path, before.get(path, NOTHING), held, moved.get(path)) for path, held in after.items())
+    return [each for each in all_of_them if each.before != each.after]
+
+
+def _files_below(folder: Path) -> list[Path]:
+    """The files of a folder, relative to it; links are not followed."""
+    found: list[Path] = []
+    for parent, folders, files in os.walk(folder):
+        links = [name for name in folders if (Path(parent) / name).is_symlink()]
+        found += [(Path(parent) / name).relative_to(folder) for name in (*files, *links)]
+    return found
