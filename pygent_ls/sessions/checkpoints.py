@@ -342,9 +342,13 @@ class Checkpoints:
         """That version of a path stands there again."""
         self._keep_record(Went(path=path, number=number))
 
-    def restored(self, path: Path, before: Held, after: Held) -> None:
-        """A forced way back wrote what no version had."""
-        self._change(path, before, after, "restore")
+    def went_back(self, path: Path, before: Held, after: Held, number: int | None) -> None:
+        """Going back wrote the version of that number; None: what no version had, by force."""
+        if number is None:
+            self._change(path, before, after, "restore")
+        else:
+            self.went(path, number)
+        self._log.wrote(self, [path])
 
     async def contents(self, wanted: Collection[tuple[Path, Entry]]) -> Mapping[str, bytes]:
         """Contents by their name in git; what is no longer kept anywhere is missing. Raises `SnapshotError`."""

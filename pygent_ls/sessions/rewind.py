@@ -289,10 +289,7 @@ class _Rewind:
             way.path.chmod(_mode(way))
 
     def _count(self, way: _Way) -> None:
-        if way.version is None:
-            self._checkpoints.restored(way.path, way.now, way.then)
-        else:
-            self._checkpoints.went(way.path, way.version.number)
+        self._checkpoints.went_back(way.path, way.now, way.then, way.version.number if way.version else None)
         self.done.restored.append(way.path)
 
 

@@ -82,6 +82,18 @@ async def test_what_another_session_writes_while_a_command_runs_stays(desk: Desk
     assert desk.see("made.txt") is None
 
 
+async def test_what_another_session_takes_back_while_a_command_runs_stays_taken_back(desk: Desk) -> None:
+    other = (await desk.turn(edit("a.txt", "two", "2"), edit("b.txt", "two", "2")))["sessionId"]
+    held = await desk.held(shell(f"{desk.hold}; touch a.txt"))
+    await desk.undo(other)
+    session = (await held.finish())["sessionId"]
+
+    await desk.undo(session)
+    await desk.slash("/checkpoint restore " + (await desk.checkpoints(session))[0]["checkpointId"], session)
+
+    assert (desk.see("a.txt"), desk.see("b.txt")) == (FILES["a.txt"], FILES["b.txt"])
+
+
 async def test_a_closed_file_that_changes_while_a_command_runs_is_named_before_it_is_touched(desk: Desk) -> None:
     held = await desk.held(shell(f"{desk.hold}; echo made > made.txt"))
     desk.write("a.txt", "the user's\n")
