@@ -174,6 +174,7 @@ class Checkpoints:
     async def before_change(self, turn_id: str, label: str) -> str | None:
         """See the port. That the workspace cannot be kept is no matter: what tools replace is kept apart."""
         async with self._one_at_a_time:
+            self._log.writes(self, ())  # an edit that failed
             if self._all and self._all[-1].turn_id == turn_id:
                 return None
             await self._see_all()
@@ -188,6 +189,7 @@ class Checkpoints:
         """See the port."""
         async with self._one_at_a_time:
             self._program = None
+            self._log.writes(self, ())  # an edit that failed
             told, logged = self.workspace.told(), self._log.now()
             is_first = not self._all or self._all[-1].turn_id != turn_id
             if is_first:
@@ -276,8 +278,10 @@ class Checkpoints:
     async def about_to_apply(self, plan: EditPlan) -> None:
         """See the port."""
         self._edit = await asyncio.to_thread(PlannedEdit, plan, self._unsaved(), self._contents)
-        for path, before, after, moved in await asyncio.to_thread(self._edit.expected):
+        effects = await asyncio.to_thread(self._edit.expected)
+        for path, before, after, moved in effects:
             self._change(path, before, after, "agent", moved=moved, is_done=False)
+        self._log.writes(self, [each.path for each in effects])
         await self._record()
 
     async def applied(self, plan: EditPlan) -> None:
@@ -395,6 +399,7 @@ class Checkpoints:
 
     async def forget(self) -> None:
         """The session is over: where it was to leave nothing, its snapshots go, as far as time allows."""
+        self._log.writes(self, ())
         if self._owner:
             with contextlib.suppress(SnapshotError):
                 await self.snapshots.forget(self._owner, [each.snapshot for each in self._all])

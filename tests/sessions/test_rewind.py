@@ -310,6 +310,28 @@ async def test_what_another_session_wrote_during_a_command_is_not_the_commands(d
     assert other.restored(back) == ["a.txt", "b.txt"]
 
 
+async def test_what_another_session_has_written_and_its_user_still_reviews_is_not_the_commands(desk: Desk) -> None:
+    log = WriteLog()
+    one, other = (
+        Desk(desk.folder, Checkpoints(desk.checkpoints.workspace, desk.checkpoints.snapshots, None, log), [])
+        for _ in range(2)
+    )
+    path = desk.folder / "a.txt"
+    write = WriteText(path=path, before=await desk.checkpoints.workspace.read(path), text="other\n")
+    plan = EditPlan(label="", operations=(write,), result="")
+
+    await other.checkpoints.before_change("u1", "edit")
+    await other.checkpoints.about_to_apply(plan)
+    assert await one.checkpoints.before_program("t1", "touch", named_in(["touch a.txt"], desk.folder)) is None
+    await other.checkpoints.workspace.apply(plan)
+    assert await one.checkpoints.after_program("t1", "touch") is None
+    await other.checkpoints.applied(plan)
+    left = await one.back()
+    back = await other.back()
+
+    assert (one.restored(left), other.restored(back)) == ([], ["a.txt"])
+
+
 async def test_private_files_come_back_private(desk: Desk) -> None:
     (desk.folder / "key").write_text("secret\n")
     (desk.folder / "key").chmod(0o600)
