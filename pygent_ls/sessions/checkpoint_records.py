@@ -85,7 +85,14 @@ class Went:
     number: int
 
 
-Record = RecordedCheckpoint | Changed | Went | TakenBack
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unkept:
+    """A path that no snapshot keeps was changed or removed while a command ran."""
+
+    path: Path
+
+
+Record = RecordedCheckpoint | Changed | Went | TakenBack | Unkept
 
 Stamp = tuple[int, int, int]
 """Of a file: which one, its bytes, when it was changed."""
@@ -172,6 +179,8 @@ class CheckpointRecords:
                 }
             case Went(path=path, number=number):
                 return {"version": VERSION, "type": "went", "path": str(path), "number": number}
+            case Unkept(path=path):
+                return {"version": VERSION, "type": "unkept", "path": str(path)}
             case TakenBack(checkpoints=checkpoints):
                 return {"version": VERSION, "type": "taken back", "checkpoints": list(checkpoints)}
             case RecordedCheckpoint():
@@ -198,6 +207,8 @@ class CheckpointRecords:
             )
         if given["type"] == "went":
             return Went(path=Path(given["path"]), number=int(given["number"]))
+        if given["type"] == "unkept":
+            return Unkept(path=Path(given["path"]))
         if given["type"] == "taken back":
             return TakenBack(checkpoints=tuple(map(str, given["checkpoints"])))
         states = [self._read_state(each) for each in given["states"]]

@@ -26,6 +26,7 @@ from pygent_ls.sessions.checkpoint_records import (
     Record,
     RecordedCheckpoint,
     TakenBack,
+    Unkept,
     Went,
     is_old,
 )
@@ -39,11 +40,12 @@ from pygent_ls.workspace.git_store import Entry
 from pygent_ls.workspace.held import NOTHING, Held, Look, is_too_large, with_bytes
 from pygent_ls.workspace.restoring import bytes_of_buffer
 from pygent_ls.workspace.snapshots import PathChange, Snapshot, Snapshots
+from pygent_ls.workspace.unkept import Stamps, changed_since, stamps_of
 
 NO_SNAPSHOT = Snapshot(states={})
 
-LOST = Held(Entry("100644", ""))
-"""Of a path that was there and was not kept: git ignored it, and it was a folder, or too large."""
+UNKNOWN = Held(Entry("100644", ""))
+"""Of a path that a command names and that cannot be kept: a folder, or too large."""
 
 MAX_NAMED = 500
 """Paths that a command names and that are looked at before it runs."""
@@ -93,6 +95,8 @@ class _Program:
     named: NamedPaths
     held: Mapping[Path, Held]
     """What the named paths held when it began, also where git ignores them."""
+    unkept: Stamps
+    """What could not be kept."""
     told: int
     logged: int
 
@@ -117,6 +121,8 @@ class Checkpoints:
         self._unrecorded: list[Record] = []
         self.versions: dict[Path, Versions] = {}
         """Of the paths that the agent has changed."""
+        self._unkept: dict[Path, int] = {}
+        """What changed while a command ran and was not kept, and when it did so last."""
         self._moment = 0
         self._edit: PlannedEdit | None = None
         """The plan that is carried out."""
@@ -164,7 +170,7 @@ class Checkpoints:
                     pass
                 case TakenBack(checkpoints=ids):
                     self.taken_back = ids
-                case Changed() | Went():
+                case Changed() | Went() | Unkept():
                     with contextlib.suppress(LookupError):  # a line before it is damaged
                         self._take(record)
         self._unrecorded.clear()
@@ -202,7 +208,10 @@ class Checkpoints:
                     await self._record()
                 return self._failed(turn_id, error)
             held = await asyncio.to_thread(self._keep_named, named)
-            self._program = _Program(before=snapshot, named=named, held=held, told=told, logged=logged)
+            left_out = [*snapshot.left_out, *(path for path in named.paths if not self._is_inside(path))]
+            files = [path for path in left_out if held.get(path, UNKNOWN) == UNKNOWN]
+            unkept = await asyncio.to_thread(stamps_of, files)
+            self._program = _Program(before=snapshot, named=named, held=held, unkept=unkept, told=told, logged=logged)
             if is_first or self._all[-1].snapshot.trees != snapshot.trees:
                 self._add(turn_id, f"Before {label}", snapshot)
             return await self._record(turn_id)
@@ -219,37 +228,36 @@ class Checkpoints:
                 changes = await self.snapshots.disk_changes(program.before, after)
                 created = [each for each in changes if each.old is None]
                 shown = await self.snapshots.ignored(program.before, created)  # were there before, only ignored
-                lost = await self.snapshots.lost(program.before, after)
             except SnapshotError as error:
                 return self._failed(turn_id, error)
             self.not_kept.discard(turn_id)
             others = {*self.workspace.told_since(program.told), *self._log.by_others(self, program.logged)}
             its_own: list[Path] = []
             for change in changes:
-                if change.path in others or change.path in shown:
+                if change.path in others or change.path in shown or change.path in program.unkept:
                     continue
                 author = self._author(program, change)
                 before = Held(change.old, program.before.mode(change.path))
                 self._change(change.path, before, Held(change.new, after.mode(change.path)), author)
                 if author == "agent":
                     its_own.append(change.path)
-            for path in lost:
-                self._change(path, LOST, NOTHING, "program")
             its_own += await self._changed_named(program, after, others | {change.path for change in changes})
+            for path in await asyncio.to_thread(lambda: [*changed_since(program.unkept)]):
+                if path not in others and program.held.get(path, UNKNOWN) == UNKNOWN:
+                    self._keep_record(Unkept(path=path))
             self._log.wrote(self, its_own)
             if changes:
                 self._add(turn_id, f"After {label}", after)
             return await self._record(turn_id)
 
     def _keep_named(self, named: NamedPaths) -> Mapping[Path, Held]:
-        """What the paths hold that a command names; it is kept, and folders count as LOST. Blocking."""
-        folders = [*self.workspace.folders, *self.workspace.more_folders]
+        """What the paths hold that a command names; it is kept, as far as it can be. Blocking."""
         found: dict[Path, Held] = {}
         globbed = (Path(each) for pattern in named.globs for each in glob.iglob(pattern))  # noqa: PTH207
         for path in itertools.islice(itertools.chain(named.paths, globbed), MAX_NAMED):
-            if any(path.is_relative_to(folder) for folder in folders) and ".git" not in path.parts:
-                found[path], data = (LOST, b"") if path.is_dir() or is_too_large(path) else with_bytes(path)
-                if found[path].entry is not None and found[path] != LOST:
+            if self._is_inside(path) and ".git" not in path.parts:
+                found[path], data = (UNKNOWN, b"") if path.is_dir() or is_too_large(path) else with_bytes(path)
+                if found[path].entry is not None and found[path] != UNKNOWN:
                     with contextlib.suppress(OSError):
                         self._contents.keep(data)
         return found
@@ -259,7 +267,7 @@ class Checkpoints:
         left as it is."""
         new = after_it.states.keys() - program.before.states.keys()
         left = {path for path in program.held if path in known or any(path.is_relative_to(each) for each in new)}
-        before = {path: held for path, held in program.held.items() if path not in left and held != LOST}
+        before = {path: held for path, held in program.held.items() if path not in left and held != UNKNOWN}
         after = await asyncio.to_thread(lambda: {path: with_bytes(path) for path in before if not is_too_large(path)})
         changed = [path for path, (held, _) in after.items() if not held.is_like(before[path])]
         for path in changed:
@@ -267,6 +275,9 @@ class Checkpoints:
                 await asyncio.to_thread(self._contents.keep, after[path][1])
             self._change(path, before[path], after[path][0], "agent")
         return changed
+
+    def _is_inside(self, path: Path) -> bool:
+        return any(path.is_relative_to(each) for each in (*self.workspace.folders, *self.workspace.more_folders))
 
     def _author(self, program: _Program, change: PathChange) -> Author:
         """Whose a change on the disk is: the program's where its line names the path, else it may be anyone's."""
@@ -319,6 +330,10 @@ class Checkpoints:
                 new.append(path)
         await self.keep(new)
         return found
+
+    def unkept_since(self, moment: int) -> Iterable[Path]:
+        """What changed or was removed while a command ran and was not kept."""
+        return [path for path, changed in self._unkept.items() if changed >= moment]
 
     async def keep(self, paths: Iterable[Path]) -> None:
         """Keep what the user sees at these paths, so that it can be brought back."""
@@ -481,11 +496,11 @@ class Checkpoints:
         record = Changed(path=path, before=before, after=after, author=author, moved=moved, is_done=is_done)
         self._keep_record(record)
 
-    def _keep_record(self, record: Changed | Went) -> None:
+    def _keep_record(self, record: Changed | Went | Unkept) -> None:
         self._take(record)
         self._unrecorded.append(record)
 
-    def _take(self, record: Changed | Went) -> None:
+    def _take(self, record: Changed | Went | Unkept) -> None:
         """Let it count. Raises LookupError for a version that is not there."""
         match record:
             case Changed(path=path, before=before, after=after, author=author, moved=moved, is_done=is_done):
@@ -495,6 +510,8 @@ class Checkpoints:
                     self._all[-1].changed.add(path)
             case Went(path=path, number=number):
                 self.versions[path].went_to(self._moment, number)
+            case Unkept(path=path):
+                self._unkept[path] = self._moment
         self._moment += 1
 
     def _failed(self, turn_id: str, error: SnapshotError) -> str | None:

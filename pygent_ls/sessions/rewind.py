@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +11,7 @@ from pygent_ls.agent.committing import standing
 from pygent_ls.agent.messages import Message, now, user_message
 from pygent_ls.agent.workspace import DeleteFile, Document, EditPlan, FileOperation, WriteText
 from pygent_ls.errors import SnapshotError, ToolError
-from pygent_ls.sessions.checkpoints import LOST, NO_SNAPSHOT, Checkpoint, Checkpoints, Conversation
+from pygent_ls.sessions.checkpoints import NO_SNAPSHOT, Checkpoint, Checkpoints, Conversation
 from pygent_ls.sessions.versions import MACHINE, MACHINE_AND_PROGRAMS, Version, moves_between, way_back
 from pygent_ls.workspace.documents import decode
 from pygent_ls.workspace.held import Held
@@ -32,7 +31,10 @@ ANYONES = (
 BEHIND_BUFFER = "its file changed on the disk while a command ran, and it has unsaved changes of yours in the editor"
 MOVED = "it was moved, and its other place does not go back"
 NOT_KEPT = "what it held then is no longer kept"
-NEVER_KEPT = "git ignores it and it was a folder or too large, so it was not kept before a command removed it"
+NEVER_KEPT = (
+    "it was changed or removed while a command ran, and could not be kept before: git ignores its folder, "
+    "it is too large, it is git's own, or it lies outside the workspace"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +94,8 @@ class _Rewind:
         differing = await snapshots.changes(self._then, self._now) if is_compared else []
         changes = {each.path: each for each in differing}
         self._skip_new_repositories()
+        for path in self._checkpoints.unkept_since(self._moment):
+            self._skip(path, NEVER_KEPT)
         seen = await self._checkpoints.see([*dict.fromkeys([*changes, *versions])])
         changed_by_agent = [
             path for path, each in versions.items() if path in changes or each.top.held != each.at(self._moment).held
@@ -225,10 +229,6 @@ class _Rewind:
         self.done.skipped.sort(key=lambda each: each.path)
 
     def _is_there(self, way: _Way, contents: Mapping[str, bytes]) -> bool:
-        if way.then == LOST:
-            if not os.path.lexists(way.path):
-                self._skip(way.path, NEVER_KEPT)
-            return False
         if way.then.entry is None or way.then.entry.blob in contents:
             return True
         self._skip(way.path, NOT_KEPT)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from pygent_ls.workspace.git_ignored import MAX_LEFT_OUT, rank
 from pygent_ls.workspace.git_store import Difference, Entry, GitStore
 from pygent_ls.workspace.git_taking import TreeState
 
@@ -36,22 +35,6 @@ def disk_changes(store: GitStore, before: TreeState, after: TreeState) -> list[D
         if old == new or is_unknown or is_still_there:
             del found[path]
     return _sorted(found | _other_modes(store, before, after, found, before.disk, before.ignored))
-
-
-def lost(store: GitStore, before: TreeState, after: TreeState) -> list[str]:
-    """What was ignored and not kept before, and is gone; folders end with `/`."""
-    names = after.ignored_left_out
-    known_to = rank(names[-1]) if len(names) == MAX_LEFT_OUT else None
-    there = {*names, *after.left_out}
-    missing = [
-        name
-        for name in before.ignored_left_out
-        if not _is_in(name, there) and (known_to is None or rank(name) <= known_to)
-    ]
-    if missing:
-        there |= store.entries(after.disk).keys() | store.entries(after.ignored).keys()
-    folders = {above for name in there for above in _folders(name)}
-    return [name for name in missing if name not in there and name not in folders]
 
 
 def _other_modes(

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from pygent_ls.errors import SnapshotError
-from pygent_ls.workspace.git_comparison import disk_changes, lost, tree_changes
+from pygent_ls.workspace.git_comparison import disk_changes, tree_changes
 from pygent_ls.workspace.git_places import Place, git_stamp, place_of
 from pygent_ls.workspace.git_program import Git, SnapshotAbortedError
 from pygent_ls.workspace.git_store import Difference, Entry, GitStore, NoStoreError, forget_unused
@@ -79,6 +79,13 @@ class Snapshot:
             if path.is_relative_to(folder) and path.relative_to(folder).as_posix() in state.left_out:
                 return True
         return False
+
+    @property
+    def left_out(self) -> Iterator[Path]:
+        """What was there and is not kept, files and folders: too large, not to be read, ignored, or git's own."""
+        for folder, (_, state) in self.states.items():
+            yield folder / ".git"
+            yield from (folder / name for name in (*state.left_out, *state.ignored_left_out))
 
     def mode(self, path: Path) -> int | None:
         """The permission bits of a file where they are unusual."""
@@ -173,10 +180,6 @@ class Snapshots:
         """What differs on the disk, by path, also of ignored files that were kept in `old`."""
         return await self._job(lambda git: self._changes(git, old, new, disk_changes))
 
-    async def lost(self, old: Snapshot, new: Snapshot) -> list[Path]:
-        """Ignored files and folders that were there and not kept, and are gone."""
-        return await self._job(lambda git: self._lost(git, old, new))
-
     async def present(self, snapshot: Snapshot, paths: Collection[Path]) -> set[Path]:
         """Which of the paths the snapshot has."""
         return await self._job(lambda git: self._present(git, snapshot, paths)) if paths else set()
@@ -260,9 +263,6 @@ class Snapshots:
             for folder, (path, was, now) in self._compared(git, old, new, compare, lambda difference: difference[0])
         ]
         return sorted(found, key=lambda change: change.path)
-
-    def _lost(self, git: Git, old: Snapshot, new: Snapshot) -> list[Path]:
-        return sorted(folder / name for folder, name in self._compared(git, old, new, lost, str))
 
     def _compared(
         self, git: Git, old: Snapshot, new: Snapshot, compare: Compare[Value], path_of: Callable[[Value], str]

@@ -333,6 +333,23 @@ async def test_what_a_command_did_to_an_ignored_file_is_brought_back_or_named(de
     assert "No file had to be brought back" not in answer.text
 
 
+async def test_what_could_not_be_kept_before_a_command_changed_it_is_named_after_a_restart_too(desk: Desk) -> None:
+    for name in ("large.bin", "larger.bin", "out/large.bin"):
+        desk.path(name).write_bytes(bytes(17 * 1024**2))
+    desk.outside("beside.txt").write_text("theirs\n")
+    has_git = desk.path(".git").exists()
+    hidden = desk.script(f"cd {desk.folder}; echo four >> out/log.txt; rm out/old.txt; rm -rf .git; echo > larger.bin")
+    line = f"rm large.bin out/large.bin; echo more >> ../beside.txt; {hidden}"
+    session = (await desk.turn(shell(line)))["sessionId"]
+    await desk.restart()
+
+    answer = await desk.undo(session)
+
+    lost = {"large.bin", "larger.bin", "out/large.bin", "out/log.txt", "out/old.txt", str(desk.outside("beside.txt"))}
+    assert answer.left >= (lost | {".git"} if has_git else lost)
+    assert "No file had to be brought back" not in answer.text
+
+
 # Hooks
 
 

@@ -15,7 +15,7 @@ from pygent_ls.agent.messages import Message, user_message
 from pygent_ls.agent.named_paths import NamedPaths, named_in
 from pygent_ls.agent.workspace import DeleteFile, Document, EditPlan, FileOperation, MoveFile, WriteText
 from pygent_ls.sessions.checkpoints import Checkpoint, Checkpoints
-from pygent_ls.sessions.rewind import Restored, Wanted, go_back, last_turn
+from pygent_ls.sessions.rewind import NEVER_KEPT, Restored, Wanted, go_back, last_turn
 from pygent_ls.sessions.write_log import WriteLog
 from pygent_ls.workspace.disk import DiskWorkspace
 from tests.workspace.repositories import bytes_of, commit_all, snapshots_beside
@@ -268,9 +268,7 @@ async def test_an_ignored_file_that_a_command_removed_comes_back_or_is_named(des
     done = await desk.back(wanted=Wanted(files=True, conversation=False, uncertain=True))
 
     assert (desk.folder / ".env").read_text() == "KEY=1\n"
-    assert desk.skipped(done) == {
-        "cache": "git ignores it and it was a folder or too large, so it was not kept before a command removed it"
-    }
+    assert desk.skipped(done) == {"cache": NEVER_KEPT}
 
 
 async def test_what_a_command_changed_behind_unsaved_text_is_named(desk: Desk) -> None:
