@@ -1,9 +1,11 @@
-"""The paths that a command line names: a change there, while the command runs, is the command's."""
+"""The paths that a command line names and may change: a change there, while it runs, is the command's."""
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from pygent_ls.agent.globs import glob_to_regex
+from pygent_ls.agent.shell_commands import read_line
 
 MAX_CHARS = 50_000
 """Characters of a command line that are searched for names; longer ones are scripts that name what they like."""
@@ -22,10 +25,18 @@ _WORD = re.compile(r"""'([^']+)'|"([^"]+)"|([^\s'"`<>|;&(){},=:]+)""")
 _ENTERS = frozenset({"cd", "pushd", "-C", "--cwd", "--prefix", "--directory"})
 """Words before the name of a folder in which the rest of the line runs."""
 
+_READERS = frozenset(
+    {"cat", "tac", "nl", "head", "tail", "less", "more", "bat", "batcat", "wc", "cut", "rev", "cmp", "comm", "diff"}
+    | {"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "jq", "od", "hexdump", "strings", "file", "stat", "ls"}
+    | {"du", "md5sum", "sha1sum", "sha256sum", "cksum", "echo", "printf", "test", "[", "[[", "realpath", "readlink"}
+)
+"""Programs that write to no file that their words name, whatever options they have."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedPaths:
-    """Absolute paths and globs that a command line names; as words, so that it may name more than it changes."""
+    """Absolute paths and globs that a command line names; as words, so that it may name more than it changes. What
+    stands there only for programs that read is not among them."""
 
     folder: Path
     """Where the command runs."""
@@ -60,17 +71,26 @@ def _texts(given: object) -> Iterator[str]:
 def named_in(texts: Iterable[str], folder: Path) -> NamedPaths:
     """What these texts of a call name, in words with or without quotes, relative to `folder` or to a folder that the
     line enters with `cd`."""
-    words = list(_words(texts))
+    given = list(texts)
+    words = list(_words(given))
     bases = [
         folder,
         *(_joined(folder, after) for word, after in pairwise(words) if word in _ENTERS),
     ]
+    words = list(Counter(words) - Counter(_words(_read_only(given))))
     globs = [word for word in words if re.search(r"[*?\[]", word)][:MAX_GLOBS]
     return NamedPaths(
         folder=folder,
         paths=frozenset(_joined(base, word) for base in dict.fromkeys(bases) for word in words),
         globs=tuple(str(_joined(base, word)) for base in dict.fromkeys(bases) for word in globs),
     )
+
+
+def _read_only(texts: Iterable[str]) -> Iterator[str]:
+    """The words of those commands that only read, as they would stand in a line."""
+    for line in map(read_line, texts):
+        readers = (each for each in line.commands if line.is_parsed and each.name in _READERS)
+        yield from (shlex.quote(word) for each in readers for word in each.words)
 
 
 def _words(texts: Iterable[str]) -> Iterator[str]:

@@ -16,7 +16,11 @@ FOLDER = Path("/w")
     [
         ("echo x > a.txt", "a.txt"),
         ("echo x >a.txt; rm b.txt", "b.txt"),
-        ("cat 'my notes.txt'", "my notes.txt"),
+        ("rm 'my notes.txt'", "my notes.txt"),
+        ("cat b.txt > a.txt", "a.txt"),
+        ("test -f a.txt && rm a.txt", "a.txt"),
+        ("for name in a.txt; do cat a.txt; rm $name; done", "a.txt"),
+        ("grep -q x a.txt || sed -i s/y/x/ a.txt", "a.txt"),
         ("python3 -c \"open('out.txt', 'w')\"", "out.txt"),
         ("cd src && sed -i s/a/b/ x.py", "src/x.py"),
         ("git -C sub checkout x.py", "sub/x.py"),
@@ -28,6 +32,19 @@ FOLDER = Path("/w")
 )
 def test_a_path_is_named_however_it_is_written(line: str, path: str) -> None:
     assert named_in([line], FOLDER).names(FOLDER / path)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cat a.txt; make",
+        "cd . && grep -rn 'two words' a.txt | head",
+        "diff a.txt b.txt > patch",
+        "ls && tail -f a.txt",
+    ],
+)
+def test_a_path_that_is_only_read_is_not_named(line: str) -> None:
+    assert not named_in([line], FOLDER).names(FOLDER / "a.txt")
 
 
 @pytest.mark.parametrize("line", ["make", "npm run build", "sed -i s/a/b/ *.js", "ls src", "git checkout main"])
