@@ -61,6 +61,8 @@ class TakenBack:
     """The checkpoints that bring again what was taken back since the last turn, from here on; see `Checkpoints`."""
 
     checkpoints: tuple[str, ...]
+    rest: str = ""
+    """The checkpoint that the last undo went back to, if it left files that a command may have changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,8 +183,8 @@ class CheckpointRecords:
                 return {"version": VERSION, "type": "went", "path": str(path), "number": number}
             case Unkept(path=path):
                 return {"version": VERSION, "type": "unkept", "path": str(path)}
-            case TakenBack(checkpoints=checkpoints):
-                return {"version": VERSION, "type": "taken back", "checkpoints": list(checkpoints)}
+            case TakenBack(checkpoints=checkpoints, rest=rest):
+                return {"version": VERSION, "type": "taken back", "checkpoints": list(checkpoints), "rest": rest}
             case RecordedCheckpoint():
                 return {
                     "version": VERSION,
@@ -210,7 +212,7 @@ class CheckpointRecords:
         if given["type"] == "unkept":
             return Unkept(path=Path(given["path"]))
         if given["type"] == "taken back":
-            return TakenBack(checkpoints=tuple(map(str, given["checkpoints"])))
+            return TakenBack(checkpoints=tuple(map(str, given["checkpoints"])), rest=str(given.get("rest", "")))
         states = [self._read_state(each) for each in given["states"]]
         journal_size = given.get("journal_size")
         return RecordedCheckpoint(

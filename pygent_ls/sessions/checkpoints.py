@@ -129,8 +129,8 @@ class Checkpoints:
         self._look = Look()
         self.not_kept: set[str] = set()
         """The turns whose commands ran while the files could not be kept."""
-        self.taken_back: Sequence[str] = ()
-        """The checkpoints that bring again what was taken back since the last turn, the last one at the end."""
+        self.taken_back = TakenBack(checkpoints=())
+        """What brings again what was taken back since the last turn, the last one at the end."""
         self._all: list[Checkpoint] = []
         self._program: _Program | None = None
         self._told: str | None = None
@@ -168,8 +168,8 @@ class Checkpoints:
                     )
                 case RecordedCheckpoint():
                     pass
-                case TakenBack(checkpoints=ids):
-                    self.taken_back = ids
+                case TakenBack():
+                    self.taken_back = record
                 case Changed() | Went() | Unkept():
                     with contextlib.suppress(LookupError):  # a line before it is damaged
                         self._take(record)
@@ -238,7 +238,10 @@ class Checkpoints:
                     continue
                 author = self._author(program, change)
                 before = Held(change.old, program.before.mode(change.path))
-                self._change(change.path, before, Held(change.new, after.mode(change.path)), author)
+                made = Held(change.new, after.mode(change.path))
+                if change.new is None and after.is_left_out(change.path):  # it is too large now
+                    made = (await asyncio.to_thread(with_bytes, change.path))[0]
+                self._change(change.path, before, made, author)
                 if author == "agent":
                     its_own.append(change.path)
             its_own += await self._changed_named(program, after, others | {change.path for change in changes})
@@ -331,9 +334,9 @@ class Checkpoints:
         await self.keep(new)
         return found
 
-    def unkept_since(self, moment: int) -> Iterable[Path]:
+    def unkept_since(self, moment: int) -> Collection[Path]:
         """What changed or was removed while a command ran and was not kept."""
-        return [path for path, changed in self._unkept.items() if changed >= moment]
+        return {path: None for path, changed in self._unkept.items() if changed >= moment}
 
     async def keep(self, paths: Iterable[Path]) -> None:
         """Keep what the user sees at these paths, so that it can be brought back."""
@@ -392,11 +395,12 @@ class Checkpoints:
                     found[entry.blob] = data
         return found
 
-    def note_taken_back(self, checkpoints: Sequence[str]) -> None:
-        """What can be brought again now; `record` lets that be known after a restart, too."""
-        if self.taken_back != checkpoints:
-            self.taken_back = tuple(checkpoints)
-            self._unrecorded.append(TakenBack(checkpoints=self.taken_back))
+    async def note_taken_back(self, now: TakenBack) -> None:
+        """What can be brought again now is known after a restart, too."""
+        if self.taken_back != now:
+            self.taken_back = now
+            self._unrecorded.append(now)
+            await self._record()
 
     async def record(self) -> None:
         """Let what went back be known after a restart, too."""

@@ -9,6 +9,7 @@ from typing import Protocol
 from pygent_ls.agent.messages import Message
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.errors import SessionError, SnapshotError
+from pygent_ls.sessions.checkpoint_records import TakenBack
 from pygent_ls.sessions.checkpoints import Checkpoint, Checkpoints, FileDiff
 from pygent_ls.sessions.past import check_open, checkpoint_failed
 from pygent_ls.sessions.rewind import Restored, Wanted, go_back, last_turn
@@ -46,10 +47,10 @@ class GoingBack:
         self._on_restored = on_restored
         keeper = around().checkpointer
         self._checkpoints = keeper if isinstance(keeper, Checkpoints) else None
-        brings_again = self._checkpoints.taken_back if self._checkpoints else ()
-        self._taken_back = [each for each in self.checkpoints if each.id in brings_again]
+        known = self._checkpoints.taken_back if self._checkpoints else TakenBack(checkpoints=())
+        self._taken_back = [each for each in self.checkpoints if each.id in known.checkpoints]
         """What brings again the turns that were taken back, until the next turn."""
-        self._has_rest: Checkpoint | None = None
+        self._has_rest = next((each for each in self.checkpoints if each.id == known.rest), None)
         """What the last turn was taken back to, if it left files that a command may have changed."""
 
     @property
@@ -118,6 +119,7 @@ class GoingBack:
             raise SessionError("The last undo left nothing that may be a command's.", kind="nothing_to_undo")
         done = await self.to(checkpoint, Wanted(files=True, conversation=False, uncertain=True))
         self._has_rest = None  # what brings the turn again brings this again
+        await self._note()
         return done
 
     async def bring_again(self) -> Restored:
@@ -139,10 +141,10 @@ class GoingBack:
 
     async def _note(self) -> None:
         """Let what can be brought again be known after a restart, too."""
-        ids = tuple(each.id for each in self._taken_back)
-        if self._checkpoints is not None and self._checkpoints.taken_back != ids:
-            self._checkpoints.note_taken_back(ids)
-            await self._checkpoints.record()
+        if self._checkpoints is not None:
+            ids = tuple(each.id for each in self._taken_back)
+            rest = self._has_rest.id if self._has_rest else ""
+            await self._checkpoints.note_taken_back(TakenBack(checkpoints=ids, rest=rest))
 
     def came_from_elsewhere(self, turn_ids: Iterable[str]) -> None:
         """The conversation is another now, whose turns are these: their files were kept by another session, or none."""

@@ -94,7 +94,8 @@ class _Rewind:
         differing = await snapshots.changes(self._then, self._now) if is_compared else []
         changes = {each.path: each for each in differing}
         self._skip_new_repositories()
-        for path in self._checkpoints.unkept_since(self._moment):
+        unkept = self._checkpoints.unkept_since(self._moment)
+        for path in unkept:
             self._skip(path, NEVER_KEPT)
         seen = await self._checkpoints.see([*dict.fromkeys([*changes, *versions])])
         changed_by_agent = [
@@ -108,7 +109,7 @@ class _Rewind:
             if path not in unchanged and (way := self._way_of(path, changes.get(path), seen[path])) is not None
         ]
         await self._name_behind_buffers({*versions} - {*changed_by_agent} | {*unchanged})
-        others = [each for path, each in changes.items() if path not in versions]
+        others = [each for path, each in changes.items() if path not in versions and path not in unkept]
         ignored = await snapshots.ignored(self._then, [each for each in others if each.old is None])
         for change in others:
             if reason := self._reason(change, ignored):

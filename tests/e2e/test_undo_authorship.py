@@ -107,6 +107,7 @@ async def test_a_closed_file_that_changes_while_a_command_runs_is_named_before_i
     assert desk.see("a.txt") == "the user's\n"
     assert (answer.restored, answer.left) == ({"made.txt"}, {"a.txt"})
 
+    await desk.restart()
     rest = await desk.slash("/undo --rest", session)
 
     assert rest.restored == {"a.txt"}
@@ -334,6 +335,17 @@ async def test_what_a_command_did_to_an_ignored_file_is_brought_back_or_named(de
     standing = {name for name in before | after if before.get(name) != after.get(name)}
     assert standing <= answer.left
     assert "No file had to be brought back" not in answer.text
+
+
+async def test_a_file_that_a_command_makes_too_large_to_be_kept_is_brought_back(desk: Desk) -> None:
+    hidden = desk.script(f"cd {desk.folder}; head -c 20000000 /dev/zero >> a.txt")
+    session = (await desk.turn(shell(hidden)))["sessionId"]
+
+    answer = await desk.undo(session)
+    rest = await desk.slash("/undo --rest", session)
+
+    assert (answer.left, rest.restored) == ({"a.txt"}, {"a.txt"})
+    assert desk.see("a.txt") == FILES["a.txt"]
 
 
 async def test_what_could_not_be_kept_before_a_command_changed_it_is_named_after_a_restart_too(desk: Desk) -> None:
