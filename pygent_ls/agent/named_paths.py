@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Any, cast
 
 from pygent_ls.agent.globs import glob_to_regex
 from pygent_ls.agent.shell_commands import read_line
+from pygent_ls.agent.shell_words import ANY
 
 MAX_CHARS = 50_000
 """Characters of a command line that are searched for names; longer ones are scripts that name what they like."""
@@ -77,7 +77,8 @@ def named_in(texts: Iterable[str], folder: Path) -> NamedPaths:
         folder,
         *(_joined(folder, after) for word, after in pairwise(words) if word in _ENTERS),
     ]
-    words = list(Counter(words) - Counter(_words(_read_only(given))))
+    changing = Counter(map(_comparable, words)) - Counter(_words(_read_only(given)))
+    words = [word for word in dict.fromkeys(words) if _comparable(word) in changing]
     globs = [word for word in words if re.search(r"[*?\[]", word)][:MAX_GLOBS]
     return NamedPaths(
         folder=folder,
@@ -90,7 +91,12 @@ def _read_only(texts: Iterable[str]) -> Iterator[str]:
     """The words of those commands that only read, as they would stand in a line."""
     for line in map(read_line, texts):
         readers = (each for each in line.commands if line.is_parsed and each.name in _READERS)
-        yield from (shlex.quote(word) for each in readers for word in each.words)
+        yield from (f"'{word}'" if re.search(r"\s", word) else word for each in readers for word in each.words)
+
+
+def _comparable(word: str) -> str:
+    """The word as `read_line` has it, which tells no wildcard from another."""
+    return re.sub(r"[*?]|\[[^]]*\]", ANY, word)
 
 
 def _words(texts: Iterable[str]) -> Iterator[str]:

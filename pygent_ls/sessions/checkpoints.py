@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import glob
 import itertools
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -256,7 +257,8 @@ class Checkpoints:
     def _keep_named(self, named: NamedPaths) -> Mapping[Path, Held]:
         """What the paths hold that a command names; it is kept, as far as it can be. Blocking."""
         found: dict[Path, Held] = {}
-        globbed = (Path(each) for pattern in named.globs for each in glob.iglob(pattern))  # noqa: PTH207
+        inside = [each for each in named.globs if self._is_inside(Path(re.split(r"[*?\[]", each)[0]))]
+        globbed = (Path(each) for pattern in inside for each in glob.iglob(pattern))  # noqa: PTH207
         for path in itertools.islice(itertools.chain(named.paths, globbed), MAX_NAMED):
             if self._is_inside(path) and ".git" not in path.parts:
                 found[path], data = (UNKNOWN, b"") if path.is_dir() or is_too_large(path) else with_bytes(path)

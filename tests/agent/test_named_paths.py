@@ -20,6 +20,7 @@ FOLDER = Path("/w")
         ("cat b.txt > a.txt", "a.txt"),
         ("test -f a.txt && rm a.txt", "a.txt"),
         ("for name in a.txt; do cat a.txt; rm $name; done", "a.txt"),
+        ("grep -q x *.txt; rm *.txt", "a.txt"),
         ("grep -q x a.txt || sed -i s/y/x/ a.txt", "a.txt"),
         ("python3 -c \"open('out.txt', 'w')\"", "out.txt"),
         ("cd src && sed -i s/a/b/ x.py", "src/x.py"),
@@ -40,7 +41,7 @@ def test_a_path_is_named_however_it_is_written(line: str, path: str) -> None:
         "cat a.txt; make",
         "cd . && grep -rn 'two words' a.txt | head",
         "diff a.txt b.txt > patch",
-        "ls && tail -f a.txt",
+        "grep -c x *.txt [ab].txt && tail -f a.???",
     ],
 )
 def test_a_path_that_is_only_read_is_not_named(line: str) -> None:

@@ -94,7 +94,7 @@ async def test_what_another_session_takes_back_while_a_command_runs_stays_taken_
     assert (desk.see("a.txt"), desk.see("b.txt")) == (FILES["a.txt"], FILES["b.txt"])
 
 
-@pytest.mark.parametrize("reads", ["true", "cat a.txt | head -n 1"])
+@pytest.mark.parametrize("reads", ["true", "cat a.txt | head -n 1", "grep -q one *.txt"])
 async def test_a_closed_file_that_changes_while_a_command_runs_is_named_before_it_is_touched(
     desk: Desk, reads: str
 ) -> None:
