@@ -94,7 +94,15 @@ class Unkept:
     path: Path
 
 
-Record = RecordedCheckpoint | Changed | Went | TakenBack | Unkept
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownTurn:
+    """Whether it is known, from here on, what the commands of a turn changed; False while one runs."""
+
+    turn_id: str
+    is_known: bool
+
+
+Record = RecordedCheckpoint | Changed | Went | TakenBack | Unkept | KnownTurn
 
 Stamp = tuple[int, int, int]
 """Of a file: which one, its bytes, when it was changed."""
@@ -181,6 +189,8 @@ class CheckpointRecords:
                 }
             case Went(path=path, number=number):
                 return {"version": VERSION, "type": "went", "path": str(path), "number": number}
+            case KnownTurn(turn_id=turn_id, is_known=is_known):
+                return {"version": VERSION, "type": "known turn", "turn": turn_id, "known": is_known}
             case Unkept(path=path):
                 return {"version": VERSION, "type": "unkept", "path": str(path)}
             case TakenBack(checkpoints=checkpoints, rest=rest):
@@ -209,6 +219,8 @@ class CheckpointRecords:
             )
         if given["type"] == "went":
             return Went(path=Path(given["path"]), number=int(given["number"]))
+        if given["type"] == "known turn":
+            return KnownTurn(turn_id=str(given["turn"]), is_known=bool(given["known"]))
         if given["type"] == "unkept":
             return Unkept(path=Path(given["path"]))
         if given["type"] == "taken back":

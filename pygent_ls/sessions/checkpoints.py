@@ -24,6 +24,7 @@ from pygent_ls.errors import SnapshotError
 from pygent_ls.sessions.checkpoint_records import (
     Changed,
     CheckpointRecords,
+    KnownTurn,
     Record,
     RecordedCheckpoint,
     TakenBack,
@@ -98,6 +99,8 @@ class _Program:
     """What the named paths held when it began, also where git ignores them."""
     unkept: Stamps
     """What could not be kept."""
+    was_known: bool
+    """Whether it was known what the commands of the turn before it changed."""
     told: int
     logged: int
 
@@ -129,7 +132,7 @@ class Checkpoints:
         """The plan that is carried out."""
         self._look = Look()
         self.not_kept: set[str] = set()
-        """The turns whose commands ran while the files could not be kept."""
+        """The turns of which it is not known what their commands changed: the files could not be kept."""
         self.taken_back = TakenBack(checkpoints=())
         """What brings again what was taken back since the last turn, the last one at the end."""
         self._all: list[Checkpoint] = []
@@ -171,6 +174,8 @@ class Checkpoints:
                     pass
                 case TakenBack():
                     self.taken_back = record
+                case KnownTurn(turn_id=turn_id, is_known=is_known):
+                    (self.not_kept.discard if is_known else self.not_kept.add)(turn_id)
                 case Changed() | Went() | Unkept():
                     with contextlib.suppress(LookupError):  # a line before it is damaged
                         self._take(record)
@@ -206,13 +211,16 @@ class Checkpoints:
             except SnapshotError as error:
                 if is_first:
                     self._add(turn_id, f"Before {label}", NO_SNAPSHOT)
-                    await self._record()
-                return self._failed(turn_id, error)
+                return await self._failed(turn_id, error)
             held = await asyncio.to_thread(self._keep_named, named)
             left_out = [*snapshot.left_out, *(path for path in named.paths if not self._is_inside(path))]
             files = [path for path in left_out if held.get(path, UNKNOWN) == UNKNOWN]
             unkept = await asyncio.to_thread(stamps_of, files)
-            self._program = _Program(before=snapshot, named=named, held=held, unkept=unkept, told=told, logged=logged)
+            was_known = turn_id not in self.not_kept
+            self._know(turn_id, is_known=False)  # a cancel does not wait for long, and the daemon may be killed
+            self._program = _Program(
+                was_known=was_known, before=snapshot, named=named, held=held, unkept=unkept, told=told, logged=logged
+            )
             if is_first or self._all[-1].snapshot.trees != snapshot.trees:
                 self._add(turn_id, f"Before {label}", snapshot)
             return await self._record(turn_id)
@@ -223,20 +231,18 @@ class Checkpoints:
             program, self._program = self._program, None
             if program is None:
                 return None
-            self.not_kept.add(turn_id)  # until it is known what the program changed; a cancel does not wait for long
             try:
                 after = await self._kept(like=program.before)
                 changes = await self.snapshots.disk_changes(program.before, after)
                 created = [each for each in changes if each.old is None]
                 shown = await self.snapshots.ignored(program.before, created)  # were there before, only ignored
             except SnapshotError as error:
-                return self._failed(turn_id, error)
-            self.not_kept.discard(turn_id)
+                return await self._failed(turn_id, error)
+            self._know(turn_id, is_known=program.was_known)
             others = {*self.workspace.told_since(program.told), *self._log.by_others(self, program.logged)}
             its_own: list[Path] = []
-            for change in changes:
-                if change.path in others or change.path in shown or change.path in program.unkept:
-                    continue
+            left_alone = {*others, *shown, *program.unkept}
+            for change in [each for each in changes if each.path not in left_alone]:
                 author = self._author(program, change)
                 before = Held(change.old, program.before.mode(change.path))
                 made = Held(change.new, after.mode(change.path))
@@ -520,9 +526,16 @@ class Checkpoints:
                 self._unkept[path] = self._moment
         self._moment += 1
 
-    def _failed(self, turn_id: str, error: SnapshotError) -> str | None:
+    def _know(self, turn_id: str, *, is_known: bool) -> None:
+        """Note whether it is known what the commands of the turn changed."""
+        if is_known == (turn_id in self.not_kept):
+            (self.not_kept.discard if is_known else self.not_kept.add)(turn_id)
+            self._unrecorded.append(KnownTurn(turn_id=turn_id, is_known=is_known))
+
+    async def _failed(self, turn_id: str, error: SnapshotError) -> str | None:
         """The reason, once a turn."""
-        self.not_kept.add(turn_id)
+        self._know(turn_id, is_known=False)
+        await self._record()
         if self._told == turn_id:
             return None
         self._told = turn_id

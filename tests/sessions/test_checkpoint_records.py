@@ -290,3 +290,17 @@ async def test_an_edit_in_which_the_daemon_died_is_the_agents_whether_it_was_mad
     assert done.skipped == []
     assert {path.name for path in done.restored} == ({"a.txt", "key", "moved", "new.txt"} if is_made else {"a.txt"})
     assert (folder / "a.txt").read_text() == "a\n"
+
+
+async def test_what_a_command_changed_in_which_the_daemon_died_is_not_known(folder: Path) -> None:
+    async def unknown_turns() -> set[str]:
+        found = checkpoints_of(folder)
+        await asyncio.to_thread(found.recall)
+        return found.not_kept
+
+    one = checkpoints_of(folder)
+    assert await one.before_program("t1", "make", NamedPaths(folder=folder)) is None
+    assert await unknown_turns() == {"t1"}
+
+    assert await one.after_program("t1", "make") is None
+    assert await unknown_turns() == set()
