@@ -19,7 +19,7 @@ MAX_MOVED_BYTES = 64 * 1024**2
 
 
 class Effect(NamedTuple):
-    """What a plan does to one path; `moved` is the other path of a move."""
+    """What a plan does to one path; `moved` is the other path of a move, or the source of a copy."""
 
     path: Path
     before: Held
@@ -77,6 +77,7 @@ class PlannedEdit:
                         moved |= {old: new, new: old}
                 case CopyBytes(source=source, destination=destination):
                     after[destination] = self._before.get(source, NOTHING)
+                    moved[destination] = source
                 case DeleteFile(path=path):
                     after[path] = NOTHING
         return _effects(self._before, after, moved)
@@ -99,7 +100,10 @@ class PlannedEdit:
                         texts[new] = texts.pop(old, None)
                         texts[old] = None
                         moved |= {old: new, new: old}
-                case CopyBytes(destination=path) | DeleteFile(path=path):
+                case CopyBytes(source=source, destination=path):
+                    texts[path] = None
+                    moved[path] = source
+                case DeleteFile(path=path):
                     texts[path] = None
         return _effects(before, {path: with_bytes(path, text)[0] for path, text in texts.items()}, moved)
 

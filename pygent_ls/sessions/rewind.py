@@ -29,7 +29,7 @@ ANYONES = (
     "it goes back only if you say so, now that you know"
 )
 BEHIND_BUFFER = "its file changed on the disk while a command ran, and it has unsaved changes of yours in the editor"
-MOVED = "it was moved, and its other place does not go back"
+MOVED = "it was moved or copied, and the other place holds something else by now"
 NOT_KEPT = "what it held then is no longer kept"
 NEVER_KEPT = (
     "it was changed or removed while a command ran, and could not be kept before: git ignores its folder, "
@@ -122,7 +122,7 @@ class _Rewind:
         if self._wanted.force:
             await self._checkpoints.keep(each.path for each in ways)
         else:
-            ways = self._with_whole_moves(ways)
+            ways = self._with_whole_moves(ways, changes.keys())
         there = [path for path in self.done.uncertain if seen[path].entry is not None]
         in_folders = [(path, max(self._then.folders_above(path), default=None)) for path in there]
         asked = [PathChange(path=path, folder=folder, old=None, new=None) for path, folder in in_folders if folder]
@@ -155,23 +155,27 @@ class _Rewind:
             self._skip(path, YOURS_BEFORE)
         return None if end is versions.top else _Way(path=path, folder=folder, now=held, then=end.held, version=end)
 
-    def _with_whole_moves(self, ways: Sequence[_Way]) -> Sequence[_Way]:
-        """Without those that would bring back one side of a move alone: the other may hold the only copy."""
+    def _with_whole_moves(self, ways: Sequence[_Way], changed: Collection[Path]) -> Sequence[_Way]:
+        """Without those that would bring back one side of a move or copy alone: the other may hold the only copy."""
         while True:
             going = {each.path for each in ways}
-            halves = [each for each in ways if not self._stays_whole(each, going)]
+            halves = [each for each in ways if not self._stays_whole(each, going, changed)]
             if not halves:
                 return ways
             for each in halves:
                 self._skip(each.path, MOVED)
             ways = [each for each in ways if each not in halves]
 
-    def _stays_whole(self, way: _Way, going: Collection[Path]) -> bool:
-        versions = self._checkpoints.versions
+    def _stays_whole(self, way: _Way, going: Collection[Path], changed: Collection[Path]) -> bool:
         if way.version is None:
             return True
-        others = moves_between(versions[way.path].top, way.version)
-        return all(other in going or versions[other].top is versions[other].at(self._moment) for other in others)
+        for other in moves_between(self._checkpoints.versions[way.path].top, way.version):
+            versions = self._checkpoints.versions.get(other)
+            is_copy = versions is None or not versions.has_moved(way.path)
+            is_as_then = other not in changed if versions is None else versions.top is versions.at(self._moment)
+            if not (other in going or is_as_then or (is_copy and way.then.entry is not None)):
+                return False
+        return True
 
     def _name_stop(self, path: Path, end: Version, *, is_whole: bool) -> None:
         if end.author == "program":

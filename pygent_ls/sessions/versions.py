@@ -35,7 +35,8 @@ class Version:
     author: Author
     parent: Version | None
     moved: Path | None = None
-    """The other path of a move that made this version; both go back, or neither."""
+    """The other path of the move that made this version: both go back, or neither. Of a copy, where it was copied from:
+    it goes only if that is as it was, since it may hold the only copy by now."""
 
     @property
     def line(self) -> Iterator[Version]:
@@ -87,6 +88,10 @@ class Versions:
         alike = (each for each in self._all if each.parent is source and (each.author, each.moved) == (author, moved))
         made = next((each for each in alike if each.held == after), None) or self._added(after, author, source, moved)
         self._moves.append((moment, made if is_done else source))
+
+    def has_moved(self, path: Path) -> bool:
+        """Whether a move between this path and that one was made."""
+        return any(each.moved == path for each in self._all)
 
     def went_to(self, moment: int, number: int) -> None:
         """That version stands there again. Raises IndexError."""

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pygent_ls.agent.messages import Message, user_message
 from pygent_ls.agent.named_paths import NamedPaths, named_in
-from pygent_ls.agent.workspace import DeleteFile, Document, EditPlan, FileOperation, MoveFile, WriteText
+from pygent_ls.agent.workspace import CopyBytes, DeleteFile, Document, EditPlan, FileOperation, MoveFile, WriteText
 from pygent_ls.sessions.checkpoints import Checkpoint, Checkpoints
 from pygent_ls.sessions.rewind import NEVER_KEPT, Restored, Wanted, go_back, last_turn
 from pygent_ls.sessions.write_log import WriteLog
@@ -171,6 +171,20 @@ async def test_moved_files_and_folders_go_back(desk: Desk) -> None:
 
     assert done.skipped == []
     assert snapshot(folder) == before
+
+
+async def test_a_copy_stays_if_its_source_was_changed_since_and_goes_otherwise(desk: Desk) -> None:
+    folder = desk.folder
+    for name in ("a.txt", "keep.txt"):
+        await desk.apply("t1", CopyBytes(source=folder / name, destination=folder / f"copy of {name}"))
+    (folder / "a.txt").write_text("mine\n")
+
+    done = await desk.back()
+
+    assert desk.restored(done) == ["copy of keep.txt"]
+    reason = "it was moved or copied, and the other place holds something else by now"
+    assert desk.skipped(done)["copy of a.txt"] == reason
+    assert (folder / "copy of a.txt").read_text() == "a\n"
 
 
 async def test_links_in_the_way_are_not_followed(desk: Desk, tmp_path: Path) -> None:
