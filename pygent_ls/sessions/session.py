@@ -363,7 +363,7 @@ class Session:
         try:
             turn.begin()
             async with self._announcing:
-                if self._turns[0] is not turn:
+                if self._turns[0] is not turn or self._one_at_a_time.locked():
                     await self._announce(turn, TurnQueued(**await self._making.beginning(turn, chosen)))
             async with self._one_at_a_time:
                 return await self._run(turn, chosen)
@@ -385,8 +385,12 @@ class Session:
 
     async def _announce(self, turn: RunningTurn, told: TurnQueued) -> None:
         """The turn waits, and its prompt outlives the daemon from now on."""
-        self._keeper.note(await record_of(turn, told, self.around.secrets))
+        self.keep_waiting(await record_of(turn, told, self.around.secrets))
         await self._publish_own(turn, told)
+
+    def keep_waiting(self, prompt: Queued) -> None:
+        """Let a prompt that was accepted, and waits, outlive the daemon."""
+        self._keeper.note(prompt)
 
     async def _tell_that_it_never_ran(
         self, turn: RunningTurn, beginning: TurnStarted, stop: StopReason, problem: str | None = None

@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from uuid import uuid4
 
 from pygent_ls.agent.attachments import PromptPart
-from pygent_ls.agent.events import Notice
+from pygent_ls.agent.events import Notice, TurnQueued
 from pygent_ls.agent.loop import Turn
 from pygent_ls.agent.messages import user_message
 from pygent_ls.agent.retrying import RetryAction
 from pygent_ls.agent.turn import Steering
+from pygent_ls.sessions.journal.records import Queued
+from pygent_ls.sessions.session import Session
+from pygent_ls.sessions.stream import NoSubscriber
 from pygent_ls.sessions.turn_prompt import content_of
 from pygent_ls.sessions.turns import RunningTurn
+from pygent_ls.sessions.waiting_prompts import record_of
 
 
-async def steer(running: RunningTurn | None, turn_id: str, parts: Sequence[PromptPart]) -> bool:
+async def steer(session: Session, turn_id: str, parts: Sequence[PromptPart]) -> bool:
     """Let this join the conversation of the running turn; False where it is another turn, or too late, or hooks deny
-    it, which the user is told."""
+    it, which the user is told. What the daemon does not live to let join is held, as a prompt of its own."""
+    running = session.running
     turn = _turn(running, turn_id)
     if running is None or turn is None:
         return False
     async with running.steering:
-        return await _steer(turn, parts)
+        return await _steer(session, running, turn, parts)
 
 
-async def _steer(turn: Turn, parts: Sequence[PromptPart]) -> bool:
+async def _steer(session: Session, running: RunningTurn, turn: Turn, parts: Sequence[PromptPart]) -> bool:
     if turn.closing:
         return False
     around = turn.around
@@ -36,7 +43,21 @@ async def _steer(turn: Turn, parts: Sequence[PromptPart]) -> bool:
         return False
     if context:
         content = (*context, *user_message(content).blocks)
-    return turn.steer(Steering(shown=shown, content=content))
+    waiting = await _waiting(running, turn, parts, shown)
+    is_accepted = turn.steer(Steering(shown=shown, content=content))
+    if is_accepted:
+        session.keep_waiting(waiting)
+    return is_accepted
+
+
+async def _waiting(running: RunningTurn, turn: Turn, parts: Sequence[PromptPart], shown: str) -> Queued:
+    """What is kept of it until it joins the turn."""
+    spec = turn.spec
+    alone = RunningTurn(
+        f"turn-{uuid4().hex[:12]}", replace(running.request, parts=tuple(parts), own_words=None), NoSubscriber()
+    )
+    told = TurnQueued(prompt=shown, model=spec.model.name, mode=spec.mode, agent=spec.agent)
+    return replace(await record_of(alone, told, turn.around.secrets), steers=running.turn_id)
 
 
 def decide_retry(running: RunningTurn | None, turn_id: str, action: RetryAction) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import filecmp
 import os
 import stat
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from pygent_ls.agent.tool import excerpt
@@ -194,15 +196,23 @@ class _Transaction:
         if number not in self._staged:
             self._stage(number)
         match operation:
-            case WriteText(before=None, path=path) | CopyBytes(destination=path):
+            case WriteText(path=path, before=before):
+                target = path if before is None else Path(os.path.realpath(path))
+                written = self._staged[number].read_bytes()
+                if before is None:
+                    self._make_folders(path.parent)
+                    place_new(self._staged[number], path)
+                    undo = path.unlink
+                else:
+                    old, mode = target.read_bytes(), stat.S_IMODE(target.stat().st_mode)
+                    self._staged[number].replace(target)
+                    undo = partial(write_atomically, target, old, mode)
+                self._undo.append((path, lambda: _undo_written(undo, is_ours=target.read_bytes() == written)))
+            case CopyBytes(source=source, destination=path):
                 self._make_folders(path.parent)
                 place_new(self._staged[number], path)
-                self._undo.append((path, path.unlink))
-            case WriteText(path=path):
-                target = Path(os.path.realpath(path))
-                old, mode = target.read_bytes(), stat.S_IMODE(target.stat().st_mode)
-                self._staged[number].replace(target)
-                self._undo.append((path, lambda: write_atomically(target, old, mode)))
+                same = partial(filecmp.cmp, source, path, shallow=False)
+                self._undo.append((path, lambda: _undo_written(path.unlink, is_ours=same())))
             case MoveFile(source=source, destination=destination):
                 self._make_folders(destination.parent)
                 move(source, destination)
@@ -236,6 +246,13 @@ class _Transaction:
             except (OSError, ToolError):
                 failed.append(self._shown(path))
         return failed
+
+
+def _undo_written(undo: Callable[[], object], *, is_ours: bool) -> None:
+    """Undo what was written, unless another program has written over it. Raises `ToolError`."""
+    if not is_ours:
+        raise ToolError("It has changed since.")
+    undo()
 
 
 def _nearest_folder(folder: Path) -> Path:

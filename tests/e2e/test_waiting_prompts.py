@@ -189,3 +189,66 @@ def answer(client: RawClient, words: str, title: str) -> dict[str, Any]:
     )
     client.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"title": title}})
     return asked["params"]
+
+
+def test_a_prompt_that_waits_for_a_compaction_survives_a_kill(folder: Path) -> None:
+    answers = [{"text": "an answer " * 500}, {"text": "another " * 500}, *SLOW]
+    with raw_client(folder, environment=scripted(folder, answers)) as client:
+        client.initialize(folder)
+        session = client.request(1, "pygent/session/new", {})["result"]["sessionId"]
+        for number in (2, 3):
+            client.request(number, "pygent/turn/start", {"sessionId": session, "prompt": "some words " * 500})
+        client.begin(4, "pygent/session/compact", {"sessionId": session})
+        params = {"sessionId": session, "prompt": "wait", "turnId": "one", "partialResultToken": "one"}
+        client.begin(5, "pygent/turn/start", params)
+        until_event(client, "one", "turn_queued")
+        client.kill()
+
+    with raw_client(folder, environment=scripted(folder, answers)) as client:
+        client.initialize(folder)
+        assert queue_of(client, session, "q") == [{"turnId": "one", "prompt": "wait", "held": True}]
+        client.request(1, "shutdown")
+
+
+def test_what_was_said_to_a_turn_and_had_yet_to_join_it_is_held_after_a_kill(folder: Path) -> None:
+    call: dict[str, Any] = {"tool_calls": [{"name": "list_files", "input": {}}], "delay_s": 1}
+    with raw_client(folder, environment=scripted(folder, [call, *SLOW])) as client:
+        client.initialize(folder)
+        session = client.request(1, "pygent/session/new", {})["result"]["sessionId"]
+        first = {"sessionId": session, "prompt": "first", "turnId": "first", "partialResultToken": "first"}
+        client.begin(2, "pygent/turn/start", first)
+        until_event(client, "first", "turn_started")
+
+        def say(id: int, words: object) -> None:
+            params = {"sessionId": session, "turnId": "first", "prompt": words}
+            assert client.request(id, "pygent/turn/steer", params)["result"] == {"accepted": True}
+
+        say(3, "joined")
+        until_event(client, "first", "steered")
+        say(4, f"use {KEY}")
+        say(5, "and tabs")
+        client.kill()
+    assert KEY not in next((folder.parent / "home").rglob("sessions/*.jsonl")).read_text()
+
+    with raw_client(folder, environment=scripted(folder, [{"text": "never"}, {"text": "tabs it is"}])) as client:
+        client.initialize(folder)
+        secret, tabs = queue_of(client, session, "q")
+        told = attached(client, session)
+        resumed = {"sessionId": session, "turnId": tabs["turnId"]}
+        answer = client.request(1, "pygent/turn/resume", resumed)["result"]
+        assert queue_of(client, session, "q2") == [secret]
+        client.kill()
+
+    assert (secret["held"], tabs["held"], tabs["prompt"]) == (True, True, "and tabs")
+    assert KEY not in secret["prompt"]
+    assert told[-3:] == [
+        ("first", "finished", False),
+        (secret["turnId"], "turn_queued", True),
+        (tabs["turnId"], "turn_queued", True),
+    ]
+    assert answer["turnId"] == tabs["turnId"]
+
+    with raw_client(folder, environment=scripted(folder, SLOW)) as client:
+        client.initialize(folder)
+        assert queue_of(client, session, "q") == [secret]
+        client.request(1, "shutdown")

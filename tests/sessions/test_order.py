@@ -99,7 +99,7 @@ def test_what_is_said_to_a_turn_joins_it_in_the_order_in_which_it_was_said(laten
         talk = talk_of(latencies, gate=gate, n_answers=1)
         turn, reader = talk.start("go")
         await gate.reached()
-        said = [asyncio.ensure_future(steer(talk.session.running, turn.id, (name,))) for name in NAMES]
+        said = [asyncio.ensure_future(steer(talk.session, turn.id, (name,))) for name in NAMES]
         assert await bounded(asyncio.gather(*said)) == [True] * len(NAMES)
         gate.open()
         await turn.result()

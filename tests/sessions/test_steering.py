@@ -23,7 +23,7 @@ async def test_secrets_in_the_users_words_reach_neither_the_model_nor_an_event()
     await gate.reached()
     said = (f"use {KEY} of ", FilePart(path=place(".env")))
 
-    assert await steer(talk.session.running, turn.id, said)
+    assert await steer(talk.session, turn.id, said)
     gate.open()
     await turn.result()
 
@@ -46,7 +46,7 @@ async def test_hooks_judge_what_is_said_meanwhile_as_they_judge_a_prompt() -> No
     turn, reader = talk.start("go")
     await gate.reached()
 
-    accepted = [await steer(talk.session.running, turn.id, (words,)) for words in ("no", "yes")]
+    accepted = [await steer(talk.session, turn.id, (words,)) for words in ("no", "yes")]
     gate.open()
     await turn.result()
 
@@ -68,7 +68,7 @@ async def test_what_is_wrong_with_a_hook_is_told_once_for_a_prompt_and_all_that_
     turn, reader = talk.start("go")
     await gate.reached()
 
-    assert [await steer(talk.session.running, turn.id, (words,)) for words in ("a", "b")] == [True, True]
+    assert [await steer(talk.session, turn.id, (words,)) for words in ("a", "b")] == [True, True]
     gate.open()
     await turn.result()
 
@@ -84,7 +84,7 @@ async def test_a_hook_that_thinks_beyond_the_turns_end_tells_nothing_after_it() 
     turn, reader = talk.start("go")
     await gate.reached()
     thinks = hooks.gates["user_prompt_submit"] = Gate()
-    steering = asyncio.ensure_future(steer(talk.session.running, turn.id, ("wait",)))
+    steering = asyncio.ensure_future(steer(talk.session, turn.id, ("wait",)))
     await thinks.reached()
     gate.open()
     await turn.result()
@@ -97,21 +97,21 @@ async def test_a_hook_that_thinks_beyond_the_turns_end_tells_nothing_after_it() 
 async def test_a_session_without_a_turn_and_another_turn_hear_nothing() -> None:
     gate = Gate()
     talk = conversation([[gate, *say("one")]])
-    assert not await steer(talk.session.running, "turn-1", ("hello?",))
+    assert not await steer(talk.session, "turn-1", ("hello?",))
     assert not decide_retry(talk.session.running, "turn-1", "now")
     turn, _ = talk.start("go")
     await gate.reached()
-    assert not await steer(talk.session.running, "another", ("hello?",))
+    assert not await steer(talk.session, "another", ("hello?",))
     assert not decide_retry(talk.session.running, turn.id, "now")
     gate.open()
     await turn.result()
-    assert not await steer(talk.session.running, turn.id, ("hello?",))
+    assert not await steer(talk.session, turn.id, ("hello?",))
 
 
 async def test_a_command_that_needs_no_model_is_not_steered() -> None:
     talk = conversation([])
     turn, _ = talk.start("/help")
-    assert not await steer(talk.session.running, turn.id, ("hello?",))
+    assert not await steer(talk.session, turn.id, ("hello?",))
     await turn.result()
 
 

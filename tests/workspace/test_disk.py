@@ -24,7 +24,7 @@ from pygent_ls.agent.workspace import (
     WriteText,
 )
 from pygent_ls.errors import OutsideWorkspaceError, StaleDocumentError, ToolError
-from pygent_ls.workspace.disk import DiskWorkspace
+from pygent_ls.workspace.disk import DiskWorkspace, apply_plan
 from tests.workspace.trees import plan, run_script, share_file_system, snapshot
 
 
@@ -220,6 +220,34 @@ async def test_when_a_later_operation_fails_the_earlier_ones_are_undone(workspac
     assert deleted.path.stat().st_ino == inode
 
 
+async def test_what_another_program_wrote_over_a_part_of_a_plan_stays_when_the_plan_is_undone(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    edited = await document(workspace, "edited", b"old")
+    other = await document(workspace, "other", b"old")
+    made, copied = tmp_path / "made", tmp_path / "copied"
+    ours = [edited.path, made, copied]
+
+    def shown(path: Path) -> str:
+        """Called when a part fails, before the others are undone."""
+        for each in ours if path == made else ():
+            each.write_text(f"another program's {each.name}")
+        return path.name
+
+    operations = (
+        edit(other, "new"),
+        edit(edited, "new"),
+        WriteText(path=made, before=None, text="new"),
+        CopyBytes(source=edited.path, destination=copied),
+        WriteText(path=made, before=None, text="newer"),
+    )
+    with pytest.raises(ToolError, match="could not be undone: copied, made, edited"):
+        await apply_plan(plan(*operations), shown)
+
+    assert [each.read_text() for each in ours] == [f"another program's {each.name}" for each in ours]
+    assert other.path.read_text() == "old"
+
+
 async def test_a_character_that_the_encoding_lacks_is_named_and_nothing_is_written(
     workspace: Workspace, tmp_path: Path
 ) -> None:
@@ -324,7 +352,7 @@ def test_a_full_disk_changes_none_of_several_files(tmp_path: Path) -> None:
 import asyncio, resource, sys
 from pathlib import Path
 from pygent_ls.agent.workspace import EditPlan, WriteText
-from pygent_ls.workspace.disk import DiskWorkspace
+from pygent_ls.workspace.disk import DiskWorkspace, apply_plan
 
 async def main():
     workspace = DiskWorkspace([sys.argv[1]])

@@ -179,7 +179,9 @@ class EditorEdits:
         match operation:
             case WriteText(path=path, before=before):
                 buffer = self.buffers.get(path)
-                identifier = {"uri": self._uri(path), "version": buffer.version if buffer else None}
+                identifier: dict[str, Any] = {"uri": self._uri(path), "version": buffer.version if buffer else None}
+                if before is not None and buffer is None and self.features.text_digests:
+                    identifier["digest"] = before.digest
                 edits: list[dict[str, Any]] = []
                 if before is None and buffer is None:
                     edits.append({"kind": "create", "uri": self._uri(path), **whole})

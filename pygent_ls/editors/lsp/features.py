@@ -45,6 +45,8 @@ class ClientFeatures:
     """It answers `pygent/permission/request`."""
     context_updates: bool = False
     """It sends `pygent/context/didChange`."""
+    text_digests: bool = False
+    """It compares the text of a document that has no version with the digest of the edit."""
     chat_panel: bool = False
     """It shows conversations itself."""
     restricted: bool = False
@@ -137,6 +139,7 @@ def features_of(params: types.InitializeParams) -> ClientFeatures:
         change_annotations=bool(edit and edit.document_changes and edit.change_annotation_support),
         permission_request=_own(params).get("permissionRequest") is True,
         context_updates=_own(params).get("contextUpdates") is True,
+        text_digests=_own(params).get("textDigests") is True,
         chat_panel=_own(params).get("chatPanel") is True,
         restricted=_own(params).get("restricted", False) is not False,  # an odd value is read the safe way
         has_plugin=bool(_own(params)),

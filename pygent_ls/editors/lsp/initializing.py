@@ -18,6 +18,8 @@ class ClientCapabilities(TypedDict, total=False):
     """It answers `pygent/review/request`."""
     contextUpdates: bool
     """It sends `pygent/context/didChange`."""
+    textDigests: bool
+    """It makes an edit of a document without a version only where that holds the text of its `digest`."""
     chatPanel: bool
     """It shows conversations itself: commands write no chat document."""
     restricted: bool

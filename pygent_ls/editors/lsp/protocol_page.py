@@ -26,7 +26,9 @@ may be added, none is renamed or removed without a new version.
 `capabilities.experimental.pygent` with `protocolVersion`, `methods`, `events` and `model`. What a client has beyond
 LSP it says in `capabilities.experimental.pygent`, each optional and `true`: `saveDocuments` (it answers
 `pygent/client/save`), `questionRequest` (`pygent/question/request`), `permissionRequest` (`pygent/permission/request`),
-`contextUpdates` (it sends `pygent/context/didChange`). Without `questionRequest` and `permissionRequest` the model's
+`contextUpdates` (it sends `pygent/context/didChange`), `textDigests` (edits of documents that are not open have no
+version: their `textDocument` then has a `digest`, SHA-256 of the text that they were made from, in hexadecimal, and the
+client refuses those whose document holds another text). Without `questionRequest` and `permissionRequest` the model's
 questions and the prompts for permission are a `window/showMessageRequest` with the choices. An answer to one of these
 that is odd in any way (null, an unknown option, an error) counts as no answer, and as a reject. A client with
 `reviewRequest` gets `pygent/review/request` after each edit of a tool, for as long as its user takes; what its answer

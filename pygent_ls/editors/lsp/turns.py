@@ -50,8 +50,8 @@ class Turns:
 
     async def steer(self, params: incoming.SteerParams) -> outgoing_lists.AcceptedOut:
         """`pygent/turn/steer`. Raises `JsonRpcException`."""
-        running = (await self._sessions.hold(params.session_id)).running
-        return {"accepted": await steer(running, params.turn_id, _parts_of(params.prompt, None))}
+        session = await self._sessions.hold(params.session_id)
+        return {"accepted": await steer(session, params.turn_id, _parts_of(params.prompt, None))}
 
     def _learn(self, params: incoming.TurnStartParams) -> None:
         """What the request says of where the user is holds for what comes after it, too."""

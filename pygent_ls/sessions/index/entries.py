@@ -204,9 +204,9 @@ class Facts:
                 self.is_damaged |= length > self.n_messages
                 self.n_messages = min(self.n_messages, length)
                 return [CutAt(length)]
-            case Queued(turn=turn_id):
+            case Queued(turn=turn_id, steers=None):
                 self.open_turns.add(turn_id)
-            case Opened() | Told() | Shortened():
+            case Queued() | Opened() | Told() | Shortened():
                 pass
         return []
 

@@ -16,6 +16,7 @@ from pygent_ls.agent.events import (
     LlmError,
     PermissionRequested,
     PermissionResolved,
+    Steered,
     Text,
     TextDelta,
     ToolCall,
@@ -167,15 +168,20 @@ class OpenTurns:
     def needs(self, turn_id: object, kind: object) -> bool:
         """Whether an event of that kind is to be given to `add`."""
         return kind in ("turn_queued", "turn_started") or (
-            turn_id in self._open and (kind in NEEDED or kind == "finished")
+            turn_id in self._open and (kind in NEEDED or kind in ("steered", "finished"))
         )
 
     def add(self, told: SessionEvent) -> None:
         """An event that happened."""
-        if isinstance(told.event, Finished):
-            self._open.pop(told.turn_id, None)
-        else:
-            self._open.setdefault(told.turn_id, _OpenTurn(told.turn_id)).add(told)
+        match told.event:
+            case Finished():
+                self._open.pop(told.turn_id, None)
+            case Steered():
+                said = (each for each in self._open.values() if each.kept and each.kept.steers == told.turn_id)
+                if joined := next(said, None):
+                    del self._open[joined.turn_id]
+            case _:
+                self._open.setdefault(told.turn_id, _OpenTurn(told.turn_id)).add(told)
 
     def queued(self, record: Queued) -> None:
         """A prompt that waits."""

@@ -129,6 +129,8 @@ class Queued:
     effort: Effort | None = None
     output_schema: Mapping[str, Any] | None = None
     own_words: str | None = None
+    steers: str | None = None
+    """The turn that the prompt joins; it then counts until that turn tells of one more that joined it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

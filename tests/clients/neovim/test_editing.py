@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pygent_ls.workspace.documents import digest
 from tests.clients.neovim.changing import (
     TRUSTING,
     apply,
@@ -94,6 +95,32 @@ def test_an_edit_of_an_older_version_is_refused_and_changes_nothing(start: Start
     assert "a.txt" in answer["failureReason"]
     assert f"version {old}" in answer["failureReason"]
     assert editor.lines(buffer)[:2] == ["typed", "line 1"]
+
+
+@pytest.mark.parametrize("text", ["one\ntwo\n", "one\r\ntwo", "\n", "", "eins ä\n"])
+@pytest.mark.parametrize("is_loaded", [True, False], ids=["loaded", "closed"])
+def test_an_edit_of_a_text_that_a_file_no_longer_holds_is_refused(
+    start: Start, folder: Path, text: str, *, is_loaded: bool
+) -> None:
+    path = folder / "other.txt"
+    path.write_bytes(text.encode())
+    editor, _ = opened(start, folder)
+    if is_loaded:
+        editor.command("badd other.txt | call bufload('other.txt')")
+    of_this = of_file(path, [text_edit((0, 0), (0, 0), "new ")])
+    of_this["documentChanges"][0]["textDocument"]["digest"] = digest(text)
+
+    path.write_bytes(b"by another program\n" + text.encode())
+    refused = apply(editor, of_this)
+    is_unchanged = editor.lines("other.txt")[0] == "by another program"
+    path.write_bytes(text.encode())
+    made = apply(editor, of_this)
+
+    assert refused["applied"] is False
+    assert "another program has changed other.txt" in refused["failureReason"]
+    assert is_unchanged
+    assert made["applied"] is True
+    assert editor.lines("other.txt")[0].startswith("new ")
 
 
 def test_an_edit_of_two_files_of_which_one_is_refused_changes_neither(start: Start, folder: Path) -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
 
+from pygent_ls.workspace.documents import digest
+
 Tell = Callable[[str, dict[str, Any]], None]
 """Sends a notification to the daemon."""
 
@@ -91,10 +93,16 @@ class Documents:
         if change.get("kind") in ("create", "rename"):
             return "the file exists" if path_of(change.get("newUri", change.get("uri"))).exists() else ""
         document = change.get("textDocument")
+        if document and "digest" in document and digest(self._text_now(document["uri"])) != document["digest"]:
+            return "another program has changed it"
         held = self.open_documents.get(document["uri"]) if document else None
         if document and held and document["version"] not in (None, held.version):
             return f"version {document['version']} is stale, the buffer is at {held.version}"
         return ""
+
+    def _text_now(self, uri: str) -> str:
+        held = self.open_documents.get(uri)
+        return held.text if held else path_of(uri).read_bytes().decode()
 
     def _carry_out(self, change: Mapping[str, Any]) -> None:
         match change.get("kind"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from lsprotocol import types
 
 from pygent_ls.editors.lsp.buffers import Buffers
+from pygent_ls.workspace.documents import digest
 from tests.editors.lsp.editor import CAPABILITIES, Editor, Setup, connected
 from tests.fakes import Call, say
 
@@ -264,3 +265,34 @@ def test_the_newer_of_a_document_and_its_file_counts(
         current = buffers.current(path)
         newest = disk if text == saved else text
         assert (current.text if current else disk) == newest
+
+
+@pytest.mark.parametrize("closed_files", ["disk", "buffer"])
+async def test_an_edit_of_a_closed_file_that_changes_before_the_editor_makes_it_is_refused(
+    folder: Path, document: Path, closed_files: Literal["disk", "buffer"]
+) -> None:
+    capabilities = {**CAPABILITIES, "experimental": {"pygent": {"textDigests": True}}}
+    async with connected(folder, calling(READ, EDIT), capabilities=capabilities) as editor:
+        editor.documents.closed_files = closed_files
+
+        def apply(params: Mapping[str, Any]) -> object:
+            document.write_text(NEW)
+            return editor.documents.apply(params)
+
+        editor.handlers["workspace/applyEdit"] = apply
+        await editor.turn()
+
+        assert "a.txt now holds:\n```\nzero" in editor.tool_results[-1]
+        assert text_of(document) == NEW
+        [change] = edits(editor)[0]["documentChanges"]
+        assert change["textDocument"]["digest"] == digest(OLD)
+
+
+async def test_an_edit_of_a_closed_file_names_no_digest_to_an_editor_that_knows_of_none(
+    folder: Path, document: Path
+) -> None:
+    async with connected(folder, calling(READ, EDIT)) as editor:
+        await editor.turn()
+
+        [change] = edits(editor)[0]["documentChanges"]
+        assert change["textDocument"] == {"uri": document.as_uri(), "version": None}

@@ -253,7 +253,7 @@ async def one_eventful_turn(root: Path) -> tuple[str, bytes]:
         running = session.start_turn(TurnRequest(parts=("change the first file",)), Reader())
         behind = session.start_turn(TurnRequest(parts=("and then?",)), Reader())
         await gate.reached()
-        assert await steer(running, running.turn_id, ["be quick"])
+        assert await steer(session, running.turn_id, ["be quick"])
         gate.open()
         assert running.task is not None
         assert behind.task is not None

@@ -261,6 +261,7 @@ function M._before_init(params, _)
       questionRequest = true,
       saveDocuments = true,
       contextUpdates = true,
+      textDigests = true,
       reviewRequest = options.review.when == "each",
       chatPanel = true,
     },

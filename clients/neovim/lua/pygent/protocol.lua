@@ -211,6 +211,7 @@
 ---@field permissionRequest? boolean
 ---@field reviewRequest? boolean
 ---@field contextUpdates? boolean
+---@field textDigests? boolean
 ---@field chatPanel? boolean
 ---@field restricted? boolean
 ---@field windowId? string

@@ -55,6 +55,7 @@ class OwnCapabilities implements StaticFeature {
 			questionRequest: true,
 			saveDocuments: true,
 			contextUpdates: true,
+			textDigests: true,
 			chatPanel: true,
 			// Else the daemon does not wait: changes are reviewed whenever the user likes.
 			reviewRequest: vscode.workspace.getConfiguration("pygent").get("review") === "each",

@@ -230,6 +230,7 @@ export interface ClientCapabilities {
 	readonly permissionRequest?: boolean;
 	readonly reviewRequest?: boolean;
 	readonly contextUpdates?: boolean;
+	readonly textDigests?: boolean;
 	readonly chatPanel?: boolean;
 	readonly restricted?: boolean;
 	readonly windowId?: string;

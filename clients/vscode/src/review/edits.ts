@@ -1,5 +1,6 @@
 /** Which changes of documents are the daemon's: those that happen while it applies a workspace edit. */
 
+import { createHash } from "node:crypto";
 import * as vscode from "vscode";
 import type {
 	ApplyWorkspaceEditParams,
@@ -33,8 +34,11 @@ export class DaemonEdits {
 	readonly #applied = new Map<string, readonly Applied[]>();
 
 	/** Middleware of the language client. */
-	async apply(params: ApplyWorkspaceEditParams, next: Apply): Promise<ApplyWorkspaceEditResult | ResponseError> {
+	async apply(given: ApplyWorkspaceEditParams, next: Apply): Promise<ApplyWorkspaceEditResult | ResponseError> {
 		const { token } = new vscode.CancellationTokenSource();
+		const edit = await pinned(given.edit);
+		if (edit === null) return { applied: false, failureReason: "another program has changed the file since" };
+		const params = { ...given, edit };
 		// The user went back to that state themselves: it is no edit to be judged.
 		if (params.label === RESTORE) return await next(params, token);
 		const uris = urisOf(params.edit);
@@ -83,6 +87,28 @@ export class DaemonEdits {
 		if (edit.before === edit.after) return;
 		this.#applied.set(uri, [...this.applied(uri), edit].slice(-MOST_APPLIED));
 	}
+}
+
+/**
+ * An edit of a document that was not open names the digest of the text that it was made from; from here on it names the
+ * version that holds that text, so that a change of the moment refuses it. Null where the document holds another text.
+ */
+async function pinned(edit: WorkspaceEdit): Promise<WorkspaceEdit | null> {
+	if (edit.documentChanges === undefined) return edit;
+	const documentChanges = [...edit.documentChanges];
+	for (const [index, change] of documentChanges.entries()) {
+		if (!("textDocument" in change)) continue;
+		const { digest, ...identifier } = change.textDocument as typeof change.textDocument & { digest?: string };
+		if (digest === undefined) continue;
+		const document = await upToDate(vscode.Uri.parse(identifier.uri)).catch(() => null);
+		if (document === null || digestOf(document.getText()) !== digest) return null;
+		documentChanges[index] = { ...change, textDocument: { ...identifier, version: document.version } };
+	}
+	return { ...edit, documentChanges };
+}
+
+function digestOf(text: string): string {
+	return createHash("sha256").update(text).digest("hex");
 }
 
 async function textsOf(uris: readonly string[]): Promise<readonly (string | null)[]> {

@@ -123,6 +123,7 @@ function M._fit(part, client)
     refusal = M._told_refusal(part.path, buffer, version)
   else
     buffer, refusal = M._untold(part.path, buffer)
+    refusal = refusal or M._other_text(part, buffer --[[@as integer]])
   end
   refusal = refusal or documents.refusal(buffer --[[@as integer]])
   if refusal then
@@ -166,6 +167,18 @@ function M._untold(path, buffer)
     return nil, documents.name(path) .. " is not there"
   end
   return documents.load(path)
+end
+
+---Of a document whose text the daemon has read, where that is no longer what it holds.
+---@param part pygent.Part
+---@param buffer integer
+---@return string? refusal
+function M._other_text(part, buffer)
+  local document = part.text.textDocument --[[@as { digest?: string }]]
+  local wanted = document.digest
+  if wanted and not documents.is_text_of(buffer, wanted) then
+    return "another program has changed " .. documents.name(part.path) .. " since"
+  end
 end
 
 ---A file that did not exist when all was looked at.

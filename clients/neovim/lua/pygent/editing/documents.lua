@@ -91,6 +91,19 @@ function M.text(buffer)
   return table.concat(lines, "\n") .. (vim.bo[buffer].endofline and "\n" or "")
 end
 
+---Whether the buffer holds the text of that SHA-256, with the line breaks that its file has.
+---@param buffer integer
+---@param digest string
+---@return boolean
+function M.is_text_of(buffer, digest)
+  local text = M.text(buffer)
+  if text == "" then
+    return digest == vim.fn.sha256("") or digest == vim.fn.sha256("\n") -- to Neovim they are the same
+  end
+  local ending = ({ dos = "\r\n", mac = "\r" })[vim.bo[buffer].fileformat]
+  return digest == vim.fn.sha256(ending and text:gsub("\n", ending) or text)
+end
+
 ---The text of a file, from its buffer or else from the disk; nil where there is none, or it is too large.
 ---@param path string
 ---@return string?

@@ -1,5 +1,6 @@
 /** What waits for review while its files change by other hands, and while other decisions are made. */
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import * as vscode from "vscode";
 import { ReviewBook } from "../../../src/review/book.ts";
@@ -51,6 +52,8 @@ async function run(lens: vscode.CodeLens | undefined): Promise<void> {
 
 const decide = (command: string, name: string) =>
 	vscode.commands.executeCommand(`pygent.review.${command}`, uriOf(name));
+
+const digestOf = (text: string) => createHash("sha256").update(text).digest("hex");
 
 const textOf = async (name: string) => (await shown(name)).getText();
 
@@ -109,6 +112,30 @@ test("a rejection in an open file keeps what another program has written at that
 	assert.equal(document.getText(), `# by another program\n${BEFORE}`);
 	assert.equal(await document.save(), true);
 	assert.equal(await readFile(path, "utf8"), `# by another program\n${BEFORE}`);
+});
+
+test("an edit of a closed file that another program changes at that moment is refused", async () => {
+	await put("closed.py", "a = 1\nb = 2\n");
+	const uri = uriOf("closed.py");
+	const textDocument = { uri: uri.toString(), version: null, digest: digestOf("a = 1\nb = 2\n") };
+	const edit = { range: { start: { line: 1, character: 4 }, end: { line: 1, character: 5 } }, newText: "3" };
+	const versions: (number | null)[] = [];
+	const apply = () =>
+		new DaemonEdits().apply({ edit: { documentChanges: [{ textDocument, edits: [edit] }] } }, async (params) => {
+			const [change] = params.edit.documentChanges ?? [];
+			versions.push(change !== undefined && "textDocument" in change ? change.textDocument.version : null);
+			return { applied: true };
+		});
+
+	await writeFile(uri.fsPath, "# by another program\na = 1\nb = 2\n");
+	const refused = await apply();
+	await writeFile(uri.fsPath, "a = 1\nb = 2\n");
+	const made = await apply();
+
+	assert.deepEqual(refused, { applied: false, failureReason: "another program has changed the file since" });
+	assert.deepEqual(made, { applied: true });
+	const document = await vscode.workspace.openTextDocument(uri);
+	assert.deepEqual(versions, [document.version]);
 });
 
 test("a new file to which another program has added is not deleted by a rejection", async () => {
