@@ -160,6 +160,11 @@ class RawClient:
         pages = Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
+    def peak_bytes(self) -> int:
+        """The most memory that the daemon has ever held."""
+        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) * 1024
+
     def until_idle(self) -> None:
         """Wait until the daemon takes no processor time: it has nothing to do, or waits for the client."""
         ends_s = monotonic() + WAIT_S

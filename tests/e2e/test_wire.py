@@ -202,3 +202,23 @@ def test_a_client_that_stops_reading_costs_no_memory_and_misses_nothing(tmp_path
         assert [event["seq"] for event in events] == list(range(n_first, n_first + len(events)))
         assert events[-1]["type"] == "finished"
         assert client.finish() == 0
+
+
+def test_a_long_document_takes_twice_its_size_to_open_and_nothing_once_it_is_closed(tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    text = "a line of plain text\n" * 2_000_000
+    identifier = {"uri": (folder / "long.txt").as_uri(), "languageId": "plaintext", "version": 1}
+    with raw_client(folder) as client:
+        client.initialize(folder)
+        client.until_idle()
+        before_bytes = client.resident_bytes()
+
+        client.tell("textDocument/didOpen", {"textDocument": identifier | {"text": text}})
+        client.until_idle()
+        assert client.peak_bytes() - before_bytes < 2.6 * len(text)
+        assert client.resident_bytes() - before_bytes < 1.6 * len(text)
+
+        client.tell("textDocument/didClose", {"textDocument": identifier})
+        client.request(1, "pygent/status")
+        assert client.resident_bytes() - before_bytes < 0.6 * len(text)

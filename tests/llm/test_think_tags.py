@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from time import thread_time
 
 import pytest
 from hypothesis import example, given
@@ -86,6 +87,18 @@ def test_models_whose_template_opens_the_tag_are_known_by_name(name: str) -> Non
     assert opens_in_prompt(name)
     assert opens_in_prompt("Qwen/Qwen3-235B-A22B-Thinking-2507")
     assert not opens_in_prompt("deepseek-chat")
+
+
+@pytest.mark.parametrize("piece", [" ", "\n", "a -> b ", "</think"])
+@pytest.mark.parametrize("may_be_open", [True, False])
+def test_each_piece_that_is_held_back_takes_as_long_as_the_first(piece: str, *, may_be_open: bool) -> None:
+    def seconds_for(n_pieces: int) -> float:
+        began_s = thread_time()
+        assert split([piece * 200] * n_pieces, may_be_open=may_be_open)[0] == ""
+        return thread_time() - began_s
+
+    few_s, many_s = (min(seconds_for(n_pieces) for _ in range(3)) for n_pieces in (1_000, 10_000))
+    assert many_s < 40 * few_s
 
 
 def deltas(*given: dict[str, object]) -> list[object]:

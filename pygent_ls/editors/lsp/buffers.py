@@ -83,7 +83,8 @@ class Buffer:
         """As `read_text_now`; the file is read only if it is another one than at the last look."""
         stamp = disk_stamp(self.path)
         if stamp != self._disk[0]:
-            self._disk = (stamp, read_text_now(self.path))
+            text = read_text_now(self.path)
+            self._disk = (stamp, self.text if text == self.text else text)  # the same text is kept once
         return self._disk[1]
 
     def note_written(self, text: str) -> None:

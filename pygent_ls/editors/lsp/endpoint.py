@@ -36,7 +36,7 @@ from pygent_ls.editors.lsp import names
 from pygent_ls.editors.lsp.asking import Asking, MessageId, request_id_of
 from pygent_ls.editors.lsp.converter import MISFITS, misfit
 from pygent_ls.editors.lsp.features import used_capabilities
-from pygent_ls.editors.lsp.stdio import BrokenFrame
+from pygent_ls.editors.lsp.stdio import BrokenFrame, Message
 
 log = logging.getLogger(__name__)
 
@@ -121,11 +121,11 @@ class Endpoint(Asking):
 
     # Coming in
 
-    def receive(self, frame: bytes | BrokenFrame) -> None:
-        """Handle one frame; the only place that catches everything, since no input may end the daemon."""
+    def receive(self, given: Message) -> None:
+        """Handle one message; the only place that catches everything, since no input may end the daemon."""
         message: Any = None
         try:
-            message = _decoded(frame)
+            message = _decoded(given)
             if nests_deeper(message, MAX_NESTING):
                 message = self._without_what_is_too_deep(message)
             self._route(message)
@@ -311,11 +311,11 @@ def _completed(params: Mapping[str, Any]) -> dict[str, Any]:
     return {**given, "capabilities": used_capabilities(given.get("capabilities", {}))}
 
 
-def _decoded(frame: bytes | BrokenFrame) -> dict[str, Any]:
-    if isinstance(frame, BrokenFrame):
-        raise JsonRpcParseError(frame.problem)
+def _decoded(given: Message) -> dict[str, Any]:
+    if isinstance(given, BrokenFrame):
+        raise JsonRpcParseError(given.problem)
     try:
-        message: Any = json.loads(frame)
+        message: Any = json.loads(given)
     except (ValueError, RecursionError) as error:
         raise JsonRpcParseError(f"the body is not JSON: {error}") from None
     if isinstance(message, list):

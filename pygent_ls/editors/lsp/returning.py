@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from pygent_ls.editors.lsp.server import PygentServer
-from pygent_ls.editors.lsp.stdio import BrokenFrame
+from pygent_ls.editors.lsp.stdio import BrokenFrame, Message
 
 log = logging.getLogger(__name__)
 
@@ -31,12 +31,12 @@ class Window:
     """What it is and can do, and where: a window that comes back as something else begins anew."""
 
 
-def window_of(frame: bytes | BrokenFrame) -> Window | None:
-    """The window that an `initialize` request names; None for any other frame, and where none is named."""
-    if isinstance(frame, BrokenFrame) or b'"windowId"' not in frame:
+def window_of(given: Message) -> Window | None:
+    """The window that an `initialize` request names; None for any other message, and where none is named."""
+    if isinstance(given, BrokenFrame) or '"windowId"' not in given:
         return None
     try:
-        message: Any = json.loads(frame)
+        message: Any = json.loads(given)
         if message["method"] != "initialize":
             return None
         params = cast("Mapping[str, Any]", message["params"])

@@ -60,7 +60,7 @@ async def _serve(read_settings: ReadSettings, descriptor_in: int, descriptor_out
     reader = FrameReader(
         stream=os.fdopen(descriptor_in, "rb"),
         loop=loop,
-        on_frame=endpoint.receive,
+        on_message=endpoint.receive,
         on_end=lambda: end(0 if endpoint.phase == "shutdown" else 1),
         on_end_at_once=end_at_last,
         tap=tap,

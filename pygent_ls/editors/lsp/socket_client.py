@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from pygent_ls.editors.lsp.returning import Window, window_of
 from pygent_ls.editors.lsp.serve import LAST_WORDS_S, UNWINDING_S, watch_process
 from pygent_ls.editors.lsp.server import PygentServer
-from pygent_ls.editors.lsp.stdio import UNTAPPED, BrokenFrame, FrameReader, FrameWriter, Tap
+from pygent_ls.editors.lsp.stdio import UNTAPPED, FrameReader, FrameWriter, Message, Tap
 
 if TYPE_CHECKING:
     from pygent_ls.editors.ports import ReadSettings
@@ -100,7 +100,7 @@ class SocketClient:
                 reader = FrameReader(
                     stream=stream,
                     loop=loop,
-                    on_frame=lambda frame: self._receive(frame, writer),
+                    on_message=lambda message: self._receive(message, writer),
                     on_end=self._end_of_input,
                     before_frame=self._window_of_frames.acquire,
                     tap=self._tap,
@@ -131,17 +131,17 @@ class SocketClient:
         server.on_process_id = watch
         self._server = server
 
-    def _receive(self, frame: bytes | BrokenFrame, writer: FrameWriter) -> None:
+    def _receive(self, message: Message, writer: FrameWriter) -> None:
         self._window_of_frames.release()
         if self.is_leaving or self._server is None:
             return
-        if self._server.endpoint.phase == "new" and (window := window_of(frame)):
+        if self._server.endpoint.phase == "new" and (window := window_of(message)):
             known = self._windows.give(window)
             self._window = window  # not before: `give` looks for others that say so
             if known is not None:
                 known.take_client(writer)
                 self._serve_with(known, writer)
-        self._server.endpoint.receive(frame)
+        self._server.endpoint.receive(message)
 
     async def _part(self, writer: FrameWriter) -> None:
         """The client is gone, or is let go of: its server ends, or waits for it."""

@@ -7,6 +7,7 @@ freezes it when the editor stops reading.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import queue
 import re
@@ -38,6 +39,20 @@ class BrokenFrame:
 
     def __init__(self, problem: str) -> None:
         self.problem = problem
+
+
+Message = str | BrokenFrame
+"""A message as it came: JSON as text, or why there is none."""
+
+
+def message_of(frame: bytes | BrokenFrame) -> Message:
+    """The text of a frame's body, in the encodings that JSON may have."""
+    if isinstance(frame, BrokenFrame):
+        return frame
+    try:
+        return frame.decode(json.detect_encoding(frame), "surrogatepass")
+    except ValueError as error:
+        return BrokenFrame(f"the body is not JSON: {error}")
 
 
 class Tap(Protocol):
@@ -122,11 +137,14 @@ def read_frame(stream: BinaryIO) -> bytes | BrokenFrame | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrameReader:
-    """Reads frames in a daemon thread and hands them to the event loop."""
+    """Reads frames in a daemon thread and hands their text to the event loop.
+
+    It keeps nothing of what it handed over, and no body beside its text: documents of 200 MB are opened too.
+    """
 
     stream: BinaryIO
     loop: asyncio.AbstractEventLoop
-    on_frame: Callable[[bytes | BrokenFrame], None]
+    on_message: Callable[[Message], None]
     on_end: Callable[[], None]
     on_end_at_once: Callable[[], None] = lambda: None
     """Called in the reading thread, whatever the event loop does."""
@@ -140,18 +158,24 @@ class FrameReader:
 
     def _read(self) -> None:
         try:
-            while (frame := read_frame(self.stream)) is not None:
+            while (message := self._next()) is not None:
                 self.before_frame()
-                self.loop.call_soon_threadsafe(self._take, frame)
+                self.loop.call_soon_threadsafe(self._take, message)
+                del message  # else it is kept until the next one has come
             self._end()
         except (OSError, ValueError):  # the descriptor went away
             self._end()
         except RuntimeError:  # the loop is closed: the daemon has ended
             return
 
-    def _take(self, frame: bytes | BrokenFrame) -> None:
-        self.tap.came(frame)
-        self.on_frame(frame)
+    def _next(self) -> Message | None:
+        frame = read_frame(self.stream)
+        return None if frame is None else message_of(frame)
+
+    def _take(self, message: Message) -> None:
+        if self.tap is not UNTAPPED:
+            self.tap.came(message.encode("utf-8", "surrogatepass") if isinstance(message, str) else message)
+        self.on_message(message)
 
     def _end(self) -> None:
         self.on_end_at_once()

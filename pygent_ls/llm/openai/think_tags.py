@@ -30,24 +30,29 @@ class ThinkTags:
 
     may_be_open: bool = False
     """The answer may begin inside the tag; the text is held back until its end is seen."""
-    _state: Literal["start", "thinking", "gap", "text"] = "start"
+    _state: Literal["start", "unopened", "thinking", "gap", "text"] = "start"
+    """`unopened` is behind a beginning that is no tag, while the end of thinking may still come."""
     _held: list[str] = field(default_factory=list[str])
-    """Text that is not decided yet, in pieces."""
+    """Text that is not decided yet, in pieces. They are joined only where the next piece decides it: else a long
+    answer costs its square."""
 
     def feed(self, piece: str) -> Iterator[TextChunk | ThinkingChunk]:
         """What the next piece of text brings."""
         if self._state == "text":
             yield from _text(piece)
             return
-        if self._state == "start" and self.may_be_open and self._held and CLOSE[-1] not in piece:
-            self._held.append(piece)  # joined only where a tag may end: else a long answer costs its square
+        if not piece:
+            return
+        if not self._is_decided_by(piece):
+            self._held.append(piece)
             return
         text = "".join([*self._held, piece])
         self._held = []
         match self._state:
             case "start":
                 yield from self._start(text)
-            case "thinking":
+            case "unopened" | "thinking":
+                self._state = "thinking"
                 yield from self._thinking(text)
             case "gap":
                 yield from self._gap(text)
@@ -62,8 +67,18 @@ class ThinkTags:
         held, self._held = "".join(self._held), []
         if self._state == "thinking":
             yield from _thinking(held)
-        elif self._state == "start":
+        elif self._state in ("start", "unopened"):
             yield from _text(held)
+
+    def _is_decided_by(self, piece: str) -> bool:
+        """Whether the piece may bring more than text that is held back with what is."""
+        match self._state:
+            case "start":
+                return not piece.isspace() or not all(each.isspace() for each in self._held[-1:])
+            case "unopened":
+                return CLOSE in "".join([*self._held[1 - len(CLOSE) :], piece])
+            case _:
+                return True
 
     def _start(self, text: str) -> Iterator[TextChunk | ThinkingChunk]:
         begun = text.lstrip()
@@ -79,6 +94,7 @@ class ThinkTags:
             self._state = "thinking"
             yield from self._thinking(text)
         else:
+            self._state = "unopened"
             self._held = [text]
 
     def _thinking(self, text: str) -> Iterator[TextChunk | ThinkingChunk]:

@@ -27,7 +27,7 @@ from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.tool import Tool, ToolRegistry
 from pygent_ls.agent.variants import AgentProfile, variants
 from pygent_ls.editors.lsp.server import PygentServer
-from pygent_ls.editors.lsp.stdio import BrokenFrame, FrameReader, FrameWriter
+from pygent_ls.editors.lsp.stdio import BrokenFrame, FrameReader, FrameWriter, Message, message_of
 from pygent_ls.editors.ports import Beginning, FrontEnd
 from pygent_ls.errors import ModelError
 from pygent_ls.llm.listing import ListedModel
@@ -297,7 +297,7 @@ class Editor:
         self._stream = os.fdopen(reading, "rb")
         self._writing = writing
         self.writer = FrameWriter(writing, loop, on_broken=self._ended.set)
-        FrameReader(stream=self._stream, loop=loop, on_frame=self._receive, on_end=self._ended.set).start()
+        FrameReader(stream=self._stream, loop=loop, on_message=self._receive, on_end=self._ended.set).start()
         self.server = PygentServer(self.blueprint.read, self.writer)
         self.server.endpoint.on_exit = self.exit_codes.append
 
@@ -309,7 +309,7 @@ class Editor:
 
     def send_raw(self, body: bytes | BrokenFrame) -> None:
         """Send a body as it is."""
-        self.server.endpoint.receive(body)
+        self.server.endpoint.receive(message_of(body))
 
     def tell(self, method: str, params: Mapping[str, Any]) -> None:
         """Send a notification."""
@@ -410,9 +410,9 @@ class Editor:
         await bounded(self._ended.wait())
         self._stream.close()
 
-    def _receive(self, frame: bytes | BrokenFrame) -> None:
-        assert isinstance(frame, bytes)
-        message = json.loads(frame)
+    def _receive(self, given: Message) -> None:
+        assert isinstance(given, str)
+        message = json.loads(given)
         self.frames.append(message)
         if "method" not in message:
             self._take_answer(message)

@@ -75,7 +75,7 @@ class SocketEditor(Editor):
         FrameReader(
             stream=self._stream,
             loop=loop,
-            on_frame=self._receive,
+            on_message=self._receive,
             on_end=self._ended.set,
             before_frame=self._may_read.wait,
         ).start()

@@ -21,6 +21,7 @@ from pygent_ls.editors.lsp.stdio import (
     BrokenFrame,
     FrameReader,
     FrameWriter,
+    Message,
     read_frame,
 )
 from tests.fakes import bounded
@@ -168,13 +169,13 @@ def test_no_bytes_that_look_like_frames_are_an_exception(parts: list[bytes]) -> 
 class Received:
     """What a `FrameReader` told the event loop."""
 
-    frames: list[bytes | BrokenFrame] = field(default_factory=list[bytes | BrokenFrame])
+    messages: list[Message] = field(default_factory=list[Message])
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     def read(self, stream: BinaryIO, before_frame: Callable[[], object] = lambda: None) -> None:
         loop = asyncio.get_running_loop()
         FrameReader(
-            stream=stream, loop=loop, on_frame=self.frames.append, on_end=self.ended.set, before_frame=before_frame
+            stream=stream, loop=loop, on_message=self.messages.append, on_end=self.ended.set, before_frame=before_frame
         ).start()
 
 
@@ -184,7 +185,7 @@ async def test_the_reader_tells_the_loop_of_each_frame_and_of_the_end() -> None:
     received.read(io.BytesIO(framed(b"1") + framed(b"2")))
     await bounded(received.ended.wait())
 
-    assert received.frames == [b"1", b"2"]
+    assert received.messages == ["1", "2"]
 
 
 async def test_no_more_frames_are_handed_over_than_there_is_leave_for() -> None:
@@ -199,11 +200,11 @@ async def test_no_more_frames_are_handed_over_than_there_is_leave_for() -> None:
 
     received.read(io.BytesIO(b"".join(map(framed, [b"1", b"2", b"3"]))), ask_leave)
     await bounded(waits.wait())
-    assert received.frames == [b"1", b"2"]
+    assert received.messages == ["1", "2"]
 
     leave.release()
     await bounded(received.ended.wait())
-    assert received.frames == [b"1", b"2", b"3"]
+    assert received.messages == ["1", "2", "3"]
 
 
 async def test_a_descriptor_that_goes_away_is_the_end() -> None:
@@ -216,7 +217,7 @@ async def test_a_descriptor_that_goes_away_is_the_end() -> None:
     received.read(Gone())
     await bounded(received.ended.wait())
 
-    assert received.frames == []
+    assert received.messages == []
 
 
 # The writing thread
