@@ -121,16 +121,16 @@ class TrustStore:
 
     def remember(self, folder: Path, digest: str, *, trusted: bool) -> None:
         """Keep an answer. Raises `SettingError` where it cannot be kept."""
-        from pygent_ls.workspace.writing import write_atomically
+        from pygent_ls.workspace.writing import alone_in, write_atomically
 
-        said = self._load(folder)
-        said.pop(digest, None)
-        said[digest] = {"trusted": trusted, "at": datetime.now(UTC).isoformat(timespec="seconds")}
-        kept = dict(list(said.items())[-MAX_KEPT:])
-        content = {"version": VERSION, "folder": str(folder.resolve()), "answers": kept}
         try:
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_atomically(self._file(folder), json.dumps(content, indent=2).encode(), 0o600)
+            with alone_in(self._folder):
+                said = self._load(folder)
+                said.pop(digest, None)
+                said[digest] = {"trusted": trusted, "at": datetime.now(UTC).isoformat(timespec="seconds")}
+                kept = dict(list(said.items())[-MAX_KEPT:])
+                content = {"version": VERSION, "folder": str(folder.resolve()), "answers": kept}
+                write_atomically(self._file(folder), json.dumps(content, indent=2).encode(), 0o600)
         except (OSError, ToolError) as error:
             raise SettingError(f"the answer could not be kept: {error}") from None
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from pygent_ls.agent.rules import Rule, RuleDecision
-from pygent_ls.workspace.disk import write_atomically
+from pygent_ls.workspace.writing import alone_in, write_atomically
 
 VERSION = 2
 """Of the file's form. The first had no `deny`."""
@@ -35,18 +35,20 @@ class FileRuleStore:
 
     def add(self, rule: Rule) -> None:
         """Store a rule that allows or denies."""
-        stored = self._stored()
-        if rule.text not in stored[rule.decision]:
-            stored[rule.decision].append(rule.text)
-            self._save(stored)
+        with alone_in(self._path.parent):
+            stored = self._stored()
+            if rule.text not in stored[rule.decision]:
+                stored[rule.decision].append(rule.text)
+                self._save(stored)
 
     def remove(self, text: str) -> bool:
         """Take a rule back; False where it is not stored."""
-        stored = self._stored()
-        if not any(text in texts for texts in stored.values()):
-            return False
-        self._save({decision: [each for each in texts if each != text] for decision, texts in stored.items()})
-        return True
+        with alone_in(self._path.parent):
+            stored = self._stored()
+            if not any(text in texts for texts in stored.values()):
+                return False
+            self._save({decision: [each for each in texts if each != text] for decision, texts in stored.items()})
+            return True
 
     def _stored(self) -> Texts:
         try:
@@ -57,7 +59,6 @@ class FileRuleStore:
         return {"allow": _texts(given.get("allow")), "ask": [], "deny": _texts(given.get("deny"))}
 
     def _save(self, stored: Texts) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         rules = {"allow": stored["allow"], "deny": stored["deny"]}
         content = {"version": VERSION, "workspace": str(self._workspace), **rules}
         write_atomically(self._path, json.dumps(content, indent=2).encode(), 0o600)

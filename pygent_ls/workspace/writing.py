@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import stat
+from collections.abc import Generator
 from pathlib import Path
 
 from pygent_ls.errors import ToolError
@@ -65,6 +67,21 @@ def stage(path: Path, data: bytes, mode: int | None, *, folder: Path) -> Path:
         remove([staged])
         raise
     return staged
+
+
+@contextlib.contextmanager
+def alone_in(folder: Path) -> Generator[None]:
+    """Read a file of this folder and write it again while no other process does so by this function.
+
+    The folder is made if it is missing, for this user alone. Blocking. Raises OSError.
+    """
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
 
 
 def sync_folder(folder: Path) -> None:

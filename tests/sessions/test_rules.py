@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import stat
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -60,6 +62,18 @@ def test_two_daemons_do_not_undo_each_others_rules(state: Path, workspace: Path)
     one.add(RULE)
 
     assert list(one.load()) == [RULE, OTHER]
+
+
+def test_no_rule_is_lost_that_two_daemons_store_at_the_same_time(state: Path, workspace: Path) -> None:
+    def store_all(daemon: str) -> None:
+        store = FileRuleStore(state, workspace)
+        for number in range(20):
+            store.add(replace(DENIED, text=f"shell({daemon} {number})"))
+
+    with ThreadPoolExecutor() as daemons:
+        list(daemons.map(store_all, "abc"))
+
+    assert len(FileRuleStore(state, workspace).load()) == 60
 
 
 def test_a_rule_is_taken_back_once(state: Path, workspace: Path) -> None:
