@@ -7,6 +7,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.e2e.raw import RawClient, raw_client
 
 SCRIPT = (
@@ -51,3 +53,31 @@ def test_a_state_folder_that_is_removed_costs_no_conversation(folder: Path) -> N
         done = client.request("undo", "workspace/executeCommand", undo)["result"]
         assert done["restored"] == [(folder / "made.txt").as_uri()]
         assert not (folder / "made.txt").exists()
+
+
+@pytest.mark.parametrize("place", ["", "sessions"])
+def test_a_file_in_the_place_of_the_state_folder_is_told_of_and_costs_nothing_once_it_is_gone(
+    folder: Path, place: str
+) -> None:
+    script = folder.parent / "script.jsonl"
+    script.write_text("".join(json.dumps(each) + "\n" for each in SCRIPT))
+    environment = {"PYGENT_MODEL": f"scripted:{script}", "PYGENT_PERMISSIONS": '{"allow": ["create_file"]}'}
+    with raw_client(folder, environment=environment) as client:
+        client.initialize(folder)
+        session = client.request("new", "pygent/session/new", {})["result"]["sessionId"]
+        say(client, session, "one")
+        (journal,) = (folder.parent / "home").rglob("sessions/*.jsonl")
+        lost = journal.parent.parent / place
+        shutil.rmtree(lost)
+        lost.write_text("")
+        notices = [each["content"] for each in say(client, session, "two") if each["type"] == "notice"]
+        assert "The session cannot be written to the disk: Not a directory." in " ".join(notices)
+        listed = client.request("list", "pygent/session/list", {})["result"]["sessions"]
+        assert [each["sessionId"] for each in listed] == [session]
+        lost.unlink()
+        assert client.finish() == 0
+
+    with raw_client(folder, environment=environment) as client:
+        client.initialize(folder)
+        loaded = client.request("load", "pygent/session/load", {"sessionId": session})["result"]
+        assert [each["role"] for each in loaded["messages"]] == ["user", "assistant"] * 2 + ["user", "assistant"]

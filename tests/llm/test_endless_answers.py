@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import zlib
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,7 @@ from pygent_ls.agent.model import (
 from pygent_ls.errors import ModelError
 from pygent_ls.llm.endpoint import Endpoint
 from pygent_ls.llm.litellm.model import LitellmLoader, LitellmModel
+from pygent_ls.llm.litellm.stream import MAX_PIECES
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.llm.routing import make_model
 from pygent_ls.llm.text_tools.model import TextToolCalls
@@ -56,6 +59,8 @@ class Endless:
     url: str = ""
     n_bytes: int = 0
     n_requests: int = 0
+    head: bytes = b""
+    """Of the last request."""
 
 
 async def hung_up(reader: asyncio.StreamReader, within_s: float) -> bool:
@@ -67,7 +72,9 @@ async def hung_up(reader: asyncio.StreamReader, within_s: float) -> bool:
 
 
 @asynccontextmanager
-async def endless(pieces: Iterator[bytes], begin: bytes = b"", every_s: float = 0.0) -> AsyncGenerator[Endless]:
+async def endless(
+    pieces: Iterator[bytes], begin: bytes = b"", every_s: float = 0.0, fields: bytes = b""
+) -> AsyncGenerator[Endless]:
     """It stops when the client hangs up."""
     told = Endless()
     over: asyncio.Queue[None] = asyncio.Queue()
@@ -78,7 +85,8 @@ async def endless(pieces: Iterator[bytes], begin: bytes = b"", every_s: float = 
             length = next(line for line in head.lower().splitlines() if line.startswith(b"content-length"))
             await reader.readexactly(int(length.partition(b":")[2]))
             told.n_requests += 1
-            writer.write(HEAD + begin)
+            told.head = head
+            writer.write(HEAD.replace(b"\r\n\r\n", b"\r\n" + fields + b"\r\n") + begin)
             for piece in pieces:
                 writer.write(piece)
                 await writer.drain()
@@ -273,6 +281,39 @@ async def test_through_litellm_too_little_is_read_of_it(loader: LitellmLoader) -
             ended = await end_of(LitellmModel("openai/mock", endpoint, loader))
             assert ended == FinishChunk(reason=ENDLESS) or (isinstance(ended, ModelError) and ended.retryable)
         assert server.n_bytes < MAX_SENT_BYTES
+
+
+@pytest.mark.parametrize("piece", [b"\n" * 65_536, b": " + b"x" * 100_000 + b"\n\n", b": working\n\n" * 6_000])
+async def test_through_litellm_too_bytes_that_say_nothing_are_an_error(loader: LitellmLoader, piece: bytes) -> None:
+    async with endless(iter(lambda: piece, None)) as server:
+        endpoint = Endpoint(api_base=server.url, api_key=KEY, first_byte_timeout_s=WAIT_S, idle_timeout_s=WAIT_S)
+        ended = await end_of(LitellmModel("openai/mock", endpoint, loader))
+    assert isinstance(ended, ModelError)
+    assert ended.retryable
+    assert server.n_bytes < MAX_SENT_BYTES
+
+
+async def test_through_litellm_too_no_answer_is_unpacked(loader: LitellmLoader) -> None:
+    packed = zlib.compress(b"x" * 10_000_000, wbits=31)
+    async with endless(iter(lambda: packed, None), fields=b"Content-Encoding: gzip\r\n") as server:
+        endpoint = Endpoint(api_base=server.url, api_key=KEY, first_byte_timeout_s=WAIT_S, idle_timeout_s=WAIT_S)
+        ended = await end_of(LitellmModel("openai/mock", endpoint, loader))
+    assert isinstance(ended, ModelError)
+    assert b"accept-encoding: identity" in server.head.lower()
+
+
+async def test_of_a_long_answer_litellm_keeps_few_pieces(loader: LitellmLoader) -> None:
+    piece = begun_with((chat(content="x"),))
+    n_chunks, kept = 0, MAX_PIECES * 2
+    async with endless(iter(lambda: piece, None)) as server:
+        endpoint = Endpoint(api_base=server.url, api_key=KEY, first_byte_timeout_s=WAIT_S, idle_timeout_s=WAIT_S)
+        async with aclosing(LitellmModel("openai/mock", endpoint, loader).stream(request())) as chunks:
+            async for _ in chunks:
+                n_chunks += 1
+                if n_chunks == 2 * MAX_PIECES:
+                    kept = sum(type(each).__name__ == "ModelResponseStream" for each in gc.get_objects())
+                    break
+    assert kept < 1.5 * MAX_PIECES
 
 
 @pytest.mark.parametrize("text", ["plum", "\\n", "\\x1b[0"])

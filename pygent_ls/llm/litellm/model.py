@@ -31,7 +31,7 @@ from pygent_ls.llm.http.refusals import MAX_REPEATS, Learned, Refusals, learn
 from pygent_ls.llm.keys import SavedKeys
 from pygent_ls.llm.known_model import KnownModel
 from pygent_ls.llm.litellm.restrictions import restrict
-from pygent_ls.llm.litellm.stream import ChunkTranslation
+from pygent_ls.llm.litellm.stream import ChunkTranslation, forget_pieces
 from pygent_ls.llm.litellm.target import Choice, EnvironmentCheck, Target
 from pygent_ls.llm.openai.chat_format import chat_messages, chat_tools, mark_for_cache
 from pygent_ls.llm.openai.chat_request import takes_temperature
@@ -290,6 +290,7 @@ class LitellmModel:
                 if piece is None:
                     break
                 timeout_s = self._endpoint.idle_timeout_s
+                forget_pieces(reply)
                 for chunk in translation.chunks(piece):
                     yield chunk
                 await asyncio.sleep(0)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from functools import wraps
 from typing import Any
 
 from pygent_ls.llm.http.server_sent_events import MAX_EVENT_BYTES
 from pygent_ls.llm.http.stream import MAX_ANSWER_BYTES, REPEATABLE_REDIRECTS, sent_on, within_host
+
+_SAYS_SOMETHING = re.compile(rb"^[^:\s]", re.MULTILINE)
+"""A line that is neither empty nor a comment."""
 
 MISDIRECTED = 421
 """Status that stands for a redirect which is not followed; it is not tried again."""
@@ -40,6 +44,7 @@ def _staying(make_client: Callable[..., Any]) -> Callable[..., Any]:
     def made(*given: Any, **named: Any) -> Any:
         client = make_client(*given, **named)
         if client is not None:
+            client.headers["Accept-Encoding"] = "identity"  # what is packed small could unpack to anything
             hooks = client.event_hooks
             client.event_hooks = {**hooks, "response": [*hooks.get("response", ()), _stop_leaving, _bound]}
         return client
@@ -52,16 +57,22 @@ async def _bound(response: Any) -> None:
     import httpx
 
     inner: Any = response.stream
+    packed = response.headers.get("content-encoding", "identity")
     most = MAX_ANSWER_BYTES if response.status_code == 200 else MAX_EVENT_BYTES
 
     class Bounded(httpx.AsyncByteStream):
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            n_bytes = n_of_line = 0
+            if packed != "identity":
+                raise httpx.ReadError(f"the answer is packed by {packed}")
+            n_bytes = n_of_line = n_idle = 0
+            begun = b""  # the first byte of a line that goes on
             async for piece in inner:
                 line_end = piece.rfind(b"\n")
                 n_bytes += len(piece)
                 n_of_line = n_of_line + len(piece) if line_end < 0 else len(piece) - line_end
-                if n_bytes > most or n_of_line > MAX_EVENT_BYTES:
+                n_idle = 0 if _SAYS_SOMETHING.search(begun + piece) else n_idle + len(piece)
+                begun = (begun or piece)[:1] if line_end < 0 else piece[line_end + 1 : line_end + 2]
+                if n_bytes > most or max(n_of_line, n_idle) > MAX_EVENT_BYTES:
                     raise httpx.ReadError("the answer is too long")
                 yield piece
 

@@ -88,6 +88,21 @@ class ChunkTranslation:
         return counted_usage(obj(told), self.known)
 
 
+MAX_PIECES = 5_000
+"""Of one answer that litellm may keep: each takes it 2 kB and more."""
+
+KEPT_PIECES = 500
+"""Of them at the beginning and at the end, where providers tell what they have counted."""
+
+
+def forget_pieces(reply: Any) -> None:
+    """Let litellm forget what came in the middle of a long answer. It keeps all pieces, and reads them at the end,
+    in order to estimate what a provider has not counted."""
+    pieces = getattr(reply, "chunks", None)
+    if isinstance(pieces, list) and len(cast("list[Any]", pieces)) > MAX_PIECES:
+        del pieces[KEPT_PIECES:-KEPT_PIECES]
+
+
 def _fields(part: Any) -> Mapping[str, Any]:
     found: object = getattr(part, _FIELDS, None)
     return cast("Mapping[str, Any]", found) if isinstance(found, dict) else {}

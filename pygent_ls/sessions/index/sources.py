@@ -58,7 +58,7 @@ class FolderSource:
     def stamps(self) -> Mapping[str, Stamp]:
         """See `Source`."""
         found: dict[str, Stamp] = {}
-        with contextlib.suppress(FileNotFoundError), os.scandir(self._journals.root) as files:
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(self._journals.root) as files:
             for file in files:
                 session_id, _, suffix = file.name.rpartition(".")
                 if suffix == "jsonl" and self._is_id(session_id):
