@@ -100,7 +100,7 @@ class Written:
         self._usage = Usage()
         self._name = " ".join(vocabulary.text(5))
         self._keeper = Keeper(
-            self._messages, state=self._state, compaction=lambda: None, spent=lambda: (self._usage, USAGE)
+            self._messages, state=self._state, compactions=lambda: (), spent=lambda: (self._usage, USAGE)
         )
         begun = Begun(id=session_id, created=START, working_directory=Path("/home/me/project"))
         self.journal: Journal = journals.create(begun) if journals else MemoryJournal()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -257,8 +258,7 @@ class Session:
 
     async def compact(self, instruction: str = "") -> Compacted:
         """See `SessionContext.compact`; commands call that. Raises `turn_running`, too."""
-        self.check_idle()
-        async with self._one_at_a_time:
+        async with self._alone():
             try:
                 return await self.compact_now(instruction)
             finally:
@@ -306,20 +306,17 @@ class Session:
         Raises `SessionError`: `turn_running`, or `checkpoint_failed`, and then nothing has happened.
         """
         self.going_back.own_checkpoints()
-        self.check_idle()
-        async with self._one_at_a_time:
+        async with self._alone():
             return await self.going_back.to(checkpoint, wanted)
 
     async def undo(self) -> Restored:
         """Take back the last turn: its files and its part of the conversation. Raises `SessionError` as `restore`."""
-        self.check_idle()
-        async with self._one_at_a_time:
+        async with self._alone():
             return await self.going_back.take_back()
 
     async def undo_rest(self) -> Restored:
         """Take back what the last undo named as uncertain, too. Raises `SessionError` as `restore`."""
-        self.check_idle()
-        async with self._one_at_a_time:
+        async with self._alone():
             return await self.going_back.take_back_rest()
 
     def shown(self, path: Path) -> str:
@@ -340,6 +337,16 @@ class Session:
         """Be used from there; a session that is not idle goes there when a turn of that home begins."""
         if self.is_idle:
             self._making.go_to(home, self)
+
+    @asynccontextmanager
+    async def _alone(self) -> AsyncGenerator[None]:
+        """Nothing else works on it inside. A turn that only tells its end is waited for: who has read `finished` may go
+        on. Raises `SessionError` (`turn_running`)."""
+        is_ending = all(isinstance(each.turn, Turn) and each.turn.closing for each in self._turns)
+        if not self._turns or not is_ending:
+            self.check_idle()
+        async with self._one_at_a_time:
+            yield
 
     def check_idle(self) -> None:
         """Raises `SessionError` (`turn_running`) unless it is idle."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pygent_ls.agent.events import Steered, TurnQueued
+from pygent_ls.agent.events import Compacted, Steered, TurnQueued
 from pygent_ls.agent.secret_keeping import Secrets
+from pygent_ls.errors import SessionError
 from pygent_ls.sessions.steering import steer
+from pygent_ls.sessions.stream import SessionEvent
 from pygent_ls.sessions.turns import SessionParts, TurnRequest
 from tests.fakes import FakeModel, Gate, bounded, say
 from tests.sessions.conversation import Conversation, conversation
@@ -106,3 +109,22 @@ def test_what_is_said_to_a_turn_joins_it_in_the_order_in_which_it_was_said(laten
         assert [each.event.content for each in reader.events if isinstance(each.event, Steered)] == [*NAMES]
 
     asyncio.run(run())
+
+
+async def test_who_has_read_the_end_of_a_turn_may_compact_at_once() -> None:
+    talk = conversation([say("one"), say("two")])
+    asked: list[asyncio.Task[Compacted]] = []
+
+    class AsksAtTheEnd(Reader):
+        def deliver(self, events: Sequence[SessionEvent]) -> None:
+            super().deliver(events)
+            if "finished" in self.types and not asked:
+                asked.append(asyncio.ensure_future(talk.session.compact()))
+
+    running = talk.session.start_turn(TurnRequest(parts=("go",)), AsksAtTheEnd())
+    assert running.task is not None
+    await bounded(running.task)
+
+    with pytest.raises(SessionError) as refused:
+        await bounded(asked[0])
+    assert refused.value.kind != "turn_running"

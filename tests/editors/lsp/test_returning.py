@@ -36,7 +36,7 @@ def first_frame(folder: Path, **params: object) -> dict[str, Any]:
 
 
 def named(folder: Path, **params: object) -> Window:
-    window = window_of(json.dumps(first_frame(folder, **params)).encode())
+    window = window_of(json.dumps(first_frame(folder, **params)))
     assert window is not None
     return window
 
@@ -213,4 +213,4 @@ def test_a_window_is_the_same_one_only_in_the_same_place(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("folders", [[5], [{}], [[]], 5, {"a": 1}], ids=str)
 def test_folders_that_are_none_are_no_windows(tmp_path: Path, folders: object) -> None:
-    assert window_of(json.dumps(first_frame(tmp_path, workspaceFolders=folders)).encode()) is None
+    assert window_of(json.dumps(first_frame(tmp_path, workspaceFolders=folders))) is None
