@@ -169,8 +169,11 @@ class FrameReader:
             return
 
     def _next(self) -> Message | None:
-        frame = read_frame(self.stream)
-        return None if frame is None else message_of(frame)
+        try:
+            frame = read_frame(self.stream)
+            return None if frame is None else message_of(frame)
+        except MemoryError:  # before the body was read, which is skipped then, or behind it
+            return BrokenFrame("there is not enough memory for the body")
 
     def _take(self, message: Message) -> None:
         if self.tap is not UNTAPPED:

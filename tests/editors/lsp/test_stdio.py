@@ -207,6 +207,24 @@ async def test_no_more_frames_are_handed_over_than_there_is_leave_for() -> None:
     assert received.messages == ["1", "2", "3"]
 
 
+async def test_a_body_that_there_is_no_memory_for_is_broken_and_the_next_one_is_read() -> None:
+    class Scarce(io.BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            if size is not None and size > 1_000:
+                raise MemoryError
+            return super().read(size)
+
+    received = Received()
+
+    received.read(Scarce(framed(b"[" + b" " * 1_000 + b"]") + framed(b"2")))
+    await bounded(received.ended.wait())
+
+    broken, message = received.messages
+    assert isinstance(broken, BrokenFrame)
+    assert "memory" in broken.problem
+    assert message == "2"
+
+
 async def test_a_descriptor_that_goes_away_is_the_end() -> None:
     class Gone(io.BytesIO):
         def readline(self, size: int | None = -1, /) -> bytes:
