@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from enum import IntEnum
 from fnmatch import fnmatchcase
 
-from pygent_ls.agent.command_options import does_more
 from pygent_ls.agent.rules import AnyCall, CommandPrefix, Domain, PathGlob, Rule, WholeCommand
-from pygent_ls.agent.shell_commands import read_line
-from pygent_ls.agent.shell_line import ShellLine, SimpleCommand
-from pygent_ls.agent.shell_words import ANY
-from pygent_ls.agent.shell_wrappers import SHELLS
+from pygent_ls.shell.line import ShellLine, SimpleCommand
+from pygent_ls.shell.options import does_more
+from pygent_ls.shell.parser import read_line
+from pygent_ls.shell.words import ANY
+from pygent_ls.shell.wrappers import SHELLS
 
 
 class Match(IntEnum):

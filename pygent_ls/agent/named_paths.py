@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from pygent_ls.agent.globs import glob_to_regex
-from pygent_ls.agent.shell_commands import read_line
-from pygent_ls.agent.shell_words import ANY
+from pygent_ls.shell.parser import read_line
+from pygent_ls.shell.words import ANY
 
 MAX_CHARS = 50_000
 """Characters of a command line that are searched for names; longer ones are scripts that name what they like."""

@@ -18,9 +18,9 @@ from pygent_ls.agent.outputs import READER
 from pygent_ls.agent.reading_rules import FileRead, Reading, concerns_reads
 from pygent_ls.agent.refusals import Protected
 from pygent_ls.agent.rules import Rule, RuleDecision, host_of, whole_command
-from pygent_ls.agent.shell_commands import read_line
 from pygent_ls.agent.tool import Tool, ToolRisk, cd_prefix
 from pygent_ls.errors import SessionError
+from pygent_ls.shell.parser import read_line
 
 Mode = Literal["default", "accept_edits", "plan", "trust", "bypass"]
 

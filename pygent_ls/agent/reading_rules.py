@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from pygent_ls.agent.matching import Match
 from pygent_ls.agent.rules import AnyCall, PathGlob, Rule
-from pygent_ls.agent.shell_words import ANY
 from pygent_ls.errors import ToolError
+from pygent_ls.shell.words import ANY
 
 if TYPE_CHECKING:
     from pathlib import Path

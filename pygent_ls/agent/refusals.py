@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import pairwise
 
-from pygent_ls.agent.shell_line import ShellLine, SimpleCommand, Write
-from pygent_ls.agent.shell_words import ANY, HOME
+from pygent_ls.shell.line import ShellLine, SimpleCommand, Write
+from pygent_ls.shell.words import ANY, HOME
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

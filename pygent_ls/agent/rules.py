@@ -17,8 +17,8 @@ from typing import Literal, cast
 from urllib.parse import urlsplit
 
 from pygent_ls.agent import globs
-from pygent_ls.agent.shell_words import HOME
 from pygent_ls.errors import SettingError
+from pygent_ls.shell.words import HOME
 
 RuleDecision = Literal["allow", "ask", "deny"]
 RuleOrigin = Literal[

@@ -9,11 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from pygent_ls.agent.reading_rules import FileRead
-from pygent_ls.agent.shell_commands import read_line
-from pygent_ls.agent.shell_line import ShellLine, SimpleCommand
-from pygent_ls.agent.shell_words import ANY, HOME
 from pygent_ls.agent.workspace import Workspace
 from pygent_ls.errors import ToolError
+from pygent_ls.shell.line import ShellLine, SimpleCommand
+from pygent_ls.shell.parser import read_line
+from pygent_ls.shell.words import ANY, HOME
 
 _SEARCHING = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "sed", "gsed", "awk", "gawk", "jq"})
 """Programs whose first word is a pattern or a program, unless an option gives it."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from pygent_ls.agent.shell_commands import read_line
-from pygent_ls.agent.shell_words import ANY
+from pygent_ls.shell.parser import read_line
+from pygent_ls.shell.words import ANY
 
 LONG_CHARS = 1_000
 """Of a command that a person cannot take in at a glance; a message box may also cut it off."""

@@ -10,8 +10,8 @@ from pygent_ls.agent.permissions import Permissions, Policy
 from pygent_ls.agent.reading_rules import can_meet
 from pygent_ls.agent.refusals import Protected
 from pygent_ls.agent.rules import Rule
-from pygent_ls.agent.shell_commands import read_line
-from pygent_ls.agent.shell_words import ANY
+from pygent_ls.shell.parser import read_line
+from pygent_ls.shell.words import ANY
 from tests.agent.abilities import shell
 from tests.fakes import MemoryRules
 

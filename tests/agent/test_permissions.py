@@ -20,9 +20,9 @@ from pygent_ls.agent.permissions import (
 )
 from pygent_ls.agent.refusals import Protected
 from pygent_ls.agent.rules import Rule, RuleDecision
-from pygent_ls.agent.shell_commands import read_line
 from pygent_ls.agent.tool import Tool, ToolCategory, ToolContext, ToolRisk, tool
 from pygent_ls.errors import SessionError
+from pygent_ls.shell.parser import read_line
 from tests.fakes import MemoryRules
 
 KEYS = "/home/me/.local/state/pygent-ls/keys.json"

@@ -21,8 +21,8 @@ from pygent_ls.agent.rules import (
     rule_from,
     whole_command,
 )
-from pygent_ls.agent.shell_words import HOME
 from pygent_ls.errors import SettingError
+from pygent_ls.shell.words import HOME
 
 
 def allowing(*texts: str) -> list[Rule]:

@@ -15,7 +15,7 @@ from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.reading_rules import can_meet
 from pygent_ls.agent.rules import Rule
 from pygent_ls.agent.shell_reads import reads_of
-from pygent_ls.agent.shell_words import ANY
+from pygent_ls.shell.words import ANY
 from tests.agent.abilities import FILE_TOOLS, place
 from tests.agent.test_guard import guard_of
 from tests.fakes import FOLDER, FakeWorkspace, bounded, make_rig

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pygent_ls.agent.shell_wrappers import name_of
+from pygent_ls.shell.wrappers import name_of
 
 NEVER = 1_000_000
 """Where a command begins that is not among its wrapper's own words."""

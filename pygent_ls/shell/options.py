@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from pygent_ls.agent.shell_words import ANY
+from pygent_ls.shell.words import ANY
 
 _LONG: Mapping[str, str] = {
     "awk": "file include load exec debug dump-variables pretty-print profile",

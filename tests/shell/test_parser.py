@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from pygent_ls.agent.matching import allows
 from pygent_ls.agent.rules import Rule
-from pygent_ls.agent.shell_commands import MAX_CHARS, read_line
-from pygent_ls.agent.shell_words import ANY, HOME
+from pygent_ls.shell.parser import MAX_CHARS, read_line
+from pygent_ls.shell.words import ANY, HOME
 
 
 def programs(text: str) -> list[str]:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pygent_ls.agent.shell_grammar import UNFIT, parse
-from pygent_ls.agent.shell_line import NEVER, Inner, ShellLine, SimpleCommand, Write
-from pygent_ls.agent.shell_words import ANY, GAP, HOME, Scope, backquoted, text_of, words_of
-from pygent_ls.agent.shell_wrappers import SHELLS, Script, Words, name_of, wrapped
+from pygent_ls.shell.grammar import UNFIT, parse
+from pygent_ls.shell.line import NEVER, Inner, ShellLine, SimpleCommand, Write
+from pygent_ls.shell.words import ANY, GAP, HOME, Scope, backquoted, text_of, words_of
+from pygent_ls.shell.wrappers import SHELLS, Script, Words, name_of, wrapped
 
 if TYPE_CHECKING:
     from tree_sitter import Node
