@@ -68,7 +68,9 @@ def _allows_line(rules: Sequence[Rule], line: ShellLine) -> bool:
     if any(isinstance(rule.pattern, AnyCall) or rule.pattern == WholeCommand(line.text) for rule in rules):
         return True
     prefixes = [rule.pattern.words for rule in rules if isinstance(rule.pattern, CommandPrefix)]
-    return line.is_plain and bool(line.commands) and all(_covered(prefixes, each) for each in line.commands)
+    if not prefixes or not line.plain:
+        return False
+    return all(_covered(prefixes, each) for each in dict.fromkeys([*line.plain, *line.commands]))
 
 
 def _covered(prefixes: Sequence[tuple[str, ...]], command: SimpleCommand) -> bool:

@@ -18,8 +18,8 @@ UNFIT = re.compile(
 _STAND_INS = [chr(code) for code in range(0xA1, 0x100)]
 
 
-def parse(text: str) -> tuple[Tree, dict[int, str]] | None:
-    """The tree of a text, and what the stand-ins in it stand for; None where there are too many characters.
+def parse(text: str) -> tuple[Tree, dict[int, str], bytes] | None:
+    """The tree of a text, what the stand-ins in it stand for, and its bytes; None where there are too many characters.
 
     tree-sitter-bash 0.25 looks characters up in C's tables of 256 entries: one beyond them can end the process.
     """
@@ -28,8 +28,8 @@ def parse(text: str) -> tuple[Tree, dict[int, str]] | None:
     if len(foreign) > len(free):
         return None
     pairs = dict(zip(foreign, free, strict=False))
-    safe = text.translate(str.maketrans(pairs))
-    return _parser().parse(safe.encode()), {ord(stand_in): each for each, stand_in in pairs.items()}
+    source = text.translate(str.maketrans(pairs)).encode()
+    return _parser().parse(source), {ord(stand_in): each for each, stand_in in pairs.items()}, source
 
 
 @cache

@@ -60,12 +60,11 @@ class ShellLine:
     writes: tuple[Write, ...]
     reads: tuple[Write, ...]
     is_parsed: bool
-    """False where the text is not understood; `commands` are then guesses, good for a refusal and nothing else."""
-    is_plain: bool
-    """Commands, chains, pipes and substitutions alone: no redirection into a file, no assignment, no loop, nothing
-    that is expanded in other ways than variables and globs are."""
+    """Every byte of the text is accounted for. If not, `commands` are guesses, good for a refusal and nothing else."""
+    plain: tuple[SimpleCommand, ...] | None
+    """The commands as the strict grammar reads them; None unless it accepts the text, and the other has parsed it."""
 
     def all(self) -> Iterator[SimpleCommand]:
-        """Every command, those that others are made to run included."""
-        for command in self.commands:
+        """Every command that either grammar reads, those that others are made to run included."""
+        for command in dict.fromkeys([*self.commands, *(self.plain or ())]):
             yield from command.all()

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from pygent_ls.shell.accounting import accounts_for
 from pygent_ls.shell.grammar import UNFIT, parse
 from pygent_ls.shell.line import NEVER, Inner, ShellLine, SimpleCommand, Write
+from pygent_ls.shell.strict import QUIET_TARGETS, read_strictly
 from pygent_ls.shell.words import ANY, GAP, HOME, Scope, backquoted, text_of, words_of
 from pygent_ls.shell.wrappers import SHELLS, Script, Words, name_of, wrapped
 
@@ -40,24 +42,20 @@ def read_line(text: str) -> ShellLine:
     reader.read(text)
     joined = re.sub(r"\$(IFS\b|\{IFS\})", " ", text.replace("\\\n", ""))
     if joined != text:  # bash joins the lines, and splits there, before it looks for words
-        reader.is_plain = False
         reader.folder = ""
         reader.read(joined)
+    strict = _Reader(is_strict=True)
+    strict.read(text)
     return ShellLine(
         text=text,
         commands=tuple(reader.commands),
         writes=tuple(reader.writes),
-        reads=tuple(reader.reads),
+        reads=tuple(dict.fromkeys([*reader.reads, *strict.reads])),
         is_parsed=reader.is_parsed,
-        is_plain=reader.is_plain and reader.is_parsed,
+        plain=tuple(strict.commands) if reader.is_parsed and strict.is_parsed else None,
     )
 
 
-_STRUCTURE = frozenset(
-    {"program", "list", "subshell", "compound_statement", "negated_command", "command_substitution"}
-    | {"process_substitution"}
-)
-_QUIET_TARGETS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/fd/1", "/dev/fd/2"})
 _READING_COMMANDS = SHELLS | {"source", "."}
 _PRINTERS = frozenset({"echo", "printf", "which", "command"})
 
@@ -78,7 +76,8 @@ class _Reader:
     writes: list[Write] = field(default_factory=list[Write])
     reads: list[Write] = field(default_factory=list[Write])
     is_parsed: bool = True
-    is_plain: bool = True
+    is_strict: bool = False
+    """Reads by the strict grammar alone, also what commands are made to run."""
     back: dict[int, str] = field(default_factory=dict[int, str])
     """The characters that stand-ins in the parsed text stand for."""
     piped: str | None = None
@@ -96,20 +95,34 @@ class _Reader:
         if self.depth > MAX_DEPTH:
             self.is_parsed = False
             return
+        if self.is_strict:
+            self._read_strictly(text)
+            return
         parsed = parse(text)
         if parsed is None:
             self.is_parsed = False
             self._guess(text)
             return
-        tree, self.back = parsed
+        tree, self.back, source = parsed
         root = tree.root_node
-        if root.has_error or UNFIT.search(text):
+        if root.has_error or UNFIT.search(text) or not accounts_for(root, source):
             self.is_parsed = False
             self._guess(text)
         try:
             self._visit(root)
         except RecursionError:
             self.is_parsed = False
+
+    def _read_strictly(self, text: str) -> None:
+        line = read_strictly(text)
+        if line is None:
+            self.is_parsed = False
+            return
+        begun = self.folder
+        for index, words in enumerate(line.commands):
+            self.reads += [Write(path=path, folder=self.folder) for at, path in line.reads if at == index]
+            self._take(words, None)
+        self.folder = begun
 
     @property
     def _scope(self) -> Scope:
@@ -118,12 +131,8 @@ class _Reader:
             run=self._run,
             read=self._read_within,
             back=self.back,
-            doubt=self._doubt,
             give_up=self._give_up,
         )
-
-    def _doubt(self) -> None:
-        self.is_plain = False
 
     def _give_up(self) -> None:
         self.is_parsed = False
@@ -139,7 +148,6 @@ class _Reader:
             case "pipeline":
                 self._pipeline(node)
             case "declaration_command":
-                self._doubt()
                 self._declaration(node)
             case "variable_assignment":
                 self._assign(node)
@@ -147,7 +155,6 @@ class _Reader:
                 self._name_each(node)
                 self._inside(node)
             case "file_redirect":
-                self._doubt()
                 self._redirect(node)
             case "$":
                 self._give_up()
@@ -156,8 +163,6 @@ class _Reader:
 
     def _inside(self, node: Node) -> None:
         """What stands in a node that is no command itself."""
-        if node.is_named and node.type not in _STRUCTURE and node.child_count:
-            self._doubt()
         before = self.folder
         for child in node.children:
             self._visit(child)
@@ -199,7 +204,7 @@ class _Reader:
                 case _:
                     pass
         if body is not None and body.type == "command":
-            self._command(body, stdin=stdin, more=more)
+            self._command(body, stdin=stdin, more=[*_dropped(body, node), *more])
         elif body is not None:
             self.is_parsed &= not more
         else:
@@ -208,7 +213,6 @@ class _Reader:
             self.commands += self._nested(stdin)  # `cat <<END | sh`: what is fed to one may reach the other
 
     def _heredoc(self, node: Node) -> str:
-        self._doubt()
         body = ""
         is_quoted = any(re.search(r"['\"\\]", text_of(each)) for each in node.children if each.type == "heredoc_start")
         for child in node.children:
@@ -230,8 +234,7 @@ class _Reader:
         is_read = operator in ("<", "<&") and not re.match(rf"/dev/(tcp|udp)|{ANY}", target)
         file = Write(path=target, folder=self.folder)
         self.reads += [file] if operator.startswith("<") else []
-        if not (is_duplicate or is_read or (target in _QUIET_TARGETS and operator != "<>")):
-            self._doubt()
+        if not (is_duplicate or is_read or (target in QUIET_TARGETS and operator != "<>")):
             self.writes.append(file)
         return targets[1:]
 
@@ -241,7 +244,7 @@ class _Reader:
         words: list[str] = []
         piped, self.piped = self.piped, None
         self.fed.clear()
-        for index, child in enumerate(node.children):
+        for child in node.children:
             match child.type:
                 case "variable_assignment":
                     self._assign(child)
@@ -252,8 +255,6 @@ class _Reader:
                 case "file_descriptor" | "comment":
                     pass
                 case _:
-                    if node.field_name_for_child(index) is None:
-                        self._doubt()
                     words += words_of(child, self._scope)
         known = [each for each in (stdin, piped, "\n".join(self.fed)) if each]
         self._take([*words, *more], known[0] if known else stdin)
@@ -269,7 +270,6 @@ class _Reader:
         self._take(words, None)
 
     def _assign(self, node: Node) -> None:
-        self._doubt()
         name = node.child_by_field_name("name")
         value = node.child_by_field_name("value")
         words = words_of(value, self._scope) if value is not None else [""]
@@ -288,15 +288,10 @@ class _Reader:
         printed = self._printed(self.commands[count:])
         if node.type == "process_substitution":
             self.fed.append(printed or "")
-        if node.type != "command_substitution" or printed is None:
-            return ANY
-        if text_of(node).startswith("`") and "\\" in text_of(node):
-            self._doubt()
-        return printed
+        return ANY if node.type != "command_substitution" or printed is None else printed
 
     def _read_within(self, text: str) -> None:
         """Take note of the commands of a substitution that the grammar has left as text."""
-        self._doubt()
         self.commands += self._nested(text.translate(self.back))
 
     def _printed(self, commands: Sequence[SimpleCommand]) -> str | None:
@@ -346,10 +341,10 @@ class _Reader:
             variables=self.variables,
             reads=self.reads,
             budget=self.budget,
+            is_strict=self.is_strict,
         )
         nested.read(text)
         self.writes += nested.writes
-        self.is_plain &= nested.is_plain and ANY not in text
         self.is_parsed &= nested.is_parsed
         return nested.commands
 
@@ -372,3 +367,14 @@ class _Reader:
     def _guessed(self, found: re.Match[str]) -> str:
         name = (found[1] or "").strip("{}")
         return " " if name in ("", "IFS") else {"HOME": HOME, **self.variables}.get(name, ANY)
+
+
+def _dropped(body: Node, statement: Node) -> list[str]:
+    """The `-` that tree-sitter-bash 0.25 drops between a command and its here-document: `python - <<END`."""
+    following = body.next_sibling
+    if following is None:
+        return []
+    between = (statement.text or b"")[
+        body.end_byte - statement.start_byte : following.start_byte - statement.start_byte
+    ]
+    return ["-"] if between.strip() == b"-" else []

@@ -35,8 +35,6 @@ class Scope:
     """Takes note of the commands of a substitution; returns what it would print, or `ANY`."""
     read: Callable[[str], None]
     """Takes note of the commands in a text that the grammar did not read as such."""
-    doubt: Callable[[], None]
-    """Called for what is read but not vouched for."""
     give_up: Callable[[], None]
     """Called for what the grammar is known to read otherwise than bash."""
 
@@ -73,7 +71,6 @@ def _quoted(node: Node, scope: Scope) -> str:
     if node.type == "raw_string":
         return text_of(node)[1:-1]
     if node.type == "ansi_c_string":
-        scope.doubt()
         return decode_ansi_c(text_of(node)[2:-1])
     return _string(node, scope)
 
@@ -81,8 +78,6 @@ def _quoted(node: Node, scope: Scope) -> str:
 def _unknown(node: Node, scope: Scope) -> str:
     if node.type == "$":  # a dollar that the grammar could not place: bash reads `$IFS/` otherwise
         scope.give_up()
-    if node.type != "process_substitution":
-        scope.doubt()
     scope.run(node)
     return ANY
 
@@ -90,7 +85,6 @@ def _unknown(node: Node, scope: Scope) -> str:
 def _joined(node: Node, scope: Scope, *, is_first: bool) -> str:
     text = text_of(node)
     if node.type == "concatenation" and re.search(r"\{.*(,|\.\.)", text) and "${" not in text:
-        scope.doubt()
         scope.run(node)
         return ANY
     return "".join(_values(node.children, scope, is_first=is_first))
@@ -111,7 +105,6 @@ _TOKEN = re.compile(r"\\(.?)|\[[^\]]*\]|[*?\[]|[^\\*?\[]+", re.DOTALL)
 
 def _unquoted(text: str, scope: Scope, *, is_first: bool) -> str:
     if re.search(r"\{.*(,|\.\.).*\}", text, re.DOTALL):
-        scope.doubt()
         return ANY
     if backquoted(text, scope.read):
         return ANY
@@ -163,7 +156,6 @@ def _expanded(node: Node, scope: Scope) -> str:
     known = {"HOME": HOME, "IFS": " ", "PWD": ".", **scope.variables}.get(name)
     if len(parts) == 1 and name:
         return ANY if known is None else known
-    scope.doubt()
     default = [child for child in parts if child.is_named and child.type != "variable_name"]
     values = "".join(_value(child, scope, is_quoted=True) for child in default)
     if text_of(parts[0]) == "!" if parts else True:

@@ -48,7 +48,7 @@ _PREFIXES: Mapping[str, _Prefix] = {
     "env": _Prefix("-u -C --unset --chdir", takes_assignments=True),
     "nohup": _Prefix(),
     "setsid": _Prefix(),
-    "time": _Prefix("-f -o --format --output"),
+    "time": _Prefix("-f -o --format --output", takes_assignments=True),
     "command": _Prefix(),
     "builtin": _Prefix(),
     "exec": _Prefix("-a"),
@@ -107,6 +107,8 @@ def _after_prefix(name: str, words: Sequence[str]) -> Iterator[Wrapped]:
     if name == "env":
         yield from _split_string(words)
     position = _after_options(words, frozenset(prefix.with_value.split()))
+    while name == "time" and list(words[position : position + 1]) == ["!"]:
+        position += 1
     while prefix.takes_assignments and position < len(words) and re.match(r"\w+=", words[position]):
         position += 1
     position += prefix.positionals

@@ -1,18 +1,11 @@
-"""How a command line is taken apart; what is called harmless is held against bash itself."""
+"""How a command line is taken apart."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-from pathlib import Path
-
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from pygent_ls.agent.matching import allows
-from pygent_ls.agent.rules import Rule
 from pygent_ls.shell.parser import MAX_CHARS, read_line
 from pygent_ls.shell.words import ANY, HOME
 
@@ -73,8 +66,8 @@ def test_where_a_command_runs_is_followed() -> None:
 
 def test_a_redirection_into_a_file_is_told_and_one_into_nothing_is_not() -> None:
     assert [write.path for write in read_line("a > b 2>> c &> /dev/null 2>&1 < d").writes] == ["b", "c"]
-    assert read_line("a 2>&1 >/dev/null").is_plain
-    assert not read_line("a > b").is_plain
+    assert read_line("a 2>&1 >/dev/null").plain
+    assert not read_line("a > b").plain
 
 
 def test_what_is_too_long_or_too_deep_counts_as_not_parsed() -> None:
@@ -86,64 +79,48 @@ def test_what_is_too_long_or_too_deep_counts_as_not_parsed() -> None:
 @given(st.text(max_size=40))
 def test_no_text_is_too_odd_to_be_judged(text: str) -> None:
     line = read_line(text)
-    assert line.is_parsed or not line.is_plain
+    assert line.is_parsed or not line.plain
 
 
-# Held against bash
-
-TOKENS = [
-    *("echo", "hi", "touch", "z", " ", " ", " ", "\n", ";", "&&", "||", "|", "&", "$(", ")", "`", "'", '"', "\\", "$'"),
-    *(
-        ">",
-        "<",
-        "#",
-        "{",
-        "}",
-        "(",
-        "!",
-        "\\\n",
-        "$X",
-        "<<E\n",
-        "E\n",
-        "=",
-        "\t",
-        "*",
-        "[",
-        "]",
-        "if ",
-        "then ",
-        "fi",
-        ",",
-    ),
-]
-
-BASH = shutil.which("bash") or "/bin/bash"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "git status \\ #; touch X",
+        "git status\n\\touch X",
+        "echo x >$\nrm -rf /",
+        "[ a || rm -rf / ]",
+        "[ a && rm -rf / ]",
+        "[ a\nrm -rf / ]",
+        "0<<<a touch X",
+        "! ! touch X",
+        '>/dev/null"$X"\\; touch X',
+    ],
+)
+def test_what_the_grammar_of_the_tree_reads_otherwise_than_bash_counts_as_not_parsed(text: str) -> None:
+    assert not read_line(text).is_parsed
+    assert not read_line(f"bash -c '{text}'").is_parsed
 
 
-@pytest.fixture(scope="module")
-def trap(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of programs that holds nothing but a `touch` which leaves a mark beside itself."""
-    folder = tmp_path_factory.mktemp("trap")
-    program = folder / "touch"
-    program.write_text(f"#!{BASH}\n: > {folder}/mark\n")
-    program.chmod(0o755)
-    (folder / "cwd").mkdir()
-    return folder
+@pytest.mark.parametrize(
+    "text",
+    [
+        "for i in 1 2; do\n echo $i\ndone",
+        "if [ -f a ] && [[ -f b || -f c ]]; then echo 'x y' \"z\"; fi # c",
+        "cat <<'EOF' > x\nhi\n there\nEOF\necho done",
+        "python - <<EOF\nprint(1)\nEOF",
+        "x=$((1 + 2)); echo ${x:-a b} `ls` $(ls | wc)",
+        'while read -r l; do echo "$l"; done < f',
+        "git commit -m \"$(cat <<'EOF'\nfix: a\n\nb (c)\nEOF\n)\"",
+        "function f { ls; }\nf",
+        "case x in\n a|b) ls\n;; esac",
+        "a=(1 2\n 3)",
+        "a && \\\n b",
+        "time ls",
+    ],
+)
+def test_ordinary_scripts_are_parsed(text: str) -> None:
+    assert read_line(text).is_parsed
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(st.lists(st.sampled_from(TOKENS), min_size=2, max_size=12).map(lambda rest: "echo hi" + "".join(rest)))
-def test_a_line_that_a_rule_for_echo_allows_runs_nothing_else_in_bash(trap: Path, text: str) -> None:
-    if not allows([Rule(text="shell(echo:*)", decision="allow", origin="user")], [text]):
-        return
-    subprocess.run(
-        [BASH, "-c", text],
-        cwd=trap / "cwd",
-        env={"PATH": os.fspath(trap)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=20,
-        check=False,
-    )
-    assert not (trap / "mark").exists()
-    assert list((trap / "cwd").iterdir()) == []
+def test_a_dash_before_a_here_document_is_a_word() -> None:
+    assert read_line("python - <<EOF\nprint(1)\nEOF").commands[0].words == ("python", "-")
