@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pygent_ls.agent.globs import glob_to_regex, literal_prefix
+from pygent_ls.agent.globs import compiled, literal_prefix
 from pygent_ls.agent.workspace import Document, Stamp
 
 
@@ -75,7 +74,7 @@ class ToolCache:
         The pattern is a glob on absolute paths (`globs.escape` makes one of a path). Stale is what read a matching
         path, anything below one, or searched a folder that one may lie in; and what does not say what it read.
         """
-        changed = re.compile(glob_to_regex(pattern))
+        changed = compiled(pattern)
         above = literal_prefix(pattern)
         anywhere = not above.is_absolute()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 _TOKEN = re.compile(r"(?<![^/])\*\*/|\*\*|\*|\?|\[[^\]]\]|.", re.DOTALL)
@@ -47,6 +47,12 @@ def _pieces(pieces: Sequence[str]) -> str:
 def escape(path: str | Path) -> str:
     """A pattern that matches this path and no other."""
     return re.sub(r"([*?\[])", r"[\1]", str(path))
+
+
+@lru_cache(maxsize=4_096)
+def compiled(pattern: str) -> re.Pattern[str]:
+    """The glob, ready for `fullmatch`; `re` itself keeps no more than 512."""
+    return re.compile(glob_to_regex(pattern))
 
 
 def literal_prefix(pattern: str) -> Path:

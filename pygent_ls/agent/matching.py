@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 from enum import IntEnum
 from fnmatch import fnmatchcase
+from functools import cached_property
 
-from pygent_ls.agent.rules import AnyCall, CommandPrefix, Domain, PathGlob, Rule, WholeCommand
+from pygent_ls.agent.rules import AnyCall, CommandPrefix, Domain, PathGlob, Pattern, Rule, WholeCommand
 from pygent_ls.shell.line import ShellLine, SimpleCommand
 from pygent_ls.shell.options import does_more
 from pygent_ls.shell.parser import read_line
@@ -41,12 +42,8 @@ def allows(rules: Sequence[Rule], subjects: Sequence[str]) -> bool:
 
 
 def concerns(rule: Rule, subjects: Sequence[str]) -> Match:
-    """Whether the rule counts when it is about any part of any subject."""
-    if isinstance(rule.pattern, AnyCall):
-        return Match.YES
-    if rule.tool_name == "shell":
-        return max((_concerns_line(rule, read_line(subject)) for subject in subjects), default=Match.NO)
-    return Match.YES if any(_is_about(rule, subject) for subject in subjects) else Match.NO
+    """How surely the rule is about any part of any subject."""
+    return Case(subjects).concerned_by(rule)
 
 
 def _is_about(rule: Rule, subject: str) -> bool:
@@ -67,28 +64,35 @@ def _allows_line(rules: Sequence[Rule], line: ShellLine) -> bool:
         return False
     if any(isinstance(rule.pattern, AnyCall) or rule.pattern == WholeCommand(line.text) for rule in rules):
         return True
-    prefixes = [rule.pattern.words for rule in rules if isinstance(rule.pattern, CommandPrefix)]
-    if not prefixes or not line.plain:
+    if not line.plain:
         return False
-    return all(_covered(prefixes, each) for each in dict.fromkeys([*line.plain, *line.commands]))
+    prefixes = _Prefixes([rule.pattern.words for rule in rules if isinstance(rule.pattern, CommandPrefix)])
+    return all(prefixes.cover(each) for each in dict.fromkeys([*line.plain, *line.commands]))
 
 
-def _covered(prefixes: Sequence[tuple[str, ...]], command: SimpleCommand) -> bool:
-    return any(_covers(prefix, prefixes, command) for prefix in prefixes)
+class _Prefixes:
+    """The prefixes that allow; each command is judged once."""
 
+    def __init__(self, prefixes: Sequence[tuple[str, ...]]) -> None:
+        self._prefixes = prefixes
+        self._known: dict[SimpleCommand, bool] = {}
 
-def _covers(prefix: tuple[str, ...], prefixes: Sequence[tuple[str, ...]], command: SimpleCommand) -> bool:
-    begins = command.words[: len(prefix)] == prefix
-    return begins and not _does_more(command, len(prefix)) and _reaches(len(prefix), prefixes, command)
+    def cover(self, command: SimpleCommand) -> bool:
+        """Whether one of them covers the command, and all of them what it is made to run."""
+        if command not in self._known:
+            self._known[command] = any(self._covers(prefix, command) for prefix in self._prefixes)
+        return self._known[command]
 
+    def _covers(self, prefix: tuple[str, ...], command: SimpleCommand) -> bool:
+        begins = command.words[: len(prefix)] == prefix
+        return begins and not _does_more(command, len(prefix)) and self._reach(len(prefix), command)
 
-def _reaches(n_words: int, prefixes: Sequence[tuple[str, ...]], command: SimpleCommand) -> bool:
-    """Whether what the command is made to run is within the first words, or covered by itself."""
-    return all(
-        (inner.begin < n_words and _reaches(n_words - inner.begin, prefixes, inner.command))
-        or _covered(prefixes, inner.command)
-        for inner in command.runs
-    )
+    def _reach(self, n_words: int, command: SimpleCommand) -> bool:
+        """Whether what the command is made to run is within the first words, or covered by itself."""
+        return all(
+            (inner.begin < n_words and self._reach(n_words - inner.begin, inner.command)) or self.cover(inner.command)
+            for inner in command.runs
+        )
 
 
 def _does_more(command: SimpleCommand, n_named: int) -> bool:
@@ -99,27 +103,100 @@ def _does_more(command: SimpleCommand, n_named: int) -> bool:
 
 # Denying, or asking for, a part of a command line
 
+MAX_STEPS = 300_000
+"""Comparisons of words, or of paths with globs, in one judgement, which take about 0.2 s; when they are used up, every
+further rule may be meant."""
 
-def _concerns_line(rule: Rule, line: ShellLine) -> Match:
-    match rule.pattern:
-        case CommandPrefix(words=words):
-            found = max((_begins(words, command) for command in line.all()), default=Match.NO)
-        case WholeCommand(text=text):
-            words = read_line(text).commands[-1].words if read_line(text).commands else ()
-            is_one = text == line.text or any(command.words == words for command in line.all() if words)
-            found = Match.YES if is_one else Match.NO
-        case _:
-            return Match.NO
-    return found if found or line.is_parsed else Match.MAYBE
+STEPS_TO_READ_A_CHARACTER = 30
+"""What it costs to take apart the command that a rule names."""
 
 
-def _begins(prefix: tuple[str, ...], command: SimpleCommand) -> Match:
+class Case:
+    """A call that deny and ask rules are held against, at a cost that is bounded whatever both are."""
+
+    def __init__(self, subjects: Sequence[str]) -> None:
+        self._subjects = subjects
+        self._steps_left = MAX_STEPS
+
+    def concerned_by(self, rule: Rule) -> Match:
+        """How surely the rule is about any part of any subject."""
+        pattern = rule.pattern
+        if isinstance(pattern, AnyCall):
+            return Match.YES
+        if rule.tool_name == "shell":
+            return max((self._concerns(pattern, line) for line in self._lines), default=Match.NO)
+        if isinstance(pattern, PathGlob):
+            self._steps_left -= sum(pattern.cost(subject) for subject in self._subjects)
+            if self._steps_left < 0:
+                return Match.MAYBE
+        return Match.YES if any(_is_about(rule, subject) for subject in self._subjects) else Match.NO
+
+    @cached_property
+    def _lines(self) -> tuple[_Line, ...]:
+        return tuple(_Line(read_line(subject)) for subject in self._subjects)
+
+    def _concerns(self, pattern: Pattern | None, line: _Line) -> Match:
+        match pattern:
+            case CommandPrefix(words=words):
+                found = max((self._begins(words, each) for each in line.candidates(words[0])), default=Match.NO)
+            case WholeCommand(text=text):
+                found = Match.YES if text == line.text else self._is_last_of(text, line)
+            case _:
+                return Match.NO
+        if line.is_parsed:
+            return found
+        return Match.YES if found else Match.MAYBE
+
+    def _is_last_of(self, text: str, line: _Line) -> Match:
+        self._steps_left -= len(text) * STEPS_TO_READ_A_CHARACTER
+        if self._steps_left < 0:
+            return Match.MAYBE
+        commands = read_line(text).commands
+        return Match.YES if commands and commands[-1].words in line.words else Match.NO
+
+    def _begins(self, prefix: Sequence[str], command: SimpleCommand) -> Match:
+        self._steps_left -= len(prefix) * len(command.words)
+        return _begins(prefix, command) if self._steps_left >= 0 else Match.MAYBE
+
+
+class _Line:
+    """A command line's commands, by the names that rules may know them by."""
+
+    def __init__(self, line: ShellLine) -> None:
+        self.text = line.text
+        self.is_parsed = line.is_parsed
+        self.words = {command.words for command in line.all()}
+        self._named: dict[str, list[SimpleCommand]] = {}
+        self._unknown: list[SimpleCommand] = []
+        """Their names only running would tell, or the commands that they read from elsewhere."""
+        for command in line.all():
+            name = _known_as(command.words[0])
+            self._named.setdefault(name, []).append(command)
+            if ANY in name or _reads_commands(command):
+                self._unknown.append(command)
+
+    def candidates(self, program: str) -> Sequence[SimpleCommand]:
+        """The commands that may be of this program."""
+        return [*self._named.get(_known_as(program), ()), *self._unknown]
+
+
+def _known_as(program: str) -> str:
+    return program.rpartition("/")[2].lower().removesuffix(".exe")
+
+
+def _reads_commands(command: SimpleCommand) -> bool:
+    return command.name in SHELLS and not command.runs and all(word.startswith("-") for word in command.words[1:])
+
+
+def _begins(prefix: Sequence[str], command: SimpleCommand) -> Match:
     """How surely the command begins with these words, options between them left aside."""
     words = command.words
-    if command.name in SHELLS and not command.runs and all(word.startswith("-") for word in words[1:]):
+    if _reads_commands(command):
         return max(Match.MAYBE, _same_name(prefix[0], words[0]))
     found, position = _same_name(prefix[0], words[0]), 1
-    letters = {letter for word in words[1:] if re.match(r"-[^-]", word) for letter in word[1:]}
+    letters: set[str] = set()
+    if any(re.match(r"-[^-]", wanted) for wanted in prefix[1:]):
+        letters.update(letter for word in words[1:] if re.match(r"-[^-]", word) for letter in word[1:])
     for wanted in prefix[1:]:
         if re.match(r"-[^-]", wanted) and set(wanted[1:]) <= letters:
             continue

@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
-from pygent_ls.agent.globs import glob_to_regex
+from pygent_ls.agent.globs import compiled
 from pygent_ls.shell.parser import read_line
 from pygent_ls.shell.words import ANY
 
@@ -45,7 +45,7 @@ class NamedPaths:
 
     def names(self, path: Path) -> bool:
         """Whether the line names this very path, or a pattern that matches it."""
-        return path in self.paths or any(re.fullmatch(glob_to_regex(each), str(path)) for each in self.globs)
+        return path in self.paths or any(compiled(each).fullmatch(str(path)) for each in self.globs)
 
     def named_above(self, path: Path) -> Path | None:
         """The innermost named folder that the path lies in; never one that the command runs in."""

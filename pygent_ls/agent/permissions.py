@@ -13,9 +13,9 @@ from pygent_ls.agent.acting_places import acts_later
 from pygent_ls.agent.approver import PermissionAnswer
 from pygent_ls.agent.events import DecidedBy
 from pygent_ls.agent.hooks import NOTHING, HookOutcome
-from pygent_ls.agent.matching import Match, allows, concerns
+from pygent_ls.agent.matching import Case, Match, allows
 from pygent_ls.agent.outputs import READER
-from pygent_ls.agent.reading_rules import FileRead, Reading, concerns_reads
+from pygent_ls.agent.reading_rules import FileRead, Reading, ReadingCase
 from pygent_ls.agent.refusals import Protected
 from pygent_ls.agent.rules import Rule, RuleDecision, host_of, whole_command
 from pygent_ls.agent.tool import Tool, ToolRisk, cd_prefix
@@ -214,10 +214,11 @@ class Permissions:
         places = places or Places()
         if reason := self._refusal(tool, subjects, places):
             return Verdict(decision="deny", by="rule", reason=f"{reason}; no rule, mode or answer allows it")
-        every_rule = self.rules()
+        every_rule = sorted(self.rules(), key=lambda rule: rule.origin == "workspace")  # the user's own come first
         rules = [rule for rule in every_rule if rule.tool_name == tool.name]
-        strict = [(rule, concerns(rule, [*subjects, *places.spelled])) for rule in rules if rule.decision != "allow"]
-        strict += [(rule, concerns_reads(rule, places.reads)) for rule in Reading.of(every_rule).rules if places.reads]
+        case, reads = Case([*subjects, *places.spelled]), ReadingCase(places.reads)
+        strict = [(rule, case.concerned_by(rule)) for rule in rules if rule.decision != "allow"]
+        strict += [(rule, reads.concerned_by(rule)) for rule in Reading.of(every_rule).rules if places.reads]
         for rule, match in strict:
             if rule.decision == "deny" and match is Match.YES:
                 return Verdict(decision="deny", by="rule", reason=_why_denied(rule))

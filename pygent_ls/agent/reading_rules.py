@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pygent_ls.agent.matching import Match
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from pygent_ls.agent.tool import ToolContext
 
 READING = "read_file"
-
-MAX_PAIRS = 200_000
-"""Of characters of a glob and of a path that are compared one by one, which takes about 0.2 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +102,27 @@ class FileRead:
     is_sure: bool
 
 
-def concerns_reads(rule: Rule, reads: Sequence[FileRead]) -> Match:
-    """How surely a rule about `read_file` is about what a command reads."""
-    return max((_concerns(rule, read) for read in reads), default=Match.NO)
+MAX_STEPS = 300_000
+"""Comparisons of paths with globs in one judgement, as `PathGlob.cost` counts them; when they are used up, any further
+rule may be meant."""
+
+
+class ReadingCase:
+    """What a command reads, which rules about `read_file` are held against at a bounded cost."""
+
+    def __init__(self, reads: Sequence[FileRead]) -> None:
+        self._reads = reads
+        self._paths = [read.path for read in reads]
+        self._n_unknown_chars = sum(len(path) for path in self._paths if ANY in path)
+        self._steps_left = MAX_STEPS
+
+    def concerned_by(self, rule: Rule) -> Match:
+        """How surely the rule is about any of the files."""
+        if isinstance(rule.pattern, PathGlob):
+            self._steps_left -= sum(map(rule.pattern.cost, self._paths)) + self._n_unknown_chars
+        if self._steps_left < 0:
+            return Match.MAYBE
+        return max((_concerns(rule, read) for read in self._reads), default=Match.NO)
 
 
 def _concerns(rule: Rule, read: FileRead) -> Match:
@@ -124,18 +139,35 @@ def can_meet(glob: str, path: str) -> bool:
 
     True where in doubt: `?` and the stars are taken for any text, across folders.
     """
-    left = re.sub(r"\[[^\]]\]|\*\*/|\?", "*", glob)
-    right = path.replace("*", ANY)
-    if len(left) * len(right) > MAX_PAIRS:
-        return True
-    # after each pair of beginnings, whether they can be the same text
-    meet = {(0, 0): True}
-    for i, j in product(range(len(left) + 1), range(len(right) + 1)):
-        if (i, j) == (0, 0):
-            continue
-        is_star, is_any = i > 0 and left[i - 1] == "*", j > 0 and right[j - 1] == ANY
-        is_met = i > 0 and j > 0 and left[i - 1] == right[j - 1] and meet[i - 1, j - 1]
-        is_met |= is_star and (meet[i - 1, j] or (j > 0 and meet[i, j - 1]))
-        is_met |= is_any and (meet[i, j - 1] or (i > 0 and meet[i - 1, j]))
-        meet[i, j] = is_met
-    return meet[len(left), len(right)]
+    left, places = _wildcards(glob)
+    return _end_of(left, places, path) if len(left) <= MAX_GLOB_CHARS else True
+
+
+MAX_GLOB_CHARS = 4_096
+"""Longest glob that is compared; as long as a path may be on Linux."""
+
+
+@lru_cache(maxsize=4_096)
+def _wildcards(glob: str) -> tuple[str, Mapping[str, int]]:
+    """The glob with every wildcard a `*`, and for each character a number with a bit for each of its places."""
+    text = re.sub(r"\*+", "*", re.sub(r"\[[^\]]\]|\*\*/|\?", "*", glob))
+    places: dict[str, int] = {}
+    for at, character in enumerate(text):
+        places[character] = places.get(character, 0) | 1 << at
+    return text, places
+
+
+def _end_of(glob: str, places: Mapping[str, int], path: str) -> bool:
+    """Whether glob and path can be the same text, by which beginnings of the glob can be the path's so far."""
+    stars, whole = places.get("*", 0), (1 << (len(glob) + 1)) - 1
+    met = 1
+    met |= (met & stars) << 1  # a star may be nothing
+    for character in path:
+        if character in (ANY, "*"):
+            met = whole & -(met & -met)  # anything from the first beginning on
+        else:
+            met = (met & places.get(character, 0)) << 1 | met & stars
+            met |= (met & stars) << 1
+        if not met:
+            return False
+    return bool(met >> len(glob) & 1)

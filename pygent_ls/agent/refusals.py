@@ -55,6 +55,11 @@ class Protected:
         for command in line.all():
             if reason := self._reason_against(command, folder, is_held=is_held):
                 return reason
+        words = dict.fromkeys((each.folder, word) for each in line.all() for word in each.words[1:])
+        if reason := self.reason_against_reading(
+            self._absolute(word, self._absolute(inside, folder)) for inside, word in (words if self.keys else ())
+        ):
+            return reason
         for write in () if is_held else line.writes:
             if reason := self._reason_against_write(write, folder):
                 return reason
@@ -71,8 +76,6 @@ class Protected:
             return "whether a folder is trusted is for the user to say, and not for a command of the agent"
         if _is_own_command(command, "setup"):
             return "models and keys are set up by the user, and not by a command of the agent"
-        if reason := self.reason_against_reading(self._absolute(word, where) for word in arguments):
-            return reason
         for target in () if is_held else _written(name, arguments):
             if reason := self.reason_against_path(self._absolute(target, where)):
                 return reason

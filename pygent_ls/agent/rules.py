@@ -59,9 +59,13 @@ class PathGlob:
 
     glob: str
 
+    def cost(self, path: str) -> int:
+        """What it costs at most to see whether the path is one of these, in microseconds or so."""
+        return 1 + len(path) * len(self.glob) // 200
+
     def matches(self, path: str) -> bool:
         """Whether the shown path is one of these."""
-        return re.fullmatch(globs.glob_to_regex(self.glob), path) is not None
+        return globs.compiled(self.glob).fullmatch(path) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from pygent_ls.shell.accounting import accounts_for
 from pygent_ls.shell.grammar import UNFIT, parse
 from pygent_ls.shell.line import NEVER, Inner, ShellLine, SimpleCommand, Write
 from pygent_ls.shell.strict import QUIET_TARGETS, read_strictly
-from pygent_ls.shell.words import ANY, GAP, HOME, Scope, backquoted, text_of, words_of
+from pygent_ls.shell.words import ANY, GAP, HOME, Scope, backquoted, decode_ansi_c, text_of, words_of
 from pygent_ls.shell.wrappers import SHELLS, Script, Words, name_of, wrapped
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ MAX_ARGUMENT_CHARS = 131_072
 
 MAX_INNER = 100
 """Commands within others that are followed; `env -S` and `unbuffer` can double them with each level."""
+
+MAX_WORDS = 20_000
+"""Words of all commands of a line, those within others counted again; a line without such has at most half as many."""
 
 MAX_VALUE_CHARS = 1_000
 """Of a variable that is followed; `a=$a$a` doubles it with each step."""
@@ -65,6 +68,7 @@ class _Budget:
     """What the reading of one line may still cost, whatever stands in it."""
 
     inner: int = MAX_INNER
+    words: int = MAX_WORDS
 
 
 @dataclass(kw_only=True)
@@ -313,7 +317,8 @@ class _Reader:
     def _simple(self, words: Sequence[str], stdin: str | None = None) -> SimpleCommand:
         inner: list[Inner] = []
         scripts: list[str] = []
-        if self.depth > MAX_DEPTH:
+        self.budget.words -= len(words)
+        if self.depth > MAX_DEPTH or self.budget.words < 0:
             self._give_up()
             return SimpleCommand(words=tuple(words), folder=self.folder)
         for each in wrapped(words):
@@ -357,6 +362,7 @@ class _Reader:
 
     def _guess(self, text: str) -> None:
         """The commands that may stand in a text which is not understood, by splitting it wherever one may begin."""
+        text = re.sub(r"\$'((?:[^'\\]|\\.)*+)'", lambda found: decode_ansi_c(found[1]), text, flags=re.DOTALL)
         text = re.sub(r"\{([^{}\s,]*+,[^{}\s]*)\}", lambda found: found[1].replace(",", " "), text)
         for piece in dict.fromkeys(re.split(r"[;&|\n(){}`]", re.sub(r"\$?['\"]|\\", "", text))):
             words = re.sub(rf"\$(\w+|\{{\w+\}})|{UNFIT.pattern}", self._guessed, piece).split()

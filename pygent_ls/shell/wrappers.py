@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from pygent_ls.shell.words import ANY
 
@@ -100,6 +101,15 @@ def wrapped(words: Sequence[str]) -> Iterator[Wrapped]:
         yield from _script(words, "c")
     elif reader := _READERS.get(name):
         yield from reader(words)
+    elif ANY in name and name.strip(ANY) and len(words) > 1 and _could_run_others(name):
+        yield Words(begin=1, end=len(words))
+        yield Script(text=" ".join(words[1:]))
+
+
+def _could_run_others(name: str) -> bool:
+    """Whether a name that only running would tell may be one of these programs: `"$X"eval`."""
+    pattern = re.sub(r"[*?\[]", r"[\g<0>]", name).replace(ANY, "*")
+    return any(fnmatchcase(each, pattern) for each in (*_PREFIXES, *SHELLS, *_READERS))
 
 
 def _after_prefix(name: str, words: Sequence[str]) -> Iterator[Wrapped]:

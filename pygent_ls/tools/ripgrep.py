@@ -211,7 +211,7 @@ def _matches_glob(glob: str, path: str) -> bool:
     """Whether a file that rg cannot see would match; braces and classes are beyond this."""
     body = glob.removeprefix("!").removeprefix("./")
     pattern = body.lstrip("/") if "/" in body else f"**/{body}"
-    return (re.fullmatch(globs.glob_to_regex(pattern), path) is not None) != glob.startswith("!")
+    return (globs.compiled(pattern).fullmatch(path) is not None) != glob.startswith("!")
 
 
 async def search_place(context: ToolContext, place: Place, pattern: str, options: Sequence[str], glob: str) -> Matches:

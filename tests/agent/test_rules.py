@@ -154,6 +154,24 @@ def test_words_for_a_script_of_npm_are_no_command() -> None:
     assert not allowed("shell(npm:*)", "npm --prefix test exec -- rm -rf src")
 
 
+@pytest.mark.parametrize(
+    ("line", "match"),
+    [
+        ("echo x >$\nrm -rf src", Match.YES),
+        ("[ a || rm x ]", Match.YES),
+        ('echo \'unclosed; r""m x', Match.YES),
+        ("$'\\x72m' x >$\ny", Match.YES),
+        ("$X -rf src 'unclosed", Match.YES),
+        ("echo 'unclosed", Match.MAYBE),
+        ("echo rm", Match.NO),
+        ("$X -rf src", Match.MAYBE),
+    ],
+)
+def test_a_line_that_is_not_parsed_is_denied_where_a_deny_rule_could_match(line: str, match: Match) -> None:
+    assert concerns(denying("shell(rm:*)"), [line]) is match
+    assert not allows(allowing("shell", "shell(echo:*)", "shell(rm:*)"), [line]) or match in (Match.NO, Match.MAYBE)
+
+
 def test_several_rules_cover_a_line_together() -> None:
     rules = allowing("shell(ls:*)", "shell(sort:*)", "shell(sudo:*)")
     assert allows(rules, ["ls -l | sort && sudo ls"])
