@@ -41,6 +41,12 @@ _SEPARATES_WORDS = frozenset(
 )
 """Nodes whose parts are words, or operators beside words."""
 
+_WORDS = frozenset(
+    {"variable_assignment", "concatenation", "command_substitution", "process_substitution", "command", "word"}
+    | {"string", "raw_string", "ansi_c_string", "expansion", "simple_expansion", "arithmetic_expansion"}
+)
+"""Nodes whose last byte belongs to a word, whatever it is: `a=(b)`."""
+
 _METACHARACTERS = frozenset(b" \t\n;&|<>()")
 
 _DIGITS = re.compile(rb"(^|[\s;&|<>()])[0-9]+$")
@@ -87,7 +93,8 @@ def _is_joined(node: Node, before: Node, after: Node, source: bytes) -> bool:
         return False
     if after.type.endswith("_redirect"):
         return _DIGITS.search(before.text or b"") is not None
-    return not _METACHARACTERS.intersection(source[at - 1 : at + 1])
+    is_ended = source[at - 1] in _METACHARACTERS and before.type not in _WORDS
+    return not is_ended and source[at] not in _METACHARACTERS
 
 
 def _gaps(node: Node) -> Iterator[tuple[int, int]]:

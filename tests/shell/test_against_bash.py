@@ -115,6 +115,7 @@ def test_a_line_that_allow_rules_pass_runs_nothing_else(machine: Machine, line: 
 @example("time ! touch z")
 @example("time A=1 touch z")
 @example('"$X"eval touch z')
+@example("echo a|&a=(\\()@ touch z ]")
 def test_a_line_that_runs_what_is_denied_is_denied_or_asked_for(machine: Machine, line: str) -> None:
     if concerns(DENIED, [line]) is Match.NO:
         ran, _ = machine.run(line)
