@@ -10,10 +10,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pygent_ls.shell.accounting import accounts_for
+from pygent_ls.shell.builtins import NOTHING, evaluated, expanding, holds_substitution
 from pygent_ls.shell.grammar import UNFIT, parse
 from pygent_ls.shell.line import NEVER, Inner, ShellLine, SimpleCommand, Write
 from pygent_ls.shell.strict import QUIET_TARGETS, read_strictly
-from pygent_ls.shell.words import ANY, GAP, HOME, Scope, backquoted, decode_ansi_c, text_of, words_of
+from pygent_ls.shell.words import ANY, GAP, HOME, Scope, decode_ansi_c, text_of, words_of
 from pygent_ls.shell.wrappers import SHELLS, Script, Words, name_of, wrapped
 
 if TYPE_CHECKING:
@@ -162,6 +163,8 @@ class _Reader:
                 self._redirect(node)
             case "$":
                 self._give_up()
+            case "raw_string" if holds_substitution(text_of(node)):  # in `[[ … ]]`, `((…))` and an index
+                self._read_within(expanding(text_of(node)[1:-1]))
             case _:
                 self._inside(node)
 
@@ -222,8 +225,8 @@ class _Reader:
         for child in node.children:
             if child.type == "heredoc_body":
                 body = text_of(child).translate(self.back)
-                if not is_quoted:
-                    backquoted(body, self._read_within)
+                if not is_quoted and holds_substitution(body):
+                    self.commands += self._nested(expanding(body))  # the tree has none of `<<-`
             if child.type not in ("heredoc_start", "heredoc_end"):
                 self._visit(child)
         return body
@@ -278,7 +281,10 @@ class _Reader:
         value = node.child_by_field_name("value")
         words = words_of(value, self._scope) if value is not None else [""]
         if name is not None:
+            self._visit(name)
             self._set(text_of(name), " ".join(words))
+        for word in filter(holds_substitution, words):  # `PS4='$(x)'`, and numbers that are computed with later
+            self._read_within(expanding(word))
 
     def _set(self, name: str, value: str) -> None:
         is_short = len(value) <= MAX_VALUE_CHARS
@@ -333,6 +339,7 @@ class _Reader:
                     self.depth -= 1
                 case Script(text=text):
                     scripts.append(text)
+        scripts += evaluated(words)
         if stdin is not None and name_of(words) in _READING_COMMANDS and not scripts:
             scripts.append(stdin)
         for text in scripts:
@@ -351,7 +358,7 @@ class _Reader:
         nested.read(text)
         self.writes += nested.writes
         self.is_parsed &= nested.is_parsed
-        return nested.commands
+        return [each for each in nested.commands if each.words[0] != NOTHING]
 
     def _change_folder(self, given: Sequence[str]) -> None:
         targets = [word for word in given if not re.fullmatch(r"-[LPe@n]+|--", word)]
