@@ -29,6 +29,8 @@ def evaluated(words: Sequence[str]) -> Iterator[str]:
             yield value.partition(":")[2] if name == "bind" else value
     if name == "alias":
         yield from (word.partition("=")[2] for word in words[1:] if "=" in word)
+    if name == "jobs" and "-x" in words[1:-1]:
+        yield " ".join(words[words.index("-x") + 1 :])
     if name == "hash" and "-p" in words[1:-1]:
         yield words[words.index("-p") + 1]
     if name in EVALUATING:

@@ -124,6 +124,7 @@ def test_a_line_that_allow_rules_pass_runs_nothing_else(machine: Machine, line: 
 @example("x='a[$(touch z)]'; echo $((x))")
 @example("PS4='$(touch z)'; set -x; echo")
 @example("compgen -C 'touch z'")
+@example("jobs -x touch z")
 @example("compgen -W '$(touch z)'")
 @example("hash -p touch echo; ! echo")
 @example("shopt -s expand_aliases\nalias x='touch z'\nx")
