@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
@@ -229,6 +230,16 @@ class Workspace(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOnly:
+    """What a program sees besides the workspace that only reads."""
+
+    scratch: Path
+    """A folder of the daemon's own, the one place that it can write."""
+    reads: tuple[Path, ...] = ()
+    """What it reads; in /tmp nothing else is seen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessSpec:
     """A program to run in a process group of its own."""
 
@@ -243,6 +254,11 @@ class ProcessSpec:
     """What the program finds on its standard input, followed by the end of it."""
     sandboxed: bool = False
     """It runs in the sandbox, or not at all; what tools run for the model passes `ToolContext.sandboxed` on."""
+    read_only: ReadOnly | None = None
+    """Where there is a sandbox, the program runs there and can write nothing but this says."""
+    was_allowed: bool = False
+    """The user allowed this command itself: outside the sandbox it has the daemon's whole environment. Any other
+    program has a search path, and variables, that lead to no place which a command in the sandbox can write."""
     errors_apart: bool = False
     """`on_output` is given standard output alone, and standard error is kept for the result."""
 
@@ -312,8 +328,41 @@ class Background(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repository:
+    """A git repository with a work tree. Links are resolved but for those above `top`."""
+
+    top: Path
+    """The root of the work tree."""
+    own: Path
+    """Where this work tree's HEAD and index are."""
+    common: Path
+    """Where references and configuration are; the same unless the work tree is a linked one."""
+
+
+class Repositories(Protocol):
+    """Git repositories, found and read without anything that they are configured to run."""
+
+    async def find(self, folder: Path) -> Repository | None:
+        """The repository whose work tree a folder lies in. No program is run."""
+        ...
+
+    def inert(self, repository: Repository) -> AbstractAsyncContextManager[Mapping[str, str]]:
+        """The variables under which git reads a repository, and no program, file or address counts that its
+        configuration names. `GIT_DIR` among them is a folder of the daemon's own.
+
+        Raises `ToolError` where its configuration cannot be known.
+        """
+        ...
+
+
 class Processes(Protocol):
     """Runs programs; nothing that it starts outlives its caller."""
+
+    @property
+    def repositories(self) -> Repositories:
+        """How git is made to read a repository."""
+        ...
 
     @property
     def background(self) -> Background:
@@ -324,8 +373,12 @@ class Processes(Protocol):
         """Whether a `sandboxed` program would run in the sandbox now."""
         ...
 
-    def find(self, program: str) -> str | None:
-        """The program's absolute path, or None."""
+    def find(self, program: str, *, anywhere: bool = False) -> str | None:
+        """The program's absolute path, or None.
+
+        Where a command in the sandbox could have put one, nothing is looked for, unless it may come from `anywhere`,
+        as it may for a command that the user allows.
+        """
         ...
 
     async def run(self, spec: ProcessSpec, on_output: Callable[[str], Awaitable[None]] | None = None) -> ProcessResult:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from pygent_ls.agent.reading_rules import is_withheld
 from pygent_ls.agent.tool import ToolContext
+from pygent_ls.agent.workspace import Repository
 from pygent_ls.errors import ToolError
-from pygent_ls.tools.git_program import Repository, failure, read_git
+from pygent_ls.tools.git_program import failure, read_git
 
 MAX_PATHS_CHARS = 100_000
 """Most that the names of files may take as arguments of one program: systems take no more than a few times that."""

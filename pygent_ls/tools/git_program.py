@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from pygent_ls.agent.tool import ToolContext
-from pygent_ls.agent.workspace import MISSING, ProcessResult, ProcessSpec
+from pygent_ls.agent.workspace import MISSING, ProcessResult, ProcessSpec, ReadOnly, Repository
 from pygent_ls.errors import ToolError
 from pygent_ls.tools.ripgrep import kind_on_disk
 
@@ -53,12 +52,8 @@ INERT: Mapping[str, str] = {
     "safe.bareRepository": "explicit",
     "submodule.recurse": "false",
 }
-"""Settings of a repository that would run a program, or change what is parsed. External differences and textconv are
-switched off by options."""
-
-_FILTER = re.compile(r"(filter\..*)\.(clean|smudge|process)", re.DOTALL)
-_LFS = re.compile(r"git-lfs (?:clean|smudge|filter-process)[ \w%-]*")
-"""What `git lfs install --local` writes: the only filter that a repository may bring along."""
+"""Settings of the user's that would run a program, or change what is parsed; what a repository brings along of the
+former counts for nothing anyway. External differences and textconv are switched off by options."""
 
 _USER_INFO = re.compile(r"\b([a-z][a-z0-9+.-]*://)([^\s/'\"<>]+)@", re.IGNORECASE)
 
@@ -70,21 +65,6 @@ _IN_PROGRESS = {
     "REVERT_HEAD": "a revert",
     "BISECT_LOG": "a bisection",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repository:
-    """A repository with a work tree."""
-
-    top: Path
-    """The root of the work tree."""
-    own: Path
-    """Where this work tree's HEAD and index are."""
-    common: Path
-    """Where references and configuration are; the same unless the work tree is a linked one."""
-    settings: Mapping[str, str]
-    """What makes the repository's own configuration inert."""
-    config_files: tuple[Path, ...]
 
 
 def without_secrets(text: str) -> str:
@@ -121,45 +101,24 @@ async def folder_of(context: ToolContext, path: str | None) -> Path:
 
 
 async def repository_of(context: ToolContext, path: str | None = None) -> Repository:
-    """The repository that holds the path. Raises `ToolError` where there is none, or no git."""
+    """The repository that holds the path. Raises `ToolError` where there is none."""
     folder = await folder_of(context, path)
-    asked = ("rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir")
-    result = await _run(context, folder, asked, _environment(READ_ONLY, INERT), READ_TIMEOUT_S)
-    if result.exit_code:
+    repository = await context.processes.repositories.find(folder)
+    if repository is None:
         name = context.workspace.shown(folder)
-        if "not a git repository" in result.stderr:
-            where = "The workspace folder" if name == "." else name
-            raise ToolError(f"{where} is not in a git repository. `git init` in a shell makes one.")
-        raise ToolError(failure(result, f"git cannot use the repository of {name}"))
-    lines = result.stdout.rstrip("\n").split("\n")
-    if len(lines) != 3:
-        raise ToolError("The repository's path holds a line break, which this tool cannot handle.")
-    top, own, common = (folder / line for line in lines)
-    settings, config_files = await _inert(context, top)
-    return Repository(top=top, own=own, common=common, settings=settings, config_files=config_files)
-
-
-async def _inert(context: ToolContext, top: Path) -> tuple[dict[str, str], tuple[Path, ...]]:
-    """What makes the repository's filters inert besides `INERT`, and the files that its configuration is in."""
-    args = ("config", "--null", "--show-scope", "--show-origin", "--list")
-    result = await _run(context, top, args, _environment(READ_ONLY, INERT), READ_TIMEOUT_S)
-    fields = result.stdout.split("\0")
-    settings = dict(INERT)
-    files: dict[Path, None] = {}
-    for scope, origin, entry in zip(fields[0::3], fields[1::3], fields[2::3], strict=False):
-        if origin.startswith("file:"):
-            files[top / origin.removeprefix("file:")] = None
-        key, _, value = entry.partition("\n")
-        found = _FILTER.fullmatch(key)
-        if found and scope in ("local", "worktree") and not _LFS.fullmatch(value):
-            settings |= {f"{found[1]}.{name}": "" for name in ("clean", "smudge", "process")}
-            settings[f"{found[1]}.required"] = "false"
-    return settings, tuple(files)
+        where = "The workspace folder" if name == "." else name
+        raise ToolError(f"{where} is not in a git repository. `git init` in a shell makes one.")
+    return repository
 
 
 async def read_git(context: ToolContext, repository: Repository, *args: str) -> ProcessResult:
-    """Run a command that only reads, with all that the repository could run switched off."""
-    return await _run(context, repository.top, args, _environment(READ_ONLY, repository.settings), READ_TIMEOUT_S)
+    """Run a command that only reads. Nothing of the repository's configuration acts, and where there is a sandbox,
+    what the user's own configuration runs can write nothing."""
+    async with context.processes.repositories.inert(repository) as variables:
+        env = _environment({**READ_ONLY, **variables}, INERT)
+        seen = (repository.top, repository.own, repository.common)
+        read_only = ReadOnly(scratch=Path(variables["GIT_DIR"]), reads=seen)
+        return await _run(context, repository.top, args, env, READ_TIMEOUT_S, read_only)
 
 
 async def write_git(
@@ -171,8 +130,9 @@ async def write_git(
 
 async def depend_on_references(context: ToolContext, repository: Repository) -> None:
     """The result holds while HEAD, the branches and the configuration stay; called before they are read."""
-    files = [repository.own / "HEAD", repository.common / "packed-refs", repository.common / "shallow"]
-    for file in (*files, *repository.config_files):
+    files = (repository.own / name for name in ("HEAD", "config.worktree"))
+    shared = (repository.common / name for name in ("config", "packed-refs", "shallow"))
+    for file in (*files, *shared):
         context.dependencies[file] = await context.workspace.stamp(file)
     for folder in {repository.common / "refs", repository.common / "reftable", repository.own / "refs"}:
         await context.depend_on_tree(folder)
@@ -215,11 +175,18 @@ def _environment(more: Mapping[str, str], settings: Mapping[str, str]) -> dict[s
 
 
 async def _run(
-    context: ToolContext, cwd: Path, args: Sequence[str], env: Mapping[str, str], timeout_s: float
+    context: ToolContext,
+    cwd: Path,
+    args: Sequence[str],
+    env: Mapping[str, str],
+    timeout_s: float,
+    read_only: ReadOnly | None = None,
 ) -> ProcessResult:
     program = context.processes.find("git")
     if program is None:
         raise ToolError("git was not found on this machine. Tell the user to install it.")
     argv = (program, "--no-pager", *args)
-    spec = ProcessSpec(argv=argv, cwd=cwd, timeout_s=timeout_s, env=env, max_output_chars=MAX_OUTPUT_CHARS)
+    spec = ProcessSpec(
+        argv=argv, cwd=cwd, timeout_s=timeout_s, env=env, max_output_chars=MAX_OUTPUT_CHARS, read_only=read_only
+    )
     return await context.processes.run(spec)

@@ -11,11 +11,10 @@ from pydantic import Field
 
 from pygent_ls.agent.reading_rules import left_out
 from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, tool
-from pygent_ls.agent.workspace import ProcessResult
+from pygent_ls.agent.workspace import ProcessResult, Repository
 from pygent_ls.errors import ToolError
 from pygent_ls.tools.git_changes import changed_and_shown
 from pygent_ls.tools.git_program import (
-    Repository,
     depend_on_files,
     depend_on_references,
     failure,

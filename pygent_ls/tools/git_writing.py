@@ -9,10 +9,9 @@ from typing import Annotated
 from pydantic import Field
 
 from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, tool
-from pygent_ls.agent.workspace import ProcessResult
+from pygent_ls.agent.workspace import ProcessResult, Repository
 from pygent_ls.errors import ToolError
 from pygent_ls.tools.git_program import (
-    Repository,
     failure,
     plain_name,
     read_git,
@@ -184,7 +183,7 @@ async def _remote_and_branch(
 
 
 async def _over_network(context: ToolContext, repository: Repository, command: str, *where: str) -> str:
-    configured = (await read_git(context, repository, "config", "--get", "core.sshCommand")).stdout.strip()
+    configured = (await write_git(context, repository, "config", "--get", "core.sshCommand")).stdout.strip()
     settings = {} if (ssh := _without_prompt(configured)) is None else {"core.sshCommand": ssh}
     result = await write_git(context, repository, command, *where, settings=settings)
     said = _done(result, f"git {command}")

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -20,9 +20,6 @@ from pygent_ls.workspace.output import KeptOutput
 
 QUIET_ENVIRONMENT: Mapping[str, str] = {"PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
 """Nobody is there to page through output, or to type a password."""
-
-OF_OUR_MAKE = frozenset({"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"})
-"""What a `make` that started the daemon told its own children: another `make` would take itself for a part of it."""
 
 TERMINATE_S = 2.0
 """How long a group has between SIGTERM and SIGKILL."""
@@ -49,19 +46,15 @@ MAX_PIPE_BYTES = 1_048_576
 OnOutput = Callable[[str], Awaitable[None]]
 
 
-def _inherited(without: Collection[str]) -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name not in OF_OUR_MAKE and name not in without}
-
-
 def start(
     spec: ProcessSpec,
     argv: Sequence[str],
     *,
     merged: bool,
+    inherited: Mapping[str, str],
     stdin: int | None = None,
-    without: Collection[str] = (),
 ) -> subprocess.Popen[bytes]:
-    """Start `argv`, which is the spec's or stands around it, with the daemon's environment `without` some variables.
+    """Start `argv`, which is the spec's or stands around it, with what it has `inherited` of the daemon's environment.
 
     Raises `ToolError` where that is not possible.
     """
@@ -73,7 +66,7 @@ def start(
                 argv,
                 bufsize=0,
                 cwd=spec.cwd,
-                env={**_inherited(without), **QUIET_ENVIRONMENT, **spec.env},
+                env={**inherited, **QUIET_ENVIRONMENT, **spec.env},
                 stdin=source,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT if merged else subprocess.PIPE,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pygent_ls.errors import SnapshotError
 from pygent_ls.workspace.git_program import Git, users_environment
 from pygent_ls.workspace.reading import disk_stamp
+from pygent_ls.workspace.repositories import find_repository, inert
 
 READ_ONLY = ("-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false")
 """A program of the user's is not started, and nothing is written."""
@@ -51,54 +53,52 @@ def git_stamp(folder: Path) -> str:
 
 def place_of(folder: Path, git: Git) -> Place:
     """Look the folder up; what is in no work tree, or is ignored there, is a place of its own."""
-    environment = users_environment()
-    asked = ["rev-parse", "--show-toplevel", "--git-path", "index", "--git-path", "info/exclude"]
-    try:
-        lines = os.fsdecode(git.run([*READ_ONLY, *asked], cwd=folder, environment=environment)).splitlines()
-        top, index, exclude = lines
-    except (SnapshotError, ValueError):  # none, another user's, bare, or a name with a line break
-        git.check()
-        return Place(folder=folder, top=folder)
+    repository = find_repository(folder)
+    alone = Place(folder=folder, top=folder)
+    if repository is None:
+        return alone
     place = Place(
         folder=folder,
-        top=Path(os.path.realpath(top)),
-        index=folder / index,
-        excludes=(folder / exclude, *_global_excludes(folder, git)),
+        top=Path(os.path.realpath(repository.top)),
+        index=repository.own / "index",
+        excludes=(repository.common / "info" / "exclude", *_global_excludes(folder, git)),
     )
-    if not folder.is_relative_to(place.top) or ".git" in place.prefix.split("/") or _is_ignored(place, git):
-        return Place(folder=folder, top=folder)
-    return place
+    is_kept_there = folder.is_relative_to(place.top) and ".git" not in place.prefix.split("/")
+    return place if is_kept_there and not _is_ignored(place, git) else alone
 
 
 def tracked_though_ignored(place: Place, git: Git) -> list[str]:
     """What the user's index has in spite of the ignore patterns, relative to `top`."""
     if place.index is None or not place.index.exists():
         return []
-    arguments = [*READ_ONLY, "ls-files", "-z", "-c", "-i", "--exclude-standard", "--full-name"]
-    with contextlib.suppress(SnapshotError):
-        found = git.run(arguments, cwd=place.folder, environment=users_environment())
-        return [os.fsdecode(name) for name in found.split(b"\0") if name]
-    git.check()
-    return []
+    arguments = ["ls-files", "-z", "-c", "-i", "--exclude-standard", "--full-name"]
+    return [os.fsdecode(name) for name in (_read(place.folder, git, arguments) or b"").split(b"\0") if name]
 
 
 def _is_ignored(place: Place, git: Git) -> bool:
     if not place.prefix:
         return False
-    arguments = [*READ_ONLY, "check-ignore", "-q", "--no-index", "--", f"./{place.prefix.rstrip('/')}"]
-    try:
-        git.run(arguments, cwd=place.top, environment={**users_environment(), "GIT_LITERAL_PATHSPECS": "0"})
-    except SnapshotError:
-        git.check()
-        return False
-    return True
+    arguments = ["check-ignore", "-q", "--no-index", "--", f"./{place.prefix.rstrip('/')}"]
+    return _read(place.top, git, arguments) is not None
 
 
 def _global_excludes(folder: Path, git: Git) -> list[Path]:
     """The user's own ignore patterns for all repositories."""
-    arguments = ["config", "--type=path", "--get", "core.excludesFile"]
-    with contextlib.suppress(SnapshotError):
-        found = os.fsdecode(git.run(arguments, cwd=folder, environment=users_environment())).strip("\n")
-        return [folder / found] if found else []
+    found = _read(folder, git, ["config", "--type=path", "--get", "core.excludesFile"])
+    if found is not None:
+        named = os.fsdecode(found).strip("\n")
+        return [folder / named] if named else []
     configured = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
     return [Path(configured) / "git" / "ignore"]
+
+
+def _read(folder: Path, git: Git, arguments: Sequence[str]) -> bytes | None:
+    """What git says of the user's repository, of whose configuration nothing acts; None where it fails."""
+    repository = find_repository(folder)
+    with contextlib.suppress(SnapshotError, ValueError, OSError):
+        if repository is not None:
+            with inert(repository) as variables:
+                environment = {**users_environment(folder), "GIT_LITERAL_PATHSPECS": "0", **variables}
+                return git.run([*READ_ONLY, *arguments], cwd=folder, environment=environment)
+    git.check()
+    return None

@@ -10,19 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pygent_ls.errors import SnapshotError
-
-REPOSITORY_VARIABLES = (
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_NAMESPACE",
-    "GIT_PREFIX",
-    "GIT_CEILING_DIRECTORIES",
-)
-"""What says which repository is meant; a daemon that was started from a git hook has inherited them."""
+from pygent_ls.workspace.environment import clean_environment
 
 QUIET: Mapping[str, str] = {
     "GIT_OPTIONAL_LOCKS": "0",
@@ -46,16 +34,20 @@ ALONE: Mapping[str, str] = {
 each file; the C library is to keep it, which halves the time of many files."""
 
 
-def users_environment() -> dict[str, str]:
+def users_environment(folder: Path) -> dict[str, str]:
     """For looking at the user's repository: with their configuration, since that says what is ignored."""
-    inherited = {name: value for name, value in os.environ.items() if name not in REPOSITORY_VARIABLES}
-    return {**inherited, **QUIET}
+    return {**_environment(folder), **QUIET}
 
 
-def own_environment(own: Mapping[str, str]) -> dict[str, str]:
-    """For a store of the daemon; `own` says where it is."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+def own_environment(own: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """For a store of the daemon for this folder; `own` says where it is."""
+    inherited = {name: value for name, value in _environment(folder).items() if not name.startswith("GIT_")}
     return {**inherited, **QUIET, **ALONE, **own}
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """Git runs no other program for the daemon's stores, and would find none in the folder."""
+    return {**clean_environment(os.environ, lambda path: path.is_relative_to(folder)), "PATH": os.defpath}
 
 
 class SnapshotAbortedError(SnapshotError):

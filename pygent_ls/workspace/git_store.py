@@ -116,7 +116,8 @@ class GitStore:
                 "GIT_WORK_TREE": str(place.top),
                 "GIT_INDEX_FILE": str(self.index),
                 "GIT_OBJECT_DIRECTORY": str(self.path / "objects"),
-            }
+            },
+            place.folder,
         )
 
     @contextlib.contextmanager

@@ -22,13 +22,14 @@ from pygent_ls.agent.workspace import ProcessResult, ProcessSpec, SandboxState
 from pygent_ls.errors import ToolError
 from pygent_ls.workspace.background import LocalBackground, Running
 from pygent_ls.workspace.child import Child, OnOutput, start
+from pygent_ls.workspace.environment import clean_environment, find_program
+from pygent_ls.workspace.repositories import LocalRepositories
 from pygent_ls.workspace.sandbox import Sandbox
 from pygent_ls.workspace.sandbox_places import CREDENTIALS, OF_SERVICES
 from pygent_ls.workspace.watchdog import Watchdog
 
-TRUSTED_PROGRAMS = frozenset({"bash", "sh", "git", "rg", "bwrap"})
-"""Programs that run outside the sandbox, or set it up: one that lies in a workspace folder, where a command may have
-put it, is never meant."""
+OF_OUR_MAKE = frozenset({"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"})
+"""What a `make` that started the daemon told its own children: another `make` would take itself for a part of it."""
 
 
 class LocalProcesses:
@@ -42,6 +43,7 @@ class LocalProcesses:
         self._sandboxes = weakref.WeakSet([sandbox] if sandbox else [])
         self._watchdog = Watchdog()
         self.background = LocalBackground(self)
+        self.repositories = LocalRepositories(self._may_write)
 
     def beside(self, sandbox: Sandbox, *, hidden_variables: Collection[str]) -> LocalProcesses:
         """The same processes, of which those that are started there are in another sandbox."""
@@ -59,17 +61,17 @@ class LocalProcesses:
         """Give these variables to no program that is started from now on."""
         self._hidden.update(variables)
 
-    def find(self, program: str) -> str | None:
-        """The program's absolute path, or None. `rg` is the system's, else the one that pip installed with us."""
-        parts = [part for part in os.get_exec_path() if Path(part).is_absolute()]
-        if self._sandbox is not None and program in TRUSTED_PROGRAMS:
-            parts = [part for part in parts if not self._sandbox.may_write(Path(part))]
-        if found := shutil.which(program, path=os.pathsep.join(parts)):
-            return found if Path(found).is_absolute() else None
+    def find(self, program: str, *, anywhere: bool = False) -> str | None:
+        """See the port. `rg` is the system's, else the one that pip installed with us."""
+        if found := find_program(program, os.environ, _nowhere if anywhere else self._may_write):
+            return found
         if program == "rg":
             own = [Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))]
             return shutil.which("rg", path=os.pathsep.join(map(str, own)))
         return None
+
+    def _may_write(self, path: Path) -> bool:
+        return self._sandbox is not None and self._sandbox.may_write(path)
 
     async def sandbox(self) -> SandboxState:
         """See the port. Looked at anew until it works, so that what is mended counts at once."""
@@ -90,13 +92,25 @@ class LocalProcesses:
             argv = await self._confined(spec, undo)
             self._watchdog.start()
             started = time.monotonic()
-            without = self._hidden if argv == spec.argv else self._hidden | CREDENTIALS | OF_SERVICES
             merged = on_output is not None and not spec.errors_apart
-            process = start(spec, argv, merged=merged, stdin=stdin, without=without)
+            process = start(spec, argv, merged=merged, stdin=stdin, inherited=self._inherited(spec, argv))
             self._watchdog.watch(process.pid)
             child = Child(process, spec.max_output_chars, on_output)
             self._running.add(child)
             return Running(child, spec, started, undo.pop_all())
+
+    def _inherited(self, spec: ProcessSpec, argv: tuple[str, ...]) -> dict[str, str]:
+        """What a program is given of the daemon's environment."""
+        is_confined = argv != spec.argv
+        without = self._hidden | OF_OUR_MAKE | (CREDENTIALS | OF_SERVICES if is_confined else set())
+        inherited = {name: value for name, value in os.environ.items() if name not in without}
+        if spec.was_allowed and not is_confined:
+            return inherited
+        clean = clean_environment(inherited, self._may_write)
+        if spec.read_only or not is_confined:
+            return clean
+        # bubblewrap itself runs outside: all but what it would be loaded with is for the command
+        return {name: clean.get(name, "") if name.startswith("LD_") else inherited[name] for name in inherited}
 
     async def finish(self, running: Running) -> ProcessResult:
         """Follow a program to its end, or end it."""
@@ -123,15 +137,19 @@ class LocalProcesses:
 
     async def _confined(self, spec: ProcessSpec, undo: contextlib.ExitStack) -> tuple[str, ...]:
         """The command line, in the sandbox where it is to be. Raises `ToolError` where that cannot be."""
-        if not spec.sandboxed or self._sandbox is None or not spec.argv or not spec.cwd.is_dir():
+        if not (spec.sandboxed or spec.read_only) or self._sandbox is None or not spec.argv or not spec.cwd.is_dir():
             return spec.argv
         bwrap = self.find("bwrap")
         state = await self._sandbox.state(bwrap)
-        if state.kind == "off":
+        if state.kind == "off" or (state.kind != "on" and not spec.sandboxed):
             return spec.argv
         if bwrap is None or state.kind != "on":
             raise ToolError(f"The command was not run: it would not be sandboxed. {state.reason}")
-        return (*undo.enter_context(self._sandbox.around(bwrap, spec.cwd)), *spec.argv)
+        return (*undo.enter_context(self._sandbox.around(bwrap, spec.cwd, spec.read_only)), *spec.argv)
+
+
+def _nowhere(_path: Path) -> bool:
+    return False
 
 
 async def _follow(child: Child, timeout_s: float) -> bool:

@@ -19,11 +19,11 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from pygent_ls.agent.workspace import SandboxState
+from pygent_ls.agent.workspace import ReadOnly, SandboxState
 from pygent_ls.workspace.sandbox_places import ACTING_CONFIGURATION, ACTING_IN_GIT, OF_ROOT, SECRETS, sockets
 
 SandboxMode = Literal["auto", "require", "off"]
@@ -57,9 +57,14 @@ ROOT_KEEPS = ("CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_
 read-only mount could be changed, or a file reached around it."""
 
 
-def arguments(limits: Limits, cwd: Path) -> list[str]:
-    """What bubblewrap is told. Later mounts cover earlier ones, so the order is: all, folders, what is protected."""
-    whole = Path("/") in limits.folders
+def arguments(limits: Limits, cwd: Path, read_only: ReadOnly | None = None) -> list[str]:
+    """What bubblewrap is told. Later mounts cover earlier ones, so the order is: all, folders, what is protected.
+
+    A program that is `read_only` can write the folders no more than all else, whatever the limits say.
+    """
+    if read_only:
+        limits = replace(limits, network=False)
+    whole = Path("/") in limits.folders and not read_only
     folders = sorted(folder for folder in limits.folders if folder.is_dir() and folder != Path("/"))
     return [
         *("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
@@ -67,9 +72,9 @@ def arguments(limits: Limits, cwd: Path) -> list[str]:
         *("--cap-drop", "ALL"),
         *(part for name in (ROOT_KEEPS if os.geteuid() == 0 else ()) for part in ("--cap-add", name)),
         *("--bind" if whole else "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
-        *("--bind", str(limits.temporary / "tmp"), TMP),
+        *(("--tmpfs", TMP) if read_only else ("--bind", str(limits.temporary / "tmp"), TMP)),
         *_system(network=limits.network),
-        *_mounts(limits, folders, None if whole else cwd),
+        *_mounts(limits, folders, None if whole else cwd, read_only),
         *(("--setenv", "TMPDIR", TMP) if "TMPDIR" in os.environ else ()),
         *(() if whole else _caches()),
         *("--chdir", str(cwd), "--"),
@@ -87,7 +92,7 @@ def _caches() -> Iterator[str]:
     yield from ("--setenv", "npm_config_cache", f"{CACHES}/npm")
 
 
-def _mounts(limits: Limits, folders: Sequence[Path], cwd: Path | None) -> Iterator[str]:
+def _mounts(limits: Limits, folders: Sequence[Path], cwd: Path | None, read_only: ReadOnly | None) -> Iterator[str]:
     """The folders, and what is hidden or protected around them and in them."""
 
     def is_around_a_folder(path: Path) -> bool:  # the user works in there
@@ -101,13 +106,16 @@ def _mounts(limits: Limits, folders: Sequence[Path], cwd: Path | None) -> Iterat
     if cwd is not None and not any(cwd.is_relative_to(folder) for folder in folders):
         yield from ("--ro-bind", str(cwd), str(cwd))
     for folder in folders:
-        yield from ("--bind", str(folder), str(folder))
+        yield from ("--ro-bind" if read_only else "--bind", str(folder), str(folder))
+    if read_only:
+        yield from (part for path in read_only.reads for part in ("--ro-bind", str(path), str(path)))
+        yield from ("--bind", str(read_only.scratch), str(read_only.scratch))
     for path in hidden:
         if not is_around_a_folder(path):
             yield from _hiding(path, limits.temporary)
     for path in filter(is_around_a_folder, limits.own):
         yield from _reading_only(path, limits.temporary)
-    for folder in folders:
+    for folder in folders if not read_only else ():
         yield from _protecting(folder, limits.temporary)
 
 
@@ -214,9 +222,9 @@ class Sandbox:
         self._mode, self._network = mode, network
 
     def may_write(self, path: Path) -> bool:
-        """Whether a command in the sandbox could have written there."""
-        real = path.resolve()
-        return any(real.is_relative_to(folder) for folder in self._folders())
+        """Whether a command in the sandbox could have written there; the path has no links before its last part."""
+        own = [self._temporary] if self._temporary is not None else []
+        return any(path.is_relative_to(folder) for folder in (*self._folders(), *own))
 
     async def state(self, bwrap: str | None) -> SandboxState:
         """Whether commands will run in it; `bwrap` is the program's path, None where there is none."""
@@ -230,12 +238,13 @@ class Sandbox:
         return SandboxState(kind="failed" if reason else "on", reason=reason, required=required)
 
     @contextlib.contextmanager
-    def around(self, bwrap: str, cwd: Path) -> Generator[tuple[str, ...]]:
-        """The beginning of a command line that runs the rest in the sandbox, as long as that runs."""
+    def around(self, bwrap: str, cwd: Path, read_only: ReadOnly | None = None) -> Generator[tuple[str, ...]]:
+        """The beginning of a command line that runs the rest in the sandbox, as long as that runs; see `arguments`."""
         with self._changing:
             limits = self._limits()
-            told = arguments(limits, cwd.absolute())
-            missing = {path for path in (*_missing_parts(limits.folders), *self._made) if path.parent.is_dir()}
+            told = arguments(limits, cwd.absolute(), read_only)
+            protected = () if read_only else _missing_parts(limits.folders)
+            missing = {path for path in (*protected, *self._made) if path.parent.is_dir()}
             self._made.update(missing)
         try:
             yield (bwrap, *told)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pygent_ls.agent.tool import Tool, ToolContext
+from pygent_ls.workspace.process import LocalProcesses
 from pygent_ls.errors import OutsideWorkspaceError, ToolError
 from pygent_ls.tools.git_program import without_secrets
 from pygent_ls.tools.git_reading import git_branch, git_diff, git_log, git_status
@@ -228,12 +229,12 @@ async def test_a_revision_that_is_not_there_and_a_path_outside_are_errors(repo: 
 
 
 async def test_without_git_it_is_said(repo: Bench) -> None:
-    class NoGit:
-        def find(self, program: str) -> None:
+    class NoGit(LocalProcesses):
+        def find(self, program: str, *, anywhere: bool = False) -> str | None:
             return None
 
     context: ToolContext = repo.new_context()
-    context.processes = NoGit()  # pyright: ignore[reportAttributeAccessIssue]
+    context.processes = NoGit()
     with pytest.raises(ToolError, match="git was not found"):
         await git_status.run(context)
 

@@ -1,0 +1,170 @@
+"""Git's configuration files, read without git, and the settings in them that only say how something is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+MAX_BYTES = 5_000_000
+"""Of one file: a configuration with some 20,000 branches."""
+
+MAX_INCLUDES = 50
+"""Files that a configuration may lead to."""
+
+_ESCAPED = {"n": "\n", "t": "\t", "b": "\b", "\\": "\\", '"': '"'}
+
+_HARMLESS = re.compile(
+    r"core\.(abbrev|autocrlf|bigfilethreshold|checkstat|eol|excludesfile|attributesfile|filemode|ignorecase"
+    r"|logallrefupdates|precomposeunicode|protecthfs|protectntfs|safecrlf|sparsecheckout|sparsecheckoutcone|symlinks"
+    r"|repositoryformatversion|trustctime|whitespace)"
+    r"|extensions\.(?!partialclone$|worktreeconfig$).*"
+    r"|index\.(sparse|skiphash|threads)"
+    r"|branch\..*\.(remote|merge|pushremote|description)"
+    r"|remote\..*\.(fetch|url|pushurl)|remote\.pushdefault"
+    r"|diff\.(algorithm|context|indentheuristic|interhunkcontext|renamelimit|renames|suppressblankempty)"
+    r"|diff\..*\.(algorithm|binary|funcname|wordregex|xfuncname)"
+    r"|status\.(aheadbehind|renamelimit|renames)"
+    r"|log\.(follow|mailmap)",
+    re.DOTALL,
+)
+"""Keys that name no program and no other configuration, and that no program but git reads. Whatever is not listed has
+no effect: another version of git may know more keys than we do."""
+
+class Setting(NamedTuple):
+    """A line of a configuration. The value is None where there is no `=`, which means true."""
+
+    key: str
+    """`section.name`, or `section.subsection.name`, as `git config --list` writes it."""
+    value: str | None
+
+
+def parse(text: str) -> list[Setting]:
+    """The settings of a file, in order; includes are settings like any. Raises ValueError for what git would not take,
+    too."""
+    return list(_Parser(text).settings())
+
+
+def harmless(settings: Iterable[Setting]) -> list[Setting]:
+    """Those that only say how the repository is read."""
+    return [each for each in settings if _HARMLESS.fullmatch(each.key)]
+
+
+def rendered(settings: Iterable[Setting]) -> str:
+    """A configuration file that holds these settings."""
+    lines: list[str] = []
+    for section, each in groupby(settings, key=lambda setting: setting.key.rpartition(".")[0]):
+        name, dot, inside = section.partition(".")
+        lines.append(f'[{name} "{_escaped(inside)}"]' if dot else f"[{name}]")
+        for key, value in each:
+            lines.append(f"\t{key.rpartition('.')[2]}" + ("" if value is None else f' = "{_escaped(value)}"'))
+    return "\n".join([*lines, ""])
+
+
+def read(file: Path) -> list[Setting]:
+    """The settings of a file; none where there is none. Raises ValueError where they cannot all be known."""
+    try:
+        if not file.exists():
+            return []
+        if not file.is_file():
+            raise ValueError("is not a file")
+        with file.open("rb") as opened:
+            data = opened.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ValueError(error.strerror or "cannot be read") from None
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"is larger than {MAX_BYTES // 1_000_000} MB")
+    return parse(data.decode("utf-8", "surrogateescape"))
+
+
+def leads_to(file: Path, is_wanted: Callable[[Path], bool]) -> bool:
+    """Whether a configuration file, or one that it includes under whatever condition, is one of the wanted, or cannot be
+    read to the end."""
+    waiting, n_seen = [file], 0
+    while waiting:
+        file = waiting.pop()
+        n_seen += 1
+        if n_seen > MAX_INCLUDES or is_wanted(file):
+            return True
+        try:
+            settings = read(file)
+            waiting += [
+                file.parent / Path(value).expanduser()
+                for key, value in settings
+                if value and re.fullmatch(r"include(if\..*)?\.path", key, re.DOTALL)
+            ]
+        except (ValueError, RuntimeError):  # the second for a home of nobody
+            return True
+    return False
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t").replace("\b", "\\b")
+
+
+class _Parser:
+    """Reads a file as git's `config.c` does."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text.removeprefix("\ufeff").replace("\r\n", "\n") + "\n"
+        self._at = 0
+        if "\0" in text:
+            raise ValueError("holds a NUL")
+
+    def settings(self) -> Iterator[Setting]:
+        section = ""
+        while found := _BLANK.match(self._text, self._at):
+            self._at = found.end()
+            if self._at == len(self._text):
+                return
+            if head := _SECTION.match(self._text, self._at):
+                self._at = head.end()
+                section = head[1].lower()
+                if head[2] is not None:
+                    section += "." + re.sub(r"\\(.)", r"\1", head[2])
+            elif section and (name := _NAME.match(self._text, self._at)):
+                self._at = name.end()
+                yield Setting(f"{section}.{name[1].lower()}", self._value() if name[2] == "=" else None)
+            else:
+                break
+        line = self._text.count("\n", 0, self._at) + 1
+        raise ValueError(f"is no configuration in line {line}")
+
+    def _value(self) -> str:
+        """A value without comments and the blanks around it; blanks inside stay."""
+        pieces: list[str] = []
+        is_quoted = False
+        n_kept = 0
+        """Pieces up to the last that is no blank outside of quotes."""
+        for found in _PIECE.finditer(self._text, self._at):
+            piece = found[0]
+            self._at = found.end()
+            if piece == "\n":
+                if is_quoted:
+                    break
+                return "".join(pieces[:n_kept])
+            if piece == '"':
+                is_quoted = not is_quoted
+            elif piece[0] == "\\":
+                if piece[1:] not in _ESCAPED and piece[1:] != "\n":
+                    break
+                pieces += [_ESCAPED[piece[1:]]] if piece[1:] != "\n" else []
+                n_kept = len(pieces) if piece[1:] != "\n" else n_kept
+            elif not is_quoted and piece[0] in "#;":
+                self._at = self._text.index("\n", found.start()) + 1
+                return "".join(pieces[:n_kept])
+            elif is_quoted or not piece.isspace():
+                pieces.append(piece)
+                n_kept = len(pieces)
+            elif pieces:
+                pieces.append(piece)
+        line = self._text.count("\n", 0, self._at) + 1
+        raise ValueError(f"is no configuration in line {line}")
+
+
+_BLANK = re.compile(r"(?:[ \t\n\v\f\r]++|[#;][^\n]*+)*+")
+_SECTION = re.compile(r'\[([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\\n]|\\[^\n])*+)")?\]')
+_NAME = re.compile(r"([A-Za-z][A-Za-z0-9-]*+)[ \t]*+(=|\n)")
+_PIECE = re.compile(r"\\(?s:.)|[\"\n#;]|[ \t\v\f\r]+|[^\\\"\n#; \t\v\f\r]+")

@@ -1,0 +1,149 @@
+"""Git repositories, found and read without anything that they are configured to run.
+
+Git reads a repository here through a folder of the daemon's own: its HEAD, links to its index, references and objects,
+and a configuration that is written anew from the settings which only say how something is read. The repository's own
+configuration is in no place where git, or a program that git starts, would look for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import tempfile
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
+from pathlib import Path
+
+from pygent_ls.agent.workspace import Repository
+from pygent_ls.errors import ToolError
+from pygent_ls.workspace import git_config
+from pygent_ls.workspace.environment import is_safe
+
+MAX_POINTER_BYTES = 10_000
+"""Of a file that holds a path or a reference."""
+
+_POINTER = re.compile(r"gitdir: (.+?)[\r\n]*", re.DOTALL)
+
+_OF_WORK_TREE = re.compile(r"index|sharedindex\..*|(?!HEAD$)[A-Z_]*HEAD", re.DOTALL)
+"""What git reads as it is of a work tree's folder. `HEAD` itself must be no link, and is copied."""
+
+_COMMON = ("objects", "refs", "packed-refs", "reftable", "shallow")
+"""What it reads of the folder that all work trees share."""
+
+
+class LocalRepositories:
+    """The `Repositories` port on this machine."""
+
+    def __init__(self, may_write: Callable[[Path], bool]) -> None:
+        """`may_write` tells what a command in the sandbox can write."""
+        self._may_write = may_write
+
+    async def find(self, folder: Path) -> Repository | None:
+        """See the port."""
+        return await asyncio.to_thread(find_repository, folder)
+
+    @contextlib.asynccontextmanager
+    async def inert(self, repository: Repository) -> AsyncGenerator[Mapping[str, str]]:
+        """See the port."""
+        with contextlib.ExitStack() as stack:
+            entered = asyncio.to_thread(stack.enter_context, inert(repository))
+            try:
+                variables = await entered
+            except ValueError as error:
+                raise ToolError(f"The repository's configuration {error}, so it is not read.") from None
+            except OSError as error:
+                raise ToolError(f"The repository cannot be read: {error.strerror}.") from None
+            yield {**variables, **await asyncio.to_thread(self._of_the_user)}
+
+    def _of_the_user(self) -> Mapping[str, str]:
+        """The user's own configuration counts unless a part of it can be written from the sandbox."""
+        home = Path.home()
+        base = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
+        given = os.environ.get("GIT_CONFIG_GLOBAL")
+        files = [Path(given)] if given else [base / "git" / "config", home / ".gitconfig"]
+        if any(git_config.leads_to(each, self._may_be_written) for each in files if each != Path(os.devnull)):
+            return {"GIT_CONFIG_GLOBAL": os.devnull}
+        return {}
+
+    def _may_be_written(self, file: Path) -> bool:
+        return not is_safe(str(file), self._may_write)
+
+
+def find_repository(folder: Path) -> Repository | None:
+    """The repository whose work tree the folder lies in, or None. Blocking."""
+    for top in (folder, *folder.parents):
+        entry = top / ".git"
+        if not os.path.lexists(entry):
+            continue
+        own = entry
+        if entry.is_file():
+            pointer = _POINTER.fullmatch(_small(entry))
+            own = top / pointer[1] if pointer else entry
+        own = own.resolve()
+        with contextlib.suppress(OSError):
+            common = (own / _small(own / "commondir").rstrip("\r\n")).resolve() if _is_there(own, "commondir") else own
+            if _is_there(own, "HEAD") and (common / "objects").is_dir() and (common / "refs").is_dir():
+                return Repository(top=top, own=own, common=common)
+    return None
+
+
+@contextlib.contextmanager
+def inert(repository: Repository) -> Generator[Mapping[str, str]]:
+    """The variables under which git reads a repository and nothing of its configuration acts. Blocking.
+
+    Raises ValueError, with what is wrong with the configuration, and OSError.
+    """
+    settings = _settings(repository)
+    with tempfile.TemporaryDirectory(prefix="pygent-ls-git-", ignore_cleanup_errors=True) as made:
+        folder = Path(os.path.realpath(made))
+        (folder / "config").write_text(
+            git_config.rendered(settings), encoding="utf-8", errors="surrogateescape", newline="\n"
+        )
+        (folder / "HEAD").write_text(_head(repository.own / "HEAD"), encoding="utf-8", errors="surrogateescape")
+        for name, target in _parts(repository):
+            (folder / name).parent.mkdir(exist_ok=True)
+            if os.path.lexists(target):
+                (folder / name).symlink_to(target)
+        yield {"GIT_DIR": str(folder), "GIT_WORK_TREE": str(repository.top)}
+
+
+def _settings(repository: Repository) -> list[git_config.Setting]:
+    """Those that count of the repository's own configuration."""
+    given = git_config.read(repository.common / "config")
+    values = {key: value for key, value in given}
+    if (values.get("extensions.worktreeconfig", "false") or "true").lower() in ("true", "yes", "on", "1"):
+        given += git_config.read(repository.own / "config.worktree")
+    elsewhere = [value for key, value in given if key == "core.worktree"]
+    if elsewhere and (repository.own / (elsewhere[-1] or "")).resolve() != repository.top.resolve():
+        raise ValueError("names another work tree (core.worktree)")
+    return [*git_config.harmless(given), git_config.Setting("core.bare", "false")]
+
+
+def _parts(repository: Repository) -> Iterator[tuple[str, Path]]:
+    """What the folder for reading links to, by name."""
+    own, common = repository.own, repository.common
+    yield from ((name, common / name) for name in _COMMON)
+    yield from (("logs/HEAD", own / "logs" / "HEAD"), ("logs/refs", common / "logs" / "refs"))
+    yield from ((f"info/{name}", common / "info" / name) for name in ("exclude", "attributes", "grafts"))
+    yield "info/sparse-checkout", own / "info" / "sparse-checkout"
+    yield from ((each.name, each) for each in own.iterdir() if _OF_WORK_TREE.fullmatch(each.name))
+
+
+def _head(file: Path) -> str:
+    """What HEAD says; old versions of git made it a link."""
+    if file.is_symlink() and (target := os.readlink(file)).startswith("refs/"):
+        return f"ref: {target}\n"
+    return _small(file)
+
+
+def _is_there(folder: Path, name: str) -> bool:
+    return os.path.lexists(folder / name)
+
+
+def _small(file: Path) -> str:
+    """The text of a small file. Raises OSError."""
+    if not file.is_file():
+        raise FileNotFoundError(2, "no such file", str(file))
+    with file.open("rb") as opened:
+        return opened.read(MAX_POINTER_BYTES).decode("utf-8", "surrogateescape")
