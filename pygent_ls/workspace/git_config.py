@@ -57,7 +57,7 @@ def rendered(settings: Iterable[Setting]) -> str:
     lines: list[str] = []
     for section, each in groupby(settings, key=lambda setting: setting.key.rpartition(".")[0]):
         name, dot, inside = section.partition(".")
-        lines.append(f'[{name} "{_escaped(inside)}"]' if dot else f"[{name}]")
+        lines.append(f'[{name} "{_quoted(inside)}"]' if dot else f"[{name}]")
         for key, value in each:
             lines.append(f"\t{key.rpartition('.')[2]}" + ("" if value is None else f' = "{_escaped(value)}"'))
     return "\n".join([*lines, ""])
@@ -101,7 +101,11 @@ def leads_to(file: Path, is_wanted: Callable[[Path], bool]) -> bool:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t").replace("\b", "\\b")
+    return _quoted(text).replace("\n", "\\n").replace("\t", "\\t").replace("\b", "\\b")
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 class _Parser:

@@ -239,44 +239,6 @@ async def test_without_git_it_is_said(repo: Bench) -> None:
         await git_status.run(context)
 
 
-async def test_no_setting_of_the_repository_runs_a_program(repo: Bench, tmp_path: Path) -> None:
-    trap = tmp_path / "trap.sh"
-    trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/sprung\ncat\n")
-    trap.chmod(0o755)
-    (tmp_path / "hooks").mkdir()
-    for hook in ("post-index-change", "reference-transaction", "pre-auto-gc"):
-        (tmp_path / "hooks" / hook).symlink_to(trap)
-    settings = {
-        "core.fsmonitor": str(trap),
-        "core.pager": str(trap),
-        "pager.log": str(trap),
-        "core.hooksPath": str(tmp_path / "hooks"),
-        "diff.external": str(trap),
-        "diff.odd.command": str(trap),
-        "diff.odd.textconv": str(trap),
-        "filter.odd.clean": str(trap),
-        "filter.odd.process": str(trap),
-        "filter.o=dd.clean": str(trap),
-        "log.showSignature": "true",
-        "gpg.program": str(trap),
-        "alias.status": f"!{trap}",
-        "status.submoduleSummary": "true",
-        "core.sshCommand": str(trap),
-    }
-    repo.write(".gitattributes", "a.txt diff=odd filter=odd\nsub/* filter=o=dd\n")
-    commit_all(repo, "attributes")
-    for key, value in settings.items():
-        git(repo.folder, "config", key, value)
-    (tmp_path / "sprung").unlink(missing_ok=True)
-    repo.write("a.txt", "changed\n")
-    repo.write("sub/b.txt", "changed\n")
-
-    for tool in READERS:
-        assert await repo.call(tool)
-
-    assert not (tmp_path / "sprung").exists()
-
-
 async def test_credentials_in_addresses_are_masked(repo: Bench) -> None:
     repo.write("a.txt", "url = https://ada:hunter2@example.org/x.git\n")
 
