@@ -49,9 +49,11 @@ from pygent_ls.agent.workspace import (
     Document,
     EditPlan,
     FileOperation,
+    FileStatus,
     MoveFile,
     ProcessResult,
     ProcessSpec,
+    Repositories,
     SandboxState,
     Stamp,
     WriteText,
@@ -306,6 +308,16 @@ class FakeWorkspace:
         lines = [f"{path} {await self.stamp(path)}" for path in inside]
         return digest_of("\n".join(lines))
 
+    async def status(self, path: Path) -> FileStatus:
+        """Folders are what files lie in."""
+        if path in self._texts:
+            return FileStatus(kind="file", mode=0o644)
+        return FileStatus(kind="folder" if await self.files_below(path) else "missing", mode=0o755)
+
+    async def files_below(self, path: Path) -> Sequence[Path]:
+        """By name."""
+        return sorted(each for each in self._texts if each.is_relative_to(path))
+
     def unsaved(self) -> Sequence[Document]:
         """Buffers that differ from their files."""
         documents = [self._document(path) for path, each in self._buffers.items() if each.text != self._texts.get(path)]
@@ -456,7 +468,12 @@ class FakeProcesses:
         """What the test says it is."""
         return self.sandbox_state
 
-    def find(self, program: str) -> str | None:
+    @property
+    def repositories(self) -> Repositories:
+        """None: no program here is git."""
+        raise ToolError("There is no git.")
+
+    def find(self, program: str, *, anywhere: bool = False) -> str | None:
         """Programs live in /bin."""
         return f"/bin/{program}" if program in self._programs else None
 

@@ -27,6 +27,7 @@ from pygent_ls.agent.hooking import TurnHooks
 from pygent_ls.agent.learning import learn_quoted
 from pygent_ls.agent.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from pygent_ls.agent.named_paths import named_by
+from pygent_ls.agent.no_programs import NoPrograms
 from pygent_ls.agent.permissions import Verdict
 from pygent_ls.agent.review import ReviewedCall, told
 from pygent_ls.agent.sandboxing import note_on, sandbox_for
@@ -280,7 +281,7 @@ class ToolGuard:
             tool_id=call.id,
             session_id=self.around.session_id,
             workspace=self.around.workspace,
-            processes=self.around.processes,
+            processes=NoPrograms() if tool.plans_edit else self.around.processes,
             working_directory=self.around.working_directory,
             reads=self.around.reads,
             report=self._finishing.live(call, tool),

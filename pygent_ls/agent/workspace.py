@@ -103,6 +103,15 @@ class DeleteFile:
     """The permission bits that it had, in a plan that was carried out, where they are known."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileStatus:
+    """What there is at a path on the disk; links are followed."""
+
+    kind: Literal["file", "folder", "missing"]
+    mode: int | None = None
+    """Its permission bits, None where it is missing."""
+
+
 FileOperation = WriteText | CopyBytes | MoveFile | DeleteFile
 
 
@@ -184,6 +193,14 @@ class Workspace(Protocol):
 
     async def tree_stamp(self, folder: Path) -> Stamp | None:
         """One stamp for all below a folder, unsaved buffers included; None where it is too large to tell."""
+        ...
+
+    async def status(self, path: Path) -> FileStatus:
+        """What there is on the disk, whatever a buffer holds; what cannot be looked at is missing."""
+        ...
+
+    async def files_below(self, path: Path) -> Sequence[Path]:
+        """All files on the disk below a folder, ignored ones too, or the file itself; links are left out."""
         ...
 
     def unsaved(self) -> Sequence[Document]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from pygent_ls.agent.tool import ToolContext
 from pygent_ls.agent.workspace import MISSING, ProcessResult, ProcessSpec, ReadOnly, Repository
 from pygent_ls.errors import ToolError
-from pygent_ls.tools.ripgrep import kind_on_disk
 
 READ_TIMEOUT_S = 50.0
 """Shorter than a tool's own limit, so that the model hears what took so long."""
@@ -92,7 +91,7 @@ async def folder_of(context: ToolContext, path: str | None) -> Path:
     if path is None:
         return workspace.resolve(".")
     resolved = workspace.resolve(path, follow=False)
-    if resolved in workspace.folders or await kind_on_disk(context, resolved) == "folder":
+    if resolved in workspace.folders or (await workspace.status(resolved)).kind == "folder":
         return resolved
     for folder in resolved.parents:
         if folder in workspace.folders or await workspace.stamp(folder) != MISSING:

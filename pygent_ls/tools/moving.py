@@ -17,14 +17,9 @@ from pygent_ls.agent.workspace import (
     Document,
     EditPlan,
     MoveFile,
-    ProcessSpec,
     WriteText,
 )
 from pygent_ls.errors import OutsideWorkspaceError, StaleDocumentError, ToolError
-from pygent_ls.tools.ripgrep import every_file, kind_on_disk, place_of
-
-STAT_TIMEOUT_S = 5.0
-"""A single stat takes milliseconds; a network drive that hangs is not waited for."""
 
 Destination = Annotated[str, Field(description="The new path, or an existing folder (or `folder/`) to put it into.")]
 
@@ -55,7 +50,7 @@ async def delete_file(
     except StaleDocumentError:
         raise
     except ToolError:
-        match await kind_on_disk(context, resolved):
+        match (await context.workspace.status(resolved)).kind:
             case "missing":
                 raise
             case "folder":
@@ -119,7 +114,7 @@ async def copy_file(
     try:
         document = await context.workspace.read(resolved)
     except ToolError:
-        match await kind_on_disk(context, resolved):
+        match (await context.workspace.status(resolved)).kind:
             case "missing":
                 raise
             case "folder":
@@ -131,7 +126,7 @@ async def copy_file(
     if document is None:
         copy = CopyBytes(source=resolved, destination=target)
         return EditPlan(label=f"Copy {names}", operations=(copy,), result=f"Copied {names}, byte for byte.")
-    mode = await mode_of(context, resolved)
+    mode = (await context.workspace.status(resolved)).mode
     new = WriteText(path=target, before=None, text=document.text, encoding=document.encoding, mode=mode)
     n_lines = len(split_lines(document.text))
     return EditPlan(label=f"Copy {names}", operations=(new,), result=f"Copied {names} ({n_lines} lines).")
@@ -150,9 +145,8 @@ async def check_movable(context: ToolContext, path: str) -> None:
     check_readable(context, path)
     if not context.reading.rules:
         return
-    place = place_of(context, context.workspace.resolve(path, follow=False))
-    for name in sorted(await every_file(context, place)):
-        check_readable(context, str(place.folder / name))
+    for file in await context.workspace.files_below(context.workspace.resolve(path, follow=False)):
+        check_readable(context, str(file))
 
 
 def _is_link(context: ToolContext, path: str) -> bool:
@@ -166,7 +160,7 @@ def _is_link(context: ToolContext, path: str) -> bool:
 async def _free_path(context: ToolContext, source: Path, destination: str) -> Path:
     """Where the file is to be, a name that is not taken. Raises `ToolError`."""
     target = context.workspace.resolve(destination)
-    if destination.endswith("/") or await kind_on_disk(context, target) == "folder":
+    if destination.endswith("/") or (await context.workspace.status(target)).kind == "folder":
         target = context.workspace.resolve(f"{destination.rstrip('/')}/{source.name}")
     name = context.workspace.shown(target)
     if target == source:
@@ -174,16 +168,3 @@ async def _free_path(context: ToolContext, source: Path, destination: str) -> Pa
     if await context.workspace.stamp(target) != MISSING:
         raise ToolError(f"{name} already exists. Choose another path, or delete it first.")
     return target
-
-
-async def mode_of(context: ToolContext, path: Path) -> int | None:
-    """The file's permission bits, from stat(1), as the workspace port does not tell; None where that is not known."""
-    program = context.processes.find("stat")
-    if program is None:
-        return None
-    for options in (("-L", "-c", "%a"), ("-L", "-f", "%Lp")):  # GNU and busybox; BSD and macOS
-        argv = (program, *options, str(path))
-        result = await context.processes.run(ProcessSpec(argv=argv, cwd=path.parent, timeout_s=STAT_TIMEOUT_S))
-        if result.exit_code == 0 and result.stdout.strip().isdigit():
-            return int(result.stdout.strip(), 8) & 0o777
-    return None

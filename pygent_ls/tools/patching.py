@@ -25,7 +25,7 @@ from pygent_ls.agent.workspace import (
 from pygent_ls.errors import OutsideWorkspaceError, ToolError
 from pygent_ls.tools.editing import changed_lines, check_encodable, rewrite
 from pygent_ls.tools.hunks import HunkError, Patched, apply_hunks
-from pygent_ls.tools.moving import check_movable, mode_of
+from pygent_ls.tools.moving import check_movable
 from pygent_ls.tools.unified import FilePatch, parse_patch
 
 
@@ -182,7 +182,7 @@ class _Planner:
         document = await self._context.read_to_edit(file.path)
         patched = await self._patched(document.text, file, workspace.shown(source))
         change = await asyncio.to_thread(rewrite, document, patched.text, workspace.shown(source))
-        mode = await mode_of(self._context, source)
+        mode = (await workspace.status(source)).mode
         self._others += (  # not a move and an edit: editors lose the edit of what they have just renamed
             WriteText(path=target, before=None, text=patched.text, encoding=document.encoding, mode=mode),
             DeleteFile(path=source, before=document),

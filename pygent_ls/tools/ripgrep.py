@@ -7,11 +7,10 @@ import base64
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pygent_ls.agent import globs
 from pygent_ls.agent.tool import ToolContext
@@ -41,9 +40,6 @@ MAX_WORDS_CHARS = 4_000
 
 MAX_TEXT_CHARS = 10_000_000
 """Of unsaved texts that are searched at once."""
-
-MAX_PATHS = 200
-"""That are named in one call of rg."""
 
 IGNORE_FILES = (".gitignore", ".ignore")
 
@@ -142,15 +138,6 @@ async def _depend(context: ToolContext, place: Place) -> None:
             context.dependencies[above / name] = await context.workspace.stamp(above / name)
 
 
-async def kind_on_disk(context: ToolContext, path: Path) -> Literal["file", "folder", "missing"]:
-    """What there is at a resolved path. The workspace port does not tell; rg lists a file that it is given by name."""
-    args = ("--files", "--hidden", "--no-ignore", "--max-depth=0", "--", str(path))
-    result = await _run(context, _folder_of(context, path), args)
-    if result.exit_code not in _ANSWERED:
-        return "missing"
-    return "file" if result.stdout else "folder"
-
-
 async def list_place(context: ToolContext, place: Place, glob: str = "") -> list[str]:
     """The files below a place that .gitignore does not exclude and whose path matches the glob, relative to the
     place's workspace folder, sorted; with those that so far exist in the editor only.
@@ -162,27 +149,9 @@ async def list_place(context: ToolContext, place: Place, glob: str = "") -> list
     if glob not in EVERYTHING:
         files &= await _list(context, place, f"--glob={_anchored(glob, place)}")
         new = {path for path in new if _matches_glob(glob, path.relative_to(place.path).as_posix())}
-    never_saved = {place.name_of(path) for path in new - await _files_on_disk(context, place, new)}
+    statuses = {path: await context.workspace.status(path) for path in new}
+    never_saved = {place.name_of(path) for path, status in statuses.items() if status.kind != "file"}
     return await asyncio.to_thread(sorted, files | never_saved)
-
-
-async def _files_on_disk(context: ToolContext, place: Place, paths: Collection[Path]) -> set[Path]:
-    """Those of the paths that are files there."""
-    found: set[Path] = set()
-    waiting = iter(paths)
-    while some := list(islice(waiting, MAX_PATHS)):
-        args = ("--files", "--null", "--hidden", "--no-ignore", "--max-depth=0", "--", *map(str, some))
-        result = await _run(context, place.folder, args, max_output_chars=MAX_LIST_CHARS)
-        found |= {Path(name) for name in result.stdout.split("\0") if name}
-    return found
-
-
-async def every_file(context: ToolContext, place: Place) -> set[str]:
-    """All files below a place, those that .gitignore excludes too, relative to the place's workspace folder."""
-    inside = place.name_of(place.path)
-    args = ("--files", "--null", "--hidden", "--no-ignore", OWN_FILES, "--", "." if inside == "." else f"./{inside}")
-    result = await _run(context, place.folder, args, max_output_chars=MAX_LIST_CHARS)
-    return await asyncio.to_thread(_listed, result.stdout)
 
 
 def unsaved_below(context: ToolContext, place: Place) -> dict[str, Document]:
@@ -195,7 +164,7 @@ async def _list(context: ToolContext, place: Place, *filters: str) -> set[str]:
     args = ("--files", "--null", *await _scope(context, place, filters))
     result = await _run(context, place.folder, args, max_output_chars=MAX_LIST_CHARS)
     if result.exit_code not in _ANSWERED and not result.stdout:
-        if await kind_on_disk(context, place.path) == "missing":  # a new file that was never saved
+        if (await context.workspace.status(place.path)).kind == "missing":  # a new file that was never saved
             return set()
         raise ToolError(_words(result.stderr))
     if result.omitted_chars:

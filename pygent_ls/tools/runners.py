@@ -83,7 +83,7 @@ async def _text(context: ToolContext, path: Path) -> str:
 
 def _program(context: ToolContext, *names: str) -> str:
     for name in names:
-        if found := context.processes.find(name):
+        if found := context.processes.find(name, anywhere=True):
             return found
     raise ToolError(f"The tests are run with {names[0]}, which was not found on this machine.")
 
@@ -132,7 +132,11 @@ async def _python(context: ToolContext, folder: Path) -> str:
 
 async def _has_pytest(context: ToolContext, python: str, folder: Path) -> bool:
     spec = ProcessSpec(
-        argv=(python, "-c", HAS_PYTEST), cwd=folder, timeout_s=PROBE_TIMEOUT_S, sandboxed=context.sandboxed
+        argv=(python, "-c", HAS_PYTEST),
+        cwd=folder,
+        timeout_s=PROBE_TIMEOUT_S,
+        sandboxed=context.sandboxed,
+        was_allowed=True,
     )
     return (await context.processes.run(spec)).exit_code == 0
 

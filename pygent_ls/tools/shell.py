@@ -67,6 +67,7 @@ def shell_tool(default_timeout_s: float) -> Tool:
             timeout_s=limit_s,
             max_output_chars=MAX_OUTPUT_CHARS,
             sandboxed=context.sandboxed,
+            was_allowed=True,
         )
         if background:
             shell_id = await context.processes.background.start(context.session_id, spec)

@@ -81,6 +81,7 @@ async def run_tests(
         env=_PLAIN,
         max_output_chars=MAX_OUTPUT_CHARS,
         sandboxed=context.sandboxed,
+        was_allowed=True,
     )
     result = await context.processes.run(spec, context.report)
     return _told(runner, result, runner.read(result.stdout), timeout_s)

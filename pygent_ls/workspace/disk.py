@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from pygent_ls.agent.review import Applied
-from pygent_ls.agent.workspace import DeleteFile, Document, EditPlan, MoveFile, Stamp
+from pygent_ls.agent.workspace import DeleteFile, Document, EditPlan, FileStatus, MoveFile, Stamp
 from pygent_ls.errors import ToolError
 from pygent_ls.workspace.applying import apply_plan
 from pygent_ls.workspace.paths import Folders
 from pygent_ls.workspace.plan_runs import paths_of
-from pygent_ls.workspace.reading import disk_stamp, read_bytes, read_document, tree_stamp
+from pygent_ls.workspace.reading import disk_stamp, files_below, read_bytes, read_document, status, tree_stamp
 from pygent_ls.workspace.writing import write_atomically
 
 __all__ = ["DiskWorkspace", "apply_plan", "check_plan", "disk_stamp", "read_document", "tree_stamp", "write_atomically"]
@@ -61,6 +61,14 @@ class DiskWorkspace:
     async def tree_stamp(self, folder: Path) -> Stamp | None:
         """See the port."""
         return await asyncio.to_thread(tree_stamp, folder)
+
+    async def status(self, path: Path) -> FileStatus:
+        """See the port."""
+        return await asyncio.to_thread(status, path)
+
+    async def files_below(self, path: Path) -> Sequence[Path]:
+        """See the port."""
+        return await asyncio.to_thread(lambda: sorted(files_below(path)))
 
     def unsaved(self) -> Sequence[Document]:
         """None: there are no buffers."""

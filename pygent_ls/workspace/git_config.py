@@ -33,6 +33,7 @@ _HARMLESS = re.compile(
 """Keys that name no program and no other configuration, and that no program but git reads. Whatever is not listed has
 no effect: another version of git may know more keys than we do."""
 
+
 class Setting(NamedTuple):
     """A line of a configuration. The value is None where there is no `=`, which means true."""
 

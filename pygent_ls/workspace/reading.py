@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 from pygent_ls.agent.pictures import mime_type_of
-from pygent_ls.agent.workspace import MISSING, Document, Stamp
+from pygent_ls.agent.workspace import MISSING, Document, FileStatus, Stamp
 from pygent_ls.errors import ToolError
 from pygent_ls.workspace.documents import document_from_bytes
 from pygent_ls.workspace.paths import printable
@@ -74,6 +74,27 @@ def disk_stamp(path: Path) -> Stamp:
         return MISSING
     except OSError as error:
         return f"unreadable {errno.errorcode.get(error.errno or 0, '')}"
+
+
+def status(path: Path) -> FileStatus:
+    """What there is at a path. Blocking."""
+    try:
+        found = path.stat()
+    except OSError:
+        return FileStatus(kind="missing")
+    kind = "folder" if stat.S_ISDIR(found.st_mode) else "file"
+    return FileStatus(kind=kind, mode=stat.S_IMODE(found.st_mode) & 0o777)
+
+
+def files_below(path: Path) -> Iterator[Path]:
+    """The regular files below a folder, or the file itself; links are not followed. Blocking."""
+    if path.is_file() and not path.is_symlink():
+        yield path
+    for folder, _, names in os.walk(path):
+        for name in names:
+            file = Path(folder, name)
+            if stat.S_ISREG(file.lstat().st_mode):
+                yield file
 
 
 def tree_stamp(folder: Path) -> Stamp | None:

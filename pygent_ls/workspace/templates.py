@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from pygent_ls.agent.scaffolding import Rendered, RenderedFile, Template, TemplateKind
-from pygent_ls.agent.workspace import Processes, ProcessResult, ProcessSpec
+from pygent_ls.agent.workspace import Processes, ProcessResult, ProcessSpec, ReadOnly
 from pygent_ls.errors import ToolError
 from pygent_ls.workspace.documents import decode
 from pygent_ls.workspace.paths import printable
@@ -75,19 +75,20 @@ class TemplateFolders:
                 "likely": dict(likely),
                 "names": [question.name for question in template.questions],
             }
-            given = await self._run(job, Path(private.name))
+            given = await self._run(job, Path(private.name), template.folder)
             files, left_out = await asyncio.to_thread(_read_all, target, folder)
             return Rendered(files=files, answers=given, left_out=left_out)
         finally:
             await asyncio.to_thread(private.cleanup)
 
-    async def _run(self, job: Mapping[str, Any], cwd: Path) -> dict[str, object]:
+    async def _run(self, job: Mapping[str, Any], cwd: Path, template: Path) -> dict[str, object]:
         result = await self._processes.run(
             ProcessSpec(
                 argv=(sys.executable, "-P", str(PROGRAM)),
                 cwd=cwd,
                 timeout_s=self._render_s,
                 stdin_bytes=json.dumps(job).encode(),
+                read_only=ReadOnly(scratch=cwd, reads=(template, Path(sys.prefix), PROGRAM.parent)),
             )
         )
         answer = _answer(result)

@@ -270,7 +270,7 @@ async def test_without_ripgrep_the_error_says_so(bench: Bench) -> None:
 class ProcessesWithoutRipgrep(LocalProcesses):
     """A machine where rg is not installed."""
 
-    def find(self, program: str) -> str | None:
+    def find(self, program: str, *, anywhere: bool = False) -> str | None:
         return None if program == "rg" else super().find(program)
 
 

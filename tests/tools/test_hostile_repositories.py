@@ -341,5 +341,3 @@ async def test_a_linked_work_tree_is_read_as_git_reads_it(bench: Bench, tmp_path
         assert await other.call(git_status) == "On branch topic.\n\nNot staged:\n  modified: a.txt"
         assert "+beta" in await other.call(git_diff, revision="HEAD@{0}")
         assert "start" in await other.call(git_log)
-
-

@@ -131,7 +131,7 @@ class ProcessesWithout(LocalProcesses):
         super().__init__()
         self._missing = missing
 
-    def find(self, program: str) -> str | None:
+    def find(self, program: str, *, anywhere: bool = False) -> str | None:
         return None if program in self._missing else super().find(program)
 
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
+from pygent_ls.agent.no_programs import NoPrograms
 from pygent_ls.agent.read_log import ReadLog
 from pygent_ls.agent.scaffolding import Templates
 from pygent_ls.agent.tool import Tool, ToolContext
@@ -93,6 +94,8 @@ class Bench:
     async def call(self, tool: Tool, /, **given: object) -> str:
         """Call as the model does: arguments are validated, and an edit is applied. Returns what the model reads."""
         self.context = self.new_context()
+        if tool.plans_edit:
+            self.context.processes = NoPrograms()
         outcome = await tool.run(self.context, **tool.validate(given))
         if isinstance(outcome, str):
             return outcome
@@ -102,6 +105,7 @@ class Bench:
     async def plan(self, tool: Tool, /, **given: object) -> EditPlan:
         """What a tool would change; nothing is applied."""
         self.context = self.new_context()
+        self.context.processes = NoPrograms()
         outcome = await tool.run(self.context, **tool.validate(given))
         assert isinstance(outcome, EditPlan)
         return outcome

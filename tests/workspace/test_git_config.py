@@ -15,9 +15,35 @@ from pygent_ls.workspace.git_config import Setting
 
 PIECES = st.sampled_from(
     [
-        *("[core]", "[filter", ' "a b"', ']', '[x "q\\"\\\\y"]', "[a.B.c]", "[remote-2]", '[section "sub"]', "[]", "[x ]"),
-        *("key", "Key2", "-k", "= ", "=", "value", '"', '"quoted # text"', "\\", "\\\n", "\\n", "\\q", "\\\"", "#", ";"),
-        *(" ", "  ", "\t", "\n", "\n\n", "\r\n", "\r", "# comment\n", "é", "a=b", "name = value\n", "bare\n", "\v", "\f"),
+        *(
+            "[core]",
+            "[filter",
+            ' "a b"',
+            "]",
+            '[x "q\\"\\\\y"]',
+            "[a.B.c]",
+            "[remote-2]",
+            '[section "sub"]',
+            "[]",
+            "[x ]",
+        ),
+        *("key", "Key2", "-k", "= ", "=", "value", '"', '"quoted # text"', "\\", "\\\n", "\\n", "\\q", '\\"', "#", ";"),
+        *(
+            " ",
+            "  ",
+            "\t",
+            "\n",
+            "\n\n",
+            "\r\n",
+            "\r",
+            "# comment\n",
+            "é",
+            "a=b",
+            "name = value\n",
+            "bare\n",
+            "\v",
+            "\f",
+        ),
     ]
 )
 
@@ -55,7 +81,8 @@ TEXTS = st.text(st.characters(exclude_characters="\0\r", exclude_categories=["Cs
         st.builds(
             lambda section, sub, name, value: Setting(f"{section}.{sub}{name}", value),
             NAMES,
-            st.just("") | st.text(st.characters(exclude_characters="\0\n\r", exclude_categories=["Cs"]), max_size=9).map(
+            st.just("")
+            | st.text(st.characters(exclude_characters="\0\n\r", exclude_categories=["Cs"]), max_size=9).map(
                 "{}.".format
             ),
             NAMES,
@@ -74,7 +101,7 @@ def test_what_is_written_is_what_git_reads(tmp_path_factory: pytest.TempPathFact
 @pytest.mark.parametrize(
     "text",
     [
-        "[core]\n\tbare = false\n\tignorecase\n; note\n# note\n[branch \"a.b\"]\n\tremote = origin # mine\n",
+        '[core]\n\tbare = false\n\tignorecase\n; note\n# note\n[branch "a.b"]\n\tremote = origin # mine\n',
         '[remote "o"] url = "a # b" ; c\n\tfetch = +refs/heads/*:refs/remotes/o/*\n[Core]EditOr = vi\\\n  -n\n',
         '\ufeff[a]\r\n\tb = c\r\n[a "B\\"c"]\r\n\td = "x\\ty\\\\"  z\r\n',
         "",
@@ -86,7 +113,9 @@ def test_what_people_write_is_read(tmp_path: Path, text: str) -> None:
     assert git_config.read(file) == git_says(file)
 
 
-@pytest.mark.parametrize("data", [b"[core]\n\tx = \0\n", b"[core\n", b"# padding\n" * 600_000], ids=["NUL", "cut", "huge"])
+@pytest.mark.parametrize(
+    "data", [b"[core]\n\tx = \0\n", b"[core\n", b"# padding\n" * 600_000], ids=["NUL", "cut", "huge"]
+)
 def test_what_cannot_be_known_whole_is_refused(tmp_path: Path, data: bytes) -> None:
     file = tmp_path / "config"
     file.write_bytes(data)

@@ -19,6 +19,7 @@ from pygent_ls.agent.workspace import (
     Document,
     EditPlan,
     FileOperation,
+    FileStatus,
     MoveFile,
     Stamp,
     WriteText,
@@ -93,6 +94,14 @@ class LspWorkspace:
             return None
         below = [f"{each.path}={each.stamp}" for each in self._buffers.below(folder)]
         return hashlib.sha256("\n".join([on_disk, *sorted(below)]).encode("utf-8", "surrogateescape")).hexdigest()
+
+    async def status(self, path: Path) -> FileStatus:
+        """See the port."""
+        return await self._disk.status(path)
+
+    async def files_below(self, path: Path) -> Sequence[Path]:
+        """See the port."""
+        return await self._disk.files_below(path)
 
     def unsaved(self) -> Sequence[Document]:
         """See the port. What the user sees in a document that is out of step is not known; its file counts."""

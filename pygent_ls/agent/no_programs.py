@@ -1,0 +1,39 @@
+"""The processes of a tool that plans an edit: nobody has allowed the call yet, so it runs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Never
+
+from pygent_ls.agent.workspace import ProcessSpec, SandboxState
+from pygent_ls.errors import ToolError
+
+
+class NoPrograms:
+    """The `Processes` port without any program."""
+
+    @property
+    def background(self) -> Never:
+        """Raises `ToolError`."""
+        raise _refused()
+
+    @property
+    def repositories(self) -> Never:
+        """Raises `ToolError`: git would have to read them."""
+        raise _refused()
+
+    async def sandbox(self) -> SandboxState:
+        """Off: nothing runs."""
+        return SandboxState(kind="off")
+
+    def find(self, program: str, *, anywhere: bool = False) -> str | None:
+        """None."""
+        return None
+
+    async def run(self, spec: ProcessSpec, on_output: Callable[[str], Awaitable[None]] | None = None) -> Never:
+        """Raises `ToolError`."""
+        raise _refused()
+
+
+def _refused() -> ToolError:
+    return ToolError("No program is run while an edit is planned.")
