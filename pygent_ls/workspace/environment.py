@@ -65,18 +65,21 @@ def clean_environment(environment: Mapping[str, str], may_write: MayWrite) -> di
 
 def find_program(name: str, environment: Mapping[str, str], may_write: MayWrite) -> str | None:
     """The absolute path of a program that lies, with every link to it, where nothing can have been put."""
-    folders = [name] if os.path.isabs(name) else environment.get("PATH", os.defpath).split(os.pathsep)
+    named = Path(name)
+    folders = (
+        [named.parent] if named.is_absolute() else map(Path, environment.get("PATH", os.defpath).split(os.pathsep))
+    )
     for folder in folders:
-        found = os.path.join(folder, name)  # an absolute name stays as it is
-        if is_safe(os.path.dirname(found), may_write) and os.access(found, os.X_OK) and os.path.isfile(found):
-            if is_safe(found, may_write):
-                return found
+        found = folder / named.name
+        is_there = is_safe(str(folder), may_write) and os.access(found, os.X_OK) and found.is_file()
+        if is_there and is_safe(str(found), may_write):
+            return str(found)
     return None
 
 
 def is_safe(path: str, may_write: MayWrite) -> bool:
     """Whether a path is absolute, and nothing on the way to what it leads to is in a place that can be written."""
-    if not os.path.isabs(path):
+    if not Path(path).is_absolute():
         return False
     last = Path("/")
     for last in _steps(path):
@@ -101,15 +104,15 @@ def _steps(path: str) -> Iterator[Path]:
         step = at / name
         yield step
         try:
-            target = os.readlink(step)
+            target = step.readlink()
         except OSError:  # no link, or nothing
             at = step
             continue
         n_links += 1
         if n_links > MAX_LINKS:
             return
-        at = Path("/") if os.path.isabs(target) else at
-        left = [part for part in Path(target).parts if part != "/"] + left
+        at = Path("/") if target.is_absolute() else at
+        left = [part for part in target.parts if part != "/"] + left
 
 
 def _is_for_everybody(path: Path) -> bool:

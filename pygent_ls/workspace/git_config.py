@@ -81,8 +81,7 @@ def read(file: Path) -> list[Setting]:
 
 
 def leads_to(file: Path, is_wanted: Callable[[Path], bool]) -> bool:
-    """Whether a configuration file, or one that it includes under whatever condition, is one of the wanted, or cannot be
-    read to the end."""
+    """Whether a configuration file, or one that it includes under whatever condition, is wanted, or cannot be read."""
     waiting, n_seen = [file], 0
     while waiting:
         file = waiting.pop()
@@ -114,7 +113,7 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         self._text = text.removeprefix("\ufeff").replace("\r\n", "\n") + "\n"
-        self._at = 0
+        self._at: int = 0
         if "\0" in text:
             raise ValueError("holds a NUL")
 

@@ -102,7 +102,9 @@ class LocalProcesses:
     def _inherited(self, spec: ProcessSpec, argv: tuple[str, ...]) -> dict[str, str]:
         """What a program is given of the daemon's environment."""
         is_confined = argv != spec.argv
-        without = self._hidden | OF_OUR_MAKE | (CREDENTIALS | OF_SERVICES if is_confined else set())
+        without = self._hidden | OF_OUR_MAKE
+        if is_confined:
+            without |= CREDENTIALS | OF_SERVICES
         inherited = {name: value for name, value in os.environ.items() if name not in without}
         if spec.was_allowed and not is_confined:
             return inherited

@@ -111,7 +111,7 @@ def inert(repository: Repository) -> Generator[Mapping[str, str]]:
 def _settings(repository: Repository) -> list[git_config.Setting]:
     """Those that count of the repository's own configuration."""
     given = git_config.read(repository.common / "config")
-    values = {key: value for key, value in given}
+    values = dict(given)
     if (values.get("extensions.worktreeconfig", "false") or "true").lower() in ("true", "yes", "on", "1"):
         given += git_config.read(repository.own / "config.worktree")
     elsewhere = [value for key, value in given if key == "core.worktree"]
@@ -132,7 +132,7 @@ def _parts(repository: Repository) -> Iterator[tuple[str, Path]]:
 
 def _head(file: Path) -> str:
     """What HEAD says; old versions of git made it a link."""
-    if file.is_symlink() and (target := os.readlink(file)).startswith("refs/"):
+    if file.is_symlink() and (target := file.readlink()).parts[:1] == ("refs",):
         return f"ref: {target}\n"
     return _small(file)
 

@@ -107,16 +107,20 @@ def _mounts(limits: Limits, folders: Sequence[Path], cwd: Path | None, read_only
         yield from ("--ro-bind", str(cwd), str(cwd))
     for folder in folders:
         yield from ("--ro-bind" if read_only else "--bind", str(folder), str(folder))
-    if read_only:
-        yield from (part for path in read_only.reads for part in ("--ro-bind", str(path), str(path)))
-        yield from ("--bind", str(read_only.scratch), str(read_only.scratch))
+    yield from _seen(read_only) if read_only else ()
     for path in hidden:
         if not is_around_a_folder(path):
             yield from _hiding(path, limits.temporary)
     for path in filter(is_around_a_folder, limits.own):
         yield from _reading_only(path, limits.temporary)
-    for folder in folders if not read_only else ():
+    for folder in () if read_only else folders:
         yield from _protecting(folder, limits.temporary)
+
+
+def _seen(read_only: ReadOnly) -> Iterator[str]:
+    for path in read_only.reads:
+        yield from ("--ro-bind", str(path), str(path))
+    yield from ("--bind", str(read_only.scratch), str(read_only.scratch))
 
 
 def _system(*, network: bool) -> Iterator[str]:

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from pygent_ls.agent.tool import Tool, ToolContext
-from pygent_ls.workspace.process import LocalProcesses
 from pygent_ls.errors import OutsideWorkspaceError, ToolError
 from pygent_ls.tools.git_program import without_secrets
 from pygent_ls.tools.git_reading import git_branch, git_diff, git_log, git_status
 from pygent_ls.tools.patching import apply_patch
+from pygent_ls.workspace.process import LocalProcesses
 from tests.tools.repository import commit_all, git, make_repository
 from tests.tools.tool_bench import Bench
 
