@@ -127,7 +127,7 @@ async def make_parts(workspace: Workspace, settings: PromptSettings, wanted: Pro
     folders = workspace.folders
     git, users_file = await asyncio.gather(_git(folders[0] if folders else None), _users_file())
     facts = WorkspaceFacts(
-        platform=platform.platform(terse=True),
+        platform=f"{platform.system()}-{platform.release()}",
         date=date.today().isoformat(),
         folders=[str(folder) for folder in folders],
         more_folders=[str(folder) for folder in workspace.more_folders],

@@ -267,7 +267,7 @@ def _header(masks: Masks, state: Path, environment: Mapping[str, str]) -> Mappin
         "at": datetime.now(UTC).isoformat(),
         "version": __version__,
         "python": platform.python_version(),
-        "platform": platform.platform(),
+        "platform": f"{platform.system()}-{platform.release()}-{platform.machine()}",
         "folder": str(Path.cwd()),
         "state": str(state),
         "environment": masks.everything(own),
