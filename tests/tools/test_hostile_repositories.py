@@ -30,8 +30,8 @@ READERS: list[tuple[Tool, dict[str, object]]] = [
     (git_log, {"path": "a.txt"}),
 ]
 
-PADDING = "\t# padding\n" * 55_000
-"""More than what is kept of a program's output."""
+PADDING = "[padding]\n" + f"\tname = {'x' * 1_000}\n" * 300
+"""On both sides more than what is kept of a program's output."""
 
 KEYS = """
 [core]
@@ -143,7 +143,7 @@ class Trap:
 
 def _in_config(trap: Trap) -> None:
     with (trap.git / "config").open("a") as file:
-        file.write(PADDING + trap.keys)
+        file.write(PADDING + trap.keys + PADDING)
 
 
 def _before_all_else(trap: Trap) -> None:
@@ -153,17 +153,17 @@ def _before_all_else(trap: Trap) -> None:
 
 def _of_the_work_tree(trap: Trap) -> None:
     git(trap.bench.folder, "config", "extensions.worktreeConfig", "true")
-    (trap.git / "config.worktree").write_text(PADDING + trap.keys)
+    (trap.git / "config.worktree").write_text(PADDING + trap.keys + PADDING)
 
 
 def _included(trap: Trap) -> None:
-    (trap.bench.folder / "more.ini").write_text(PADDING + trap.keys)
+    (trap.bench.folder / "more.ini").write_text(PADDING + trap.keys + PADDING)
     with (trap.git / "config").open("a") as file:
         file.write(f"{PADDING}[include]\n\tpath = ../more.ini\n")
 
 
 def _included_on_a_condition(trap: Trap) -> None:
-    (trap.bench.folder / "more.ini").write_text(PADDING + trap.keys)
+    (trap.bench.folder / "more.ini").write_text(PADDING + trap.keys + PADDING)
     with (trap.git / "config").open("a") as file:
         file.write(f'{PADDING}[includeIf "onbranch:*"]\n\tpath = ../more.ini\n')
 
@@ -180,7 +180,7 @@ def _with_a_common_folder(trap: Trap) -> None:
     elsewhere.mkdir()
     for name in ("objects", "refs"):
         (trap.git / name).rename(elsewhere / name)
-    (elsewhere / "config").write_text((trap.git / "config").read_text() + PADDING + trap.keys)
+    (elsewhere / "config").write_text((trap.git / "config").read_text() + PADDING + trap.keys + PADDING)
     (trap.git / "config").unlink()
     (trap.git / "commondir").write_text("../elsewhere\n")
 
@@ -193,7 +193,7 @@ def _in_a_link(trap: Trap) -> None:
 
 ARMED: MappingProxyType[str, Callable[[Trap], None]] = MappingProxyType(
     {
-        "after padding": _in_config,
+        "amid padding": _in_config,
         "before padding": _before_all_else,
         "config.worktree": _of_the_work_tree,
         "included": _included,
@@ -239,7 +239,7 @@ async def test_no_snapshot_runs_what_a_repository_is_configured_to_run(trap: Tra
     inner = trap.bench.folder / "vendor"
     inner.mkdir()
     make_repository(inner)
-    (inner / ".git/config").write_text((inner / ".git/config").read_text() + PADDING + trap.keys)
+    (inner / ".git/config").write_text((inner / ".git/config").read_text() + PADDING + trap.keys + PADDING)
     (inner / ".gitattributes").write_text("* filter=odd diff=odd\n")
     (inner / "b.txt").write_text("beta\n")
     trap.arm()
