@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from pygent_ls.places import state_folder
@@ -15,4 +16,4 @@ def saved_keys() -> KeyStore:
     from pygent_ls.llm.setup.key_store import KeyStore
     from pygent_ls.llm.setup.system_keyring import SystemKeyring
 
-    return KeyStore(state_folder(), SystemKeyring())
+    return KeyStore(state_folder(), SystemKeyring(environment={**os.environ, "PATH": os.defpath}))

@@ -241,7 +241,7 @@ def _doctor(given: argparse.Namespace) -> int:
     from pygent_ls.app_logging import log_path
     from pygent_ls.config_sources import state_folder, user_file
     from pygent_ls.doctor import Surveyed, doctor
-    from pygent_ls.workspace.process import LocalProcesses
+    from pygent_ls.workspace.process import processes_in
 
     blueprint = read_settings({}, [Path.cwd()])
     agent = variants_of(blueprint.taken).usual(blueprint.taken.loaded.settings.agent)
@@ -253,7 +253,7 @@ def _doctor(given: argparse.Namespace) -> int:
             main=blueprint.model,
             agent_base=agent.api_base,
             environment=os.environ,
-            find=LocalProcesses().find,
+            find=processes_in(Path.cwd()).find,
             user_file=user_file(),
             state_folder=state_folder(),
             log_file=log_path(),

@@ -60,7 +60,7 @@ def replay(given: argparse.Namespace) -> int:
         recording = read_recording(Path(given.file), client=given.client)
         wanted = Wanted(
             recording=recording,
-            command=tuple(given.server) or (sys.executable, "-m", "pygent_ls", "--stdio"),
+            command=tuple(given.server) or (sys.executable, "-P", "-m", "pygent_ls", "--stdio"),
             workspace=Path(given.folder).resolve() if given.folder else None,
             own_state=given.own_state,
             speed=0 if given.as_fast else given.speed,

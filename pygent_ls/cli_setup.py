@@ -112,7 +112,7 @@ def _setup(terminal: Terminal, shared: Shared) -> AppSetup:
 
     blueprint = read_settings({}, [Path.cwd()])
     settings = blueprint.taken.loaded.settings
-    processes, _ = shared.processes(settings, lambda: (), named_key_variables(settings))
+    processes, _ = shared.processes(settings, lambda: (Path.cwd(),), named_key_variables(settings))
     return AppSetup(
         live=blueprint.live,
         keys=shared.keys,

@@ -47,7 +47,7 @@ def _play(screen: Screen, scratch: Path) -> None:
     started = monotonic()
     folder = _copy_sample(scratch / "shop")
     daemon = Daemon(
-        [sys.executable, "-m", "pygent_ls"],
+        [sys.executable, "-P", "-m", "pygent_ls"],
         folder=scratch,
         environment=_environment(scratch),
         log=scratch / "daemon.log",

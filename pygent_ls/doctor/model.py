@@ -82,9 +82,9 @@ class ModelSurvey:
         """New resources for models; to be closed where one is called."""
         from pygent_ls.app_values import programs_of
         from pygent_ls.llm.resources import ModelResources
-        from pygent_ls.workspace.process import LocalProcesses
+        from pygent_ls.workspace.process import processes_in
 
-        programs = programs_of(self.settings, LocalProcesses(), self.state_folder)
+        programs = programs_of(self.settings, processes_in(Path.cwd()), self.state_folder)
         return ModelResources(cli=programs, saved_keys=self.saved)
 
     def make(self, resources: ModelResources) -> Model:

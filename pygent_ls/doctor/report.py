@@ -5,6 +5,7 @@ It asks no network but for the one call of the model that `--call` wishes for, a
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -160,6 +161,7 @@ def _program(path: str | None) -> str:
             errors="replace",
             timeout=PROGRAM_TIMEOUT_S,
             check=False,
+            env={"PATH": os.defpath},
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"{path} does not run: {error}"

@@ -154,6 +154,11 @@ def _nowhere(_path: Path) -> bool:
     return False
 
 
+def processes_in(folder: Path) -> LocalProcesses:
+    """The processes of a command that is run in a folder: no program is looked for in there. Nothing is sandboxed."""
+    return LocalProcesses(Sandbox("off", lambda: [folder.resolve()], network=False))
+
+
 async def _follow(child: Child, timeout_s: float) -> bool:
     """Follow the program to its end, or end it; true where it took too long."""
     limit = asyncio.timeout(timeout_s)

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Literal
 
 from pygent_ls.agent.workspace import ReadOnly, SandboxState
+from pygent_ls.workspace.environment import clean_environment
 from pygent_ls.workspace.sandbox_places import ACTING_CONFIGURATION, ACTING_IN_GIT, OF_ROOT, SECRETS, sockets
 
 SandboxMode = Literal["auto", "require", "off"]
@@ -294,6 +295,7 @@ class Sandbox:
                     capture_output=True,
                     timeout=PROBE_S,
                     check=False,
+                    env=clean_environment(os.environ, self.may_write),
                 )
             except (OSError, subprocess.TimeoutExpired) as error:
                 return f"{bwrap} cannot set it up: {error}"

@@ -1,4 +1,4 @@
-"""Programs that a workspace holds under the names of the system's are not run by the daemon: the whole of it, for real."""
+"""Programs that a workspace holds under the names of the system's are not run by the daemon."""
 
 from __future__ import annotations
 
