@@ -176,7 +176,11 @@ def test_a_script_that_can_be_played_can_run(examine: Examine, tmp_path: Path) -
     assert examine({"PYGENT_MODEL": f"scripted:{script}"})[1] == 0
 
 
-def test_a_program_can_be_the_model_where_it_is_installed(examine: Examine) -> None:
+def test_a_program_can_be_the_model_where_it_is_installed(
+    examine: Examine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
     tables = {"toy": {"command": [sys.executable]}, "no": {"command": ["no-such"]}}
     toy = Layer(name="config.toml", values={"cli_models": tables})
     report, code = examine({"PYGENT_MODEL": "cli:toy"}, [toy])
@@ -185,6 +189,11 @@ def test_a_program_can_be_the_model_where_it_is_installed(examine: Examine) -> N
 
     report, code = examine({"PYGENT_MODEL": "cli:no"}, [toy])
     assert "the program 'no-such' is not installed" in report
+    assert code == 1
+
+    monkeypatch.chdir(Path(sys.executable).parents[1])
+    report, code = examine({"PYGENT_MODEL": "cli:toy"}, [toy])
+    assert "A program in the workspace is not run." in report
     assert code == 1
 
 

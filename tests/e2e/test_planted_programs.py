@@ -14,7 +14,7 @@ from tests.e2e.raw import DAEMON, WAIT_S, clean_environment
 from tests.e2e.test_lifecycle import run_in_shell, with_script
 from tests.tools.repository import git, make_repository
 
-PLANNED = [
+PLANNED: list[tuple[str, dict[str, Any]]] = [
     ("copy_file", {"source": "a.txt", "destination": "b.txt"}),
     ("copy_file", {"source": "a.bin", "destination": "b.bin"}),
     ("move_file", {"source": "a.txt", "destination": "sub"}),
@@ -28,7 +28,7 @@ PLANNED = [
 ]
 """Everything that plans an edit."""
 
-READ = [
+READ: list[tuple[str, dict[str, Any]]] = [
     ("git_status", {}),
     ("git_diff", {}),
     ("git_log", {}),

@@ -109,7 +109,7 @@ class CliModel:
         if self.around.processes.find(self.command[0]) is None:
             raise ModelError(
                 f"{self.name} cannot run: the program {self.command[0]!r} is not installed, or not on the PATH. "
-                "Install it, or give the program's absolute path.",
+                "Install it, or give the program's absolute path. A program in the workspace is not run.",
                 type="invalid_request",
                 provider=self.name,
             )
