@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
 from pathlib import Path
@@ -22,6 +23,9 @@ from pygent_ls.workspace.environment import is_safe
 
 MAX_POINTER_BYTES = 10_000
 """Of a file that holds a path or a reference."""
+
+MAX_LOG_BYTES = 10_000_000
+"""Of the log of a linked work tree's HEAD, which is copied: some 50,000 entries."""
 
 _POINTER = re.compile(r"gitdir: (.+?)[\r\n]*", re.DOTALL)
 
@@ -105,6 +109,10 @@ def inert(repository: Repository) -> Generator[Mapping[str, str]]:
             (folder / name).parent.mkdir(exist_ok=True)
             if os.path.lexists(target):
                 (folder / name).symlink_to(target)
+        log = repository.own / "logs" / "HEAD"
+        if repository.own != repository.common and _is_at_most(log, MAX_LOG_BYTES):  # git reads no log through a link
+            (folder / "logs").mkdir(exist_ok=True)
+            shutil.copyfile(log, folder / "logs" / "HEAD")
         yield {"GIT_DIR": str(folder), "GIT_WORK_TREE": str(repository.top)}
 
 
@@ -124,7 +132,7 @@ def _parts(repository: Repository) -> Iterator[tuple[str, Path]]:
     """What the folder for reading links to, by name."""
     own, common = repository.own, repository.common
     yield from ((name, common / name) for name in _COMMON)
-    yield from (("logs/HEAD", own / "logs" / "HEAD"), ("logs/refs", common / "logs" / "refs"))
+    yield ("logs", common / "logs") if own == common else ("logs/refs", common / "logs" / "refs")
     yield from ((f"info/{name}", common / "info" / name) for name in ("exclude", "attributes", "grafts"))
     yield "info/sparse-checkout", own / "info" / "sparse-checkout"
     yield from ((each.name, each) for each in own.iterdir() if _OF_WORK_TREE.fullmatch(each.name))
@@ -135,6 +143,10 @@ def _head(file: Path) -> str:
     if file.is_symlink() and (target := file.readlink()).parts[:1] == ("refs",):
         return f"ref: {target}\n"
     return _small(file)
+
+
+def _is_at_most(file: Path, n_bytes: int) -> bool:
+    return file.is_file() and file.stat().st_size <= n_bytes
 
 
 def _is_there(folder: Path, name: str) -> bool:
