@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pygent_ls.tools.offered import offered_tools
 from tests.e2e.raw import DAEMON, WAIT_S, clean_environment
 from tests.e2e.test_lifecycle import run_in_shell, with_script
 from tests.tools.repository import git, make_repository
@@ -25,6 +26,7 @@ PLANNED: list[tuple[str, dict[str, Any]]] = [
     ("multi_edit", {"path": "a.txt", "edits": [{"old": "one", "new": "two"}]}),
     ("apply_patch", {"patch": "diff --git a/a.txt b/b.txt\nrename from a.txt\nrename to b.txt\n"}),
     ("add_component", {"component": "editorconfig"}),
+    ("create_project", {"template": "python-cli", "path": "made"}),
 ]
 """Everything that plans an edit."""
 
@@ -97,6 +99,11 @@ def run(folder: Path, environment: dict[str, str], planted: Path, sandbox: str) 
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def test_every_tool_that_plans_is_tried() -> None:
+    tools = offered_tools(has_folder=True, shell_timeout_s=1.0)
+    assert {name for name, _ in PLANNED} == {tool.name for tool in tools if tool.plans_edit}
+
+
 @pytest.mark.parametrize("sandbox", ["auto", "off"])
 def test_the_daemon_runs_no_program_that_the_workspace_holds(folder: Path, planted: Path, sandbox: str) -> None:
     said = run(folder, with_script(folder, calls(PLANNED), calls(READ), {"text": "Done."}), planted, sandbox)
@@ -106,6 +113,18 @@ def test_the_daemon_runs_no_program_that_the_workspace_holds(folder: Path, plant
     assert denied == [name for name, _ in PLANNED]
     assert "Not staged" in json.dumps(said)
     assert git(folder, "status", "--porcelain", "a.txt", "sub") == ""
+
+
+def test_git_that_was_allowed_finds_no_program_of_the_workspace(folder: Path, planted: Path) -> None:
+    written = [("git_add", {"paths": ["a.bin"]}), ("git_commit", {"message": "more"})]
+    environment = {
+        **with_script(folder, calls(written), {"text": "Done."}),
+        "PYGENT_PERMISSIONS": '{"allow": ["git_add", "git_commit"]}',
+    }
+    said = run(folder, environment, planted, "off")
+
+    assert "Committed" in json.dumps(said)
+    assert not (folder.parent / "ran").exists(), (folder.parent / "ran").read_text()
 
 
 def test_a_command_that_the_user_allowed_has_the_users_own_path(folder: Path, planted: Path) -> None:
