@@ -7,7 +7,8 @@ work.
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 ModelErrorType = Literal[
     "rate_limit",
@@ -30,8 +31,20 @@ class PygentError(Exception):
     """The root; `str()` of any of these is fit to be read by a person."""
 
 
+class Quote(NamedTuple):
+    """The whole of a text that an error quotes, of which the message holds an excerpt."""
+
+    text: str
+    path: str
+    """The file that it is, or was, in."""
+
+
 class ToolError(PygentError):
     """A tool could not do what was asked; the text is what the model reads."""
+
+    def __init__(self, message: str = "", quotes: Sequence[Quote] = ()) -> None:
+        super().__init__(message)
+        self.quotes = tuple(quotes)
 
 
 class OutsideWorkspaceError(ToolError):

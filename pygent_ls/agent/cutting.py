@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pygent_ls.agent.secrets import whole_placeholders
+
 
 def cut(content: str, tool_name: str, limit: int, hint: str = "") -> tuple[str, bool]:
     """Head and tail of what is too long, and whether anything was left out; `hint` says how to get at the rest."""
@@ -9,5 +11,6 @@ def cut(content: str, tool_name: str, limit: int, hint: str = "") -> tuple[str, 
         return content, False
     half = limit // 2
     note = f"[OUTPUT TRUNCATED: Showing {2 * half} of {len(content)} characters from {tool_name}]"
-    parts = (content[:half], "[…]", content[len(content) - half :], *([hint] if hint else []), note)
+    end, start = (whole_placeholders(content, at) for at in (half, len(content) - half))
+    parts = (content[:end], "[…]", content[start:], *([hint] if hint else []), note)
     return "\n".join(parts), True

@@ -30,6 +30,7 @@ from pygent_ls.agent.named_paths import named_by
 from pygent_ls.agent.no_programs import NoPrograms
 from pygent_ls.agent.permissions import Verdict
 from pygent_ls.agent.review import ReviewedCall, told
+from pygent_ls.agent.secret_keeping import env_file_of
 from pygent_ls.agent.sandboxing import note_on, sandbox_for
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.tool import Tool, ToolContext
@@ -115,7 +116,8 @@ class ToolGuard:
         try:
             return await self._outcome(call)
         except ToolError as error:
-            return Outcome(content=f"Error: {error}", is_error=True)
+            said = await self.around.secrets.masked_error(error)
+            return Outcome(content=f"Error: {said}", is_error=True)
         except DeniedError as denied:
             self._has_run.discard(call.id)
             self.watch.denied(call.id)
@@ -286,6 +288,8 @@ class ToolGuard:
             reads=self.around.reads,
             report=self._finishing.live(call, tool),
             outputs=self.around.outputs,
+            masks=self.around.secrets.masks,
+            shows_lines_of=env_file_of(call, tool),
             reading=reading,
             cacheable=not reading.rules,  # results are shared with sessions that have other rules
             web=self.around.web,
@@ -331,6 +335,7 @@ class ToolGuard:
             reviewed = ReviewedCall(session_id=self.around.session_id, turn_id=self.turn_id, tool_id=call.id)
             self.begun.add(call.id)
             applied, stand = await self._changing.make(plan, changes, reviewed)
+        self.around.secrets.masks.moved(plan)
         return Outcome(content=told(applied, workspace.shown), is_error=applied.is_nothing, changes=stand)
 
 

@@ -3,29 +3,27 @@ written, and refuses what would lose one or carry one out."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Any, cast
 
+from pygent_ls.agent.diffs import unified_diff
+from pygent_ls.agent.masks import ENV_FILES_OF_A_FOLDER, Masks, SecretFiles, mentioned
 from pygent_ls.agent.messages import ToolUseBlock
-from pygent_ls.agent.secrets import ALTERED_PLACEHOLDER, PLACEHOLDER, LiveRedactor, Redactor, is_env_file
-from pygent_ls.agent.tool import PATH_ARGUMENTS, Tool, ToolCategory
-from pygent_ls.agent.workspace import MISSING, FileChange, Stamp, Workspace
-from pygent_ls.errors import ToolError
-
-ENV_FILES_OF_A_FOLDER = (
-    *(".env", ".env.local", ".env.development", ".env.development.local", ".env.production", ".env.production.local"),
-    *(".env.test", ".env.staging", ".envrc"),
+from pygent_ls.agent.secrets import (
+    ALTERED_PLACEHOLDER,
+    PATCH_HEADER,
+    PLACEHOLDER,
+    LiveRedactor,
+    Redactor,
+    is_env_file,
 )
-"""Known before anything is shown: whatever prints their values later, nobody reads them."""
-
-MAX_MENTIONED = 16
-"""Files of environment variables that are looked for because a call or its result names them."""
-
-_MENTION = re.compile(r"(?<![\w./~-])[\w./~-]{0,200}?\.(?:env|flaskenv|dev\.vars)[\w.-]{0,40}")
+from pygent_ls.agent.tool import PATH_ARGUMENTS, Tool, ToolCategory, excerpt
+from pygent_ls.agent.workspace import FileChange, Workspace
+from pygent_ls.errors import ToolError
 
 _PATTERN = re.compile(r"(?<![\w.])\.[\w.-]{0,40}[*?\[][\w.*?!^\[\]-]{0,40}")
 """A word of a command that may become the name of a hidden file."""
@@ -40,30 +38,39 @@ _MASK = re.compile(
 class Secrets:
     """One session's. Without a redactor that is on, everything stays as it is."""
 
-    def __init__(self, redactor: Redactor | None = None, workspace: Workspace | None = None) -> None:
+    def __init__(
+        self, redactor: Redactor | None = None, workspace: Workspace | None = None, files: SecretFiles | None = None
+    ) -> None:
         self._redactor = redactor or Redactor()
-        self._workspace = workspace
-        self._seen: dict[Path, Stamp] = {}
-        """The files of environment variables that were learned, as they were then."""
+        self.masks = Masks(self._redactor, workspace, files)
 
     def seen_from(self, workspace: Workspace | None) -> Secrets:
         """The same secrets, whose files are read as this workspace shows them."""
-        return Secrets(self._redactor, workspace)
+        return Secrets(self._redactor, workspace, self.masks.files)
 
     async def masked(self, text: str, path: str | None = None) -> str:
         """Text that is neither a tool's nor a change: a prompt, an attachment (with its path), a question."""
         if not self._redactor.is_on:
             return text
-        await self._learn_env_files(text)
-        return await self._redactor.redact(text, path)
+        await self.masks.learn_named(text)
+        return await self.masks.text(text, path)
 
     async def masked_result(self, call: ToolUseBlock, tool: Tool | None, content: str) -> str:
-        """What a call returned, or the error that it ended with."""
+        """What a call returned, or the error that it ended with. What our own tools read of files and programs was
+        masked then, before they cut it; what else there is in a result comes whole."""
         if not self._redactor.is_on:
             return content
         changes_nothing = tool is not None and tool.read_only
-        await self._learn_env_files(content, own=not changes_nothing)  # those before the call are known
-        return await self._redactor.redact(content, _env_file_of(call, tool))
+        await self.masks.learn_named(content, own=not changes_nothing)  # those before the call are known
+        return await self.masks.text(content, env_file_of(call, tool))
+
+    async def masked_error(self, error: ToolError) -> str:
+        """What an error says; what it quotes of files is masked whole and then cut."""
+        said = str(error)
+        for quote in error.quotes:
+            masked = await self.masks.text(quote.text, quote.path)
+            said = said.replace(excerpt(quote.text), excerpt(masked))
+        return said
 
     async def masked_changes(
         self, changes: Sequence[FileChange], *, with_texts: bool = False
@@ -74,12 +81,14 @@ class Secrets:
         return tuple([await self._masked_change(each, with_texts=with_texts) for each in changes])
 
     async def _masked_change(self, change: FileChange, *, with_texts: bool) -> FileChange:
-        name = change.path.name
-        patch = await self._redactor.redact(change.patch, name)
-        if not with_texts:
-            return replace(change, patch=patch, old_text="", new_text="")
-        old = await self._redactor.redact(change.old_text, name)
-        return replace(change, patch=patch, old_text=old, new_text=await self._redactor.redact(change.new_text, name))
+        path = str(change.path)
+        old = await self.masks.text(change.old_text, path)
+        new = await self.masks.text(change.new_text, path)
+        patch = await self.masks.text(change.patch, path)
+        if (old, new) != (change.old_text, change.new_text):
+            patch = await asyncio.to_thread(_patch_of, change, old, new)
+        texts = (old, new) if with_texts else ("", "")
+        return replace(change, patch=patch, old_text=texts[0], new_text=texts[1])
 
     def switch(self, *, on: bool) -> None:
         """Mask from now on, or not. What was masked before is put back in either case."""
@@ -87,7 +96,7 @@ class Secrets:
 
     def live(self, call: ToolUseBlock, tool: Tool) -> LiveRedactor:
         """For the output of a call, as it comes."""
-        return LiveRedactor(self._redactor, _env_file_of(call, tool))
+        return self.masks.live(env_file_of(call, tool))
 
     def know(self, values: Iterable[str]) -> None:
         """Mask these values wherever they occur from now on: keys that the daemon itself holds."""
@@ -102,7 +111,7 @@ class Secrets:
         """
         texts = " ".join(_texts_in(call.input))
         if self._redactor.is_on:
-            await self._learn_env_files(texts)  # before the call can show any of it
+            await self.masks.learn_named(texts)  # before the call can show any of it
         if "SECRET_" not in texts or tool.category is ToolCategory.AGENT:
             return call.input
         if tool.plans_edit and tool.kind == "edit":
@@ -114,11 +123,12 @@ class Secrets:
     async def _with_values(self, given: Mapping[str, Any], tool: Tool) -> Mapping[str, Any]:
         texts = " ".join(_texts_in(given))
         if self._redactor.restore(texts)[1]:
-            await self._learn_env_files(texts)
-            await self._learn_files(tool.paths_in(given))
+            await self.masks.learn_named(texts)
+            await self.masks.learn_files(tool.paths_in(given))
         values = {name: value if name in PATH_ARGUMENTS else self._restored(value) for name, value in given.items()}
         if tool.paths_in(values) != tool.paths_in(given):
             raise ToolError("A path cannot hold the placeholder of a secret. Nothing was changed.")
+        self.masks.written(tool.paths_in(given), texts)
         return values
 
     def _restored(self, value: Any) -> Any:
@@ -153,8 +163,8 @@ class Secrets:
         added = _lines_of(change.patch, "+")
         if not added or not any(_MASK.search(line) for line in added):
             return
-        before = await self._redactor.redact("\n".join(_lines_of(change.patch, "-")), change.path.name)
-        after = await self._redactor.redact("\n".join(added), change.path.name)
+        before = await self.masks.text("\n".join(_lines_of(change.patch, "-")), str(change.path))
+        after = await self.masks.text("\n".join(added), str(change.path))
         kept = set(PLACEHOLDER.findall(after))
         for line in before.splitlines():
             for found in PLACEHOLDER.finditer(line):
@@ -165,32 +175,8 @@ class Secrets:
                         "becomes the value again. To take the secret out, remove its line or leave its value empty."
                     )
 
-    # Knowing secrets before they are shown
 
-    async def _learn_env_files(self, text: str, *, own: bool = True) -> None:
-        """Know those that a text names, and the workspace's own."""
-        workspace = self._workspace if own else None
-        folders = (*workspace.folders, *workspace.more_folders) if workspace else ()
-        names = [str(folder / name) for folder in folders for name in ENV_FILES_OF_A_FOLDER]
-        await self._learn_files([*names, *list(dict.fromkeys(_mentioned(text)))[:MAX_MENTIONED]])
-
-    async def _learn_files(self, names: Iterable[str]) -> None:
-        """Know the secrets of files, without showing them; what cannot be read is left out."""
-        if self._workspace is None:
-            return
-        for name in names:
-            try:
-                path = self._workspace.resolve(name)
-                stamp = await self._workspace.stamp(path)
-                if stamp == MISSING or self._seen.get(path) == stamp:
-                    continue
-                self._seen[path] = stamp
-                await self._redactor.learn((await self._workspace.read(path)).text, path.name)
-            except ToolError:
-                continue
-
-
-def _env_file_of(call: ToolUseBlock, tool: Tool | None) -> str | None:
+def env_file_of(call: ToolUseBlock, tool: Tool | None) -> str | None:
     """The file of environment variables that the call is about: it names it as a path, or within a command."""
     paths = tool.paths_in(call.input) if tool else ()
     command = call.input.get("command")
@@ -200,14 +186,9 @@ def _env_file_of(call: ToolUseBlock, tool: Tool | None) -> str | None:
 
 def _named_in(command: str) -> Iterator[str]:
     """The files of environment variables that a command names, or may mean by a pattern such as `.e*`."""
-    yield from _mentioned(command)
+    yield from mentioned(command)
     for pattern in _PATTERN.findall(command):
         yield from (name for name in ENV_FILES_OF_A_FOLDER if fnmatchcase(name, pattern))
-
-
-def _mentioned(text: str) -> Iterator[str]:
-    if "env" in text or ".dev.vars" in text:
-        yield from (match[0] for match in _MENTION.finditer(text) if is_env_file(match[0]))
 
 
 def _texts_in(value: object) -> Iterator[str]:
@@ -220,6 +201,13 @@ def _texts_in(value: object) -> Iterator[str]:
     elif isinstance(value, list):
         for inner in cast("list[object]", value):
             yield from _texts_in(inner)
+
+
+def _patch_of(change: FileChange, old: str, new: str) -> str:
+    """The change's patch, between the masked texts."""
+    found = PATCH_HEADER.match(change.patch)
+    patch = unified_diff(old, new, change.path.name).patch
+    return (found[0] if found else "") + patch[match.end() :] if (match := PATCH_HEADER.match(patch)) else patch
 
 
 def _not_for_this(tool: Tool, placeholder: str) -> str:

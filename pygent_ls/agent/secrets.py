@@ -14,13 +14,17 @@ import hmac
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Protocol
 from urllib.parse import quote
 
 PLACEHOLDER = re.compile(r"\{\{SECRET_[a-z_]+_([0-9a-f]{12})\}\}")
+
+MAX_PLACEHOLDER_CHARS = 80
+"""More than any placeholder has: the finder's kinds have at most 40 letters."""
 
 ALTERED_PLACEHOLDER = re.compile(r"(?<!\$)\{{1,2}\s*SECRET_[a-z]\w*|\bSECRET_[a-z_]+_[0-9a-f]{6,}")
 """What is left of a placeholder that was not copied exactly."""
@@ -44,8 +48,24 @@ def is_env_file(path: str) -> bool:
 
     An `.env.example` is there to be read: in it only what looks like a key counts.
     """
-    name = path.replace("\\", "/").rpartition("/")[2]
-    return _ENV_FILE.fullmatch(name) is not None and _EXAMPLE_FILE.fullmatch(name) is None
+    return _ENV_FILE.fullmatch(_name_of(path)) is not None and not is_example_file(path)
+
+
+def is_example_file(path: str) -> bool:
+    """Whether it is a file such as `.env.example`."""
+    return _EXAMPLE_FILE.fullmatch(_name_of(path)) is not None
+
+
+def _name_of(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
+
+
+def whole_placeholders(text: str, at: int) -> int:
+    """Where to cut a masked text instead of at an offset, so that no placeholder is cut: there, or shortly before."""
+    for found in PLACEHOLDER.finditer(text, max(at - MAX_PLACEHOLDER_CHARS, 0), at + MAX_PLACEHOLDER_CHARS):
+        if found.start() < at < found.end():
+            return found.start()
+    return at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +77,12 @@ class Finding:
     kind: str
     """What it is, in small letters and underscores."""
     everywhere: bool = True
-    """It cannot be mistaken for anything else, so it is masked wherever it occurs from now on; else only here."""
+    """It cannot be mistaken for anything else, so it is masked wherever it occurs from now on; else only here, and
+    where the same variable has it."""
+    variable: str = ""
+    """The environment variable whose value it is."""
+    is_named: bool = False
+    """The variable's name says that it is a secret, as DB_PASSWORD does."""
 
 
 class SecretFinder(Protocol):
@@ -86,6 +111,8 @@ class Redactor:
         """By hash."""
         self._everywhere: dict[str, None] = {}
         """The values that are masked wherever they occur, in the order they were found."""
+        self._variables: dict[str, dict[str, bool]] = {}
+        """The other values of environment variables, by name, and whether the name says that they are secret."""
 
     @property
     def is_on(self) -> bool:
@@ -104,20 +131,23 @@ class Redactor:
             if value not in self._everywhere:
                 self._know(value, Finding(start=0, end=len(value), kind="api_key"))
 
-    async def redact(self, text: str, path: str | None = None) -> str:
-        """The text with a placeholder for each secret. What is found is known from now on."""
-        return await self._redacted(self._finder, text, path) if self._finder and self._is_wanted else text
+    async def redact(self, text: str, path: str | None = None, also: Collection[str] = ()) -> str:
+        """The text with a placeholder for each secret, and for each word that is one of `also`. What is found is known
+        from now on."""
+        return await self._redacted(self._finder, text, path, also) if self._finder and self._is_wanted else text
 
     async def learn(self, text: str, path: str | None = None) -> None:
         """Know the secrets of a text that is not shown, also while nothing is masked."""
         if self._finder:
             await self._redacted(self._finder, text, path)
 
-    async def _redacted(self, finder: SecretFinder, text: str, path: str | None) -> str:
+    async def _redacted(
+        self, finder: SecretFinder, text: str, path: str | None, also: Collection[str] = ()
+    ) -> str:
         if not text:
             return text
         for _ in range(MAX_PASSES):
-            masked = await asyncio.to_thread(self._masked_once, finder, text, path)
+            masked = await asyncio.to_thread(self._masked_once, finder, text, path, also)
             if masked == text:
                 break
             text = masked
@@ -135,10 +165,18 @@ class Redactor:
 
         return PLACEHOLDER.sub(value_of, text), tuple(dict.fromkeys(unknown))
 
-    def _masked_once(self, finder: SecretFinder, text: str, path: str | None) -> str:
+    def value_of(self, placeholder: str) -> str | None:
+        """What stands behind a placeholder, where that is known."""
+        found = PLACEHOLDER.fullmatch(placeholder)
+        return self._values.get(found[1]) if found else None
+
+    def _masked_once(self, finder: SecretFinder, text: str, path: str | None, also: Collection[str]) -> str:
         """Runs in threads, several at a time: what it adds to is never changed or taken out of, and copied to be gone
         through."""
-        return self._masked(text, finder(text, path))
+        found = [*finder(text, path), *_words_in(text, also)]
+        if path is None or not is_example_file(path):
+            found += self._assigned_in(text)
+        return self._masked(text, found)
 
     def _masked(self, text: str, found: Iterable[Finding]) -> str:
         kept = [match.span() for match in PLACEHOLDER.finditer(text)]
@@ -163,8 +201,24 @@ class Redactor:
                 yield Finding(start=at, end=at + len(value), kind="value")
                 at = text.find(value, at + len(value))
 
+    def _assigned_in(self, text: str) -> Iterator[Finding]:
+        """Where an environment variable that is known has a value that it is known to have."""
+        names = [name for name in tuple(self._variables) if name in text]
+        if not names:
+            return
+        assigned = re.compile(rf"(?<![\w.-])({'|'.join(map(re.escape, names))}){_ASSIGNS}")
+        for match in assigned.finditer(text):
+            for value, is_named in tuple(self._variables[match[1]].items()):
+                end = match.end() + len(value)
+                if text.startswith(value, match.end()) and _ends_value(text, end):
+                    if is_named or (match[2] == "=" and _is_line_of_its_own(text, match.start(), end)):
+                        yield Finding(start=match.end(), end=end, kind="value", everywhere=False)
+
     def _know(self, value: str, found: Finding) -> None:
         self._add(value, found.kind)
+        if found.variable and not found.everywhere:
+            values = self._variables.get(found.variable, {})
+            self._variables[found.variable] = {**values, value: found.is_named}
         if found.everywhere and value not in self._everywhere:
             self._everywhere[value] = None
             for spelled in _spellings(value):
@@ -177,6 +231,37 @@ class Redactor:
         digest = hmac.new(self._key, value.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:12]
         self._placeholders[value] = f"{{{{SECRET_{kind}_{digest}}}}}"
         self._values[digest] = value
+
+
+_ASSIGNS = r"[\"'\]]{0,2}[ \t]{0,8}(:=|=>|={1,3}|:)[ \t]{0,8}[\"'`]?"
+
+_SHOWN_BEFORE = re.compile(r"(?:[^\s=]{0,256}[:-]\d{1,9}[:-]|[ \t]*\d{1,9}[\t:]|[ +<>!-]{0,8})?[ \t]*(?:export[ \t]+)?")
+"""What stands before an assignment that has a line for itself: a place, a number, the sign of a diff."""
+
+
+def _ends_value(text: str, at: int) -> bool:
+    return not (text[at : at + 1].isalnum() or text[at : at + 1] in ("_", "-"))
+
+
+def _is_line_of_its_own(text: str, start: int, end: int) -> bool:
+    """Whether an assignment is all of its line."""
+    begin = text.rfind("\n", max(start - 300, 0), start) + 1
+    rest = text[end : end + 100].split("\n", 1)[0].lstrip("\"'`").strip()
+    return (not rest or rest.startswith("#")) and _SHOWN_BEFORE.fullmatch(text, begin, start) is not None
+
+
+def _words_in(text: str, words: Collection[str]) -> Iterator[Finding]:
+    """Where the words stand, each for itself and not within a longer one."""
+    for word in words:
+        at = text.find(word)
+        while at >= 0:
+            end = at + len(word)
+            is_within = (text[at - 1 : at].isalnum() and word[0].isalnum()) or (
+                text[end : end + 1].isalnum() and word[-1].isalnum()
+            )
+            if not is_within:
+                yield Finding(start=at, end=end, kind="value", everywhere=False)
+            at = text.find(word, end)
 
 
 def _spellings(value: str) -> set[str]:
@@ -209,18 +294,65 @@ def _merged(spans: Iterable[Finding]) -> Iterator[Finding]:
         yield last
 
 
+# Text that comes in pieces
+
+
+class Redacts(Protocol):
+    """What takes secrets out of text: a redactor, or what knows more than one."""
+
+    @property
+    def is_on(self) -> bool:
+        """Whether it does."""
+        ...
+
+    async def redact(self, text: str, path: str | None = None) -> str:
+        """The text with placeholders; `path` is the file that it shows lines of."""
+        ...
+
+
 _KEY_BEGINS = re.compile(r"BEGIN [A-Z0-9 ]*PRIVATE KEY")
 _KEY_ENDS = re.compile(r"END [A-Z0-9 ]*PRIVATE KEY")
 
+_FIRST_NAME = r"^(?:---|\*\*\*) (?!\d+(?:,\d+)? [*-]{4})([^\t\r\n]+)(?:\t[^\n]*)?\r?\n"
+
+PATCH_HEADER = re.compile(
+    _FIRST_NAME + r"(?:\+\+\+|---) (?!\d+(?:,\d+)? -{4})([^\t\r\n]+)(?:\t[^\n]*)?\r?\n", re.MULTILINE
+)
+"""The names before the lines of one file in a unified, a combined or a context diff."""
+
+NEXT_PATCH = re.compile(rf"^diff |{PATCH_HEADER.pattern}", re.MULTILINE)
+
+_HALF_A_HEADER = re.compile(_FIRST_NAME + r"\Z", re.MULTILINE)
+
+_OPEN_VALUE = re.compile(r"^[^\n=]{0,300}?[A-Za-z_][\w.-]{0,250}[ \t]{0,8}=[ \t]{0,8}([\"'`])", re.MULTILINE)
+
+_ASKS = re.compile(r"(?:.{0,200}[\s(\[])?[A-Za-z/]{0,20}[)\]]?[:?>$#%][ ]?")
+"""A line that is not over and waits for an answer; its last word is no secret and no piece of one."""
+
+MAX_OPEN_LINE_CHARS = 1_000_000
+"""Of a line that is held back until it is over."""
+
+_BETWEEN_WORDS = re.compile(r"[\s,;\"'{}\[\]()]")
+
 
 class LiveRedactor:
-    """Masks text that comes in pieces: a line is held back until it is whole, a private key until it is over."""
+    """Masks text that comes in pieces: a line is held back until it is whole, and a private key and a quoted value
+    until they are over. What is above a line and tells what it is goes with it to the mask: the names in a diff."""
 
-    def __init__(self, redactor: Redactor, path: str | None = None) -> None:
+    def __init__(self, redactor: Redacts, path: str | None = None) -> None:
         """`path` is the file whose lines the text shows."""
         self._redactor = redactor
         self._path = path
         self._held = ""
+        self._header = ""
+        """The names of the file in a diff whose lines are shown now, or the first of them."""
+        self._n_asked = 0
+        """The beginning of what is held back that was shown, since it waits for an answer."""
+
+    @property
+    def n_held(self) -> int:
+        """Characters that are held back."""
+        return len(self._held) - self._n_asked
 
     async def feed(self, piece: str) -> str:
         """What may be shown now; often nothing."""
@@ -228,17 +360,63 @@ class LiveRedactor:
             return piece
         self._held += piece
         end = self._end_of_whole_lines()
+        if not end:
+            return ""
         whole, self._held = self._held[:end], self._held[end:]
-        return await self._redactor.redact(whole, self._path)
+        return await self._masked(whole)
+
+    async def pause(self) -> str:
+        """What may be shown of a line that is not over, where nothing more comes for now: one that asks something."""
+        if self._n_asked or self._path is not None or not _ASKS.fullmatch(self._held):
+            return ""
+        if await self._redactor.redact(self._held) != self._held:
+            return ""
+        self._n_asked = len(self._held)
+        return self._held
 
     async def close(self) -> str:
         """What was held back."""
         rest, self._held = self._held, ""
-        return await self._redactor.redact(rest, self._path)
+        return await self._masked(rest)
+
+    async def _masked(self, whole: str) -> str:
+        if not whole:
+            return ""
+        shown, self._n_asked = whole[: self._n_asked], 0
+        seen = self._header + whole
+        masked = (await self._redactor.redact(seen, self._path)).split("\n", self._header.count("\n"))[-1]
+        self._header = _header_in(seen)
+        return masked.removeprefix(shown) if masked.startswith(shown) else f"\n{masked}"
 
     def _end_of_whole_lines(self) -> int:
         end = max(self._held.rfind("\n"), self._held.rfind("\r")) + 1
+        if not end and len(self._held) > MAX_OPEN_LINE_CHARS:
+            return max((found.end() for found in _BETWEEN_WORDS.finditer(self._held)), default=len(self._held))
+        open_at = [*self._open_key(end), *(self._open_value(end) if self._path or self._header else ())]
+        start = min(open_at, default=end)
+        return end if end - start > MAX_HELD_CHARS else self._held.rfind("\n", 0, start) + 1 if open_at else end
+
+    def _open_key(self, end: int) -> Iterator[int]:
         begins = [match.start() for match in _KEY_BEGINS.finditer(self._held, 0, end)]
-        if not begins or _KEY_ENDS.search(self._held, begins[-1], end) or end - begins[-1] > MAX_HELD_CHARS:
-            return end
-        return self._held.rfind("\n", 0, begins[-1]) + 1
+        if begins and not _KEY_ENDS.search(self._held, begins[-1], end):
+            yield begins[-1]
+
+    def _open_value(self, end: int) -> Iterator[int]:
+        """The last assignment whose quotes are not closed."""
+        at = 0
+        while found := _OPEN_VALUE.search(self._held, at, end):
+            closed = self._held.find(found[1], found.end(), end)
+            if closed < 0:
+                yield found.start(1)
+                return
+            at = self._held.find("\n", closed, end)
+            if at < 0:
+                return
+
+
+def _header_in(text: str) -> str:
+    """The names of the diff that goes on behind a text."""
+    last = next(iter(deque(PATCH_HEADER.finditer(text), maxlen=1)), None)
+    half = _HALF_A_HEADER.search(text, max(text.rfind("\n", 0, max(len(text) - 1, 0)), 0))
+    goes_on = last is not None and not NEXT_PATCH.search(text, last.end())
+    return (last[0] if last and goes_on else "") + (half[0] if half else "")

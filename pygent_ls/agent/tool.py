@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_type_hints
 from pygent_ls.agent.asker import AskUser, nobody_answers
 from pygent_ls.agent.delegating import RunSubagent, no_subagents
 from pygent_ls.agent.editor_state import EditorState, NoEditor
+from pygent_ls.agent.masks import Masks
 from pygent_ls.agent.model import ToolDefinition
 from pygent_ls.agent.outputs import Outputs, is_output
 from pygent_ls.agent.plan import SetPlan, no_plan
 from pygent_ls.agent.read_log import ReadLog
 from pygent_ls.agent.reading_rules import Reading, check_readable
 from pygent_ls.agent.showing import in_full, visible
-from pygent_ls.agent.workspace import Document, EditPlan, Processes, Stamp, Workspace
-from pygent_ls.errors import StaleDocumentError, ToolError
+from pygent_ls.agent.workspace import Document, EditPlan, Processes, ProcessResult, ProcessSpec, Stamp, Workspace
+from pygent_ls.errors import Quote, StaleDocumentError, ToolError
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -101,6 +102,10 @@ class ToolContext:
     cacheable: bool = True
     """Set to False by a call whose result must not be kept."""
     outputs: Outputs = field(default_factory=Outputs)
+    masks: Masks = field(default_factory=Masks)
+    """Takes the secrets out of what is shown."""
+    shows_lines_of: str | None = None
+    """The file of environment variables whose lines a program is asked to write."""
     reading: Reading = field(default_factory=Reading)
     """Which files must not be shown."""
     web: Web | None = None
@@ -116,12 +121,12 @@ class ToolContext:
     _known_before: dict[Path, str | None] = field(default_factory=dict[Path, str | None])
 
     async def read(self, path: str) -> Document:
-        """Read a document and count it as read by the model. Raises `ToolError`."""
+        """Read a document to show it, without secrets, and count it as read by the model. Raises `ToolError`."""
         document = await self.peek(self.workspace.resolve(path))
         self.shown.append(document)
         self._known_before.setdefault(document.path, self.reads.known(document.path))
         self.reads.record(document)
-        return document
+        return await self.masks.document(document, path)
 
     def take_back_reads(self) -> None:
         """The call failed: what it read was not shown to the model."""
@@ -129,13 +134,13 @@ class ToolContext:
             self.reads.take_back(path, known)
 
     async def peek(self, path: Path) -> Document:
-        """Read a document without counting it as read by the model. Raises `ToolError`."""
+        """Read a document as it is, without counting it as read by the model. Raises `ToolError`."""
         document = await self.workspace.read(path)
         self.dependencies[path] = document.stamp
         return document
 
     async def read_to_edit(self, path: str) -> Document:
-        """Read a document that is about to be edited.
+        """Read a document as it is, which is about to be edited.
 
         Raises `StaleDocumentError` where the model has read another version of it, with the current text; `ToolError`
         where a rule keeps it from being read, since what comes of an edit tells of the text.
@@ -148,9 +153,14 @@ class ToolContext:
             name = self.workspace.shown(document.path)
             raise StaleDocumentError(
                 f"{name} has changed since you read it (the user or a program edited it). Nothing was written. "
-                f"It now reads:\n{excerpt(document.text)}\nMake the edit again from this text."
+                f"It now reads:\n{excerpt(document.text)}\nMake the edit again from this text.",
+                [Quote(document.text, str(document.path))],
             )
         return document
+
+    async def run(self, spec: ProcessSpec) -> ProcessResult:
+        """Run a program whose output is shown, now and in the result: without secrets. Raises `ToolError`."""
+        return await self.masks.run(self.processes, spec, self.masks.live(self.shows_lines_of), self.report)
 
     async def depend_on_tree(self, folder: Path) -> None:
         """The result holds only while nothing below the folder changes."""

@@ -66,7 +66,7 @@ async def find_definition(
             full, suffix = place.folder / file, PurePosixPath(file).suffix
             shown = context.workspace.shown(full)
             if suffix in LANGUAGES and count < MAX_FILES_PARSED:
-                text = (await context.peek(full)).text
+                text = (await context.masks.document(await context.peek(full))).text
                 found = await asyncio.to_thread(definitions_in, text, suffix, name)
                 confirmed += [f"{shown}:{each.line}: {each.kind}: {each.text[:MAX_LINE_CHARS]}" for each in found]
             elif suffix not in LANGUAGES:

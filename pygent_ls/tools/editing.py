@@ -12,6 +12,7 @@ from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, tool
 from pygent_ls.agent.workspace import MISSING, Document, EditPlan, TextEncoding, WriteText
 from pygent_ls.errors import ToolError
 from pygent_ls.tools.matching import name_lines, replace, with_line_endings_of
+from pygent_ls.tools.views import made_as_shown
 
 
 @tool(
@@ -44,7 +45,9 @@ async def edit_file(
     name = context.workspace.shown(document.path)
     if not document.text and old:
         raise ToolError(f"{name} is empty, so there is nothing to replace. Use create_file with overwrite to fill it.")
-    replaced = await asyncio.to_thread(replace, document.text, old, new, name=name, every=all)
+    replaced = await made_as_shown(
+        context, document, (old, new), lambda text, given: replace(text, *given, name=name, every=all)
+    )
     count = len(replaced.lines)
     if count > 1 and not context.reads.knows(document.path):
         raise ToolError(

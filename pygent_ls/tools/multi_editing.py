@@ -14,6 +14,7 @@ from pygent_ls.agent.workspace import EditPlan
 from pygent_ls.errors import ToolError
 from pygent_ls.tools.editing import changed_lines, rewrite
 from pygent_ls.tools.matching import Replaced, name_lines, replace
+from pygent_ls.tools.views import made_as_shown
 
 
 class Edit(BaseModel):
@@ -52,7 +53,16 @@ async def multi_edit(
     if not document.text:
         raise ToolError(f"{name} is empty, so there is nothing to replace. Use create_file with overwrite to fill it.")
     knows = context.reads.knows(document.path)
-    made = await asyncio.to_thread(_make, document.text, edits, name=name, knows=knows)
+
+    def make(text: str, given: Sequence[str]) -> _Made:
+        as_given = [
+            each.model_copy(update={"old": old, "new": new})
+            for each, old, new in zip(edits, given[0::2], given[1::2], strict=True)
+        ]
+        return _make(text, as_given, name=name, knows=knows)
+
+    texts = [text for each in edits for text in (each.old, each.new)]
+    made = await made_as_shown(context, document, texts, make)
     if made.text == document.text:
         raise ToolError(f"Together the edits leave {name} as it is, so there is nothing to change.")
     write = await asyncio.to_thread(rewrite, document, made.text, name)

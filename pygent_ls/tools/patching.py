@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,6 +27,7 @@ from pygent_ls.tools.editing import changed_lines, check_encodable, rewrite
 from pygent_ls.tools.hunks import HunkError, Patched, apply_hunks
 from pygent_ls.tools.moving import check_movable
 from pygent_ls.tools.unified import FilePatch, parse_patch
+from pygent_ls.tools.views import made_as_shown
 
 
 def paths_in_patch(given: Mapping[str, Any]) -> list[str]:
@@ -137,7 +138,7 @@ class _Planner:
             self._claim(path)
             document = await self._context.read_to_edit(file.path)
             edited = self._edited[path] = _Edited(name=name, before=document, text=document.text)
-        patched = await self._patched(edited.text, file, name)
+        patched = await self._patched(edited.before, edited.text, file, name)
         edited.text = patched.text
         edited.notes += patched.notes
 
@@ -156,7 +157,7 @@ class _Planner:
         name = self._context.workspace.shown(path)
         self._claim(path)
         document = await self._context.read_to_edit(file.path)
-        left = await self._patched(document.text, file, name)
+        left = await self._patched(document, document.text, file, name)
         if left.text:
             raise ToolError(
                 f"The patch deletes {name} but leaves {len(split_lines(left.text))} of its lines: its hunk must remove "
@@ -180,7 +181,7 @@ class _Planner:
             self._told.append(f"Renamed {names}.")
             return
         document = await self._context.read_to_edit(file.path)
-        patched = await self._patched(document.text, file, workspace.shown(source))
+        patched = await self._patched(document, document.text, file, workspace.shown(source))
         change = await asyncio.to_thread(rewrite, document, patched.text, workspace.shown(source))
         mode = (await workspace.status(source)).mode
         self._others += (  # not a move and an edit: editors lose the edit of what they have just renamed
@@ -189,8 +190,21 @@ class _Planner:
         )
         self._told.append("; ".join([f"Renamed {names}: {changed_lines(change)}", *patched.notes]) + ".")
 
-    async def _patched(self, text: str, file: FilePatch, name: str) -> Patched:
-        return await asyncio.to_thread(apply_hunks, text, file.hunks, name)
+    async def _patched(self, document: Document | None, text: str, file: FilePatch, name: str) -> Patched:
+        """The hunks, applied to the text, which is the document's or what the patch made of it before."""
+        if document is None:
+            return await asyncio.to_thread(apply_hunks, text, file.hunks, name)
+
+        def make(text: str, given: Sequence[str]) -> Patched:
+            lines = iter(given)
+            hunks = [
+                replace(hunk, lines=tuple(replace(line, text=next(lines)) for line in hunk.lines))
+                for hunk in file.hunks
+            ]
+            return apply_hunks(text, hunks, name)
+
+        lines = [line.text for hunk in file.hunks for line in hunk.lines]
+        return await made_as_shown(self._context, replace(document, text=text), lines, make)
 
     def _claim(self, path: Path) -> None:
         if path in self._claimed:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
 from pydantic import Field
 
 from pygent_ls.agent.diffs import split_lines
 from pygent_ls.agent.outputs import READER, is_output
+from pygent_ls.agent.secrets import whole_placeholders
 from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, tool
 from pygent_ls.errors import ToolError
 from pygent_ls.tools.numbered import numbered
@@ -87,11 +88,16 @@ def _bare_lines(text: str) -> list[str]:
 
 def _folded_lines(text: str) -> list[str]:
     """The lines, long ones as several: of a result, all can be read."""
-    return [
-        line[start : start + MAX_LINE_CHARS]
-        for line in _bare_lines(text)
-        for start in range(0, max(len(line), 1), MAX_LINE_CHARS)
-    ]
+    return [part for line in _bare_lines(text) for part in _folded(line)]
+
+
+def _folded(line: str) -> Iterator[str]:
+    start = 0
+    while len(line) - start > MAX_LINE_CHARS:
+        end = whole_placeholders(line, start + MAX_LINE_CHARS)
+        yield line[start:end]
+        start = end
+    yield line[start:]
 
 
 def _fitting(lines: list[str]) -> list[str]:
@@ -99,8 +105,9 @@ def _fitting(lines: list[str]) -> list[str]:
     shown: list[str] = []
     room = MAX_CHARS
     for line in lines[:MAX_LINES]:
-        hidden = len(line) - MAX_LINE_CHARS
-        cut = f"{line[:MAX_LINE_CHARS]} [… {hidden} more characters in this line]" if hidden > 0 else line
+        end = whole_placeholders(line, MAX_LINE_CHARS)
+        hidden = len(line) - end
+        cut = f"{line[:end]} [… {hidden} more characters in this line]" if hidden > 0 else line
         room -= len(cut) + len("     1\t\n")
         if room < 0:
             break

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pygent_ls.agent import globs
+from pygent_ls.agent.secrets import whole_placeholders
 from pygent_ls.agent.tool import ToolContext
 from pygent_ls.agent.workspace import MISSING, Document, ProcessResult, ProcessSpec
 from pygent_ls.errors import ToolError
@@ -450,7 +451,8 @@ def _line(data: Mapping[str, Any], *, is_match: bool) -> Line:
         start = len(raw[:n_before].decode(encoding, "replace"))
     text = raw.decode(encoding, "replace").removesuffix("\n").removesuffix("\r")
     first = max(0, min((start or 0) - MAX_KEPT_CHARS // 2, len(text) - MAX_KEPT_CHARS))
-    kept = text[first : first + MAX_KEPT_CHARS]
+    first, end = (whole_placeholders(text, at) for at in (first, first + MAX_KEPT_CHARS))
+    kept = text[first:end]
     return Line(
         number=data["line_number"],
         text=kept,

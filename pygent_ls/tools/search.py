@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
 from pygent_ls.agent.reading_rules import is_withheld, left_out
+from pygent_ls.agent.secrets import whole_placeholders
 from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, tool
+from pygent_ls.errors import ToolError
 from pygent_ls.tools.ripgrep import (
     EVERYTHING,
+    TOO_LONG,
     Line,
     Matches,
     Place,
@@ -32,6 +37,13 @@ MAX_LINE_CHARS = 300
 HOW_TO_NARROW = "narrow the pattern, or name a path or a glob"
 
 MOST_RESULTS = 1_000
+
+MAX_MASKED_CHARS = 20_000_000
+"""Of the files with matches that are looked through for secrets: some 3 s."""
+
+NOT_SHOWN = "[not shown: it may be a line of a private key]"
+
+_OF_A_KEY = re.compile(r"[ \t]*[A-Za-z0-9+/]{40,}={0,2}\s*")
 
 MAX_CHARS = 36_000
 """Most characters of the lines that are shown: with the notes it stays below the 40,000 that the model is shown."""
@@ -143,21 +155,75 @@ async def _search(
     context: ToolContext, place: Place, pattern: str, options: Sequence[str], glob: str, n_around: int
 ) -> Matches:
     unsaved = unsaved_below(context, place)
-    if not unsaved and not overrides_gitignore(glob):
+    if not unsaved and not overrides_gitignore(glob) and not context.masks.is_on:
         return await search_place(context, place, pattern, options, glob)
     visible = await list_place(context, place, glob)
     found: list[Matches] = []
+    apart: dict[str, str] = {}
     if place.name_of(place.path) not in unsaved:
         on_disk = await search_place(context, place, pattern, options, glob)
-        kept = on_disk.lines.keys() & set(visible) - unsaved.keys()
-        found.append(replace(on_disk, lines={name: on_disk.lines[name] for name in kept}))
-    texts = {name: unsaved[name].text for name in visible if name in unsaved}
-    found.append(await search_texts(context, place, texts, pattern, options, n_around))
+        lines = {name: on_disk.lines[name] for name in visible if name in on_disk.lines and name not in unsaved}
+        saved = [name for name in visible if name not in unsaved]
+        apart, is_whole = await _with_secrets(context, place, saved, lines)
+        found.append(replace(on_disk, lines=lines, is_cut=on_disk.is_cut or not is_whole))
+    for name in visible:
+        if name in unsaved:
+            apart[name] = (await context.masks.document(unsaved[name])).text
+    found.append(await search_texts(context, place, apart, pattern, options, n_around))
     return Matches(
         lines={name: each.lines[name] for each in found for name in each.lines},
         is_cut=any(each.is_cut for each in found),
         has_failures=any(each.has_failures for each in found),
     )
+
+
+async def _with_secrets(
+    context: ToolContext, place: Place, names: Sequence[str], lines: dict[str, Sequence[Line]]
+) -> tuple[dict[str, str], bool]:
+    """The masked texts of the files that hold secrets, which must be searched in the place of what is on the disk: so
+    a pattern matches no secret, and no part of one. What was found in those files is taken out of `lines`.
+
+    Of the others those with matches are looked through, up to `MAX_MASKED_CHARS` of them; what was found in the rest
+    is taken out too, and the second value is False then.
+    """
+    masks = context.masks
+    texts: dict[str, str] = {}
+    if not masks.is_on:
+        return texts, True
+    n_chars = 0
+    for name in names:
+        path = place.folder / name
+        if name not in lines and not masks.files.may_have_secrets(path):
+            continue
+        if n_chars > MAX_MASKED_CHARS:
+            lines.pop(name, None)
+            continue
+        try:
+            document = await context.workspace.read(path)
+        except ToolError:  # too large to be read whole, or not text in our eyes
+            lines[name] = await _masked_alone(context, path, lines.get(name, ()))
+            continue
+        shown = await masks.document(document)
+        if shown is not document:
+            texts[name] = shown.text
+            lines.pop(name, None)
+        n_chars += len(document.text)
+    return texts, n_chars <= MAX_MASKED_CHARS
+
+
+async def _masked_alone(context: ToolContext, path: Path, lines: Sequence[Line]) -> Sequence[Line]:
+    """The lines of a file that is too large to be read whole. Of one that is cut, or may be a private key's, nothing
+    is shown."""
+    text = "\n".join(TOO_LONG if each.n_before or each.n_after else each.text for each in lines)
+    masked = (await context.masks.text(text, str(path))).split("\n")
+    return [
+        Line(
+            number=each.number,
+            text=NOT_SHOWN if _OF_A_KEY.fullmatch(text) else text,
+            match_start=None if each.match_start is None else 0,
+        )
+        for each, text in zip(lines, masked, strict=True)
+    ]
 
 
 def _rendered(found: Sequence[tuple[str, Sequence[Line]]], max_results: int, *, is_cut: bool) -> str:
@@ -206,7 +272,7 @@ def _cut(line: Line) -> str:
     if len(line.text) <= MAX_LINE_CHARS:
         return line.text
     start = max(0, min((line.match_start or 0) - MAX_LINE_CHARS // 3, len(line.text) - MAX_LINE_CHARS))
-    end = start + MAX_LINE_CHARS
+    start, end = (whole_placeholders(line.text, at) for at in (start, start + MAX_LINE_CHARS))
     n_before, n_after = line.n_before + start, line.n_after + len(line.text) - end
     head = f"[… {n_before} characters] " if n_before else ""
     tail = f" [… {n_after} characters]" if n_after else ""

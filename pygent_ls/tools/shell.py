@@ -72,7 +72,7 @@ def shell_tool(default_timeout_s: float) -> Tool:
         if background:
             shell_id = await context.processes.background.start(context.session_id, spec)
             return f"Started in the background as {shell_id}. Read what it writes with shell_output."
-        return _told(await context.processes.run(spec, context.report), limit_s)
+        return _told(await context.run(spec), limit_s)
 
     limit = f"It is ended after {default_timeout_s:g} s, unless timeout_s says otherwise."
     return replace(shell, description=f"{shell.description}\n\n{limit}")

@@ -83,7 +83,7 @@ async def run_tests(
         sandboxed=context.sandboxed,
         was_allowed=True,
     )
-    result = await context.processes.run(spec, context.report)
+    result = await context.run(spec)
     return _told(runner, result, runner.read(result.stdout), timeout_s)
 
 

@@ -61,7 +61,7 @@ async def web_fetch(
         raise ToolError("The web cannot be reached from here.")
     async with context.web.one_at_a_time:
         final, response = await _followed(context, context.web, url)
-        text = await asyncio.to_thread(_text_of, response, final)
+        text = await context.masks.text(await asyncio.to_thread(_text_of, response, final))
     if response.status >= 400:
         raise ToolError(f"{final} answered with status {response.status}:\n{_marked(text[:1_000])}")
     shown = text[:max_chars]

@@ -23,7 +23,7 @@ from pygent_ls.agent.workspace import (
     TextEncoding,
     WriteText,
 )
-from pygent_ls.errors import StaleDocumentError, ToolError
+from pygent_ls.errors import Quote, StaleDocumentError, ToolError
 from pygent_ls.workspace.documents import document_from_bytes
 from pygent_ls.workspace.moving import move, place_new, stage_copy
 from pygent_ls.workspace.plan_runs import independent, paths_of
@@ -159,7 +159,8 @@ class _Transaction:
         if now.digest != before.digest:
             raise StaleDocumentError(
                 f"{name} has changed since it was read (the user or a program edited it). Nothing was changed. "
-                f"It now reads:\n{excerpt(now.text)}\nMake the edit again from this text."
+                f"It now reads:\n{excerpt(now.text)}\nMake the edit again from this text.",
+                [Quote(now.text, str(path))],
             )
 
     def _stage(self, number: int) -> None:

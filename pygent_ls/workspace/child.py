@@ -16,7 +16,7 @@ from typing import IO
 
 from pygent_ls.agent.workspace import ProcessResult, ProcessSpec
 from pygent_ls.errors import ToolError
-from pygent_ls.workspace.output import KeptOutput
+from pygent_ls.agent.kept_output import KeptOutput
 
 QUIET_ENVIRONMENT: Mapping[str, str] = {"PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
 """Nobody is there to page through output, or to type a password."""

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from pygent_ls.agent.secrets import Finding, is_env_file
+from pygent_ls.agent.secrets import NEXT_PATCH, PATCH_HEADER, Finding, is_env_file
 from pygent_ls.workspace.env_values import is_mixed, is_nothing, secret_values
 from pygent_ls.workspace.secret_detectors import detected
 
@@ -222,8 +222,6 @@ def _kind(name: str) -> str:
     return re.sub(r"[^a-z]+", "_", spaced.lower()).strip("_")[:40].strip("_") or "value"
 
 
-_PATCHED = re.compile(r"^--- ([^\t\r\n]+)(?:\t[^\n]*)?\r?\n\+\+\+ ([^\t\r\n]+)(?:\t[^\n]*)?\r?\n", re.MULTILINE)
-_NEXT_PATCH = re.compile(r"^(?:diff |--- \S)", re.MULTILINE)
 _MATCHED_IN = re.compile(
     r"^([^\r\n:]{0,256}\.(?:env|flaskenv|dev\.vars)[\w.-]{0,40}?)(?:[:-]\d+[:-]|:(?=[A-Za-z_]))", re.MULTILINE
 )
@@ -234,9 +232,9 @@ def _env_parts(text: str, path: str | None) -> Iterator[tuple[int, int]]:
     if path is not None and is_env_file(path):
         yield 0, len(text)
     elif ".env" in text or ".flaskenv" in text or ".dev.vars" in text:
-        for match in _PATCHED.finditer(text):
+        for match in PATCH_HEADER.finditer(text):
             if is_env_file(_unquoted(match[1])) or is_env_file(_unquoted(match[2])):
-                following = _NEXT_PATCH.search(text, match.end())
+                following = NEXT_PATCH.search(text, match.end())
                 yield match.end(), following.start() if following else len(text)
         for match in _MATCHED_IN.finditer(text):
             if is_env_file(match[1]):
@@ -252,7 +250,14 @@ def _in_env_file(text: str, start: int, end: int) -> Iterator[Finding]:
     for each in secret_values(text[start:end]):
         value = text[start + each.start : start + each.end]
         everywhere = is_telling(value) if each.is_named_secret else _holds_random_part(value)
-        yield Finding(start=start + each.start, end=start + each.end, kind=_kind(each.name), everywhere=everywhere)
+        yield Finding(
+            start=start + each.start,
+            end=start + each.end,
+            kind=_kind(each.name),
+            everywhere=everywhere,
+            variable=each.name,
+            is_named=each.is_named_secret,
+        )
 
 
 _WORD_OR_NUMBER = re.compile(r"[A-Za-z]+\d{0,3}|\d+[a-z]{0,3}")
@@ -274,10 +279,10 @@ _KEY_BEGINS = re.compile(r"BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_ENDS = re.compile(r"-----END [A-Z0-9 ]{0,30}PRIVATE KEY")
 _KEY_LINE = re.compile(r"(?<![A-Za-z0-9+/=])([A-Za-z0-9+/]{16,}={0,2})(?![A-Za-z0-9+/=])")
 _KEY_LAST_LINE = re.compile(
-    r"(?:[ \t]*\d+\t|[+-]|[^\s:=]{1,256}[:-]\d+[:-])?[ \t\"']*([A-Za-z0-9+/=]{2,15})(?:\\n)?[\"',;+ \t\r]*"
+    r"(?:[ \t]*\d+\t|[ +<>!-]{1,8}|[^\s:=]{1,256}[:-]\d+[:-])?[ \t\"']*([A-Za-z0-9+/=]{2,15})(?:\\n)?[\"',;+ \t\r]*"
 )
 _KEY_HEADER = re.compile(
-    r"(?:[ \t]*\d+\t|[ +-]|[^\s:=]{1,256}[:-]\d+[:-])?[ \t\"']*(?:[A-Z][\w-]*: .*)?(?:\\n)?[\"',;+ \t\r]*"
+    r"(?:[ \t]*\d+\t|[ +<>!-]{1,8}|[^\s:=]{1,256}[:-]\d+[:-])?[ \t\"']*(?:[A-Z][\w-]*: .*)?(?:\\n)?[\"',;+ \t\r]*"
 )
 MAX_KEY_LINES = 400
 """More than the longest key has."""
@@ -322,5 +327,6 @@ def _key_parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     for match in _KEY_LINE.finditer(text, start, end):
         first, stop = match.span(1)
         # A line of a key has an even number of characters: what makes it odd is the sign of a diff.
-        is_sign = text[first] == "+" and text[first - 1 : first] in ("", "\n") and (stop - first) % 2
-        yield first + is_sign, stop
+        # In the diff of a merge there are two signs.
+        signs = 2 if text.startswith("++", first) else int(text[first] == "+" and (stop - first) % 2)
+        yield first + (signs if text[first - 1 : first] in ("", "\n") else 0), stop

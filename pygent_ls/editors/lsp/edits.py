@@ -97,7 +97,7 @@ class EditorEdits:
         if failed := [op for op in unproven if op not in merged]:
             self._doubt(answer, failed)
             is_none = not answer.applied and len(failed) == len(plan.operations) and not any(map(_is_begun, proofs))
-            raise (RefusedEditError if is_none else UnprovenEditError)(self.failure(answer, failed))
+            raise (RefusedEditError if is_none else UnprovenEditError)(*self.failure(answer, failed))
         for buffer, text in taken_in:
             buffer.base_text = text
         return Applied(asked=plan, stands=plan, note=self.note_on(merged))
@@ -258,15 +258,17 @@ class EditorEdits:
         buffer = self.buffers.get(operation.path)
         return buffer is not None and holds_all_of(operation.before.text, operation.text, buffer.text)
 
-    def failure(self, answer: Answer, failed: Sequence[FileOperation]) -> str:
-        """What the model reads of an edit that is not proven."""
+    def failure(self, answer: Answer, failed: Sequence[FileOperation]) -> tuple[str, list[Quote]]:
+        """What the model reads of an edit that is not proven, and what of it is quoted."""
+        quotes: list[Quote] = []
         lines = [f"The editor did not make the edit: {answer.said}. Nothing was tried by another way."]
         for operation in failed:
             if isinstance(operation, WriteText):
                 text = self.text_now(operation.path)
                 holds = "does not exist" if text is None else f"now holds:\n{excerpt(text)}"
                 lines.append(f"{operation.path.name} {holds}")
-        return "\n".join(lines)
+                quotes += [] if text is None else [Quote(text, str(operation.path))]
+        return "\n".join(lines), quotes
 
     def note_on(self, merged: Sequence[FileOperation]) -> str:
         """What the model reads of files that the user typed into at the same time; empty for none."""

@@ -27,7 +27,7 @@ from pygent_ls.agent.workspace import (
 from pygent_ls.editors.lsp.buffers import Buffers
 from pygent_ls.editors.lsp.edits import EditorEdits
 from pygent_ls.editors.lsp.saving import Saving, changed_on_disk
-from pygent_ls.errors import StaleDocumentError, ToolError, UnprovenEditError
+from pygent_ls.errors import Quote, StaleDocumentError, ToolError, UnprovenEditError
 from pygent_ls.workspace.disk import DiskWorkspace, apply_plan, check_plan
 from pygent_ls.workspace.paths import Folders
 from pygent_ls.workspace.plan_runs import Run, first_run, independent, inverse
@@ -173,9 +173,9 @@ class LspWorkspace:
             return error
         left = done.operations if isinstance(error, UnprovenEditError) else await self._take_back(done)
         if not left:
-            return type(error)(f"{error} What was done before is taken back.")
+            return type(error)(f"{error} What was done before is taken back.", error.quotes)
         names = ", ".join(self.shown(_paths_changed(operation)[-1]) for operation in left)
-        return UnprovenEditError(f"{error} What was done before stands: {names}.")
+        return UnprovenEditError(f"{error} What was done before stands: {names}.", error.quotes)
 
     async def _take_back(self, done: EditPlan) -> tuple[FileOperation, ...]:
         """Take back what was done, the last first; returns what could not be."""
@@ -277,7 +277,8 @@ class LspWorkspace:
         if current.digest != before.digest:
             raise StaleDocumentError(
                 f"{self.shown(path)} was changed by the user while this edit was under way. Nothing was written. "
-                f"It now reads:\n{excerpt(current.text)}\nMake the edit again from this text."
+                f"It now reads:\n{excerpt(current.text)}\nMake the edit again from this text.",
+                [Quote(current.text, str(path))],
             )
 
     def _must_be_told(self, path: Path) -> None:

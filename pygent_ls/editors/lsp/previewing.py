@@ -86,7 +86,7 @@ class Preview:
         is_all = len(rejected) == len(self._hunks)
         is_said = answer.confirmed or (answer.is_users_no if is_all else answer.applied)
         if failed or not is_said:
-            raise UnprovenEditError(self._editor.failure(answer, failed or self._plan.operations))
+            raise UnprovenEditError(*self._editor.failure(answer, failed or self._plan.operations))
         empty = {hunk.place for hunk in rejected if hunk.kind == "create" and _is_there(hunk.path)}
         return Applied(
             asked=self._plan,

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygent_ls.workspace.output import KeptOutput
+from pygent_ls.agent.kept_output import KeptOutput
 
 
 @given(pieces=st.lists(st.text("abc😀", max_size=30), max_size=40), max_chars=st.integers(0, 80))

@@ -1,0 +1,47 @@
+"""Edits of a text in which the model sees placeholders in the place of secrets."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from pygent_ls.agent.tool import ToolContext
+from pygent_ls.agent.workspace import Document
+from pygent_ls.errors import ToolError
+
+Made = TypeVar("Made")
+
+
+async def made_as_shown(
+    context: ToolContext, document: Document, texts: Sequence[str], make: Callable[[str, Sequence[str]], Made]
+) -> Made:
+    """What `make` makes of the document's text and the model's texts. It must make something of what the model sees,
+    too: so errors quote no secret, and no part of one can be guessed.
+
+    Raises `ToolError` as `make` does.
+    """
+    shown = await context.masks.document(document)
+    if shown is document:
+        return await asyncio.to_thread(make, document.text, texts)
+    lines = dict(zip(_lines(document.text), _lines(shown.text), strict=True))
+    seen = [_as_seen(each, await context.masks.text(each, str(document.path)), lines) for each in texts]
+    await asyncio.to_thread(make, shown.text, seen)
+    try:
+        return await asyncio.to_thread(make, document.text, texts)
+    except ToolError as error:
+        name = context.workspace.shown(document.path)
+        raise type(error)(
+            f"The edit of {name} fits its text as you see it, but not the secrets in it. Nothing was changed. Leave "
+            "their lines out of what is replaced."
+        ) from None
+
+
+def _as_seen(text: str, masked: str, shown: Mapping[str, str]) -> str:
+    """The text with its whole lines as the document's are shown, since a line alone does not tell all; else masked."""
+    pairs = zip(text.split("\n"), masked.split("\n"), strict=True)
+    return "\n".join(shown.get(line.rstrip("\r"), alone) for line, alone in pairs)
+
+
+def _lines(text: str) -> list[str]:
+    return [line.rstrip("\r") for line in text.split("\n")]
