@@ -341,6 +341,7 @@ class Agent:
         from pygent_ls.workspace.http_client import HttpWeb
         from pygent_ls.workspace.templates import TemplateFolders
 
+        secrets = secrets_of(self._settings, self.state_folder, self._front_end.workspace, self._shared.keys.known)
         return Surroundings(
             session_id=session_id,
             tools=self.tools,
@@ -360,8 +361,8 @@ class Agent:
             reads=ReadLog(),
             outputs=self._outputs(session_id),
             max_tool_result_chars=self._settings.max_tool_result_chars,
-            secrets=secrets_of(self._settings, self.state_folder, self._front_end.workspace, self._shared.keys.known),
-            instructions=RepositoryInstructions(self._front_end.workspace),
+            secrets=secrets,
+            instructions=RepositoryInstructions(self._front_end.workspace, secrets.masks),
             checkpointer=Checkpoints(
                 self._front_end.workspace,
                 self._snapshots,

@@ -113,7 +113,7 @@ async def prompt_shown(wanted: Wanted) -> Shown:
     mode = wanted.mode or wanted.agent.mode or settings.mode
     rules = FileRuleStore(state_folder(), workspace.folders[0])
     reading = Permissions(settings.mode, rules, policy_of(settings, state_folder())).reading()
-    instructions = RepositoryInstructions(workspace)
+    instructions = RepositoryInstructions(workspace, secrets.masks)
     found = await instructions.of_workspace(reading)
     paths = [_existing(workspace, each) for each in wanted.files]
     near = await instructions.near(paths, reading)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,6 +13,7 @@ from pygent_ls.agent.messages import Block, ImageBlock, TextBlock
 from pygent_ls.agent.pictures import picture
 from pygent_ls.agent.read_log import ReadLog
 from pygent_ls.agent.reading_rules import Reading
+from pygent_ls.agent.secrets import Mask, whole_placeholders
 from pygent_ls.agent.workspace import Workspace
 from pygent_ls.errors import ToolError
 
@@ -97,17 +98,13 @@ def is_background(part: Attachment) -> bool:
             return False
 
 
-Mask = Callable[[str, str | None], Awaitable[str]]
-"""Takes the secrets out of a text; with it goes the name of the file that it shows, where it does."""
-
-
 async def without_secrets(part: Attachment, mask: Mask) -> Attachment:
     """The attachment with its own text through `mask`; the files that it names are masked when they are read."""
     match part:
         case SelectionPart(path=path, text=text):
-            return replace(part, text=await mask(text, path.name))
+            return replace(part, text=await mask(text, str(path)))
         case DiagnosticsPart(path=path, lines=lines):
-            return replace(part, lines=tuple([await mask(each, path.name) for each in lines]))
+            return replace(part, lines=tuple([await mask(each, str(path)) for each in lines]))
         case NotePart(text=text):
             return replace(part, text=await mask(text, None))
         case FilePart() | EditorPart() | ImageBlock() | ImagePart():
@@ -133,7 +130,7 @@ async def render(
     reading = reading or Reading()
     words = await mask("".join(part for part in parts if isinstance(part, str)), None)
     rendered = [
-        await _masked(_denied(part, workspace, reading) or await _block_of(part, workspace, reads), part, mask)
+        _denied(part, workspace, reading) or await _block_of(part, workspace, reads, mask)
         for part in parts
         if not isinstance(part, str)
     ]
@@ -143,7 +140,7 @@ async def render(
     return (*context, TextBlock(text=words)) if words.strip() else context
 
 
-async def _block_of(part: Attachment, workspace: Workspace, reads: ReadLog) -> Block | None:
+async def _block_of(part: Attachment, workspace: Workspace, reads: ReadLog, mask: Mask) -> Block | None:
     """What the model sees of an attachment; None where there is nothing to see."""
     match part:
         case ImageBlock():
@@ -151,15 +148,16 @@ async def _block_of(part: Attachment, workspace: Workspace, reads: ReadLog) -> B
         case ImagePart():
             return await _image(part, workspace)
         case FilePart():
-            return _data(await _file(part, workspace, reads))
-        case SelectionPart(path=path, lines=lines, text=text):
-            return _block("selection", workspace.shown(path), text, lines)
+            return _data(await _file(part, workspace, reads, mask))
+        case SelectionPart(path=path, lines=lines):
+            return _block("selection", workspace.shown(path), await _selected(part, workspace, mask), lines)
         case DiagnosticsPart(path=path, lines=problems):
-            return _block("diagnostics", workspace.shown(path), "\n".join(problems))
+            text = await mask("\n".join(problems), str(path))
+            return _block("diagnostics", workspace.shown(path), text)
         case EditorPart(active=active, visible=visible):
             return _data(_editor(part, workspace)) if active or visible else None
         case NotePart(kind=kind, text=text):
-            return _data(f'<context kind="{kind}">\n{_fitting(text)}\n</context>')
+            return _data(f'<context kind="{kind}">\n{_fitting(await mask(text, None))}\n</context>')
 
 
 def _denied(part: Attachment, workspace: Workspace, reading: Reading) -> Block | None:
@@ -178,13 +176,6 @@ def _denied(part: Attachment, workspace: Workspace, reading: Reading) -> Block |
 _KINDS = {FilePart: "file", SelectionPart: "selection", DiagnosticsPart: "diagnostics", ImagePart: "image"}
 
 
-async def _masked(block: Block | None, part: Attachment, mask: Mask) -> Block | None:
-    if not isinstance(block, TextBlock):
-        return block
-    path = None if isinstance(part, EditorPart | ImageBlock | NotePart) else part.path.name
-    return replace(block, text=await mask(block.text, path))
-
-
 async def _image(part: ImagePart, workspace: Workspace) -> Block:
     try:
         return picture(await workspace.read_binary(part.path), workspace.shown(part.path))
@@ -192,19 +183,32 @@ async def _image(part: ImagePart, workspace: Workspace) -> Block:
         return _block("image", workspace.shown(part.path), f"Could not be read: {error}")
 
 
-async def _file(part: FilePart, workspace: Workspace, reads: ReadLog) -> str:
+async def _selected(part: SelectionPart, workspace: Workspace, mask: Mask) -> str:
+    """The text, and the whole of its lines where they hold a secret, since a piece of one cannot be told."""
+    try:
+        document = await workspace.read(part.path)
+    except ToolError:
+        return await mask(part.text, str(part.path))
+    lines, masked = split_lines(document.text), split_lines(await mask(document.text, str(part.path)))
+    chosen = slice(part.lines.first - 1, part.lines.last)
+    if lines[chosen] == masked[chosen]:
+        return await mask(part.text, str(part.path))
+    return "".join(masked[chosen])
+
+
+async def _file(part: FilePart, workspace: Workspace, reads: ReadLog, mask: Mask) -> str:
     name = workspace.shown(part.path)
     try:
         document = await workspace.read(part.path)
     except ToolError as error:
         return f'<context kind="file" path="{name}">\nCould not be read: {error}\n</context>'
-    text = document.text
+    text = await mask(document.text, str(part.path))
     if part.lines is not None:
         lines = split_lines(text)
         text = "".join(lines[part.lines.first - 1 : part.lines.last])
         if part.lines.first > len(lines):
             text = f"There are no such lines: the file has {len(lines)}."
-    elif len(text) <= MAX_ATTACHED_CHARS:
+    elif len(document.text) <= MAX_ATTACHED_CHARS:
         reads.record(document)
     return _block("file", name, text, part.lines).text
 
@@ -218,7 +222,7 @@ def _fitting(text: str) -> str:
     left_out = len(text) - MAX_ATTACHED_CHARS
     if left_out <= 0:
         return text
-    return f"{text[:MAX_ATTACHED_CHARS]}\n[… {left_out} characters left out: look there with tools …]"
+    return f"{text[: whole_placeholders(text, MAX_ATTACHED_CHARS)]}\n[… {left_out} characters left out: look there with tools …]"
 
 
 def _data(text: str) -> TextBlock:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pygent_ls.agent.editor_state import EditorState, FileProblems, Problem
 from pygent_ls.agent.messages import TextBlock
+from pygent_ls.agent.secrets import Mask
 from pygent_ls.agent.tool import one_line
 
 # For the model's next call
@@ -63,6 +65,15 @@ MAX_PROBLEMS = 200
 
 MAX_MESSAGE_CHARS = 400
 """Of one diagnostic: some compilers explain at length."""
+
+
+async def masked_problems(files: Iterable[FileProblems], mask: Mask) -> list[FileProblems]:
+    """The diagnostics without the secrets that their messages quote."""
+
+    async def masked(problem: Problem, path: Path) -> Problem:
+        return replace(problem, message=await mask(problem.message, str(path)))
+
+    return [replace(file, problems=tuple([await masked(each, file.path) for each in file.problems])) for file in files]
 
 
 def problems_text(files: Iterable[FileProblems], shown: Shown) -> str:

@@ -29,9 +29,9 @@ from pygent_ls.agent.messages import TextBlock, ToolResultBlock, ToolUseBlock
 from pygent_ls.agent.named_paths import named_by
 from pygent_ls.agent.no_programs import NoPrograms
 from pygent_ls.agent.permissions import Verdict
-from pygent_ls.agent.review import ReviewedCall, told
-from pygent_ls.agent.secret_keeping import env_file_of
+from pygent_ls.agent.review import ReviewedCall, quotes_of, told
 from pygent_ls.agent.sandboxing import note_on, sandbox_for
+from pygent_ls.agent.secret_keeping import env_file_of
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.tool import Tool, ToolContext
 from pygent_ls.agent.watching import TurnWatch
@@ -336,7 +336,8 @@ class ToolGuard:
             self.begun.add(call.id)
             applied, stand = await self._changing.make(plan, changes, reviewed)
         self.around.secrets.masks.moved(plan)
-        return Outcome(content=told(applied, workspace.shown), is_error=applied.is_nothing, changes=stand)
+        said = await self.around.secrets.requoted(told(applied, workspace.shown), quotes_of(applied))
+        return Outcome(content=said, is_error=applied.is_nothing, changes=stand)
 
 
 def _action(tool: Tool, call: ToolUseBlock, changes: Sequence[FileChange]) -> str:

@@ -57,7 +57,7 @@ LEAD = "<reminder>The repository has instructions of its own for what is below "
 
 async def without_secrets(instruction: Instruction, secrets: Secrets) -> Instruction:
     """The same as the model may read it."""
-    return replace(instruction, text=await secrets.masked(instruction.text, instruction.path.name))
+    return replace(instruction, text=await secrets.masked(instruction.text, str(instruction.path)))
 
 
 def lost(given: Iterable[Instruction], messages: Iterable[Message]) -> list[Instruction]:

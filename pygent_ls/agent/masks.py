@@ -40,12 +40,17 @@ MAX_MENTIONED = 16
 """Files of environment variables that are looked for because a call or its result names them."""
 
 _MENTION = re.compile(r"(?<![\w./~-])[\w./~-]{0,200}?\.(?:env|flaskenv|dev\.vars)[\w.-]{0,40}")
+_KEY_MENTION = re.compile(
+    r"(?<![\w./~-])(?:[\w./~-]{1,200}?\.(?:pem|key|p8)|[\w./~-]{0,200}?id_(?:rsa|dsa|ecdsa|ed25519))(?![\w.-])"
+)
 
 
 def mentioned(text: str) -> Iterator[str]:
-    """The files of environment variables that a text names."""
+    """The files of environment variables that a text names, and those of private keys."""
     if "env" in text or ".dev.vars" in text:
         yield from (match[0] for match in _MENTION.finditer(text) if is_env_file(match[0]))
+    if any(hint in text for hint in (".pem", ".key", ".p8", "id_")):
+        yield from (match[0] for match in _KEY_MENTION.finditer(text))
 
 
 @dataclass
@@ -204,6 +209,8 @@ class Masks:
         for operation in plan.operations:
             match operation:
                 case MoveFile(source=source, destination=target) | CopyBytes(source=source, destination=target):
+                    self.files.inherit(source, target)
+                case WriteText(path=target, copied_from=Path() as source):
                     self.files.inherit(source, target)
                 case _:
                     pass

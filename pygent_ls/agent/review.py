@@ -11,6 +11,7 @@ from pygent_ls.agent.diffs import split_lines
 from pygent_ls.agent.hunks import Hunk, text_without
 from pygent_ls.agent.tool import excerpt
 from pygent_ls.agent.workspace import EditPlan, WriteText
+from pygent_ls.errors import Quote
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +116,16 @@ def _quoted(rejected: Rejected, applied: Applied, shown: Callable[[Path], str]) 
 
 def _diff(hunk: Hunk) -> str:
     """The hunk as it was rejected: what the edit had removed, and what it had put there."""
-    return "\n" + excerpt("\n".join(_marked("-", hunk.old_text) + _marked("+", hunk.new_text)))
+    return "\n" + excerpt(_both_sides(hunk))
+
+
+def _both_sides(hunk: Hunk) -> str:
+    return "\n".join(_marked("-", hunk.old_text) + _marked("+", hunk.new_text))
+
+
+def quotes_of(applied: Applied) -> list[Quote]:
+    """What `told` quotes of files."""
+    return [Quote(_both_sides(each.hunk), str(each.hunk.path)) for each in applied.rejected]
 
 
 def _marked(sign: str, text: str) -> list[str]:

@@ -23,7 +23,7 @@ from pygent_ls.agent.secrets import (
 )
 from pygent_ls.agent.tool import PATH_ARGUMENTS, Tool, ToolCategory, excerpt
 from pygent_ls.agent.workspace import FileChange, Workspace
-from pygent_ls.errors import ToolError
+from pygent_ls.errors import Quote, ToolError
 
 _PATTERN = re.compile(r"(?<![\w.])\.[\w.-]{0,40}[*?\[][\w.*?!^\[\]-]{0,40}")
 """A word of a command that may become the name of a hidden file."""
@@ -65,9 +65,12 @@ class Secrets:
         return await self.masks.text(content, env_file_of(call, tool))
 
     async def masked_error(self, error: ToolError) -> str:
-        """What an error says; what it quotes of files is masked whole and then cut."""
-        said = str(error)
-        for quote in error.quotes:
+        """What an error says."""
+        return await self.requoted(str(error), error.quotes)
+
+    async def requoted(self, said: str, quotes: Iterable[Quote]) -> str:
+        """Words in which excerpts of texts stand, with those of the masked texts in their place."""
+        for quote in quotes:
             masked = await self.masks.text(quote.text, quote.path)
             said = said.replace(excerpt(quote.text), excerpt(masked))
         return said

@@ -15,7 +15,7 @@ import json
 import re
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Protocol
@@ -141,9 +141,7 @@ class Redactor:
         if self._finder:
             await self._redacted(self._finder, text, path)
 
-    async def _redacted(
-        self, finder: SecretFinder, text: str, path: str | None, also: Collection[str] = ()
-    ) -> str:
+    async def _redacted(self, finder: SecretFinder, text: str, path: str | None, also: Collection[str] = ()) -> str:
         if not text:
             return text
         for _ in range(MAX_PASSES):
@@ -210,9 +208,9 @@ class Redactor:
         for match in assigned.finditer(text):
             for value, is_named in tuple(self._variables[match[1]].items()):
                 end = match.end() + len(value)
-                if text.startswith(value, match.end()) and _ends_value(text, end):
-                    if is_named or (match[2] == "=" and _is_line_of_its_own(text, match.start(), end)):
-                        yield Finding(start=match.end(), end=end, kind="value", everywhere=False)
+                has_it = text.startswith(value, match.end()) and _ends_value(text, end)
+                if has_it and (is_named or (match[2] == "=" and _is_line_of_its_own(text, match.start(), end))):
+                    yield Finding(start=match.end(), end=end, kind="value", everywhere=False)
 
     def _know(self, value: str, found: Finding) -> None:
         self._add(value, found.kind)
@@ -295,6 +293,10 @@ def _merged(spans: Iterable[Finding]) -> Iterator[Finding]:
 
 
 # Text that comes in pieces
+
+
+Mask = Callable[[str, str | None], Awaitable[str]]
+"""Takes the secrets out of a text; with it goes the path of the file that it shows, where it does."""
 
 
 class Redacts(Protocol):

@@ -68,6 +68,8 @@ class WriteText:
     """None: as the file is, or plain UTF-8 for a new one."""
     mode: int | None = None
     """Permission bits for a new file, None for the usual ones."""
+    copied_from: Path | None = field(default=None, compare=False)
+    """The file whose text it is, changed or not, where it is another's."""
     diff: LineDiff | None = field(default=None, compare=False)
     """From `before` to `text`, under the file's shown name, where the tool has computed it already."""
 

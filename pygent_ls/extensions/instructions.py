@@ -9,8 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from pygent_ls.agent.instructions import Instruction, lost
+from pygent_ls.agent.masks import Masks
 from pygent_ls.agent.messages import Message
 from pygent_ls.agent.reading_rules import Reading
+from pygent_ls.agent.secrets import whole_placeholders
 from pygent_ls.agent.workspace import MISSING, Workspace
 from pygent_ls.errors import ToolError
 
@@ -41,8 +43,9 @@ _IMPORT = re.compile(r"(?<!\S)@([^\s@`]+)")
 class RepositoryInstructions:
     """The `Instructions` port on a workspace's files; remembers for one session what was given."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, masks: Masks | None = None) -> None:
         self._workspace = workspace
+        self._masks = masks or Masks()
         self._given: dict[Path, Instruction] = {}
         self._looked_at: set[Path] = set()
         """Folders that were looked into since the turn began, or something was lost: what comes to be there counts from
@@ -76,7 +79,7 @@ class RepositoryInstructions:
 
     def afresh(self) -> RepositoryInstructions:
         """See the port."""
-        return RepositoryInstructions(self._workspace)
+        return RepositoryInstructions(self._workspace, self._masks)
 
     # Finding
 
@@ -137,7 +140,7 @@ class RepositoryInstructions:
             why = f"The rule {rule.text} keeps it from being read."
             return Instruction(path=path, name=name, text="", n_chars=0, problem=why)
         try:
-            text = (await self._workspace.read(path)).text
+            text = (await self._masks.document(await self._workspace.read(path))).text
         except ToolError as error:
             return Instruction(path=path, name=name, text="", n_chars=0, problem=str(error))
         return Instruction(path=path, name=name, text=cut(text, name), n_chars=len(text))
@@ -148,7 +151,7 @@ def cut(text: str, name: str) -> str:
     if len(text) <= MAX_FILE_CHARS:
         return text
     left_out = len(text) - MAX_FILE_CHARS
-    return f"{text[:MAX_FILE_CHARS]}\n[… {left_out:,} of {len(text):,} characters of {name} left out …]"
+    return f"{text[: whole_placeholders(text, MAX_FILE_CHARS)]}\n[… {left_out:,} of {len(text):,} characters of {name} left out …]"
 
 
 def _imports_in(text: str) -> list[str]:

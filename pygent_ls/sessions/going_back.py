@@ -64,7 +64,8 @@ class GoingBack:
         try:
             found = await self.own_checkpoints().diff(checkpoint)
             secrets = self._around().secrets
-            return [replace(each, patch=await secrets.masked(each.patch, each.path.name)) for each in found]
+            await secrets.masks.learn_files([str(each.path) for each in found])  # a patch shows but some lines
+            return [replace(each, patch=await secrets.masked(each.patch, str(each.path))) for each in found]
         except SnapshotError as error:
             raise checkpoint_failed(error) from None
 

@@ -19,6 +19,7 @@ def looking_around(around: Surroundings) -> ToolContext:
         processes=around.processes,
         working_directory=around.working_directory,
         reads=around.reads,
+        masks=around.secrets.masks,
         report=_report,
         reading=around.permissions.reading(),
         sandboxed=False,

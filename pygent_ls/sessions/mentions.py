@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pygent_ls.agent.attachments import FilePart, ImagePart, LineRange, NotePart, PromptPart
-from pygent_ls.agent.editor_text import problems_text
+from pygent_ls.agent.editor_text import masked_problems, problems_text
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.tool import ToolContext
 from pygent_ls.agent.workspace import MISSING
@@ -83,10 +83,10 @@ async def _part_of(mention: Mention, around: Surroundings) -> PromptPart | None:
     match mention.word:
         case "diagnostics":
             told = await around.editor.problems()
-            silent = around.editor.why_silent
-            return NotePart(
-                kind="diagnostics", text=silent if told is None else problems_text(told, around.workspace.shown)
-            )
+            if told is None:
+                return NotePart(kind="diagnostics", text=around.editor.why_silent)
+            masked = await masked_problems(told, around.secrets.masked)
+            return NotePart(kind="diagnostics", text=problems_text(masked, around.workspace.shown))
         case "selection" if view.selected:
             return FilePart(path=view.selected[0], lines=view.selected[1])
         case "buffer" if view.active:
@@ -146,6 +146,7 @@ async def _told_by(name: str, around: Surroundings, **arguments: object) -> str:
         processes=around.processes,
         working_directory=around.working_directory,
         reads=around.reads,
+        masks=around.secrets.masks,
         report=report,
         reading=around.permissions.reading(),
         sandboxed=False,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from pygent_ls.agent.editor_text import problems_text
+from pygent_ls.agent.editor_text import masked_problems, problems_text
 from pygent_ls.agent.reading_rules import is_withheld, left_out
 from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, tool
 
@@ -35,4 +35,9 @@ async def diagnostics(
             f"The editor has told nothing about {context.workspace.shown(scope)}: it may be clean, or not checked. "
             "run_tests, or a linter by shell, would tell."
         )
-    return "\n".join([problems_text(found, context.workspace.shown), *left_out(len(below) - len(found))])
+    return "\n".join(
+        [
+            problems_text(await masked_problems(found, context.masks.text), context.workspace.shown),
+            *left_out(len(below) - len(found)),
+        ]
+    )

@@ -127,7 +127,14 @@ async def copy_file(
         copy = CopyBytes(source=resolved, destination=target)
         return EditPlan(label=f"Copy {names}", operations=(copy,), result=f"Copied {names}, byte for byte.")
     mode = (await context.workspace.status(resolved)).mode
-    new = WriteText(path=target, before=None, text=document.text, encoding=document.encoding, mode=mode)
+    new = WriteText(
+        path=target,
+        before=None,
+        text=document.text,
+        encoding=document.encoding,
+        mode=mode,
+        copied_from=resolved,
+    )
     n_lines = len(split_lines(document.text))
     return EditPlan(label=f"Copy {names}", operations=(new,), result=f"Copied {names} ({n_lines} lines).")
 

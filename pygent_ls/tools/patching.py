@@ -185,7 +185,14 @@ class _Planner:
         change = await asyncio.to_thread(rewrite, document, patched.text, workspace.shown(source))
         mode = (await workspace.status(source)).mode
         self._others += (  # not a move and an edit: editors lose the edit of what they have just renamed
-            WriteText(path=target, before=None, text=patched.text, encoding=document.encoding, mode=mode),
+            WriteText(
+                path=target,
+                before=None,
+                text=patched.text,
+                encoding=document.encoding,
+                mode=mode,
+                copied_from=source,
+            ),
             DeleteFile(path=source, before=document),
         )
         self._told.append("; ".join([f"Renamed {names}: {changed_lines(change)}", *patched.notes]) + ".")

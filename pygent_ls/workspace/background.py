@@ -10,10 +10,10 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from pygent_ls.agent.kept_output import KeptOutput
 from pygent_ls.agent.workspace import BackgroundState, ProcessResult, ProcessSpec
 from pygent_ls.errors import ToolError
 from pygent_ls.workspace.child import Child, OnOutput
-from pygent_ls.agent.kept_output import KeptOutput
 
 MAX_RUNNING = 16
 """Of one session at once: servers and watchers; more than that is a mistake that repeats itself."""

@@ -14,9 +14,9 @@ from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
+from pygent_ls.agent.kept_output import KeptOutput
 from pygent_ls.agent.workspace import ProcessResult, ProcessSpec
 from pygent_ls.errors import ToolError
-from pygent_ls.agent.kept_output import KeptOutput
 
 QUIET_ENVIRONMENT: Mapping[str, str] = {"PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
 """Nobody is there to page through output, or to type a password."""

@@ -22,7 +22,7 @@ from pygent_ls.editors.lsp.merging import holds_all_of
 from pygent_ls.editors.lsp.previewing import Preview, change_annotations
 from pygent_ls.editors.lsp.text_edits import text_edits
 from pygent_ls.editors.lsp.uris import FileUris
-from pygent_ls.errors import RefusedEditError, UnprovenEditError
+from pygent_ls.errors import Quote, RefusedEditError, UnprovenEditError
 from pygent_ls.workspace.changes import Replacement, minimal_edits
 
 DISK_POLL_S = 0.02
