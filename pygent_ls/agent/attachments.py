@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pygent_ls.agent.diffs import split_lines
 from pygent_ls.agent.editor_text import listed, shown_name
+from pygent_ls.agent.masks import Masks
 from pygent_ls.agent.messages import Block, ImageBlock, TextBlock
 from pygent_ls.agent.pictures import picture
 from pygent_ls.agent.read_log import ReadLog
@@ -121,8 +122,10 @@ async def render(
     reads: ReadLog,
     mask: Mask = _as_it_is,
     reading: Reading | None = None,
+    masks: Masks | None = None,
 ) -> str | tuple[Block, ...]:
-    """The prompt as the model reads it: context blocks first, the user's words last, every text through `mask`.
+    """The prompt as the model reads it: context blocks first, the user's words last, every text through `mask`. Of
+    files it is the whole that is masked, by `masks`, before lines are taken from it.
 
     Plain text where there is nothing else. A file that cannot be read, or that a rule of `reading` denies, is said so
     in its place.
@@ -130,7 +133,7 @@ async def render(
     reading = reading or Reading()
     words = await mask("".join(part for part in parts if isinstance(part, str)), None)
     rendered = [
-        _denied(part, workspace, reading) or await _block_of(part, workspace, reads, mask)
+        _denied(part, workspace, reading) or await _block_of(part, workspace, reads, mask, masks or Masks())
         for part in parts
         if not isinstance(part, str)
     ]
@@ -140,7 +143,7 @@ async def render(
     return (*context, TextBlock(text=words)) if words.strip() else context
 
 
-async def _block_of(part: Attachment, workspace: Workspace, reads: ReadLog, mask: Mask) -> Block | None:
+async def _block_of(part: Attachment, workspace: Workspace, reads: ReadLog, mask: Mask, masks: Masks) -> Block | None:
     """What the model sees of an attachment; None where there is nothing to see."""
     match part:
         case ImageBlock():
@@ -148,11 +151,12 @@ async def _block_of(part: Attachment, workspace: Workspace, reads: ReadLog, mask
         case ImagePart():
             return await _image(part, workspace)
         case FilePart():
-            return _data(await _file(part, workspace, reads, mask))
+            return _data(await _file(part, workspace, reads, mask, masks))
         case SelectionPart(path=path, lines=lines):
-            return _block("selection", workspace.shown(path), await _selected(part, workspace, mask), lines)
+            text = await mask(await _selected(part, workspace, masks), path.name)
+            return _block("selection", workspace.shown(path), text, lines)
         case DiagnosticsPart(path=path, lines=problems):
-            text = await mask("\n".join(problems), str(path))
+            text = await mask("\n".join(problems), path.name)
             return _block("diagnostics", workspace.shown(path), text)
         case EditorPart(active=active, visible=visible):
             return _data(_editor(part, workspace)) if active or visible else None
@@ -183,26 +187,24 @@ async def _image(part: ImagePart, workspace: Workspace) -> Block:
         return _block("image", workspace.shown(part.path), f"Could not be read: {error}")
 
 
-async def _selected(part: SelectionPart, workspace: Workspace, mask: Mask) -> str:
+async def _selected(part: SelectionPart, workspace: Workspace, masks: Masks) -> str:
     """The text, and the whole of its lines where they hold a secret, since a piece of one cannot be told."""
     try:
         document = await workspace.read(part.path)
     except ToolError:
-        return await mask(part.text, str(part.path))
-    lines, masked = split_lines(document.text), split_lines(await mask(document.text, str(part.path)))
+        return part.text
+    lines, masked = split_lines(document.text), split_lines((await masks.document(document)).text)
     chosen = slice(part.lines.first - 1, part.lines.last)
-    if lines[chosen] == masked[chosen]:
-        return await mask(part.text, str(part.path))
-    return "".join(masked[chosen])
+    return part.text if lines[chosen] == masked[chosen] else "".join(masked[chosen])
 
 
-async def _file(part: FilePart, workspace: Workspace, reads: ReadLog, mask: Mask) -> str:
+async def _file(part: FilePart, workspace: Workspace, reads: ReadLog, mask: Mask, masks: Masks) -> str:
     name = workspace.shown(part.path)
     try:
         document = await workspace.read(part.path)
     except ToolError as error:
         return f'<context kind="file" path="{name}">\nCould not be read: {error}\n</context>'
-    text = await mask(document.text, str(part.path))
+    text = await mask((await masks.document(document)).text, part.path.name)
     if part.lines is not None:
         lines = split_lines(text)
         text = "".join(lines[part.lines.first - 1 : part.lines.last])
@@ -222,7 +224,8 @@ def _fitting(text: str) -> str:
     left_out = len(text) - MAX_ATTACHED_CHARS
     if left_out <= 0:
         return text
-    return f"{text[: whole_placeholders(text, MAX_ATTACHED_CHARS)]}\n[… {left_out} characters left out: look there with tools …]"
+    shown = text[: whole_placeholders(text, MAX_ATTACHED_CHARS)]
+    return f"{shown}\n[… {left_out} characters left out: look there with tools …]"
 
 
 def _data(text: str) -> TextBlock:

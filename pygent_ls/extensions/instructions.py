@@ -151,7 +151,8 @@ def cut(text: str, name: str) -> str:
     if len(text) <= MAX_FILE_CHARS:
         return text
     left_out = len(text) - MAX_FILE_CHARS
-    return f"{text[: whole_placeholders(text, MAX_FILE_CHARS)]}\n[… {left_out:,} of {len(text):,} characters of {name} left out …]"
+    shown = text[: whole_placeholders(text, MAX_FILE_CHARS)]
+    return f"{shown}\n[… {left_out:,} of {len(text):,} characters of {name} left out …]"
 
 
 def _imports_in(text: str) -> list[str]:

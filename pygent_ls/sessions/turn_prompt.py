@@ -77,7 +77,7 @@ async def content_of(parts: Sequence[PromptPart], around: Surroundings) -> str |
     reading = around.permissions.reading()
     parts = await expanded(parts, around)
     near = await around.instructions.near([*_paths_in(parts), *_active(around)], reading)
-    content = await render(parts, around.workspace, around.reads, around.secrets.masked, reading)
+    content = await render(parts, around.workspace, around.reads, around.secrets.masked, reading, around.secrets.masks)
     blocks = tuple([block_of(await without_secrets(each, around.secrets)) for each in near])
     if not blocks:
         return content
