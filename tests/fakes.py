@@ -51,6 +51,7 @@ from pygent_ls.agent.workspace import (
     FileOperation,
     FileStatus,
     MoveFile,
+    OutputMask,
     ProcessResult,
     ProcessSpec,
     Repositories,
@@ -428,7 +429,7 @@ class FakeBackground:
     def __init__(self) -> None:
         self.ended: list[str] = []
 
-    async def start(self, owner: str, spec: ProcessSpec) -> str:
+    async def start(self, owner: str, spec: ProcessSpec, mask: OutputMask | None = None) -> str:
         """No program can be started."""
         raise ToolError(f"There is no program {spec.argv[0]}.")
 

@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from pygent_ls.agent.secrets import whole_placeholders
 
+MAX_WORD_CHARS = 10_000
+"""Longer ones are data; keys and tokens are shorter."""
+
+
+def whole_words(text: str) -> str:
+    """A text that was cut, without its last word: what is left of a secret cannot be told for one."""
+    last = text[-MAX_WORD_CHARS:].rsplit(None, 1)[-1:]
+    if not last or text[-1].isspace() or len(last[0]) == MAX_WORD_CHARS:
+        return text
+    return text[: len(text) - len(last[0])]
+
 
 def cut(content: str, tool_name: str, limit: int, hint: str = "") -> tuple[str, bool]:
     """Head and tail of what is too long, and whether anything was left out; `hint` says how to get at the rest."""

@@ -371,10 +371,11 @@ class LiveRedactor:
         """What may be shown of a line that is not over, where nothing more comes for now: one that asks something."""
         if self._n_asked or self._path is not None or not _ASKS.fullmatch(self._held):
             return ""
-        if await self._redactor.redact(self._held) != self._held:
+        asked = self._held
+        if await self._redactor.redact(asked) != asked or self._held != asked:
             return ""
-        self._n_asked = len(self._held)
-        return self._held
+        self._n_asked = len(asked)
+        return asked
 
     async def close(self) -> str:
         """What was held back."""

@@ -162,6 +162,10 @@ class ToolContext:
         """Run a program whose output is shown, now and in the result: without secrets. Raises `ToolError`."""
         return await self.masks.run(self.processes, spec, self.masks.live(self.shows_lines_of), self.report)
 
+    async def run_apart(self, spec: ProcessSpec) -> ProcessResult:
+        """As `run`, but only for the result, in which the outputs stand apart."""
+        return await self.masks.run(self.processes, spec, self.masks.live())
+
     async def depend_on_tree(self, folder: Path) -> None:
         """The result holds only while nothing below the folder changes."""
         stamp = await self.workspace.tree_stamp(folder)

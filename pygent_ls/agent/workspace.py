@@ -307,6 +307,27 @@ class SandboxState:
     """Nothing may run without it."""
 
 
+class OutputMask(Protocol):
+    """What output goes through before anything is cut from it; it may hold some of it back until more has come."""
+
+    @property
+    def n_held(self) -> int:
+        """Characters that are held back."""
+        ...
+
+    async def feed(self, piece: str) -> str:
+        """What may be shown once this piece has come."""
+        ...
+
+    async def pause(self) -> str:
+        """What more may be shown though nothing has come."""
+        ...
+
+    async def close(self) -> str:
+        """The rest."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackgroundState:
     """What a background command did since it was last read."""
@@ -314,6 +335,8 @@ class BackgroundState:
     output: str
     """Both outputs, in order; head and tail where it is too much."""
     omitted_chars: int
+    held_chars: int = 0
+    """Of a line that is not over, and is not shown before it is."""
     runs: bool
     exit_code: int | None
     """None while it runs; negative for a signal."""
@@ -322,8 +345,9 @@ class BackgroundState:
 class Background(Protocol):
     """Commands that run on while the conversation does. Their owner is a session, by its id."""
 
-    async def start(self, owner: str, spec: ProcessSpec) -> str:
-        """Start a command without a time limit; returns its name. Raises `ToolError`."""
+    async def start(self, owner: str, spec: ProcessSpec, mask: OutputMask | None = None) -> str:
+        """Start a command without a time limit; returns its name. What it writes goes through `mask`. Raises
+        `ToolError`."""
         ...
 
     async def read(self, owner: str, name: str, wait_s: float) -> BackgroundState:

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from pygent_ls.agent.cutting import whole_words
+
 MAX_FILE_BYTES = 100_000
 """Of a command: about 25,000 tokens, far more than a prompt that anyone writes."""
 
@@ -168,8 +170,8 @@ def _made(name: str, source: OwnSource, head: Mapping[str, Any], template: str) 
     return OwnCommand(
         name=name,
         source=source,
-        description=(_line(head, "description") or first_line)[:MAX_DESCRIPTION_CHARS],
-        takes=_line(head, "argument-hint")[:MAX_DESCRIPTION_CHARS],
+        description=_short(_line(head, "description") or first_line),
+        takes=_short(_line(head, "argument-hint")),
         template=template,
         agent=_line(head, "agent") or None,
         model=_line(head, "model") or None,
@@ -194,3 +196,7 @@ def _names(value: object) -> tuple[str, ...]:
     else:
         raise _BrokenError("`tools` in its front matter is no list of names")
     return tuple(dict.fromkeys(name.partition("(")[0].strip() for name in names if name))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MAX_DESCRIPTION_CHARS else whole_words(text[:MAX_DESCRIPTION_CHARS])

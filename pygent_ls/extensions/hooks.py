@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from pygent_ls.agent.arguments import check_can_be_sent
+from pygent_ls.agent.cutting import whole_words
 from pygent_ls.agent.events import HookRan
 from pygent_ls.agent.hooks import NOTHING, HookDecision, HookEvent, HookInput, HookOutcome, together
 from pygent_ls.agent.workspace import Processes, ProcessResult, ProcessSpec
@@ -222,5 +223,6 @@ def _named(hook: HookCommand) -> str:
 
 
 def _one_line(text: str) -> str:
-    words = " ".join(text[: 4 * MAX_SHOWN_CHARS].split())
-    return words if len(words) <= MAX_SHOWN_CHARS else words[:MAX_SHOWN_CHARS] + "…"
+    begun = text[: 4 * MAX_SHOWN_CHARS]
+    words = " ".join((begun if begun == text else whole_words(begun)).split())
+    return words if len(words) <= MAX_SHOWN_CHARS else whole_words(words[:MAX_SHOWN_CHARS]) + "…"

@@ -71,4 +71,5 @@ def _told(state: BackgroundState) -> str:
     else:
         ending = f"exit code {state.exit_code}"
     left_out = f"; {state.omitted_chars} characters in the middle were left out" if state.omitted_chars else ""
-    return f"{output}\n[{ending}{left_out}]"
+    held = f"; a line of {state.held_chars} characters is not over, and not shown yet" if state.held_chars else ""
+    return f"{output}\n[{ending}{left_out}{held}]"

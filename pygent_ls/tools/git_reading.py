@@ -22,6 +22,7 @@ from pygent_ls.tools.git_program import (
     plain_name,
     read_git,
     repository_of,
+    shown_git,
     without_secrets,
 )
 
@@ -131,14 +132,14 @@ async def git_diff(
     if not shown.paths:
         return "\n".join(["No changes that may be shown.", *left_out(shown.n_withheld)])
     scope = ("--end-of-options", *against, "--", *shown.paths)
-    text = _answered(await read_git(context, repository, "diff", *options, *cached, *scope), "git diff")
+    text = _answered(await shown_git(context, repository, "diff", *options, *cached, *scope), "git diff")
     if not text.strip():
         which = "staged" if staged else "unstaged" if revision is None else f"against {revision}"
         return f"No changes ({which}). Untracked files are in no diff; git_status lists them."
     text = text.rstrip("\n")
     if len(text) > MAX_DIFF_CHARS:
         counts = _answered(
-            await read_git(context, repository, "diff", "--stat=100", *options, *cached, *scope), "git diff"
+            await shown_git(context, repository, "diff", "--stat=100", *options, *cached, *scope), "git diff"
         )
         text = _cut(text, counts).rstrip("\n")
     return without_secrets("\n".join([text, *left_out(shown.n_withheld)]))
@@ -162,7 +163,7 @@ async def git_branch(context: ToolContext) -> str:
     repository = await repository_of(context)
     await depend_on_references(context, repository)
     form = "%(HEAD) %(refname)%00%(objectname:short)%00%(upstream:short)%00%(upstream:track)%00%(contents:subject)"
-    result = await read_git(
+    result = await shown_git(
         context, repository, "for-each-ref", "--sort=-committerdate", f"--format={form}", "refs/heads", "refs/remotes"
     )
     entries = [_branch(line) for line in _answered(result, "git branch").splitlines()]
@@ -204,7 +205,7 @@ async def git_log(
     scope = ("--", str(context.workspace.resolve(path, follow=False))) if path is not None else ("--",)
     form = "--format=%h %ad %an: %s%d"
     options = ("log", f"--max-count={max_count + 1}", form, "--date=short", "--no-show-signature", "--no-ext-diff")
-    result = await read_git(context, repository, *options, "--end-of-options", *start, *scope)
+    result = await shown_git(context, repository, *options, "--end-of-options", *start, *scope)
     if result.exit_code and "does not have any commits yet" in result.stderr:
         return "There are no commits yet."
     lines = _answered(result, "git log").splitlines()

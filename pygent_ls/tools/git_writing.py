@@ -16,6 +16,7 @@ from pygent_ls.tools.git_program import (
     plain_name,
     read_git,
     repository_of,
+    shown_git,
     without_secrets,
     write_git,
 )
@@ -66,7 +67,7 @@ async def git_commit(
     repository = await repository_of(context)
     options = ("--all",) if all else ()
     said = _done(await write_git(context, repository, "commit", f"--message={message}", *options), "git commit")
-    log = await read_git(context, repository, "log", "--max-count=1", "--format=%h %s", "--shortstat")
+    log = await shown_git(context, repository, "log", "--max-count=1", "--format=%h %s", "--shortstat")
     return f"Committed {' '.join(log.stdout.split())}.{_also(said)}"
 
 

@@ -70,7 +70,9 @@ def shell_tool(default_timeout_s: float) -> Tool:
             was_allowed=True,
         )
         if background:
-            shell_id = await context.processes.background.start(context.session_id, spec)
+            shell_id = await context.processes.background.start(
+                context.session_id, spec, context.masks.live(context.shows_lines_of)
+            )
             return f"Started in the background as {shell_id}. Read what it writes with shell_output."
         return _told(await context.run(spec), limit_s)
 

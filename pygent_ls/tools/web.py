@@ -11,6 +11,7 @@ from urllib.parse import urljoin, urlsplit
 
 from pydantic import Field
 
+from pygent_ls.agent.cutting import whole_words
 from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, tool
 from pygent_ls.errors import ToolError
 
@@ -61,7 +62,8 @@ async def web_fetch(
         raise ToolError("The web cannot be reached from here.")
     async with context.web.one_at_a_time:
         final, response = await _followed(context, context.web, url)
-        text = await context.masks.text(await asyncio.to_thread(_text_of, response, final))
+        text = await asyncio.to_thread(_text_of, response, final)
+        text = await context.masks.text(whole_words(text) if response.is_cut else text)
     if response.status >= 400:
         raise ToolError(f"{final} answered with status {response.status}:\n{_marked(text[:1_000])}")
     shown = text[:max_chars]

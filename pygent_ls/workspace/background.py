@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from pygent_ls.agent.kept_output import KeptOutput
-from pygent_ls.agent.workspace import BackgroundState, ProcessResult, ProcessSpec
+from pygent_ls.agent.workspace import BackgroundState, OutputMask, ProcessResult, ProcessSpec
 from pygent_ls.errors import ToolError
 from pygent_ls.workspace.child import Child, OnOutput
 
@@ -55,6 +55,8 @@ class _Command:
     """One command; its task follows it to its end."""
 
     input: int
+    mask: OutputMask | None = None
+    one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
     unread: KeptOutput = field(default_factory=lambda: KeptOutput(MAX_UNREAD_CHARS))
     task: asyncio.Task[ProcessResult] | None = None
 
@@ -63,16 +65,24 @@ class _Command:
         return self.task is not None and not self.task.done()
 
     async def keep(self, text: str) -> None:
-        self.unread.add(text)
+        async with self.one_at_a_time:
+            self.unread.add(await self.mask.feed(text) if self.mask else text)
 
-    def state(self) -> BackgroundState:
+    async def state(self) -> BackgroundState:
         """What is new, which counts as read from now on."""
+        async with self.one_at_a_time:
+            if self.mask:
+                self.unread.add(await (self.mask.pause() if self.runs else self.mask.close()))
         unread, self.unread = self.unread, KeptOutput(MAX_UNREAD_CHARS)
         exit_code = None
         if self.task is not None and not self.runs:
             exit_code = -15 if self.task.cancelled() else self.task.result().exit_code
         return BackgroundState(
-            output=unread.text(), omitted_chars=unread.omitted_chars, runs=self.runs, exit_code=exit_code
+            output=unread.text(),
+            omitted_chars=unread.omitted_chars,
+            held_chars=self.mask.n_held if self.mask else 0,
+            runs=self.runs,
+            exit_code=exit_code,
         )
 
 
@@ -90,14 +100,14 @@ class LocalBackground:
         other._commands, other._numbers = self._commands, self._numbers
         return other
 
-    async def start(self, owner: str, spec: ProcessSpec) -> str:
+    async def start(self, owner: str, spec: ProcessSpec, mask: OutputMask | None = None) -> str:
         """See the port."""
         mine = self._commands.setdefault(owner, {})
         if sum(each.runs for each in mine.values()) >= MAX_RUNNING:
             raise ToolError(f"{MAX_RUNNING} background commands run already; end one with shell_kill first.")
         reading, writing = os.pipe()
         os.set_blocking(writing, False)
-        command = _Command(input=writing)
+        command = _Command(input=writing, mask=mask)
         endless = replace(spec, timeout_s=math.inf, max_output_chars=0)
         try:
             running = await self._runner.begin(endless, command.keep, reading)
@@ -117,7 +127,7 @@ class LocalBackground:
         command = self._find(owner, name)
         if command.task is not None and wait_s > 0:
             await asyncio.wait([command.task], timeout=wait_s)
-        return command.state()
+        return await command.state()
 
     async def write(self, owner: str, name: str, text: str) -> None:
         """See the port."""
@@ -138,7 +148,7 @@ class LocalBackground:
         """See the port."""
         command = self._find(owner, name)
         await self._end(command)
-        return command.state()
+        return await command.state()
 
     def has_any(self, owner: str) -> bool:
         """See the port."""

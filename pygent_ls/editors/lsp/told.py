@@ -11,6 +11,7 @@ from typing import Any
 from lsprotocol import types
 
 from pygent_ls.agent.attachments import LineRange
+from pygent_ls.agent.cutting import whole_words
 from pygent_ls.agent.editor_state import FileProblems, Problem, View
 from pygent_ls.editors.lsp import incoming
 from pygent_ls.editors.lsp.buffers import Buffers, read_text_now
@@ -232,7 +233,7 @@ def _of_wire(item: incoming.WireDiagnostic) -> _Told:
         line=item.range.start.line,
         character=item.range.start.character,
         severity=item.severity or 1,
-        message=item.message[:MAX_KEPT_CHARS],
+        message=_kept(item.message),
         origin=origin_of(item.source, item.code),
     )
 
@@ -243,6 +244,10 @@ def _of_lsp(item: types.Diagnostic) -> _Told:
         line=item.range.start.line,
         character=item.range.start.character,
         severity=int(item.severity or 1),
-        message=str(message)[:MAX_KEPT_CHARS],
+        message=_kept(str(message)),
         origin=origin_of(item.source, item.code),
     )
+
+
+def _kept(message: str) -> str:
+    return message if len(message) <= MAX_KEPT_CHARS else whole_words(message[:MAX_KEPT_CHARS])
