@@ -201,12 +201,8 @@ class Redactor:
 
     def _assigned_in(self, text: str) -> Iterator[Finding]:
         """Where an environment variable that is known has a value that it is known to have."""
-        names = [name for name in tuple(self._variables) if name in text]
-        if not names:
-            return
-        assigned = re.compile(rf"(?<![\w.-])({'|'.join(map(re.escape, names))}){_ASSIGNS}")
-        for match in assigned.finditer(text):
-            for value, is_named in tuple(self._variables[match[1]].items()):
+        for match in _ASSIGNED.finditer(text) if self._variables else ():
+            for value, is_named in self._variables.get(match[1], {}).items():
                 end = match.end() + len(value)
                 has_it = text.startswith(value, match.end()) and _ends_value(text, end)
                 if has_it and (is_named or (match[2] == "=" and _is_line_of_its_own(text, match.start(), end))):
@@ -231,7 +227,9 @@ class Redactor:
         self._values[digest] = value
 
 
-_ASSIGNS = r"[\"'\]]{0,2}[ \t]{0,8}(:=|=>|={1,3}|:)[ \t]{0,8}[\"'`]?"
+_ASSIGNED = re.compile(
+    r"(?<!\w)([A-Za-z_]\w{0,250}+)[\"'\]]{0,2}[ \t]{0,8}(:=|=>|={1,3}|:)[ \t]{0,8}[\"'`]?"
+)
 
 _SHOWN_BEFORE = re.compile(r"(?:[^\s=]{0,256}[:-]\d{1,9}[:-]|[ \t]*\d{1,9}[\t:]|[ +<>!-]{0,8})?[ \t]*(?:export[ \t]+)?")
 """What stands before an assignment that has a line for itself: a place, a number, the sign of a diff."""

@@ -1,0 +1,81 @@
+"""A session's tools on real files and programs, whose secrets are masked: what the model reads, and what is told."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pygent_ls.agent.events import ToolProgress, ToolResult
+from pygent_ls.agent.messages import ToolUseBlock
+from pygent_ls.agent.secret_keeping import Secrets
+from pygent_ls.agent.secrets import Redactor
+from pygent_ls.tools.offered import offered_tools
+from pygent_ls.workspace.process import LocalProcesses
+from pygent_ls.workspace.secret_finder import find_secrets
+from tests.agent.guards import guard_in
+from tests.fakes import FakeApprover, bounded, make_rig
+from tests.tools.tool_bench import WorkspaceWithBuffers
+
+MAX_PIECE_CHARS = 8
+"""Fewer characters of a secret in a row are no piece of it: words of a program share as many with it by chance."""
+
+
+class MaskedBench:
+    """Calls go the whole way, from the model's arguments to the result that it reads."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.resolve()
+        self.workspace = WorkspaceWithBuffers([self.folder])
+        self.processes = LocalProcesses()
+        tools = offered_tools(has_folder=True, shell_timeout_s=60.0)
+        self.rig = make_rig(*tools, approver=FakeApprover(otherwise="allow_once"), max_tool_result_chars=4_000)
+        self.secrets = Secrets(Redactor(find_secrets, key=b"k"), self.workspace)
+        self.around = replace(
+            self.rig.around,
+            workspace=self.workspace,
+            processes=self.processes,
+            working_directory=self.folder,
+            secrets=self.secrets,
+        )
+        self._numbers = itertools.count(1)
+
+    def write(self, name: str, content: str) -> Path:
+        """Put a file on the disk, as some other program would."""
+        file = self.folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content, encoding="utf-8", newline="")
+        return file
+
+    async def call(self, name: str, **given: Any) -> str:
+        """What the model reads of a call."""
+        guard = guard_in(self.around, self.rig.events.emit)
+        call = ToolUseBlock(id=f"call_{next(self._numbers)}", name=name, input=given)
+        await bounded(guard.run(call))
+        return guard.results[call.id].content
+
+    async def close(self) -> None:
+        """End what runs in the background."""
+        await self.processes.background.end_all(self.around.session_id)
+
+    def told(self) -> str:
+        """All that was told of the calls, live output included."""
+        events = self.rig.events
+        live = "".join(each.content for each in events.of(ToolProgress))
+        changes = [each.changes for each in events.of(ToolResult)]
+        asked = [(each.action, each.changes) for each in self.rig.approver.requests]
+        return f"{live}\n{[each.event for each in events.stamped]!r}\n{changes!r}\n{asked!r}"
+
+
+def pieces(secret: str) -> Iterator[str]:
+    """The pieces of a secret of which none may be shown."""
+    for line in secret.splitlines():
+        size = min(MAX_PIECE_CHARS, len(line))
+        yield from (line[at : at + size] for at in range(len(line) - size + 1))
+
+
+def shows(text: str, *secrets: str) -> list[str]:
+    """The pieces of the secrets that a text shows."""
+    return sorted({piece for secret in secrets for piece in pieces(secret) if piece in text})

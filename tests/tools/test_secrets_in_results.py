@@ -1,0 +1,257 @@
+"""No tool shows a piece of a secret, however its result is cut, and wherever the secret is read from."""
+
+from __future__ import annotations
+
+import random
+import string
+from pathlib import Path
+
+import pytest
+
+from pygent_ls.agent.secrets import PLACEHOLDER
+from tests.tools.masked_bench import MaskedBench, shows
+from tests.tools.repository import git, make_repository
+
+KEY = "sk-ant-api03-" + "Zx9Lq2Vb7Nm4Kd8Wc3Rt6Yp1Hg5Jf0Ds" * 3
+LONG = "".join(random.Random(7).choices(string.ascii_letters + string.digits + "+/", k=6_000))
+LINES = ["".join(random.Random(n).choices(string.ascii_letters + string.digits, k=64)) for n in range(20)]
+PEM = "\n".join(["-----BEGIN PRIVATE KEY-----", *LINES, "Qm5Zx7Wb1Nc4==", "-----END PRIVATE KEY-----", ""])
+ENV = f"# ours\nAPP_HOST=db.internal.example\nDB_PASSWORD=hunter\nPIN=4711\nBLOB={LONG}\nMODE=harmless-words\n"
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> MaskedBench:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return MaskedBench(folder)
+
+
+async def test_a_window_of_a_search_shows_no_piece_of_a_key(bench: MaskedBench) -> None:
+    for n in range(90, 320, 23):
+        bench.write(f"at{n}.js", "x" * n + f' start "{KEY}" ' + "y" * 2_000 + "\n")
+
+    for pattern in ("start", "y{9}", "xxx", "[a-z]"):
+        found = await bench.call("grep_search", pattern=pattern)
+        assert "at90.js" in found
+        assert shows(found, KEY) == []
+
+
+async def test_a_search_in_a_file_of_secrets_shows_no_piece_of_a_long_value(bench: MaskedBench) -> None:
+    bench.write(".env", ENV)
+
+    for pattern in ("BLOB", ".", "MODE", "=", LONG[3_000:3_006]):
+        assert shows(await bench.call("grep_search", pattern=pattern), LONG, "hunter", "harmless-words") == []
+
+
+@pytest.mark.parametrize("guess", [KEY[:16], KEY[13:17], f"{KEY[:14]}.*", "sk-ant-api03-[Z]"])
+async def test_a_search_does_not_tell_whether_a_guess_of_a_secret_is_right(bench: MaskedBench, guess: str) -> None:
+    bench.write("a.py", f'key = "{KEY}"\n')
+
+    assert "No matches" in await bench.call("grep_search", pattern=guess)
+
+
+async def test_once_a_file_is_known_to_hold_secrets_a_guess_beside_a_placeholder_tells_nothing(
+    bench: MaskedBench,
+) -> None:
+    bench.write("a.py", f'key = "{KEY}"\n')
+    bench.write(".env", "TOKEN=Qz81xx\n")
+    await bench.call("read_file", path="a.py")
+
+    for right, wrong in ((KEY[:15], KEY[:14] + "!"), ("TOKEN=Q", "TOKEN=R")):
+        answers = [await bench.call("grep_search", pattern=rf"{guess}|\{{\{{") for guess in (right, wrong)]
+        assert answers[0].count("\n") == answers[1].count("\n")
+
+
+async def test_an_edit_does_not_tell_whether_a_guess_of_a_secret_is_right(bench: MaskedBench) -> None:
+    file = bench.write("a.py", f'key = "{KEY}"\n')
+
+    right = await bench.call("edit_file", path="a.py", old=f'key = "{KEY[:20]}', new="other")
+    wrong = await bench.call("edit_file", path="a.py", old=f'key = "{KEY[:19]}!', new="other")
+
+    assert ("not found" in right, "not found" in wrong) == (True, True)
+    assert shows(right + wrong, KEY[20:]) == []
+    assert file.read_text() == f'key = "{KEY}"\n'
+
+
+async def test_a_range_within_a_private_key_is_masked(bench: MaskedBench) -> None:
+    bench.write("server.txt", PEM)
+
+    for first in (1, 2, 10, 20, 22):
+        assert shows(await bench.call("read_file", path="server.txt", start_line=first), PEM[28:-26]) == []
+
+
+async def test_a_line_that_is_cut_within_a_key_shows_nothing_of_it(bench: MaskedBench) -> None:
+    for n in (1_890, 1_950, 1_999):
+        bench.write("long.txt", "x" * n + f" {KEY} " + "y" * 500)
+        assert shows(await bench.call("read_file", path="long.txt"), KEY) == []
+
+
+async def test_the_errors_of_edits_quote_no_piece_of_a_secret(bench: MaskedBench) -> None:
+    bench.write("a.txt", "x" * 230 + f" password = '{KEY}' here it is and goes on\n" + PEM)
+    near = "x" * 230 + " password = 'guessed' here it is and goes on"
+
+    assert shows(await bench.call("edit_file", path="a.txt", old=near, new="b"), KEY, PEM[28:-26]) == []
+    edits = [{"old": near, "new": "b"}]
+    assert shows(await bench.call("multi_edit", path="a.txt", edits=edits), KEY, PEM[28:-26]) == []
+    patch = f"--- a/a.txt\n+++ b/a.txt\n@@ -1,1 +1,1 @@\n-{near}\n+b\n"
+    assert shows(await bench.call("apply_patch", patch=patch), KEY, PEM[28:-26]) == []
+
+
+async def test_an_edit_of_a_file_that_changed_quotes_no_piece_of_a_secret(bench: MaskedBench) -> None:
+    file = bench.write("a.txt", "one\n")
+    await bench.call("read_file", path="a.txt")
+    for n in (3_930, 3_999):
+        file.write_text("x" * n + f" {KEY} " + "y" * 9_000 + PEM + "y" * 3_000)
+        said = await bench.call("edit_file", path="a.txt", old="one", new="two")
+        assert "has changed since" in said
+        assert shows(said, KEY, PEM[28:-26]) == []
+
+
+async def test_output_that_is_cut_shows_no_piece_of_a_secret(bench: MaskedBench) -> None:
+    bench.write("key.txt", PEM)
+    bench.write("token.txt", f"{KEY}\n")
+    for n in (99_960, 100_020):
+        command = f"head -c {n} /dev/zero | tr '\\0' x; echo; cat token.txt key.txt; seq 60000; cat token.txt"
+        told = await bench.call("shell", command=command)
+        assert "left out" in told
+        whole = await bench.call("read_file", path=f"output:call_{2 * (n > 100_000) + 1}", start_line=40)
+        assert shows(told + whole, KEY[13:], PEM[28:-26]) == []
+    assert shows(bench.told(), KEY[13:], *LINES) == []
+
+
+async def test_a_background_command_shows_no_piece_of_a_secret_and_its_question(bench: MaskedBench) -> None:
+    half, rest = KEY[:40], KEY[40:]
+    script = f"import sys\nw = sys.stdout.write\nw('key {half}'); sys.stdout.flush()\n"
+    script += f"input()\nw('{rest}\\nGo on? '); sys.stdout.flush()\ninput()\nw('gone on\\n')\n"
+    bench.write("talk.py", script)
+    started = await bench.call("shell", command="exec python3 talk.py", background=True)
+    name = started.split(" as ")[1].split(".")[0]
+
+    told = await _read_until(bench, name, "not over")
+    await bench.call("shell_input", shell_id=name, text="\n")
+    told += await _read_until(bench, name, "Go on? ")
+    await bench.call("shell_input", shell_id=name, text="\n")
+    told += await bench.call("shell_output", shell_id=name, wait_s=20)
+    await bench.close()
+
+    assert "gone on" in told
+    assert PLACEHOLDER.search(told)
+    assert shows(told, KEY) == []
+
+
+async def _read_until(bench: MaskedBench, name: str, words: str) -> str:
+    told = ""
+    for _ in range(200):
+        told += await bench.call("shell_output", shell_id=name, wait_s=0.1)
+        if words in told:
+            return told
+    raise AssertionError(told)
+
+
+# Where secrets go
+
+
+async def test_a_link_to_a_file_of_secrets_and_one_that_has_its_name_are_masked(bench: MaskedBench) -> None:
+    bench.write(".env", ENV)
+    (bench.folder / "settings.txt").symlink_to(".env")
+    bench.write("deploy/production", "GREETING=good-evening\nPLACE=somewhere\n")
+    (bench.folder / "deploy/.env").symlink_to("production")
+
+    said = await bench.call("read_file", path="settings.txt")
+    said += await bench.call("grep_search", pattern="MODE|PIN", path="settings.txt")
+    assert shows(said, "harmless-words", "4711", "db.internal.example") == []
+    said = await bench.call("read_file", path="deploy/.env")
+    said += await bench.call("read_file", path="deploy/production")
+    said += await bench.call("grep_search", pattern="GREETING")
+    assert shows(said, "good-evening", "somewhere") == []
+
+
+@pytest.mark.parametrize("how", ["cp .env copy.txt", "cat .env > copy.txt", "(echo A_NEW=1; cat .env) > copy.txt"])
+async def test_a_copy_of_a_file_of_secrets_by_a_command_is_masked(bench: MaskedBench, how: str) -> None:
+    bench.write(".env", ENV)
+    await bench.call("shell", command=how)
+
+    said = await bench.call("read_file", path="copy.txt")
+    said += await bench.call("shell", command="cat -n copy.txt; nl copy.txt; tail -2 copy.txt; grep -n . copy.txt")
+    said += await bench.call("grep_search", pattern="MODE|PIN|HOST", glob="*.txt")
+    assert shows(said, "harmless-words", "hunter", "db.internal.example", LONG) == []
+    assert "4711" not in said
+
+
+@pytest.mark.parametrize("tool", ["copy_file", "move_file"])
+async def test_what_our_tools_copy_and_move_stays_masked(bench: MaskedBench, tool: str) -> None:
+    bench.write("conf/.env", ENV)
+
+    await bench.call(tool, source="conf/.env", destination="plain.txt")
+    await bench.call(tool, source="plain.txt", destination="further.txt")
+
+    said = await bench.call("read_file", path="further.txt")
+    assert shows(said, "harmless-words", "hunter") == []
+    assert (bench.folder / "further.txt").read_text() == ENV
+
+
+async def test_a_value_that_was_written_from_a_placeholder_is_masked_where_it_stands_now(bench: MaskedBench) -> None:
+    bench.write(".env", ENV)
+    shown = await bench.call("read_file", path=".env")
+    pin = next(found[0] for found in PLACEHOLDER.finditer(shown) if "_pin_" in found[0])
+    words = next(found[0] for found in PLACEHOLDER.finditer(shown) if "_mode_" in found[0])
+
+    await bench.call("create_file", path="a.md", content=f"the number is {pin}, and {words}.\n")
+    assert (bench.folder / "a.md").read_text() == "the number is 4711, and harmless-words.\n"
+    await bench.call("move_file", source="a.md", destination="docs/b.md")
+
+    said = await bench.call("read_file", path="docs/b.md")
+    said += await bench.call("grep_search", pattern="number", path="docs")
+    said += await bench.call("edit_file", path="docs/b.md", old="number is 47", new="no")
+    assert pin in said
+    assert shows(said, "harmless-words") == []
+    assert "4711" not in said
+
+
+async def test_the_difference_of_a_merge_is_masked(bench: MaskedBench) -> None:
+    make_repository(bench.folder)
+    bench.write(".env", "MODE=the-first-one\nLAST=the-last-one\n")
+    git(bench.folder, "add", "-A")
+    git(bench.folder, "commit", "-qm", "one")
+    git(bench.folder, "checkout", "-qb", "topic")
+    bench.write(".env", "MODE=of-the-topic\nLAST=the-last-one\n")
+    git(bench.folder, "commit", "-qam", "two")
+    git(bench.folder, "checkout", "-q", "main")
+    bench.write(".env", "MODE=of-the-trunk\nLAST=the-last-one\n")
+    git(bench.folder, "commit", "-qam", "three")
+    await bench.call("shell", command="git merge topic")
+
+    said = await bench.call("git_diff")
+    assert "diff --cc .env" in said
+    said += await bench.call("shell", command="git diff")
+    bench.write(".env", "MODE=of-both-sides\nLAST=the-last-one\n")
+    git(bench.folder, "commit", "-qam", "merged")
+    for command in (
+        "git show --cc HEAD",
+        "git log -p --all",
+        "git diff HEAD~1 --word-diff",
+        "git diff HEAD~1 --word-diff=porcelain",
+        "git show HEAD~1:.env",
+        "git blame .env",
+        "git log -c -p -1",
+        "diff .env <(echo MODE=other-words)",
+        "diff -u /dev/null .env",
+        "diff -c /dev/null .env",
+        "diff -y .env .env",
+    ):
+        said += await bench.call("shell", command=command)
+    secrets = ("the-first-one", "of-the-topic", "of-the-trunk", "of-both-sides", "the-last-one")
+    assert shows(said + bench.told(), *secrets) == []
+
+
+async def test_a_difference_that_is_cut_in_the_middle_is_masked_to_its_end(bench: MaskedBench) -> None:
+    make_repository(bench.folder)
+    old = "".join(f"NAME_{n}=the-old-{n}-value-of-it\n" for n in range(9_000))
+    bench.write("prod.env", old)
+    git(bench.folder, "add", "-A")
+    git(bench.folder, "commit", "-qm", "one")
+    bench.write("prod.env", old.replace("old", "new"))
+
+    said = await bench.call("git_diff") + await bench.call("shell", command="git diff")
+
+    assert shows(said + bench.told(), "the-old-", "the-new-", "-value-of-it") == []
