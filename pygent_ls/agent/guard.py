@@ -199,15 +199,19 @@ class ToolGuard:
     # Reading and running
 
     async def _cached(self, call: ToolUseBlock, context: ToolContext) -> Outcome | None:
-        found = self.around.cache.get(call.name, call.input) if context.cacheable else None
+        found = self.around.cache.get(call.name, self._cached_as(call)) if context.cacheable else None
         if found is None:
             return None
         if not await self._still_true(found):
-            self.around.cache.drop(call.name, call.input)
+            self.around.cache.drop(call.name, self._cached_as(call))
             return None
         for document in found.shown:
             self.around.reads.record(document)
         return Outcome(content=found.content, cached=True)
+
+    def _cached_as(self, call: ToolUseBlock) -> Mapping[str, Any]:
+        """The call's input, and what was masked in its result: sessions share results, and not what they know."""
+        return {**call.input, "\0known": self.around.secrets.masks.knowledge}
 
     async def _still_true(self, found: CachedResult) -> bool:
         workspace = self.around.workspace
@@ -242,7 +246,7 @@ class ToolGuard:
                 trees=dict(context.trees),
                 shown=tuple(context.shown),
             )
-            self.around.cache.set(call.name, call.input, result, ttl_s=tool.ttl_s)
+            self.around.cache.set(call.name, self._cached_as(call), result, ttl_s=tool.ttl_s)
         note = await self._changed_note() if tool.runs_programs else ""
         return Outcome(content=content + note)
 

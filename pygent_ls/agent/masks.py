@@ -103,6 +103,11 @@ class SecretFiles:
         """Whether a file is known to hold secrets, or likely does by its name."""
         return path in self._with_secrets or path in self._lines or path in self._placeholders or is_env_file(path.name)
 
+    @property
+    def knowledge(self) -> int:
+        """Another number once more is known."""
+        return hash((frozenset(self._lines.items()), frozenset(self._placeholders.items())))
+
     def inherit(self, source: Path, target: Path) -> None:
         """The target is what the source was, and all that is below it."""
         _inherit(self._lines, source, target)
@@ -134,6 +139,11 @@ class Masks:
     def is_on(self) -> bool:
         """Whether secrets are masked at all."""
         return self._redactor.is_on
+
+    @property
+    def knowledge(self) -> int:
+        """Another number once other text is masked, or other files are."""
+        return hash((self._redactor.knowledge, self.files.knowledge))
 
     async def text(self, text: str, path: str | None = None) -> str:
         """A text, and of which file it is, all or some lines of it; that may be a name alone.
@@ -214,6 +224,14 @@ class Masks:
                     self.files.inherit(source, target)
                 case _:
                     pass
+
+    def put_elsewhere(self, source: object, destination: object) -> None:
+        """A file was moved or copied to a path, or into the folder there."""
+        if isinstance(source, str) and isinstance(destination, str):
+            old, new = self._resolved(source), self._resolved(destination)
+            if old and new:
+                self.files.inherit(old, new)
+                self.files.inherit(old, new / old.name)
 
     async def learn_named(self, text: str, *, own: bool = True) -> None:
         """Know the values of the files of environment variables that a text names, and of the workspace's own."""

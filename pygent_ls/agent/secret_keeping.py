@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from pygent_ls.agent.diffs import unified_diff
 from pygent_ls.agent.masks import ENV_FILES_OF_A_FOLDER, Masks, SecretFiles, mentioned
-from pygent_ls.agent.messages import ToolUseBlock
+from pygent_ls.agent.messages import Message, ToolUseBlock
 from pygent_ls.agent.secrets import (
     ALTERED_PLACEHOLDER,
     PATCH_HEADER,
@@ -21,7 +21,7 @@ from pygent_ls.agent.secrets import (
     Redactor,
     is_env_file,
 )
-from pygent_ls.agent.tool import PATH_ARGUMENTS, Tool, ToolCategory, excerpt
+from pygent_ls.agent.tool import PATH_ARGUMENTS, Tool, ToolCategory, ToolRegistry, excerpt
 from pygent_ls.agent.workspace import FileChange, Workspace
 from pygent_ls.errors import Quote, ToolError
 
@@ -155,6 +155,14 @@ class Secrets:
                 "exactly, with both pairs of braces, as in {{SECRET_name_0123456789ab}}."
             )
         return text
+
+    def recall(self, messages: Iterable[Message], tools: ToolRegistry) -> None:
+        """Know the files into which the values of placeholders were written in these messages."""
+        for call in (block for each in messages for block in each.blocks if isinstance(block, ToolUseBlock)):
+            tool = tools.get(call.name)
+            if tool is not None and tool.plans_edit:
+                self.masks.written(tool.paths_in(call.input), " ".join(_texts_in(call.input)))
+                self.masks.put_elsewhere(call.input.get("source"), call.input.get("destination"))
 
     async def refuse_masks(self, changes: Sequence[FileChange]) -> None:
         """Raises `ToolError` where a change would put a mask in the place of a secret."""

@@ -119,6 +119,12 @@ class Redactor:
         """Whether secrets are masked at all."""
         return self._finder is not None and self._is_wanted
 
+    @property
+    def knowledge(self) -> int:
+        """Another number once more is masked, or less."""
+        variables = frozenset((name, tuple(values)) for name, values in tuple(self._variables.items()))
+        return hash((self.is_on, frozenset(tuple(self._values)), variables))
+
     def switch(self, *, on: bool) -> None:
         """Mask from now on, or not."""
         self._is_wanted = on
@@ -227,9 +233,7 @@ class Redactor:
         self._values[digest] = value
 
 
-_ASSIGNED = re.compile(
-    r"(?<!\w)([A-Za-z_]\w{0,250}+)[\"'\]]{0,2}[ \t]{0,8}(:=|=>|={1,3}|:)[ \t]{0,8}[\"'`]?"
-)
+_ASSIGNED = re.compile(r"(?<!\w)([A-Za-z_]\w{0,250}+)[\"'\]]{0,2}[ \t]{0,8}(:=|=>|={1,3}|:)[ \t]{0,8}[\"'`]?")
 
 _SHOWN_BEFORE = re.compile(r"(?:[^\s=]{0,256}[:-]\d{1,9}[:-]|[ \t]*\d{1,9}[\t:]|[ +<>!-]{0,8})?[ \t]*(?:export[ \t]+)?")
 """What stands before an assignment that has a line for itself: a place, a number, the sign of a diff."""

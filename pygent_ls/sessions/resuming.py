@@ -38,6 +38,7 @@ def take_up(recalled: Recalled, around: Surroundings, choices: Choices, context:
     """Give a new session what was chosen for it, planned and compacted; returns what the user must know."""
     state = recalled.state
     around.context.recall(recalled.compactions)
+    around.secrets.recall(recalled.messages, around.tools)
     around.plan.entries = recalled.plan
     context.mode = state.context_mode
     choices.max_thinking_tokens = state.max_thinking_tokens
