@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -69,13 +68,12 @@ class MaskedBench:
         return f"{live}\n{[each.event for each in events.stamped]!r}\n{changes!r}\n{asked!r}"
 
 
-def pieces(secret: str) -> Iterator[str]:
-    """The pieces of a secret of which none may be shown."""
-    for line in secret.splitlines():
-        size = min(MAX_PIECE_CHARS, len(line))
-        yield from (line[at : at + size] for at in range(len(line) - size + 1))
-
-
 def shows(text: str, *secrets: str) -> list[str]:
-    """The pieces of the secrets that a text shows."""
-    return sorted({piece for secret in secrets for piece in pieces(secret) if piece in text})
+    """The pieces of the secrets that a text shows: so many characters of a line in a row, or all of a shorter one."""
+    lines = {line for secret in secrets for line in secret.splitlines() if line}
+    whole = {line for line in lines if len(line) <= MAX_PIECE_CHARS and line in text}
+    return sorted(whole | (_runs(text) & {run for line in lines for run in _runs(line)}))
+
+
+def _runs(text: str) -> set[str]:
+    return {text[at : at + MAX_PIECE_CHARS] for at in range(len(text) - MAX_PIECE_CHARS + 1)}

@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from pygent_ls.agent.secrets import PLACEHOLDER
+from pygent_ls.agent.attachments import FilePart, LineRange, SelectionPart, render
+from pygent_ls.agent.editor_state import FileProblems, Problem
+from pygent_ls.agent.editor_text import masked_problems, problems_text
+from pygent_ls.agent.messages import Message, TextBlock, ToolUseBlock
+from pygent_ls.agent.read_log import ReadLog
+from pygent_ls.agent.reading_rules import Reading
+from pygent_ls.agent.secrets import PLACEHOLDER, LiveRedactor, Redactor
+from pygent_ls.extensions.instructions import MAX_FILE_CHARS, RepositoryInstructions
+from pygent_ls.workspace.secret_finder import find_secrets
 from tests.tools.masked_bench import MaskedBench, shows
 from tests.tools.repository import git, make_repository
 
@@ -246,7 +254,7 @@ async def test_the_difference_of_a_merge_is_masked(bench: MaskedBench) -> None:
 
 async def test_a_difference_that_is_cut_in_the_middle_is_masked_to_its_end(bench: MaskedBench) -> None:
     make_repository(bench.folder)
-    old = "".join(f"NAME_{n}=the-old-{n}-value-of-it\n" for n in range(9_000))
+    old = "".join(f"NAME_{n}=the-old-{n}-value-of-it{'-and-more' * 30}\n" for n in range(800))
     bench.write("prod.env", old)
     git(bench.folder, "add", "-A")
     git(bench.folder, "commit", "-qm", "one")
@@ -255,3 +263,94 @@ async def test_a_difference_that_is_cut_in_the_middle_is_masked_to_its_end(bench
     said = await bench.call("git_diff") + await bench.call("shell", command="git diff")
 
     assert shows(said + bench.told(), "the-old-", "the-new-", "-value-of-it") == []
+
+
+# What is attached and given
+
+
+async def test_lines_and_selections_that_are_attached_show_no_piece_of_a_secret(bench: MaskedBench) -> None:
+    key, env, long = bench.write("key.txt", PEM), bench.write(".env", ENV), bench.write("long.txt", "x" * 99_980 + KEY)
+    parts = (
+        FilePart(path=key, lines=LineRange(first=5, last=9)),
+        FilePart(path=env, lines=LineRange(first=5, last=5)),
+        FilePart(path=long),
+        SelectionPart(path=key, lines=LineRange(first=22, last=22), text=LINES[19][5:] + "\nQm5Zx7Wb1N"),
+        SelectionPart(path=env, lines=LineRange(first=5, last=5), text=LONG[100:300]),
+        SelectionPart(path=env, lines=LineRange(first=6, last=6), text="MODE"),
+    )
+
+    content = await render(parts, bench.workspace, ReadLog(), bench.secrets.masked, masks=bench.secrets.masks)
+
+    said = "".join(block.text for block in content if isinstance(block, TextBlock))
+    assert said.count("<context") == len(parts)
+    assert shows(said, KEY[13:], *LINES, "Qm5Zx7Wb1N", LONG, "harmless-words") == []
+
+
+async def test_instructions_that_are_cut_show_no_piece_of_a_secret(bench: MaskedBench) -> None:
+    for n in range(0, 100, 30):
+        bench.write("AGENTS.md", "x" * (MAX_FILE_CHARS - n) + f" {KEY}\n")
+        instructions = RepositoryInstructions(bench.workspace, bench.secrets.masks)
+        (found,) = await instructions.of_workspace(Reading())
+        assert shows(found.text, KEY) == []
+
+
+async def test_a_message_of_an_editor_that_is_cut_shows_no_piece_of_a_secret(bench: MaskedBench) -> None:
+    problem = Problem(line=1, column=1, severity="error", message="x" * 350 + f" {KEY} is no number")
+    file = FileProblems(path=bench.folder / "a.txt", problems=(problem,), is_stale=False, is_whole=True)
+
+    (masked,) = await masked_problems([file], bench.secrets.masked)
+
+    assert shows(problems_text([masked], str), KEY) == []
+
+
+async def test_a_file_too_large_to_be_read_whole_is_searched_without_showing_pieces(bench: MaskedBench) -> None:
+    filler = "".join(f"line {n} of a long log that nobody reads\n" for n in range(250_000))
+    bench.write("a.log", f"{filler}found {KEY}\n{'x' * 900} found {KEY} {'x' * 900}\n{PEM}found\n")
+
+    said = await bench.call("grep_search", pattern="found", context_lines=15)
+
+    assert "a.log:250001: found {{SECRET" in said
+    assert shows(said, KEY, *LINES) == []
+
+
+async def test_what_a_session_without_masks_was_shown_is_not_what_one_with_masks_is(bench: MaskedBench) -> None:
+    bench.write("a.txt", "x" * 1_950 + f" {KEY} " + "y" * 500 + "\n")
+    bench.secrets.switch(on=False)
+    assert KEY[:40] in await bench.call("read_file", path="a.txt")
+
+    bench.secrets.switch(on=True)
+
+    assert shows(await bench.call("read_file", path="a.txt"), KEY) == []
+
+
+async def test_after_a_restart_a_value_is_masked_where_it_was_written_before(bench: MaskedBench) -> None:
+    bench.write(".env", ENV)
+    bench.write("a.md", "the number is 4711.\n")
+    shown = await bench.call("read_file", path=".env")
+    pin = next(found[0] for found in PLACEHOLDER.finditer(shown) if "_pin_" in found[0])
+    again = MaskedBench(bench.folder)
+    calls = (
+        ToolUseBlock(id="1", name="create_file", input={"path": "b.md", "content": f"the number is {pin}.\n"}),
+        ToolUseBlock(id="2", name="move_file", input={"source": "b.md", "destination": "a.md"}),
+    )
+    again.secrets.recall([Message(role="assistant", content=calls)], again.around.tools)
+
+    assert pin in await again.call("read_file", path="a.md")
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 1_000])
+async def test_live_output_knows_the_file_of_a_difference_and_a_value_of_several_lines(size: int) -> None:
+    live = LiveRedactor(Redactor(find_secrets, key=b"k"))
+    text = (
+        "diff --git a/.env b/.env\n--- a/.env\n+++ b/.env\n@@ -1,4 +1,4 @@\n-MODE=harmless-words\n--- dashed\n"
+        '+MODE=other-words\n+NOTE="first of it\n+second of it\n+third of it"\n MORE=further-words\n'
+        "diff --git a/b.txt b/b.txt\n--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-MODE_OF=plain-words\n"
+    )
+
+    pieces = [await live.feed(text[at : at + size]) for at in range(0, len(text), size)]
+    shown = "".join([*pieces, await live.close()])
+
+    hidden = ("harmless-words", "other-words", "first of it", "second of it", "third of it", "further-words")
+    assert shows(shown, *hidden) == []
+    assert "MODE_OF=plain-words" in shown
+    assert shown.count("\n") == text.count("\n")
