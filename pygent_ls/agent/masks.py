@@ -170,6 +170,10 @@ class Masks:
         self.files.note(document.path, has_secrets=masked != document.text)
         return document if masked == document.text else replace(document, text=masked)
 
+    def searchable(self, masked: str) -> str:
+        """See `Redactor.searchable`."""
+        return self._redactor.searchable(masked)
+
     def live(self, path: str | None = None) -> LiveRedactor:
         """For text that comes in pieces."""
         return LiveRedactor(self, path)

@@ -36,6 +36,14 @@ _ENV_FILE = re.compile(ENV_NAME)
 
 _EXAMPLE_FILE = re.compile(r".*\.(?:example|sample|template|dist|defaults?)")
 
+_PUBLIC = (
+    r"sk-(?:ant-|proj-)?|A(?:KI|SI)A|AIza|GOCSPX-|gh[pousr]_|github_pat_|gl(?:pat|dt|rt)-|hf_|gsk_|xai-|xox[a-z]-|xapp-"
+    r"|[rs]k_(?:live|test)_|whsec_|npm_|pypi-|SG\.|hvs\.|eyJ|AGE-SECRET-KEY-1"
+)
+_PUBLIC_BEGINNING = re.compile(_PUBLIC)
+_BEFORE_A_PLACEHOLDER = re.compile(rf"(?:{_PUBLIC})(?={{{{SECRET_)")
+"""What every key of a provider begins with: it says what the key is, and no more."""
+
 MAX_PASSES = 5
 """Masking one value may lay bare the edges of another; two passes are enough for all but made-up text."""
 
@@ -58,6 +66,11 @@ def is_example_file(path: str) -> bool:
 
 def _name_of(path: str) -> str:
     return path.replace("\\", "/").rpartition("/")[2]
+
+
+def unsearchable(text: str) -> str:
+    """A masked text as it was before `Redactor.searchable`."""
+    return _BEFORE_A_PLACEHOLDER.sub("", text)
 
 
 def whole_placeholders(text: str, at: int) -> int:
@@ -168,6 +181,16 @@ class Redactor:
             return found[0] if value is None else value
 
         return PLACEHOLDER.sub(value_of, text), tuple(dict.fromkeys(unknown))
+
+    def searchable(self, masked: str) -> str:
+        """A masked text in which keys can be found by what all of their kind begin with, which stands before their
+        placeholders; `unsearchable` takes it out again."""
+
+        def begun(found: re.Match[str]) -> str:
+            public = _PUBLIC_BEGINNING.match(self._values.get(found[1], ""))
+            return (public[0] if public else "") + found[0]
+
+        return PLACEHOLDER.sub(begun, masked)
 
     def value_of(self, placeholder: str) -> str | None:
         """What stands behind a placeholder, where that is known."""

@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import Field
 
 from pygent_ls.agent.reading_rules import is_withheld, left_out
-from pygent_ls.agent.secrets import whole_placeholders
+from pygent_ls.agent.secrets import unsearchable, whole_placeholders
 from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, tool
 from pygent_ls.errors import ToolError
 from pygent_ls.tools.ripgrep import (
@@ -169,12 +169,21 @@ async def _search(
     for name in visible:
         if name in unsaved:
             apart[name] = (await context.masks.document(unsaved[name])).text
-    found.append(await search_texts(context, place, apart, pattern, options, n_around))
+    searched = {name: context.masks.searchable(text) for name, text in apart.items()}
+    matches = await search_texts(context, place, searched, pattern, options, n_around)
+    shown = {name: [_as_shown(line) for line in lines] for name, lines in matches.lines.items()}
+    found.append(replace(matches, lines=shown))
     return Matches(
         lines={name: each.lines[name] for each in found for name in each.lines},
         is_cut=any(each.is_cut for each in found),
         has_failures=any(each.has_failures for each in found),
     )
+
+
+def _as_shown(line: Line) -> Line:
+    """A line of a searchable text."""
+    start = None if line.match_start is None else len(unsearchable(line.text[: line.match_start]))
+    return replace(line, text=unsearchable(line.text), match_start=start)
 
 
 async def _with_secrets(

@@ -95,3 +95,34 @@ async def test_a_provider_is_sent_no_secret_and_what_it_writes_holds_them(rig: R
     (asked,) = rig.model.requests[0].texts("user")
     assert PLACEHOLDER.sub("…", asked) == "is … in secrets/prod.env?"
     assert (made / "copy.txt").read_text() == ENV
+
+
+async def test_no_cut_and_no_copy_shows_a_piece_of_a_secret(folder: Path) -> None:
+    long = KEY + "".join(f"z{n}Q" for n in range(900))
+    (folder / ".env").write_text(f"{ENV}LONG={long}\nMODE=harmless-words\n")
+    (folder / "link.txt").symlink_to(".env")
+    (folder / "wide.js").write_text("x" * 200 + f' k = "{KEY}" ' + "y" * 400 + "\n")
+    calls: list[dict[str, Any]] = [
+        {"name": "grep_search", "input": {"pattern": "k = |LONG|y{300}"}},
+        {"name": "read_file", "input": {"path": "link.txt"}},
+        {"name": "shell", "input": {"command": "cp .env copy.txt; cat -n copy.txt; seq 90000; cat copy.txt wide.js"}},
+        {"name": "read_file", "input": {"path": "copy.txt", "start_line": 5}},
+    ]
+    script = folder.parent / "script.jsonl"
+    lines = [{"tool_calls": [each]} for each in calls]
+    script.write_text("".join(json.dumps(line) + "\n" for line in (*lines, {"text": "done"})))
+
+    with raw_client(folder, environment={"PYGENT_LOG": "info"}) as client:
+        client.initialize(folder)
+        client.begin("turn", "pygent/turn/start", turn_of("look", f"scripted:{script}"))
+        while "method" in (frame := client.until(is_question_or_answer)):
+            client.frames.remove(frame)
+            client.send({"jsonrpc": "2.0", "id": frame["id"], "result": {"title": "Allow once"}})
+        assert client.finish() == 0
+
+        results = [event for event in events(client.frames) if event["type"] == "tool_result"]
+        assert [event["isError"] for event in results] == [False] * 4
+        said = repr(client.frames) + repr(client.stderr)
+        assert not any(long[at : at + 8] in said for at in range(len(long) - 7))
+        assert hidden(said)
+        assert "harmless-words" not in said

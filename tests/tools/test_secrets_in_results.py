@@ -58,6 +58,14 @@ async def test_a_search_does_not_tell_whether_a_guess_of_a_secret_is_right(bench
     assert "No matches" in await bench.call("grep_search", pattern=guess)
 
 
+async def test_a_key_is_found_by_what_every_key_of_its_kind_begins_with(bench: MaskedBench) -> None:
+    bench.write("a.py", f'key = "{KEY}"\n')
+
+    found = await bench.call("grep_search", pattern="sk-ant-|AKIA")
+
+    assert PLACEHOLDER.sub("…", found) == 'a.py:1: key = "…"'
+
+
 async def test_once_a_file_is_known_to_hold_secrets_a_guess_beside_a_placeholder_tells_nothing(
     bench: MaskedBench,
 ) -> None:
