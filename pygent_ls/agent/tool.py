@@ -8,7 +8,7 @@ import re
 import shlex
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -164,7 +164,7 @@ class ToolContext:
 
     async def run_apart(self, spec: ProcessSpec) -> ProcessResult:
         """As `run`, but only for the result, in which the outputs stand apart."""
-        return await self.masks.run(self.processes, spec, self.masks.live())
+        return await self.masks.run(self.processes, replace(spec, errors_apart=True), self.masks.live())
 
     async def depend_on_tree(self, folder: Path) -> None:
         """The result holds only while nothing below the folder changes."""

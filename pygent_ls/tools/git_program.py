@@ -110,9 +110,7 @@ async def repository_of(context: ToolContext, path: str | None = None) -> Reposi
     return repository
 
 
-async def read_git(
-    context: ToolContext, repository: Repository, *args: str, is_shown: bool = False
-) -> ProcessResult:
+async def read_git(context: ToolContext, repository: Repository, *args: str, is_shown: bool = False) -> ProcessResult:
     """Run a command that only reads. Nothing of the repository's configuration acts, and where there is a sandbox,
     what the user's own configuration runs can write nothing. Output that is shown, and not parsed, comes without
     secrets."""
@@ -120,7 +118,8 @@ async def read_git(
         env = _environment({**READ_ONLY, **variables}, INERT)
         seen = (repository.top, repository.own, repository.common)
         read_only = ReadOnly(scratch=Path(variables["GIT_DIR"]), reads=seen)
-        return await _run(context, repository.top, args, env, READ_TIMEOUT_S, read_only, is_shown=is_shown)
+        spec = _spec(context, repository.top, args, env, READ_TIMEOUT_S, read_only)
+        return await (context.run_apart(spec) if is_shown else context.processes.run(spec))
 
 
 async def shown_git(context: ToolContext, repository: Repository, *args: str) -> ProcessResult:
@@ -133,7 +132,8 @@ async def write_git(
 ) -> ProcessResult:
     """Run a command as the user would: with their configuration and hooks. What it says is shown, without secrets.
     Raises `ToolError` on a timeout."""
-    return await _run(context, repository.top, args, _environment({}, settings or {}), WRITE_TIMEOUT_S, is_shown=True)
+    spec = _spec(context, repository.top, args, _environment({}, settings or {}), WRITE_TIMEOUT_S)
+    return await context.run_apart(spec)
 
 
 async def depend_on_references(context: ToolContext, repository: Repository) -> None:
@@ -182,27 +182,19 @@ def _environment(more: Mapping[str, str], settings: Mapping[str, str]) -> dict[s
     return {**QUIET, **more, **named}
 
 
-async def _run(
+def _spec(
     context: ToolContext,
     cwd: Path,
     args: Sequence[str],
     env: Mapping[str, str],
     timeout_s: float,
     read_only: ReadOnly | None = None,
-    *,
-    is_shown: bool = False,
-) -> ProcessResult:
+) -> ProcessSpec:
+    """How git is run. Raises `ToolError` where there is none."""
     program = context.processes.find("git")
     if program is None:
         raise ToolError("git was not found on this machine. Tell the user to install it.")
     argv = (program, "--no-pager", *args)
-    spec = ProcessSpec(
-        argv=argv,
-        cwd=cwd,
-        timeout_s=timeout_s,
-        env=env,
-        max_output_chars=MAX_OUTPUT_CHARS,
-        read_only=read_only,
-        errors_apart=is_shown,
+    return ProcessSpec(
+        argv=argv, cwd=cwd, timeout_s=timeout_s, env=env, max_output_chars=MAX_OUTPUT_CHARS, read_only=read_only
     )
-    return await (context.run_apart(spec) if is_shown else context.processes.run(spec))
