@@ -81,7 +81,7 @@ class SecretFiles:
         if path in self._lines:
             return True
         longest = max(map(len, self._lines.values()), default=0)
-        if not longest or text.count("=") > 4 * longest:
+        if not longest or text.count("=") > 4 * longest or text.count("\n") > 100 + 10 * longest:
             return False
         lines = _assignments(text)
         return any(len(lines & known) * 2 >= len(lines) > 0 for known in tuple(self._lines.values()))

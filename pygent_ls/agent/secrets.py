@@ -351,7 +351,7 @@ NEXT_PATCH = re.compile(rf"^diff |{PATCH_HEADER.pattern}", re.MULTILINE)
 
 _HALF_A_HEADER = re.compile(_FIRST_NAME + r"\Z", re.MULTILINE)
 
-_OPEN_VALUE = re.compile(r"^[^\n=]{0,300}?[A-Za-z_][\w.-]{0,250}[ \t]{0,8}=[ \t]{0,8}([\"'`])", re.MULTILINE)
+_OPEN_VALUE = re.compile(r"=[ \t]{0,8}([\"'`])")
 
 _ASKS = re.compile(r"(?:.{0,200}[\s(\[])?[A-Za-z/]{0,20}[)\]]?[:?>$#%][ ]?")
 """A line that is not over and waits for an answer; its last word is no secret and no piece of one."""

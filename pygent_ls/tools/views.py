@@ -24,7 +24,7 @@ async def made_as_shown(
     shown = await context.masks.document(document)
     if shown is document:
         return await asyncio.to_thread(make, document.text, texts)
-    lines = dict(zip(_lines(document.text), _lines(shown.text), strict=True))
+    lines = await asyncio.to_thread(lambda: dict(zip(_lines(document.text), _lines(shown.text), strict=True)))
     seen = [_as_seen(each, await context.masks.text(each, str(document.path)), lines) for each in texts]
     await asyncio.to_thread(make, shown.text, seen)
     try:

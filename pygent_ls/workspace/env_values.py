@@ -20,7 +20,7 @@ _NAME_OF_A_PROPERTY = re.compile(
 
 _SHOWN_AS = (
     r"(?:[ \t]*\d+\t|[ +<>!-]{1,8}|[^\r\n:=]{0,256}(?:env|vars)[\w.-]{0,40}[:-]\d+[:-]"
-    r"|\^?[0-9a-f]{7,40} [^\r\n()]{0,256}\([^\r\n()]{0,256} \d+\) )?(?:\[-|\{\+)?[ \t]*"
+    r"|\^?[0-9a-f]{7,40} [^\r\n()]{0,256}\([^\r\n()]{0,256}\) )?(?:\[-|\{\+)?[ \t]*"
 )
 """What stands before a line that is shown: read_file's number, the signs of a diff, of a merge one for each parent,
 grep's place, what `git blame` knows, and the first mark of `git diff --word-diff`."""

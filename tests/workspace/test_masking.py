@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from time import process_time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -67,3 +69,37 @@ async def test_live_output_never_shows_a_part_of_a_secret_and_adds_up(parts: lis
 
     assert session.restore(shown) == (text, ())
     assert not any(secret[:12] in shown for secret in (*SECRETS, *KEY_LINES))
+
+
+FRAGMENTS = (
+    *("A=", 'A="', "--- a/.env\n+++ b/.env\n", "--- x\n", "*** x\n--- y\n", "abcdef0 (", "1234567 (a 1 1 1", "=", "x"),
+    *(
+        "export ",
+        "id_",
+        "a.pem",
+        "{{SECRET_",
+        "{+",
+        "++",
+        "Go on? ",
+        "-----BEGIN RSA PRIVATE KEY-----\n",
+        "0123456 (a) ",
+    ),
+)
+
+
+@pytest.mark.parametrize("fragment", FRAGMENTS)
+@pytest.mark.parametrize("path", [None, ".env"])
+async def test_live_output_of_repeated_fragments_takes_time_as_it_is_long(fragment: str, path: str | None) -> None:
+    async def seconds(n_chars: int) -> float:
+        text = fragment * (n_chars // len(fragment))
+        started = process_time()
+        live = LiveRedactor(redactor(), path)
+        for at in range(0, len(text), 65_536):
+            await live.feed(text[at : at + 65_536])
+        await live.pause()
+        await live.close()
+        return process_time() - started
+
+    small, large = min([await seconds(40_000) for _ in range(2)]), await seconds(400_000)
+
+    assert large < 60 * max(small, 0.005)
