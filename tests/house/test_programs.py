@@ -15,6 +15,8 @@ STARTS = (
     "subprocess.check_output",
     "subprocess.check_call",
     "processes.run",
+    "context.run",
+    "context.run_apart",
 )
 STARTS_OF_THE_LOOP = ("create_subprocess_exec", "create_subprocess_shell", "subprocess_exec", "subprocess_shell")
 STARTS_OF_THE_SYSTEM = ("os.system", "os.popen", "os.execv", "os.execve", "os.execvp", "os.posix_spawn", "os.spawnv")
