@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from pygent_ls.agent.workspace import CopyBytes, DeleteFile, Document, EditPlan, MoveFile, TextEncoding, WriteText
 from pygent_ls.workspace.contents import Contents
+from pygent_ls.workspace.file_access import files_below
 from pygent_ls.workspace.git_store import Entry
 from pygent_ls.workspace.held import NOTHING, Held, with_bytes
 from pygent_ls.workspace.restoring import blob_of, encoded, encoding_on_disk
@@ -126,9 +126,5 @@ def _effects(before: Mapping[Path, Held], after: Mapping[Path, Held], moved: Map
 
 
 def _files_below(folder: Path) -> list[Path]:
-    """The files of a folder, relative to it; links are not followed."""
-    found: list[Path] = []
-    for parent, folders, files in os.walk(folder):
-        links = [name for name in folders if (Path(parent) / name).is_symlink()]
-        found += [(Path(parent) / name).relative_to(folder) for name in (*files, *links)]
-    return found
+    """The files of a folder, and its links, relative to it."""
+    return [path.relative_to(folder) for path in files_below(folder)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ from pygent_ls.errors import SnapshotError, ToolError
 from pygent_ls.sessions.checkpoints import NO_SNAPSHOT, Checkpoint, Checkpoints, Conversation
 from pygent_ls.sessions.versions import MACHINE, MACHINE_AND_PROGRAMS, Version, moves_between, way_back
 from pygent_ls.workspace.documents import decode
+from pygent_ls.workspace.file_access import set_mode
 from pygent_ls.workspace.held import Held
 from pygent_ls.workspace.restoring import LINK, restore_file
 from pygent_ls.workspace.snapshots import PathChange, Snapshot
@@ -290,8 +292,9 @@ class _Rewind:
             self._count(way)
 
     def _set_mode(self, way: _Way) -> None:
-        if way.then.entry is not None and way.path.is_file():
-            way.path.chmod(_mode(way))
+        if way.then.entry is not None:
+            with contextlib.suppress(OSError):  # the editor may not have saved it
+                set_mode(way.path, _mode(way))
 
     def _count(self, way: _Way) -> None:
         self._checkpoints.went_back(way.path, way.now, way.then, way.version.number if way.version else None)

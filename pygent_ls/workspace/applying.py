@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import filecmp
+import contextlib
+import errno
 import os
 import stat
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from pathlib import Path
 
 from pygent_ls.agent.tool import excerpt
 from pygent_ls.agent.workspace import (
-    MISSING,
     CopyBytes,
     DeleteFile,
     Document,
@@ -25,11 +25,25 @@ from pygent_ls.agent.workspace import (
 )
 from pygent_ls.errors import Quote, StaleDocumentError, ToolError
 from pygent_ls.workspace.documents import document_from_bytes
+from pygent_ls.workspace.file_access import (
+    is_there,
+    make_folder,
+    missing_folders,
+    open_file,
+    read_file,
+    remove_folder,
+    rename,
+    status_of,
+    sync_folder,
+    unlink,
+)
 from pygent_ls.workspace.moving import move, place_new, stage_copy
 from pygent_ls.workspace.plan_runs import independent, paths_of
-from pygent_ls.workspace.reading import MAX_DOCUMENT_BYTES, disk_stamp
+from pygent_ls.workspace.reading import MAX_DOCUMENT_BYTES
 from pygent_ls.workspace.temporary_files import drop, hold_place, place_aside, remove, settle
-from pygent_ls.workspace.writing import stage, sync_folder, write_atomically, write_error
+from pygent_ls.workspace.writing import replace_file, stage, write_error
+
+_COMPARED_AT_ONCE = 1024**2
 
 
 async def apply_plan(plan: EditPlan, shown: Callable[[Path], str] = str) -> None:
@@ -78,11 +92,13 @@ class _Transaction:
         """All of it. Raises `ToolError` with everything as it was."""
         try:
             for number in self._verify_all():
-                self._stage(number)
+                with self._explained(self._operations[number]):
+                    self._stage(number)
             for number, operation in enumerate(self._operations):
                 self._go_on()
-                self._verify(operation)
-                self._explained(operation, lambda number=number: self._carry_out(number))
+                with self._explained(operation):
+                    self._verify(operation)
+                    self._carry_out(number)
             for folder in {path.parent for operation in self._operations for path in paths_of(operation)}:
                 sync_folder(folder)
             self._go_on()
@@ -96,7 +112,7 @@ class _Transaction:
             remove(self._trash)
         finally:
             remove(self._staged.values())
-            for path in (*(each for each in self._trash if not os.path.lexists(each)), *self._made):
+            for path in (*(each for each in self._trash if _is_gone(each)), *self._made):
                 settle(path)
 
     def _go_on(self) -> None:
@@ -107,7 +123,8 @@ class _Transaction:
         """Verify what can be verified before anything is done; return the operations that no earlier one affects."""
         found = independent(self._operations)
         for number in found:
-            self._verify(self._operations[number])
+            with self._explained(self._operations[number]):
+                self._verify(self._operations[number])
         return found
 
     def _verify(self, operation: FileOperation) -> None:
@@ -128,20 +145,20 @@ class _Transaction:
                 self._must_be_free(destination)
             case DeleteFile(path=path, before=before):
                 self._must_exist(path, folders=False)
-                if before is not None and not path.is_symlink():
+                if before is not None and not stat.S_ISLNK(status_of(path).st_mode):
                     self._must_hold(path, before)
 
     def _must_be_free(self, path: Path) -> None:
-        if os.path.lexists(path):
+        if is_there(path):
             raise ToolError(f"{self._shown(path)} already exists. Nothing was changed.")
         above = _nearest_folder(path.parent)
-        if not above.is_dir():
+        if not stat.S_ISDIR(status_of(above).st_mode):
             raise ToolError(f"{self._shown(above)} is not a folder, so nothing can be made in it.")
 
     def _must_exist(self, path: Path, *, folders: bool) -> None:
         try:
-            status = path.lstat()
-        except OSError:
+            status = status_of(path)
+        except (FileNotFoundError, NotADirectoryError):
             raise ToolError(f"There is no {self._shown(path)}. Nothing was changed.") from None
         if stat.S_ISDIR(status.st_mode) and not folders:
             raise ToolError(f"{self._shown(path)} is a folder, and only files can be copied or deleted.")
@@ -152,8 +169,6 @@ class _Transaction:
             now = _document_now(path)
         except FileNotFoundError:
             raise StaleDocumentError(f"{name} no longer exists. Nothing was changed.") from None
-        except OSError as error:
-            raise write_error(name, error) from None
         if now is None:
             raise StaleDocumentError(f"{name} has changed and is no longer text, or too large. Nothing was changed.")
         if now.digest != before.digest:
@@ -169,17 +184,11 @@ class _Transaction:
         match operation:
             case WriteText(path=path, text=text, mode=mode):
                 data = self._encoded(path, text, operation.written_as)
-                target = Path(os.path.realpath(path))
-                folder = _nearest_folder(target.parent)
-                self._explained(operation, lambda: self._keep_staged(number, stage(target, data, mode, folder=folder)))
+                self._staged[number] = stage(path, data, mode, folder=_nearest_folder(path.parent))
             case CopyBytes(source=source, destination=destination):
-                folder = _nearest_folder(destination.parent)
-                self._explained(operation, lambda: self._keep_staged(number, stage_copy(source, folder)))
+                self._staged[number] = stage_copy(source, _nearest_folder(destination.parent))
             case MoveFile() | DeleteFile():
                 pass
-
-    def _keep_staged(self, number: int, path: Path) -> None:
-        self._staged[number] = path
 
     def _encoded(self, path: Path, text: str, encoding: TextEncoding) -> bytes:
         try:
@@ -198,22 +207,22 @@ class _Transaction:
             self._stage(number)
         match operation:
             case WriteText(path=path, before=before):
-                target = path if before is None else Path(os.path.realpath(path))
-                written = self._staged[number].read_bytes()
+                written, _ = read_file(self._staged[number])
                 if before is None:
                     self._make_folders(path.parent)
                     place_new(self._staged[number], path)
-                    undo = path.unlink
+                    undo = partial(unlink, path)
                 else:
-                    old, mode = target.read_bytes(), stat.S_IMODE(target.stat().st_mode)
-                    self._staged[number].replace(target)
-                    undo = partial(write_atomically, target, old, mode)
-                self._undo.append((path, lambda: _undo_written(undo, is_ours=target.read_bytes() == written)))
+                    old, status = read_file(path)
+                    rename(self._staged[number], path)
+                    undo = partial(replace_file, path, old, stat.S_IMODE(status.st_mode))
+                self._undo.append((path, lambda: _undo_written(undo, is_ours=read_file(path)[0] == written)))
             case CopyBytes(source=source, destination=path):
                 self._make_folders(path.parent)
                 place_new(self._staged[number], path)
-                same = partial(filecmp.cmp, source, path, shallow=False)
-                self._undo.append((path, lambda: _undo_written(path.unlink, is_ours=same())))
+                self._undo.append(
+                    (path, lambda: _undo_written(partial(unlink, path), is_ours=_hold_the_same(source, path)))
+                )
             case MoveFile(source=source, destination=destination):
                 self._make_folders(destination.parent)
                 move(source, destination)
@@ -221,20 +230,21 @@ class _Transaction:
             case DeleteFile(path=path):
                 aside = place_aside(path)
                 self._trash.append(aside)
-                path.rename(aside)
+                rename(path, aside)
                 self._undo.append((path, lambda: move(aside, path)))
 
     def _make_folders(self, folder: Path) -> None:
-        for missing in reversed([each for each in (folder, *folder.parents) if disk_stamp(each) == MISSING]):
-            missing.mkdir()
+        for missing in missing_folders(folder):
+            make_folder(missing)
             self._made.append(missing)
             hold_place(missing, missing.parent)
-            self._undo.append((missing, missing.rmdir))
+            self._undo.append((missing, partial(remove_folder, missing)))
 
-    def _explained(self, operation: FileOperation, action: Callable[[], object]) -> None:
-        """Do it, and speak to the model where the disk refuses."""
+    @contextlib.contextmanager
+    def _explained(self, operation: FileOperation) -> Generator[None]:
+        """Speak to the model where the disk refuses."""
         try:
-            action()
+            yield
         except OSError as error:
             raise write_error(self._shown(paths_of(operation)[-1]), error) from None
 
@@ -258,12 +268,32 @@ def _undo_written(undo: Callable[[], object], *, is_ours: bool) -> None:
 
 def _nearest_folder(folder: Path) -> Path:
     """The folder, or the innermost one above it that exists."""
-    return next(each for each in (folder, *folder.parents) if os.path.lexists(each))
+    return next(each for each in (folder, *folder.parents) if is_there(each))
+
+
+def _is_gone(path: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return not is_there(path)
+    return False
+
+
+def _hold_the_same(path: Path, other: Path) -> bool:
+    with (
+        os.fdopen(open_file(path, os.O_RDONLY), "rb") as one_file,
+        os.fdopen(open_file(other, os.O_RDONLY), "rb") as other_file,
+    ):
+        while (data := one_file.read(_COMPARED_AT_ONCE)) == other_file.read(_COMPARED_AT_ONCE):
+            if not data:
+                return True
+    return False
 
 
 def _document_now(path: Path) -> Document | None:
     """The document on the disk; None where it is not text or too large. Raises OSError."""
-    status = path.stat()
-    if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_DOCUMENT_BYTES:
-        return None
-    return document_from_bytes(path, path.read_bytes(), disk_stamp(path))
+    try:
+        data, _ = read_file(path, MAX_DOCUMENT_BYTES)
+    except OSError as error:
+        if error.errno in {errno.EINVAL, errno.EISDIR, errno.EFBIG}:
+            return None
+        raise
+    return document_from_bytes(path, data, stamp="")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from pygent_ls.errors import SnapshotError
 from pygent_ls.workspace.contents import MAX_CONTENT_BYTES
+from pygent_ls.workspace.file_access import status_of
 from pygent_ls.workspace.git_store import Entry
 from pygent_ls.workspace.git_taking import USUAL_MODES
 from pygent_ls.workspace.restoring import LINK, blob_of, bytes_of_buffer, bytes_on_disk
@@ -52,7 +51,7 @@ class Look:
 def is_too_large(path: Path) -> bool:
     """Whether a file is larger than what is kept. Blocking."""
     try:
-        return path.lstat().st_size > MAX_CONTENT_BYTES
+        return status_of(path).st_size > MAX_CONTENT_BYTES
     except OSError:
         return False
 
@@ -60,7 +59,7 @@ def is_too_large(path: Path) -> bool:
 def _stamp(path: Path) -> tuple[int, ...]:
     """Of the path itself, links not followed; empty for nothing."""
     try:
-        found = path.lstat()
+        found = status_of(path)
     except OSError:
         return ()
     return found.st_ino, found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns
@@ -72,13 +71,11 @@ def with_bytes(path: Path, text: str | None = None) -> tuple[Held, bytes]:
     What is neither file nor link, what cannot be read, and what is only reached through a link in place of a folder
     counts as nothing. Blocking.
     """
-    if os.path.realpath(path.parent) != str(path.parent):
-        return NOTHING, b""
     try:
         found = bytes_on_disk(path)
-        mode = stat.S_IMODE(path.lstat().st_mode) if found and found[0].mode != LINK else None
     except (OSError, SnapshotError):
         return NOTHING, b""
+    mode = found[2] if found and found[0].mode != LINK else None
     unusual = None if mode in USUAL_MODES else mode
     if text is None or (found and found[0].mode == LINK):
         return (Held(found[0], unusual), found[1]) if found else (NOTHING, b"")

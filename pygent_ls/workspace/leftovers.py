@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from pygent_ls.workspace.file_access import is_there, remove_folder, status_of, unlink
 from pygent_ls.workspace.moving import place_new
 from pygent_ls.workspace.temporary_files import PREFIX
 
@@ -44,10 +45,10 @@ def _clean_up(lines: Sequence[Mapping[str, Any]]) -> None:
         with contextlib.suppress(OSError, ValueError):  # no system takes some paths
             match line:
                 case {"draft": str(draft)} if _NAME.fullmatch(Path(draft).name):
-                    Path(draft).unlink(missing_ok=True)
+                    unlink(Path(draft))
                 case {"aside": str(aside), "of": str(path)} if _NAME.fullmatch(Path(aside).name):
                     _settle(Path(aside), Path(path), is_unwanted=aside in unwanted)
-                case {"holder": str(holder), "inode": int(inode), "source": str(source)} if os.path.lexists(source):
+                case {"holder": str(holder), "inode": int(inode), "source": str(source)} if is_there(Path(source)):
                     _remove_empty(Path(holder), inode)
                 case _:
                     pass
@@ -64,22 +65,22 @@ def _lines(data: bytes) -> Iterator[Mapping[str, Any]]:
 def _settle(aside: Path, path: Path, *, is_unwanted: bool) -> None:
     """Delete a file for good, or bring it back where the edit that was to delete it had not come to its end."""
     if is_unwanted:
-        aside.unlink(missing_ok=True)
+        unlink(aside)
         return
     try:
         place_new(aside, path)
     except FileExistsError:
-        if os.path.samestat(aside.lstat(), path.lstat()):
-            aside.unlink()
+        if os.path.samestat(status_of(aside), status_of(path)):
+            unlink(aside)
         else:
             log.warning("a file that was to be deleted is kept as %s: there is another %s", aside, path.name)
 
 
 def _remove_empty(holder: Path, inode: int) -> None:
-    status = holder.lstat()
+    status = status_of(holder)
     if status.st_ino != inode:
         return
     if stat.S_ISDIR(status.st_mode):
-        holder.rmdir()
+        remove_folder(holder)
     elif stat.S_ISREG(status.st_mode) and not status.st_size:
-        holder.unlink()
+        unlink(holder)

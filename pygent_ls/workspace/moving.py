@@ -9,21 +9,36 @@ import shutil
 import stat
 from pathlib import Path
 
+from pygent_ls.workspace.file_access import (
+    check_regular,
+    link,
+    make_folder,
+    make_link,
+    open_file,
+    read_link,
+    remove_folder,
+    rename,
+    status_of,
+    unlink,
+)
 from pygent_ls.workspace.temporary_files import draft_in, hold_place, remove, settle
+from pygent_ls.workspace.writing import take_after
 
 _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EACCES}
+
+_COPIED_AT_ONCE = 1024**2
 
 
 def place_new(staged: Path, path: Path) -> None:
     """Give a finished file its name, where nothing has that name. Raises FileExistsError where something has."""
     try:
-        os.link(staged, path)
+        link(staged, path)
     except OSError as error:
         if error.errno not in _NO_HARD_LINKS:
             raise
         move(staged, path)
     else:
-        staged.unlink()
+        unlink(staged)
 
 
 def move(source: Path, destination: Path) -> None:
@@ -32,57 +47,67 @@ def move(source: Path, destination: Path) -> None:
     The system's rename would overwrite, so the name is taken first, by something empty that may be overwritten.
     Files are copied where the destination is on another file system.
     """
-    is_folder = stat.S_ISDIR(source.lstat().st_mode)
+    is_folder = stat.S_ISDIR(status_of(source).st_mode)
     if is_folder:
-        destination.mkdir()
+        make_folder(destination)
     else:
-        os.close(os.open(destination, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        os.close(open_file(destination, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
     try:
         hold_place(destination, source)
         try:
-            source.rename(destination)
+            rename(source, destination)
         except OSError as error:
             if error.errno != errno.EXDEV or is_folder:
                 raise
             _move_far(source, destination)
     except OSError:
         with contextlib.suppress(OSError):
-            destination.rmdir() if is_folder else destination.unlink()
+            remove_folder(destination) if is_folder else unlink(destination)
         raise
     finally:
         settle(destination)
 
 
-def stage_copy(source: Path, folder: Path) -> Path:
+def stage_copy(source: Path, folder: Path, *, is_move: bool = False) -> Path:
     """Copy a file's bytes and mode into a folder, under a name for a moment; return the path.
 
+    A copy that is a move keeps owner, times and extended attributes too, as far as that is permitted.
     Raises OSError, and then nothing is left behind.
     """
-    status = source.stat()
-    if not stat.S_ISREG(status.st_mode):
-        raise OSError(errno.EINVAL, "not a regular file")
-    staged = draft_in(folder)
-    try:
-        os.close(os.open(staged, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        shutil.copyfile(source, staged)
-        staged.chmod(stat.S_IMODE(status.st_mode))
-        fd = os.open(staged, os.O_RDONLY)
+    with os.fdopen(open_file(source, os.O_RDONLY), "rb", buffering=0) as old:
+        status = check_regular(os.fstat(old.fileno()))
+        staged = draft_in(folder)
         try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-    except BaseException:
-        remove([staged])
-        raise
+            with os.fdopen(open_file(staged, os.O_CREAT | os.O_EXCL | os.O_WRONLY), "wb") as new:
+                shutil.copyfileobj(old, new, _COPIED_AT_ONCE)
+                new.flush()
+                if is_move:
+                    take_after(new.fileno(), old.fileno(), status)
+                    os.utime(new.fileno(), ns=(status.st_atime_ns, status.st_mtime_ns))
+                else:
+                    os.fchmod(new.fileno(), stat.S_IMODE(status.st_mode))
+                os.fsync(new.fileno())
+        except BaseException:
+            remove([staged])
+            raise
     return staged
 
 
 def _move_far(source: Path, destination: Path) -> None:
     """Move a file or a link to another file system, over the empty file that holds its place."""
-    staged = draft_in(destination.parent)
+    if stat.S_ISLNK(status_of(source).st_mode):
+        staged = stage_link(read_link(source), destination.parent)
+    else:
+        staged = stage_copy(source, destination.parent, is_move=True)
     try:
-        shutil.copy2(source, staged, follow_symlinks=False)
-        staged.replace(destination)
+        rename(staged, destination)
     finally:
         remove([staged])
-    source.unlink()
+    unlink(source)
+
+
+def stage_link(target: bytes, folder: Path) -> Path:
+    """Make a link that leads there in a folder, under a name for a moment; return the path."""
+    staged = draft_in(folder)
+    make_link(staged, target)
+    return staged

@@ -16,6 +16,7 @@ from pygent_ls.agent.pictures import mime_type_of
 from pygent_ls.agent.workspace import MISSING, Document, FileStatus, Stamp
 from pygent_ls.errors import ToolError
 from pygent_ls.workspace.documents import document_from_bytes
+from pygent_ls.workspace.file_access import entries, open_file, status_of
 from pygent_ls.workspace.paths import printable
 
 MAX_DOCUMENT_BYTES = 10_000_000
@@ -32,7 +33,7 @@ MAX_ATTEMPTS = 3
 
 
 async def read_document(path: Path, name: str | None = None) -> Document:
-    """Read a text file whole. `name` is what errors call it, the path by default.
+    """Read the text file at a resolved path whole. `name` is what errors call it, the path by default.
 
     Raises `ToolError`: no such file (with the nearest name there is), a folder, a device, not text, too large,
     not readable.
@@ -57,7 +58,7 @@ async def read_bytes(path: Path, name: str) -> bytes:
 
 async def _read_whole(path: Path, name: str) -> tuple[bytes, Stamp]:
     try:
-        _check_status(await asyncio.to_thread(path.stat), name)
+        _check_status(await asyncio.to_thread(status_of, path), name)
         return await _read_bytes(path, name)
     except OSError as error:
         raise await asyncio.to_thread(_unreadable, path, name, error) from None
@@ -119,25 +120,24 @@ def _stamp(status: os.stat_result) -> Stamp:
 
 def _tree_facts(folder: Path) -> Iterator[bytes]:
     """A line for each entry, in no order; what cannot be read is an entry too, what vanishes meanwhile is not."""
-    waiting = [(os.fspath(folder), b"")]
+    waiting = [(folder, b"")]
     while waiting:
         current, above = waiting.pop()
         try:
-            with os.scandir(current) as entries:
-                for entry in entries:
-                    fact = above + os.fsencode(entry.name)
-                    if entry.name == ".git":
-                        yield fact
-                        continue
-                    try:
-                        status = entry.stat(follow_symlinks=False)
-                    except FileNotFoundError:
-                        continue
-                    if stat.S_ISDIR(status.st_mode):
-                        waiting.append((entry.path, fact + b"/"))
-                        yield fact + b"/"
-                    else:
-                        yield fact + b"\0" + _stamp(status).encode()
+            for entry in entries(current):
+                fact = above + os.fsencode(entry.name)
+                if entry.name == ".git":
+                    yield fact
+                    continue
+                try:
+                    status = entry.stat(follow_symlinks=False)
+                except FileNotFoundError:
+                    continue
+                if stat.S_ISDIR(status.st_mode):
+                    waiting.append((current / entry.name, fact + b"/"))
+                    yield fact + b"/"
+                else:
+                    yield fact + b"\0" + _stamp(status).encode()
         except FileNotFoundError:
             continue
         except OSError as error:
@@ -150,7 +150,7 @@ async def _read_bytes(path: Path, name: str) -> tuple[bytes, Stamp]:
 
     data, stamp = b"", MISSING
     for _ in range(MAX_ATTEMPTS):
-        async with aiofiles.open(path, "rb", opener=_without_waiting) as file:
+        async with aiofiles.open(path, "rb", opener=_opened) as file:
             before = os.fstat(file.fileno())
             _check_status(before, name)  # again: the file may have been replaced
             data = await file.read(before.st_size + 1)
@@ -160,14 +160,15 @@ async def _read_bytes(path: Path, name: str) -> tuple[bytes, Stamp]:
     return data, stamp
 
 
-def _without_waiting(path: str, flags: int) -> int:
-    """Open without waiting for the other end of a named pipe."""
-    return os.open(path, flags | os.O_NONBLOCK)
+def _opened(path: str, flags: int) -> int:
+    return open_file(Path(path), flags)
 
 
 def _check_status(status: os.stat_result, name: str) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, "is a folder")
+    if stat.S_ISLNK(status.st_mode):
+        raise OSError(errno.ELOOP, "it is a link by now")
     if not stat.S_ISREG(status.st_mode):
         raise ToolError(f"{name} is not a regular file but a device, a socket or a named pipe.")
     if status.st_size > MAX_DOCUMENT_BYTES:
@@ -198,8 +199,7 @@ def _unreadable(path: Path, name: str, error: OSError) -> ToolError:
 def _nearest(path: Path) -> str:
     """A sentence that names what was perhaps meant, or nothing."""
     try:
-        with os.scandir(path.parent) as entries:
-            names = [entry.name for entry in islice(entries, MAX_NAMES)]
+        names = [entry.name for entry in islice(entries(path.parent), MAX_NAMES)]
     except OSError:
         return " Its folder does not exist either."
     lowered = {name.lower(): name for name in names}

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import stat
 from pathlib import Path
 
 from pygent_ls.agent.workspace import TextEncoding
 from pygent_ls.errors import SnapshotError
 from pygent_ls.workspace.documents import decode
+from pygent_ls.workspace.file_access import (
+    make_folders,
+    read_file,
+    read_link,
+    remove_folder,
+    rename,
+    status_of,
+    sync_folder,
+    unlink,
+)
 from pygent_ls.workspace.git_store import Entry
-from pygent_ls.workspace.temporary_files import draft_in, remove
-from pygent_ls.workspace.writing import sync_folder, write_atomically
+from pygent_ls.workspace.moving import stage_link
+from pygent_ls.workspace.temporary_files import remove
+from pygent_ls.workspace.writing import replace_file, write_error
 
 LINK = "120000"
 """Git's mode of a link; its content is where it leads."""
@@ -30,21 +40,22 @@ def entry_on_disk(path: Path) -> Entry | None:
     return found[0] if found else None
 
 
-def bytes_on_disk(path: Path) -> tuple[Entry, bytes] | None:
-    """The same with its bytes, which are where a link leads."""
+def bytes_on_disk(path: Path) -> tuple[Entry, bytes, int] | None:
+    """The same with its bytes, which are where a link leads, and its permission bits."""
     try:
-        status = path.lstat()
+        status = status_of(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     if stat.S_ISDIR(status.st_mode):
         return None
     if stat.S_ISLNK(status.st_mode):
-        target = os.fsencode(path.readlink())
-        return Entry(LINK, blob_of(target)), target
+        target = read_link(path)
+        return Entry(LINK, blob_of(target)), target, stat.S_IMODE(status.st_mode)
     if not stat.S_ISREG(status.st_mode):
         raise SnapshotError("a device, a socket or a named pipe stands in its place")
-    data = path.read_bytes()
-    return Entry("100755" if status.st_mode & stat.S_IXUSR else "100644", blob_of(data)), data
+    data, status = read_file(path)
+    entry = Entry("100755" if status.st_mode & stat.S_IXUSR else "100644", blob_of(data))
+    return entry, data, stat.S_IMODE(status.st_mode)
 
 
 def bytes_of_buffer(path: Path, text: str) -> bytes:
@@ -55,7 +66,7 @@ def bytes_of_buffer(path: Path, text: str) -> bytes:
 def encoding_on_disk(path: Path) -> TextEncoding:
     """The encoding of a file; UTF-8 if there is none, or it is not text. Blocking."""
     with contextlib.suppress(OSError):
-        decoded = decode(path.read_bytes())
+        decoded = decode(read_file(path)[0])
         if decoded is not None:
             return decoded[1]
     return TextEncoding()
@@ -72,47 +83,41 @@ def encoded(text: str, encoding: TextEncoding) -> bytes:
 def restore_file(folder: Path, path: Path, now: Entry | None, then: tuple[Entry, bytes] | None, mode: int) -> None:
     """Let `path`, below `folder`, be what it was: `then`, with its permission bits, or nothing. Blocking.
 
-    `now` is what stands there as far as the caller knows. Raises `SnapshotError` where something else does, or where a
-    link or a file stands in place of a folder on the way; `ToolError` and OSError where the disk refuses.
+    `now` is what stands there as far as the caller knows. Raises `SnapshotError` where something else does; OSError,
+    or `ToolError` with the name of the file, where the disk refuses, or a link stands in place of a folder on the way.
     """
-    _check_way(folder, path)
+    if ".git" in path.parts:
+        raise SnapshotError("it belongs to git itself")
     if entry_on_disk(path) != now:
         raise SnapshotError("it changed at this very moment")
     if then is None:
-        path.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            unlink(path)
         _remove_empty(folder, path.parent)
         return
     entry, data = then
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.is_dir() and not path.is_symlink():
-        try:
-            path.rmdir()
-        except OSError:
-            raise SnapshotError("a folder that is not empty stands in its place") from None
+    make_folders(path.parent)
+    try:
+        remove_folder(path)
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError:
+        raise SnapshotError("a folder that is not empty stands in its place") from None
     if entry.mode == LINK:
         _place_link(path, data)
         return
-    if path.is_symlink():
-        path.unlink()
-    write_atomically(path, data, mode)
-
-
-def _check_way(folder: Path, path: Path) -> None:
-    if ".git" in path.parts:
-        raise SnapshotError("it belongs to git itself")
-    above = folder
-    for part in path.parent.relative_to(folder).parts:
-        above /= part
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            if not stat.S_ISDIR(above.lstat().st_mode):
-                raise SnapshotError(f"{above.name} is no longer a folder")
+    if now is not None and now.mode == LINK:
+        unlink(path)
+    try:
+        replace_file(path, data, mode)
+    except OSError as error:
+        raise write_error(str(path), error) from None
 
 
 def _place_link(path: Path, target: bytes) -> None:
-    staged = draft_in(path.parent)
+    staged = stage_link(target, path.parent)
     try:
-        staged.symlink_to(os.fsdecode(target))
-        staged.replace(path)
+        rename(staged, path)
     finally:
         remove([staged])
     sync_folder(path.parent)
@@ -122,5 +127,5 @@ def _remove_empty(folder: Path, parent: Path) -> None:
     """Git knows no empty folders, so one that is empty now is taken for new."""
     with contextlib.suppress(OSError):
         while parent != folder:
-            parent.rmdir()
+            remove_folder(parent)
             parent = parent.parent

@@ -15,6 +15,8 @@ import threading
 from collections.abc import Iterable
 from pathlib import Path
 
+from pygent_ls.workspace.file_access import status_of, unlink
+
 PREFIX = "unfinished-"
 """Of the names of records. They have no folder of their own: to remove one takes longer than all else here."""
 
@@ -92,7 +94,7 @@ def drop(asides: Iterable[Path]) -> None:
 
 def hold_place(holder: Path, source: Path) -> None:
     """Something empty was made where something will be, as long as `source` exists; `settle` it then."""
-    _record.note(holder, holder=str(holder), inode=holder.lstat().st_ino, source=str(source))
+    _record.note(holder, holder=str(holder), inode=status_of(holder).st_ino, source=str(source))
 
 
 def settle(path: Path) -> None:
@@ -104,7 +106,8 @@ def remove(paths: Iterable[Path]) -> None:
     """Remove files that are not wanted any more, as far as they are there and the disk permits."""
     for path in paths:
         with contextlib.suppress(OSError):
-            path.unlink(missing_ok=True)
+            with contextlib.suppress(FileNotFoundError):
+                unlink(path)
             settle(path)
 
 

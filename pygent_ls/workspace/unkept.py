@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
+
+from pygent_ls.workspace.file_access import entries, status_of
 
 MAX_UNKEPT = 2_000
 """Files and folders that are looked at, those first that lie least deep; some 20 ms around each command."""
@@ -44,7 +45,7 @@ def changed_since(stamps: Stamps) -> Iterator[Path]:
 def _stamp(path: Path) -> tuple[int, ...] | None:
     """None for nothing, and for devices, sockets and pipes."""
     try:
-        status = path.lstat()
+        status = status_of(path)
     except OSError:
         return None
     if stat.S_ISDIR(status.st_mode):
@@ -56,7 +57,6 @@ def _stamp(path: Path) -> tuple[int, ...] | None:
 
 def _inside(folder: Path) -> list[Path]:
     try:
-        with os.scandir(folder) as entries:
-            return sorted(folder / each.name for each in islice(entries, MAX_UNKEPT))
+        return sorted(folder / each.name for each in islice(entries(folder), MAX_UNKEPT))
     except OSError:
         return []

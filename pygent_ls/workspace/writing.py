@@ -11,6 +11,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 from pygent_ls.errors import ToolError
+from pygent_ls.workspace.file_access import check_regular, is_writable, open_file, rename, status_of, sync_folder
 from pygent_ls.workspace.paths import printable
 from pygent_ls.workspace.temporary_files import draft_in, remove
 
@@ -29,15 +30,19 @@ def write_atomically(path: Path, data: bytes, mode: int | None = None, *, name: 
     """
     name = printable(str(path)) if name is None else name
     try:
-        target = Path(os.path.realpath(path))
-        staged = stage(target, data, mode, folder=target.parent)
-        try:
-            staged.replace(target)
-        finally:
-            remove([staged])
-        sync_folder(target.parent)
+        replace_file(Path(os.path.realpath(path)), data, mode)
     except OSError as error:
         raise write_error(name, error) from None
+
+
+def replace_file(path: Path, data: bytes, mode: int | None = None) -> None:
+    """The same at a resolved path, where no link is followed. Raises OSError."""
+    staged = stage(path, data, mode, folder=path.parent)
+    try:
+        rename(staged, path)
+    finally:
+        remove([staged])
+    sync_folder(path.parent)
 
 
 def stage(path: Path, data: bytes, mode: int | None, *, folder: Path) -> Path:
@@ -47,17 +52,20 @@ def stage(path: Path, data: bytes, mode: int | None, *, folder: Path) -> Path:
     """
     old = _status(path)
     if old is not None:
-        _check_replaceable(path, old)
+        check_regular(old)
+        if not is_writable(path):  # replacing it needs no permission to write it
+            raise PermissionError(errno.EACCES, "it may not be written")
     staged = draft_in(folder)
     first_mode = 0o666 if old is None and mode is None else 0o600
     try:
-        fd = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, first_mode)
+        fd = open_file(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL, first_mode)
         try:
             view = memoryview(data)
             while view:
                 view = view[os.write(fd, view) :]
             if old is not None:
-                _take_after(fd, path, old)
+                with _opened(path) as old_fd:
+                    take_after(fd, old_fd, old)
             if mode is not None:
                 os.fchmod(fd, mode)
             os.fsync(fd)
@@ -84,16 +92,6 @@ def alone_in(folder: Path) -> Generator[None]:
         os.close(fd)
 
 
-def sync_folder(folder: Path) -> None:
-    """Bring a folder's names to the disk, where the file system knows how."""
-    with contextlib.suppress(OSError):
-        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-
-
 def write_error(name: str, error: OSError) -> ToolError:
     """What a model reads where the disk refused."""
     if error.errno == errno.EXDEV:
@@ -117,22 +115,26 @@ def write_error(name: str, error: OSError) -> ToolError:
 
 def _status(path: Path) -> os.stat_result | None:
     try:
-        return path.lstat()
+        return status_of(path)
     except FileNotFoundError:
         return None
 
 
-def _check_replaceable(path: Path, status: os.stat_result) -> None:
-    """Replacing a file needs no permission to write it, so that is looked at."""
-    if stat.S_ISDIR(status.st_mode):
-        raise IsADirectoryError(errno.EISDIR, "is a folder")
-    if not stat.S_ISREG(status.st_mode):
-        raise OSError(errno.EINVAL, "not a regular file")
-    if not os.access(path, os.W_OK):
-        raise PermissionError(errno.EACCES, "it may not be written")
+@contextlib.contextmanager
+def _opened(path: Path) -> Generator[int | None]:
+    """The descriptor of a file; None if it may not be read."""
+    try:
+        fd = open_file(path, os.O_RDONLY)
+    except PermissionError:
+        yield None
+        return
+    try:
+        yield fd
+    finally:
+        os.close(fd)
 
 
-def _take_after(fd: int, path: Path, old: os.stat_result) -> None:
+def take_after(fd: int, old_fd: int | None, old: os.stat_result) -> None:
     """Give a new file the old one's owner, mode and extended attributes, as far as that is permitted."""
     now = os.fstat(fd)
     mode = stat.S_IMODE(old.st_mode)
@@ -144,8 +146,8 @@ def _take_after(fd: int, path: Path, old: os.stat_result) -> None:
             with contextlib.suppress(PermissionError):
                 os.fchown(fd, -1, old.st_gid)
     os.fchmod(fd, mode)  # after the owner: a change of owner drops the setuid bit
-    if hasattr(os, "listxattr"):  # Linux
+    if old_fd is not None and hasattr(os, "listxattr"):  # Linux
         with contextlib.suppress(OSError):
-            for attribute in os.listxattr(path, follow_symlinks=False):
+            for attribute in os.listxattr(old_fd):
                 with contextlib.suppress(OSError):
-                    os.setxattr(fd, attribute, os.getxattr(path, attribute, follow_symlinks=False))
+                    os.setxattr(fd, attribute, os.getxattr(old_fd, attribute))

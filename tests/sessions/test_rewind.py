@@ -214,7 +214,7 @@ async def test_a_link_that_the_user_put_in_place_of_a_folder_is_left_alone(desk:
     assert list(outside.iterdir()) == []
     assert desk.skipped(done) == {
         "d": "it is not known to be the agent's change; you or another program may have made it",
-        "d/x.txt": "d is no longer a folder",
+        "d/x.txt": "d is no longer a folder but a link",
     }
 
 

@@ -15,6 +15,7 @@ from pygent_ls.agent.workspace import Document, Stamp
 from pygent_ls.editors.lsp.features import Encoding
 from pygent_ls.editors.lsp.uris import path_of
 from pygent_ls.workspace.documents import decode, digest
+from pygent_ls.workspace.file_access import read_file
 from pygent_ls.workspace.positions import Position, apply_change, offset_at
 from pygent_ls.workspace.reading import disk_stamp
 
@@ -367,9 +368,7 @@ MAX_COMPARED_BYTES = 20_000_000
 def read_text_now(path: Path) -> str | None:
     """The text on the disk, read at once; None for what is missing, too large, or no text."""
     try:
-        if not path.is_file() or path.stat().st_size > MAX_COMPARED_BYTES:
-            return None
-        decoded = decode(path.read_bytes())
+        decoded = decode(read_file(path, MAX_COMPARED_BYTES)[0])
     except OSError:
         return None
     return decoded[0] if decoded else None

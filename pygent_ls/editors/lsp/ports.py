@@ -29,6 +29,7 @@ from pygent_ls.editors.lsp.edits import EditorEdits
 from pygent_ls.editors.lsp.saving import Saving, changed_on_disk
 from pygent_ls.errors import Quote, StaleDocumentError, ToolError, UnprovenEditError
 from pygent_ls.workspace.disk import DiskWorkspace, apply_plan, check_plan
+from pygent_ls.workspace.file_access import status_of
 from pygent_ls.workspace.paths import Folders
 from pygent_ls.workspace.plan_runs import Run, first_run, independent, inverse
 
@@ -320,7 +321,7 @@ def _with_mode(operation: FileOperation) -> FileOperation:
     """A deletion with the permission bits that the file has, so that it can be taken back."""
     if isinstance(operation, DeleteFile):
         with suppress(OSError):
-            return replace(operation, mode=stat.S_IMODE(operation.path.lstat().st_mode))
+            return replace(operation, mode=stat.S_IMODE(status_of(operation.path).st_mode))
     return operation
 
 
