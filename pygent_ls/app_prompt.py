@@ -56,7 +56,7 @@ async def prompt_settings(taken: Taken) -> PromptSettings:
         return usual
     file = place_named(taken, "system_prompt_file", settings.system_prompt_file)
     try:
-        return replace(usual, replaced_by=(await read_document(file)).text)
+        return replace(usual, replaced_by=await _text_of(file))
     except ToolError as error:  # says to a model what to do where there is no file
         said = str(error) if await asyncio.to_thread(file.exists) else f"There is no file {file}."
         why = f"system_prompt_file: {said} The usual system prompt is used until the file can be read."
@@ -148,9 +148,14 @@ async def make_parts(workspace: Workspace, settings: PromptSettings, wanted: Pro
     )
 
 
+async def _text_of(file: Path) -> str:
+    """The text of a file whose path may lead through links. Raises `ToolError`."""
+    return (await read_document(Path(await asyncio.to_thread(os.path.realpath, file)), str(file))).text
+
+
 async def _users_file() -> str:
     try:
-        return (await read_document(user_file().parent / USERS_FILE)).text
+        return await _text_of(user_file().parent / USERS_FILE)
     except ToolError:
         return ""
 
@@ -174,7 +179,7 @@ async def _git_folder(found: Path) -> Path | None:
     if not await asyncio.to_thread(found.is_file):
         return None
     try:
-        said = (await read_document(found)).text.strip()
+        said = (await _text_of(found)).strip()
     except ToolError:
         return None
     return found.parent / said.removeprefix("gitdir:").strip() if said.startswith("gitdir:") else None
@@ -182,7 +187,7 @@ async def _git_folder(found: Path) -> Path | None:
 
 async def _state_of(own: Path) -> str:
     try:
-        head = (await read_document(own / "HEAD")).text.strip()[:MAX_HEAD_CHARS]
+        head = (await _text_of(own / "HEAD")).strip()[:MAX_HEAD_CHARS]
     except ToolError:
         return ""
     if branch := _BRANCH.fullmatch(head):

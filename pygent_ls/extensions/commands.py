@@ -7,16 +7,17 @@ each time, and nothing that they hold is run.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
-import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from pygent_ls.agent.cutting import whole_words
+from pygent_ls.file_access import read_file
 
 MAX_FILE_BYTES = 100_000
 """Of a command: about 25,000 tokens, far more than a prompt that anyone writes."""
@@ -98,24 +99,23 @@ class OwnCommands:
         A workspace's may be no link, nor lie behind one: that would make a prompt of a file that lies elsewhere, or
         that the rules keep from being read.
         """
+        root = self.folder.parents[1]
         try:
-            if self.source == "workspace" and path.resolve() != self.folder.parents[1].resolve() / path.relative_to(
-                self.folder.parents[1]
-            ):
-                raise _BrokenError("it is a link, or lies behind one, which a workspace's commands may not")
-            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-            with os.fdopen(descriptor, "rb") as file:
-                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                    raise _BrokenError("it is no file")
-                content = file.read(MAX_FILE_BYTES + 1)
+            resolved = root.resolve() / path.relative_to(root) if self.source == "workspace" else path.resolve()
+            content, _ = read_file(resolved, MAX_FILE_BYTES)
         except OSError as error:
-            raise _BrokenError(f"it cannot be read: {error.strerror}") from None
-        if len(content) > MAX_FILE_BYTES:
-            raise _BrokenError(f"it is longer than {MAX_FILE_BYTES:,} bytes")
+            raise _BrokenError(_PROBLEMS.get(error.errno or 0, f"it cannot be read: {error.strerror}")) from None
         try:
             return content.decode("utf-8-sig").replace("\r\n", "\n")
         except UnicodeDecodeError:
             raise _BrokenError("it is not UTF-8") from None
+
+
+_PROBLEMS = {
+    errno.ELOOP: "it is a link, or lies behind one, which a workspace's commands may not",
+    errno.EINVAL: "it is no file",
+    errno.EFBIG: f"it is longer than {MAX_FILE_BYTES:,} bytes",
+}
 
 
 class _BrokenError(Exception):

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pygent_ls.agent.workspace import CopyBytes, DeleteFile, Document, EditPlan, MoveFile, TextEncoding, WriteText
+from pygent_ls.file_access import files_below
 from pygent_ls.workspace.contents import Contents
-from pygent_ls.workspace.file_access import files_below
 from pygent_ls.workspace.git_store import Entry
 from pygent_ls.workspace.held import NOTHING, Held, with_bytes
 from pygent_ls.workspace.restoring import blob_of, encoded, encoding_on_disk

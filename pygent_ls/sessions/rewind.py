@@ -12,10 +12,10 @@ from pygent_ls.agent.committing import standing
 from pygent_ls.agent.messages import Message, now, user_message
 from pygent_ls.agent.workspace import DeleteFile, Document, EditPlan, FileOperation, WriteText
 from pygent_ls.errors import SnapshotError, ToolError
+from pygent_ls.file_access import set_mode
 from pygent_ls.sessions.checkpoints import NO_SNAPSHOT, Checkpoint, Checkpoints, Conversation
 from pygent_ls.sessions.versions import MACHINE, MACHINE_AND_PROGRAMS, Version, moves_between, way_back
 from pygent_ls.workspace.documents import decode
-from pygent_ls.workspace.file_access import set_mode
 from pygent_ls.workspace.held import Held
 from pygent_ls.workspace.restoring import LINK, restore_file
 from pygent_ls.workspace.snapshots import PathChange, Snapshot

@@ -24,8 +24,7 @@ from pygent_ls.agent.workspace import (
     WriteText,
 )
 from pygent_ls.errors import Quote, StaleDocumentError, ToolError
-from pygent_ls.workspace.documents import document_from_bytes
-from pygent_ls.workspace.file_access import (
+from pygent_ls.file_access import (
     is_there,
     make_folder,
     missing_folders,
@@ -37,6 +36,7 @@ from pygent_ls.workspace.file_access import (
     sync_folder,
     unlink,
 )
+from pygent_ls.workspace.documents import document_from_bytes
 from pygent_ls.workspace.moving import move, place_new, stage_copy
 from pygent_ls.workspace.plan_runs import independent, paths_of
 from pygent_ls.workspace.reading import MAX_DOCUMENT_BYTES

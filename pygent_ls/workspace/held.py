@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pygent_ls.errors import SnapshotError
+from pygent_ls.file_access import status_of
 from pygent_ls.workspace.contents import MAX_CONTENT_BYTES
-from pygent_ls.workspace.file_access import status_of
 from pygent_ls.workspace.git_store import Entry
 from pygent_ls.workspace.git_taking import USUAL_MODES
 from pygent_ls.workspace.restoring import LINK, blob_of, bytes_of_buffer, bytes_on_disk

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from pygent_ls.workspace.file_access import is_there, remove_folder, status_of, unlink
+from pygent_ls.file_access import is_there, remove_folder, status_of, unlink
 from pygent_ls.workspace.moving import place_new
 from pygent_ls.workspace.temporary_files import PREFIX
 

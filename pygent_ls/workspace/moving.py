@@ -9,7 +9,7 @@ import shutil
 import stat
 from pathlib import Path
 
-from pygent_ls.workspace.file_access import (
+from pygent_ls.file_access import (
     check_regular,
     link,
     make_folder,

@@ -15,8 +15,8 @@ from pathlib import Path
 from pygent_ls.agent.pictures import mime_type_of
 from pygent_ls.agent.workspace import MISSING, Document, FileStatus, Stamp
 from pygent_ls.errors import ToolError
+from pygent_ls.file_access import entries, open_file, status_of
 from pygent_ls.workspace.documents import document_from_bytes
-from pygent_ls.workspace.file_access import entries, open_file, status_of
 from pygent_ls.workspace.paths import printable
 
 MAX_DOCUMENT_BYTES = 10_000_000

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from pygent_ls.agent.workspace import TextEncoding
 from pygent_ls.errors import SnapshotError
-from pygent_ls.workspace.documents import decode
-from pygent_ls.workspace.file_access import (
+from pygent_ls.file_access import (
     make_folders,
     read_file,
     read_link,
@@ -20,6 +19,7 @@ from pygent_ls.workspace.file_access import (
     sync_folder,
     unlink,
 )
+from pygent_ls.workspace.documents import decode
 from pygent_ls.workspace.git_store import Entry
 from pygent_ls.workspace.moving import stage_link
 from pygent_ls.workspace.temporary_files import remove

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Iterable
 from pathlib import Path
 
-from pygent_ls.workspace.file_access import status_of, unlink
+from pygent_ls.file_access import status_of, unlink
 
 PREFIX = "unfinished-"
 """Of the names of records. They have no folder of their own: to remove one takes longer than all else here."""

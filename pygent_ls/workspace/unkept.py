@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
-from pygent_ls.workspace.file_access import entries, status_of
+from pygent_ls.file_access import entries, status_of
 
 MAX_UNKEPT = 2_000
 """Files and folders that are looked at, those first that lie least deep; some 20 ms around each command."""

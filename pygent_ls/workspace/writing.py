@@ -11,7 +11,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 from pygent_ls.errors import ToolError
-from pygent_ls.workspace.file_access import check_regular, is_writable, open_file, rename, status_of, sync_folder
+from pygent_ls.file_access import check_regular, is_writable, open_file, rename, status_of, sync_folder
 from pygent_ls.workspace.paths import printable
 from pygent_ls.workspace.temporary_files import draft_in, remove
 

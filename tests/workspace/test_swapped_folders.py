@@ -5,17 +5,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from pygent_ls.agent.workspace import CopyBytes, DeleteFile, FileOperation, MoveFile, WriteText
-from pygent_ls.errors import SnapshotError, ToolError
+from pygent_ls.errors import ToolError
 from pygent_ls.workspace.disk import DiskWorkspace, apply_plan
 from pygent_ls.workspace.documents import document_from_bytes
 from tests.workspace.swapper import swapping

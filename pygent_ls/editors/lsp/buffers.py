@@ -14,8 +14,8 @@ from lsprotocol import types
 from pygent_ls.agent.workspace import Document, Stamp
 from pygent_ls.editors.lsp.features import Encoding
 from pygent_ls.editors.lsp.uris import path_of
+from pygent_ls.file_access import read_file
 from pygent_ls.workspace.documents import decode, digest
-from pygent_ls.workspace.file_access import read_file
 from pygent_ls.workspace.positions import Position, apply_change, offset_at
 from pygent_ls.workspace.reading import disk_stamp
 

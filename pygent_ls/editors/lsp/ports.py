@@ -28,8 +28,8 @@ from pygent_ls.editors.lsp.buffers import Buffers
 from pygent_ls.editors.lsp.edits import EditorEdits
 from pygent_ls.editors.lsp.saving import Saving, changed_on_disk
 from pygent_ls.errors import Quote, StaleDocumentError, ToolError, UnprovenEditError
+from pygent_ls.file_access import status_of
 from pygent_ls.workspace.disk import DiskWorkspace, apply_plan, check_plan
-from pygent_ls.workspace.file_access import status_of
 from pygent_ls.workspace.paths import Folders
 from pygent_ls.workspace.plan_runs import Run, first_run, independent, inverse
 
