@@ -6,114 +6,260 @@
 from __future__ import annotations
 
 import os
-import sys
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from pygent_ls.agent.workspace import CopyBytes, DeleteFile, FileOperation, MoveFile, WriteText
-from pygent_ls.errors import ToolError
+from pygent_ls.editors.lsp.buffers import read_text_now
+from pygent_ls.errors import SnapshotError, ToolError
+from pygent_ls.extensions.commands import OwnCommands
+from pygent_ls.file_access import set_mode
+from pygent_ls.sessions.planned_edit import PlannedEdit
+from pygent_ls.workspace.contents import Contents
 from pygent_ls.workspace.disk import DiskWorkspace, apply_plan
 from pygent_ls.workspace.documents import document_from_bytes
+from pygent_ls.workspace.git_store import Entry
+from pygent_ls.workspace.held import NOTHING, with_bytes
+from pygent_ls.workspace.restoring import LINK, bytes_of_buffer, entry_on_disk, restore_file
+from pygent_ls.workspace.unkept import stamps_of
 from tests.workspace.swapper import swapping
 from tests.workspace.trees import plan, snapshot
 
-N_TRIES = int(os.environ.get("PYGENT_FUZZ", "400"))
+N_TRIES = int(os.environ.get("PYGENT_FUZZ", "25"))
 
 TEXT = "the same in both folders\n"
+
+SECRET = "secret of another folder\n"
+
+FILES = {"same.txt": TEXT, "which.txt": "inside\n", "commands/own.md": "inside\n"}
 
 
 class Place:
     """A workspace `w` with a folder `d`, and a folder outside that holds files of the same names."""
 
     def __init__(self, root: Path) -> None:
-        self.root = root
         self.workspace = root / "w"
         self.folder = self.workspace / "d"
         self.outside = root / "outside"
         self.link = self.workspace / "link"
         for folder in (self.folder, self.outside):
-            folder.mkdir(parents=True)
-            (folder / "same.txt").write_text(TEXT)
-            (folder / "binary").write_bytes(b"\0binary")
-            (folder / "inner").mkdir()
-        (self.folder / "which.txt").write_text("inside\n")
-        (self.outside / "which.txt").write_text("secret\n")
+            (folder / "commands").mkdir(parents=True)
+        self._descriptor = os.open(self.folder, os.O_RDONLY | os.O_CLOEXEC)
+        self.fill()
+        for name in FILES:
+            (self.outside / name).write_text(TEXT if name == "same.txt" else SECRET)
+        (self.outside / "inner").mkdir()
         (self.outside / "secret_name").touch()
         self.link.symlink_to(self.outside)
         self.before = snapshot(self.outside)
+        found = document_from_bytes(self.folder / "same.txt", TEXT.encode(), "")
+        assert found is not None
+        self.same = found
+
+    def fill(self) -> None:
+        """Let the folder, wherever it stands now, and the workspace hold what an operation needs, and nothing else."""
+        for name, text in FILES.items():
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+            with os.fdopen(os.open(name, flags, 0o600, dir_fd=self._descriptor), "w") as file:
+                file.write(text)
+        with suppress(FileExistsError):
+            os.mkdir("inner", dir_fd=self._descriptor)
+        for name in ("new.txt", "moved.txt", "copied.txt", "inner/er/new.txt"):
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=self._descriptor)
+        (self.workspace / "own.txt").write_text("own\n")
+        for name in ("moved.txt", "copied.txt"):
+            (self.workspace / name).unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            (self.workspace / "moved").rmdir()
 
     def swap(self) -> None:
-        """Once."""
+        """Let the link take the folder's place."""
         self.folder.rename(self.workspace / "was")
         self.link.rename(self.folder)
 
-    def operations(self) -> dict[str, FileOperation]:
-        """One of each kind; the paths lead through the folder."""
-        folder, workspace = self.folder, self.workspace
-        same = document_from_bytes(folder / "same.txt", TEXT.encode(), "")
-        assert same is not None
-        (workspace / "own.txt").write_text("own\n")
-        return {
-            "edit": WriteText(path=folder / "same.txt", before=same, text="written\n"),
-            "create": WriteText(path=folder / "new.txt", before=None, text="written\n"),
-            "create below": WriteText(path=folder / "inner" / "er" / "new.txt", before=None, text="written\n"),
-            "delete": DeleteFile(path=folder / "same.txt", before=same),
-            "delete bytes": DeleteFile(path=folder / "binary", before=None),
-            "move out of it": MoveFile(source=folder / "same.txt", destination=workspace / "moved.txt"),
-            "move into it": MoveFile(source=workspace / "own.txt", destination=folder / "moved.txt"),
-            "move a folder": MoveFile(source=folder / "inner", destination=workspace / "moved"),
-            "copy from it": CopyBytes(source=folder / "which.txt", destination=workspace / "copied.txt"),
-            "copy into it": CopyBytes(source=workspace / "own.txt", destination=folder / "copied.txt"),
-        }
+    def close(self) -> None:
+        """Let go of the folder."""
+        os.close(self._descriptor)
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path.resolve())
+def place(tmp_path: Path) -> Iterator[Place]:
+    found = Place(tmp_path.resolve())
+    yield found
+    found.close()
 
 
-OPERATIONS = (
-    "edit",
-    "create",
-    "create below",
-    "delete",
-    "delete bytes",
-    "move out of it",
-    "move into it",
-    "move a folder",
-    "copy from it",
-    "copy into it",
-)
+OPERATIONS: dict[str, Callable[[Place], FileOperation]] = {
+    "edit": lambda at: WriteText(path=at.folder / "same.txt", before=at.same, text="written\n"),
+    "create": lambda at: WriteText(path=at.folder / "new.txt", before=None, text="written\n"),
+    "create deep": lambda at: WriteText(path=at.folder / "inner" / "er" / "new.txt", before=None, text="written\n"),
+    "delete": lambda at: DeleteFile(path=at.folder / "same.txt", before=at.same),
+    "delete bytes": lambda at: DeleteFile(path=at.folder / "which.txt", before=None),
+    "move out of it": lambda at: MoveFile(source=at.folder / "which.txt", destination=at.workspace / "moved.txt"),
+    "move into it": lambda at: MoveFile(source=at.workspace / "own.txt", destination=at.folder / "moved.txt"),
+    "move a folder": lambda at: MoveFile(source=at.folder / "inner", destination=at.workspace / "moved"),
+    "copy from it": lambda at: CopyBytes(source=at.folder / "which.txt", destination=at.workspace / "copied.txt"),
+    "copy into it": lambda at: CopyBytes(source=at.workspace / "own.txt", destination=at.folder / "copied.txt"),
+}
+"""The paths lead through the folder."""
 
 
-# After the path was resolved and checked
+def restoring(name: str, then: tuple[Entry, bytes] | None) -> Callable[[Place], None]:
+    """Brings a file of the folder back from what stands there now, or would stand there."""
+
+    def restore(at: Place) -> None:
+        path = at.folder / name
+        now = Entry("100644", "") if at.folder.is_symlink() else entry_on_disk(path)
+        restore_file(at.workspace, path, now, then, 0o600)
+
+    return restore
+
+
+RESTORED: dict[str, Callable[[Place], None]] = {
+    "a file": restoring("same.txt", (Entry("100644", ""), b"written\n")),
+    "a missing file": restoring("new.txt", (Entry("100644", ""), b"written\n")),
+    "a file in a missing folder": restoring("inner/er/new.txt", (Entry("100644", ""), b"written\n")),
+    "a link": restoring("same.txt", (Entry(LINK, ""), b"elsewhere")),
+    "nothing": restoring("same.txt", None),
+}
+
+
+async def read(at: Place) -> str:
+    """As `read_file` does."""
+    return (await DiskWorkspace([at.workspace]).read(at.folder / "which.txt")).text
+
+
+async def read_missing(at: Place) -> str:
+    """What is said of a missing file names the nearest one."""
+    try:
+        return (await DiskWorkspace([at.workspace]).read(at.folder / "secret_nam")).text
+    except ToolError as error:
+        return str(error)
+
+
+async def read_picture(at: Place) -> str:
+    """As an attachment is read."""
+    return (await DiskWorkspace([at.workspace]).read_binary(at.folder / "which.txt")).decode()
+
+
+async def compare(at: Place) -> str:
+    """As an open buffer is compared with its file."""
+    return read_text_now(at.folder / "which.txt") or ""
+
+
+async def keep(at: Place) -> str:
+    """As a file is kept before it is changed."""
+    return with_bytes(at.folder / "which.txt")[1].decode()
+
+
+async def keep_moved(at: Place) -> str:
+    """As a folder is kept before it is moved; also the names of what is in it."""
+    operation = MoveFile(source=at.folder, destination=at.workspace / "elsewhere")
+    contents = Contents(None)
+    effects = PlannedEdit(plan(operation), {}, contents).expected()
+    blobs = [held.entry.blob for effect in effects for held in (effect.before, effect.after) if held.entry]
+    return " ".join([*(effect.path.name for effect in effects), *(str(contents.get(blob)) for blob in blobs)])
+
+
+async def read_command(at: Place) -> str:
+    """As a prompt of the workspace's own is read."""
+    commands = OwnCommands(folder=at.folder / "commands", source="workspace").read()
+    return " ".join(each.template for each in commands)
+
+
+async def name_changed(at: Place) -> str:
+    """As what a command changed is named."""
+    return " ".join(path.name for path in stamps_of([at.folder]))
+
+
+READERS: dict[str, Callable[[Place], Awaitable[str]]] = {
+    "a document": read,
+    "the names beside a missing file": read_missing,
+    "bytes": read_picture,
+    "the file of a buffer": compare,
+    "what is kept of a file": keep,
+    "what is kept of a folder": keep_moved,
+    "a command of the workspace": read_command,
+    "names in a folder": name_changed,
+}
+
+
+# Once, after the path was resolved and checked
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
 async def test_an_operation_on_what_became_a_link_changes_nothing(place: Place, name: str) -> None:
-    operation = place.operations()[name]
     place.swap()
     inside = snapshot(place.workspace)
 
     with pytest.raises(ToolError, match="link"):
-        await apply_plan(plan(operation))
+        await apply_plan(plan(OPERATIONS[name](place)))
 
     assert snapshot(place.outside) == place.before
     assert snapshot(place.workspace) == inside
 
 
+@pytest.mark.parametrize("name", RESTORED)
+def test_nothing_is_restored_through_what_became_a_link(place: Place, name: str) -> None:
+    place.swap()
+
+    with pytest.raises((OSError, SnapshotError, ToolError), match="link"):
+        RESTORED[name](place)
+
+    assert snapshot(place.outside) == place.before
+
+
+@pytest.mark.parametrize("name", READERS)
+async def test_nothing_is_read_through_what_became_a_link(place: Place, name: str) -> None:
+    place.swap()
+
+    try:
+        said = await READERS[name](place)
+    except ToolError as error:
+        said = str(error)
+
+    assert "secret of" not in said
+    assert "secret_name" not in said
+
+
+async def test_an_error_says_that_a_link_has_come(place: Place) -> None:
+    place.swap()
+
+    with pytest.raises(ToolError, match=r"d/which.txt cannot be read: d is no longer a folder but a link\.$"):
+        await read(place)
+
+
+async def test_a_file_that_became_a_link_itself_is_neither_read_nor_written(place: Place) -> None:
+    (place.folder / "same.txt").unlink()
+    (place.folder / "same.txt").symlink_to(place.outside / "same.txt")
+
+    with pytest.raises(ToolError, match="link"):
+        await DiskWorkspace([place.workspace]).read(place.folder / "same.txt")
+    with pytest.raises(ToolError):
+        await apply_plan(plan(OPERATIONS["edit"](place)))
+    with pytest.raises(OSError, match="link"):
+        set_mode(place.folder / "same.txt", 0o777)
+
+    assert with_bytes(place.folder / "same.txt")[0].entry == entry_on_disk(place.folder / "same.txt")
+    assert snapshot(place.outside) == place.before
+
+
+def test_a_named_pipe_in_place_of_a_file_is_not_waited_for(place: Place) -> None:
+    (place.folder / "same.txt").unlink()
+    os.mkfifo(place.folder / "same.txt")
+
+    assert read_text_now(place.folder / "same.txt") is None
+    assert with_bytes(place.folder / "same.txt") == (NOTHING, b"")
+    assert bytes_of_buffer(place.folder / "same.txt", "typed") == b"typed"
+
+
 # While a program swaps them without a pause
 
 
-def copied_bytes(place: Place) -> bytes:
-    """Everything that was copied or moved into the workspace."""
-    found = (place.workspace / name for name in ("copied.txt", "moved.txt"))
-    return b"".join(each.read_bytes() for each in found if each.is_file())
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="paths change places in one step on Linux alone")
 @pytest.mark.parametrize("name", OPERATIONS)
 async def test_no_operation_leads_out_while_a_folder_and_a_link_are_swapped(place: Place, name: str) -> None:
     disk = DiskWorkspace([place.workspace])
@@ -121,9 +267,31 @@ async def test_no_operation_leads_out_while_a_folder_and_a_link_are_swapped(plac
 
     with swapping(place.folder, place.link):
         for _ in range(N_TRIES):
-            operation = place.operations()[name]
             with suppress(ToolError):
-                await disk.apply(plan(operation))
+                await disk.apply(plan(OPERATIONS[name](place)))
                 n_made += 1
             assert snapshot(place.outside) == place.before
-            assert b"secret" not in copied_bytes(place)
+            assert {each.read_text() for each in place.workspace.glob("[mc]*.txt")} <= {"inside\n"}
+            place.fill()
+
+    assert n_made
+
+
+@pytest.mark.parametrize("name", RESTORED)
+def test_nothing_is_restored_outside_while_they_are_swapped(place: Place, name: str) -> None:
+    with swapping(place.folder, place.link):
+        for _ in range(N_TRIES):
+            with suppress(OSError, SnapshotError, ToolError):
+                RESTORED[name](place)
+            assert snapshot(place.outside) == place.before
+            place.fill()
+
+
+@pytest.mark.parametrize("name", READERS)
+async def test_nothing_is_read_outside_while_they_are_swapped(place: Place, name: str) -> None:
+    with swapping(place.folder, place.link):
+        for _ in range(N_TRIES):
+            with suppress(ToolError):
+                said = await READERS[name](place)
+                assert "secret of" not in said
+                assert "secret_name" not in said
