@@ -15,7 +15,7 @@ from pathlib import Path
 from pygent_ls.agent.pictures import mime_type_of
 from pygent_ls.agent.workspace import MISSING, Document, FileStatus, Stamp
 from pygent_ls.errors import ToolError
-from pygent_ls.file_access import entries, open_file, status_of
+from pygent_ls.file_access import entries, open_file
 from pygent_ls.workspace.documents import document_from_bytes
 from pygent_ls.workspace.paths import printable
 
@@ -58,8 +58,7 @@ async def read_bytes(path: Path, name: str) -> bytes:
 
 async def _read_whole(path: Path, name: str) -> tuple[bytes, Stamp]:
     try:
-        _check_status(await asyncio.to_thread(status_of, path), name)
-        return await _read_bytes(path, name)
+        return await asyncio.to_thread(_read_bytes, path, name)
     except OSError as error:
         raise await asyncio.to_thread(_unreadable, path, name, error) from None
 
@@ -144,33 +143,25 @@ def _tree_facts(folder: Path) -> Iterator[bytes]:
             yield above + b"\0" + str(error.errno).encode()
 
 
-async def _read_bytes(path: Path, name: str) -> tuple[bytes, Stamp]:
+def _read_bytes(path: Path, name: str) -> tuple[bytes, Stamp]:
     """The whole file and the stamp that belongs to exactly these bytes."""
-    import aiofiles
-
     data, stamp = b"", MISSING
     for _ in range(MAX_ATTEMPTS):
-        async with aiofiles.open(path, "rb", opener=_opened) as file:
+        with os.fdopen(open_file(path, os.O_RDONLY), "rb") as file:
             before = os.fstat(file.fileno())
-            _check_status(before, name)  # again: the file may have been replaced
-            data = await file.read(before.st_size + 1)
+            _check_status(before, name)
+            data = file.read(before.st_size + 1)
             stamp = _stamp(before)
             if len(data) == before.st_size and stamp == _stamp(os.fstat(file.fileno())):
                 return data, stamp
     return data, stamp
 
 
-def _opened(path: str, flags: int) -> int:
-    return open_file(Path(path), flags)
-
-
 def _check_status(status: os.stat_result, name: str) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, "is a folder")
-    if stat.S_ISLNK(status.st_mode):
-        raise OSError(errno.ELOOP, "it is a link by now")
     if not stat.S_ISREG(status.st_mode):
-        raise ToolError(f"{name} is not a regular file but a device, a socket or a named pipe.")
+        raise OSError(errno.ENXIO, "not a regular file")
     if status.st_size > MAX_DOCUMENT_BYTES:
         raise _too_large(name, status.st_size)
 
@@ -192,6 +183,8 @@ def _unreadable(path: Path, name: str, error: OSError) -> ToolError:
             return ToolError(f"There is no file {name}: a part of the path before the last is a file, not a folder.")
         case PermissionError():
             return ToolError(f"{name} cannot be read: permission denied.")
+        case OSError(errno=errno.ENXIO):  # a socket cannot be opened at all
+            return ToolError(f"{name} is not a regular file but a device, a socket or a named pipe.")
         case _:
             return ToolError(f"{name} cannot be read: {error.strerror}.")
 

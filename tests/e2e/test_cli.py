@@ -495,4 +495,4 @@ json.dump(sorted(sys.modules), sys.stderr)
     assert '"serverInfo"' in done.stdout
     loaded = set(json.loads(done.stderr))
     assert "pygls" in loaded
-    assert not loaded & {"litellm", "mcp", "openai", "httpx", "aiohttp", "tiktoken", "aiofiles"}
+    assert not loaded & {"litellm", "mcp", "openai", "httpx", "aiohttp", "tiktoken"}

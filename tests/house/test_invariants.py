@@ -80,7 +80,6 @@ IO_LIBRARIES = {
     "socket",
     "shutil",
     "tempfile",
-    "aiofiles",
     "io",
     "mmap",
     "glob",

@@ -72,7 +72,6 @@ def test_a_file_that_may_not_be_read_says_so() -> None:
     script = f"""
 import asyncio, concurrent.futures.thread, sys, tempfile
 from pathlib import Path
-import aiofiles
 from pygent_ls.workspace.disk import read_document
 {UNPRIVILEGED}
 with tempfile.TemporaryDirectory() as folder:
