@@ -8,7 +8,7 @@ import stat
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from pygent_ls.workspace.git_index import StoreIndex
+from pygent_ls.workspace.git_index import StoreIndex, entries_listed
 from pygent_ls.workspace.git_store import EMPTY_TREE, GitStore, split
 
 MAX_IGNORED_FILE_BYTES = 1024**2
@@ -52,11 +52,11 @@ class IgnoredFiles:
         self._store = store
         self._index = StoreIndex(store, store.ignored_index)
         self._listing = store.start("ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory", *scope)
-        self._known = store.start("ls-files", "-z", index=store.ignored_index)
+        self._known = store.start("ls-files", "-s", "-z", index=store.ignored_index)
 
     def take(self, besides: Collection[str], *, packed: bool) -> KeptIgnored:
         """Keep them, `besides` what is in the folder's tree. Raises `SnapshotError`."""
-        known = set(split(self._known.end()))
+        known = entries_listed(self._known.end())
         modes: dict[str, int] = {}
         left_out: list[str] = []
         unfit: list[str] = []
@@ -83,8 +83,8 @@ class IgnoredFiles:
                     n_bytes += status.st_size
                     modes[path] = stat.S_IMODE(status.st_mode)
                     wanted.append(path)
-        self._index.drop(sorted(known.difference(wanted)))
-        refused = self._index.add(wanted, packed=packed)
+        self._index.drop(sorted(known.keys() - wanted))
+        refused = self._index.add(wanted, packed=packed, known=known)
         return KeptIgnored(
             tree=self._index.tree() if len(wanted) > len(refused) else EMPTY_TREE,
             modes=modes,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pygent_ls.errors import SnapshotError
 from pygent_ls.workspace.git_program import SnapshotAbortedError
-from pygent_ls.workspace.git_store import GitStore, joined
+from pygent_ls.workspace.git_store import Entry, GitStore, joined, split
+from pygent_ls.workspace.restoring import bytes_on_disk
 
 N_PACKED = 200
 """Files from which on they are packed: an object file for each takes four times as long, and as much space."""
@@ -18,6 +20,9 @@ PACKED = ("-c", "core.bigFileThreshold=1", "-c", "core.compression=1")
 
 N_IN_PACK = 10_000
 """Most files of a pack: git compares each with all that it has put into the pack before."""
+
+MAX_NAMED = 200
+"""Paths that are named to git one by one; of more, all that the index has is listed."""
 
 PACKS_AT_ONCE = (2, 37)
 """First version of git whose `update-index` makes one pack of all of them, and not one of each."""
@@ -35,14 +40,36 @@ class StoreIndex:
         if paths:
             self._run("update-index", "-z", "--force-remove", "--stdin", stdin=joined(paths))
 
-    def add(self, paths: Sequence[str], *, packed: bool) -> list[str]:
+    def add(self, paths: Sequence[str], *, packed: bool, known: Mapping[str, Entry] | None = None) -> list[str]:
         """Take files into the index as they are, or out of it where they are gone; returns those that git refuses.
 
-        `packed`: in one pack, if they are many and git can do it.
+        `packed`: in one pack, if they are many and git can do it. `known` is what the index has of them already.
         """
         options = PACKED if packed and len(paths) >= N_PACKED and self._can_pack() else ()
         parts = (paths[start : start + N_IN_PACK] for start in range(0, len(paths), N_IN_PACK))
-        return [path for part in parts for path in self._add(part, options)]
+        refused = [path for part in parts for path in self._add(part, options)]
+        if paths:
+            self._correct(paths, known or {})
+        return refused
+
+    def _correct(self, paths: Sequence[str], known: Mapping[str, Entry]) -> None:
+        """Let the index have what stands at the paths themselves. Git opens files by their path, so that a link which
+        takes the place of a folder meanwhile leads it elsewhere."""
+        named = paths if len(paths) <= MAX_NAMED else ()
+        found = entries_listed(self._run("ls-files", "-s", "-z", "--", *named))
+        for path in paths:
+            entry = found.get(path)
+            if entry is None or entry == known.get(path):
+                continue
+            there = None
+            with contextlib.suppress(OSError, SnapshotError):
+                there = bytes_on_disk(self._store.place.top / path)
+            if there is None:
+                self.drop([path])
+            elif there[0] != entry:
+                self._run("hash-object", "-w", "--no-filters", "--stdin", stdin=there[1])
+                line = f"{there[0].mode} {there[0].blob} 0\t{path}"
+                self._run("update-index", "-z", "--index-info", stdin=joined([line]))
 
     def _add(self, paths: Sequence[str], options: Sequence[str]) -> list[str]:
         try:
@@ -75,3 +102,13 @@ class StoreIndex:
 
     def _run(self, *arguments: str, stdin: bytes = b"") -> bytes:
         return self._store.run(*arguments, stdin=stdin, index=self.file)
+
+
+def entries_listed(output: bytes) -> dict[str, Entry]:
+    """What `ls-files -s -z` lists, by path."""
+    found: dict[str, Entry] = {}
+    for listed in split(output):
+        facts, _, path = listed.partition("\t")
+        mode, blob, _ = facts.split(" ")
+        found[path] = Entry(mode, blob)
+    return found

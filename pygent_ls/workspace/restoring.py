@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import stat
 from pathlib import Path
@@ -43,17 +44,16 @@ def entry_on_disk(path: Path) -> Entry | None:
 def bytes_on_disk(path: Path) -> tuple[Entry, bytes, int] | None:
     """The same with its bytes, which are where a link leads, and its permission bits."""
     try:
-        status = status_of(path)
-    except (FileNotFoundError, NotADirectoryError):
+        data, status = read_file(path)
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
-    if stat.S_ISDIR(status.st_mode):
-        return None
-    if stat.S_ISLNK(status.st_mode):
-        target = read_link(path)
-        return Entry(LINK, blob_of(target)), target, stat.S_IMODE(status.st_mode)
-    if not stat.S_ISREG(status.st_mode):
-        raise SnapshotError("a device, a socket or a named pipe stands in its place")
-    data, status = read_file(path)
+    except OSError as error:
+        if error.errno in {errno.EINVAL, errno.ENXIO}:
+            raise SnapshotError("a device, a socket or a named pipe stands in its place") from None
+        if error.errno == errno.ELOOP and stat.S_ISLNK((status := status_of(path)).st_mode):
+            target = read_link(path)
+            return Entry(LINK, blob_of(target)), target, stat.S_IMODE(status.st_mode)
+        raise
     entry = Entry("100755" if status.st_mode & stat.S_IXUSR else "100644", blob_of(data))
     return entry, data, stat.S_IMODE(status.st_mode)
 
