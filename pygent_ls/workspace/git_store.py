@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pygent_ls.errors import SnapshotError
+from pygent_ls.file_access import read_file
 from pygent_ls.workspace.git_places import Place
 from pygent_ls.workspace.git_program import Git, RunningGit, own_environment
 
@@ -205,7 +206,7 @@ class GitStore:
         try:
             for above in Path(prefix).parents if prefix else ():
                 with contextlib.suppress(OSError):
-                    put(scratch / above / ".gitignore", (self.place.top / above / ".gitignore").read_bytes())
+                    put(scratch / above / ".gitignore", read_file(self.place.top / above / ".gitignore")[0])
             for path in wanted:
                 put(scratch / prefix / path, self.run("cat-file", "blob", f"{tree}:{path}"))
             scratch.mkdir(parents=True, exist_ok=True)
@@ -396,7 +397,7 @@ def joined(paths: Iterable[str]) -> bytes:
 
 def _bytes_of(file: Path) -> bytes:
     try:
-        return file.read_bytes()
+        return read_file(Path(os.path.realpath(file)))[0]
     except OSError:
         return b""
 

@@ -42,6 +42,7 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
         "sessions/planned_edit.py",
         "sessions/rewind.py",
         "editors/lsp/buffers.py",
+        "editors/lsp/chat/files.py",
         "editors/lsp/ports.py",
     ),
     "pygent_ls.config": ("cli", "app", "doctor/", "config"),

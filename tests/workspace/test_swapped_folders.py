@@ -25,6 +25,7 @@ from pygent_ls.workspace.git_store import Entry
 from pygent_ls.workspace.held import NOTHING, with_bytes
 from pygent_ls.workspace.restoring import LINK, bytes_of_buffer, entry_on_disk, restore_file
 from pygent_ls.workspace.unkept import stamps_of
+from tests.workspace.repositories import snapshots_beside
 from tests.workspace.swapper import swapping
 from tests.workspace.trees import plan, snapshot
 
@@ -62,9 +63,7 @@ class Place:
     def fill(self) -> None:
         """Let the folder, wherever it stands now, and the workspace hold what an operation needs, and nothing else."""
         for name, text in FILES.items():
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-            with os.fdopen(os.open(name, flags, 0o600, dir_fd=self._descriptor), "w") as file:
-                file.write(text)
+            self.write(name, text)
         with suppress(FileExistsError):
             os.mkdir("inner", dir_fd=self._descriptor)
         for name in ("new.txt", "moved.txt", "copied.txt", "inner/er/new.txt"):
@@ -75,6 +74,12 @@ class Place:
             (self.workspace / name).unlink(missing_ok=True)
         with suppress(FileNotFoundError):
             (self.workspace / "moved").rmdir()
+
+    def write(self, name: str, text: str) -> None:
+        """Write a file of the folder, wherever that stands now."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        with os.fdopen(os.open(name, flags, 0o600, dir_fd=self._descriptor), "w") as file:
+            file.write(text)
 
     def swap(self) -> None:
         """Let the link take the folder's place."""
@@ -295,3 +300,20 @@ async def test_nothing_is_read_outside_while_they_are_swapped(place: Place, name
                 said = await READERS[name](place)
                 assert "secret of" not in said
                 assert "secret_name" not in said
+
+
+async def test_no_snapshot_has_what_lies_outside_while_they_are_swapped(place: Place) -> None:
+    snapshots = snapshots_beside(place.workspace)
+    nothing = await snapshots.take([place.workspace], {})
+    names = [f"many-{number}" for number in range(40)]
+    for name in names:
+        (place.outside / name).write_text(f"{SECRET}{name}")
+
+    with swapping(place.folder, place.link):
+        for number in range(max(5, N_TRIES // 20)):
+            for name in names:
+                place.write(name, f"inside {number}\n")
+            taken = await snapshots.take([place.workspace], {})
+            changes = await snapshots.changes(nothing, taken)
+            kept = await snapshots.contents(taken, [(each.folder, each.new) for each in changes if each.new])
+            assert not [each for each in kept.values() if b"secret of" in each]

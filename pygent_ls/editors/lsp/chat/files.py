@@ -1,13 +1,14 @@
-"""Chat documents on the disk: where they are, and how they are read and written. Blocking."""
+"""Chat documents on the disk: where they are, and how they are read and written at resolved paths. Blocking."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 from pathlib import Path
 
 from pygent_ls.editors.lsp.chat.document import NEW_DOCUMENT, SUFFIX
-from pygent_ls.errors import ToolError
-from pygent_ls.workspace.writing import write_atomically
+from pygent_ls.file_access import is_there, read_file
+from pygent_ls.workspace.writing import replace_file, write_error
 
 MAX_BYTES = 20_000_000
 """Of a document that is read: twice what tools read."""
@@ -39,14 +40,14 @@ def make_chat(path: Path) -> None:
 def read_chat(path: Path) -> str:
     """The text; empty where there is no file. Raises `ChatFileError`."""
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ChatFileError(f"the file is larger than {MAX_BYTES // 1_000_000} MB")
-        return path.read_bytes().decode("utf-8").removeprefix(_MARK)
+        return read_file(path, MAX_BYTES)[0].decode("utf-8").removeprefix(_MARK)
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError:
         raise ChatFileError("the file is not UTF-8 text") from None
     except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise ChatFileError(f"the file is larger than {MAX_BYTES // 1_000_000} MB") from None
         raise ChatFileError(str(error)) from None
 
 
@@ -61,8 +62,8 @@ def replace_chat(path: Path, before: str, after: str) -> bool:
 def write_chat(path: Path, text: str) -> None:
     """Let the file hold this. Raises `ChatFileError`, and then it holds what it held."""
     try:
-        has_mark = path.exists() and path.read_bytes().startswith(_MARK.encode())
+        has_mark = is_there(path) and read_file(path)[0].startswith(_MARK.encode())
         data = text.encode("utf-8", "replace")  # half of a surrogate pair may stand in a buffer
-        write_atomically(path, _MARK.encode() + data if has_mark else data, name=path.name)
-    except (OSError, ToolError) as error:
-        raise ChatFileError(str(error)) from None
+        replace_file(path, _MARK.encode() + data if has_mark else data)
+    except OSError as error:
+        raise ChatFileError(str(write_error(path.name, error))) from None
