@@ -36,12 +36,13 @@ editors:
 litellm-proxy: .venv/.installed-dev
 	@.ci/litellm-proxy
 
-# Random conversations with strict provider servers, sequences of edits and undo, and command lines held against bash;
-# `make test` tries a few.
+# Random conversations with strict provider servers, sequences of edits and undo, command lines held against bash, and
+# folders that are swapped for links; `make test` tries a few.
 fuzz: .venv/.installed-dev
 	PYGENT_FUZZ=$${PYGENT_FUZZ:-2000} $(PYTHON) -m pytest tests/providers/test_conversations.py -k random -n 0 -o timeout=0
 	PYGENT_FUZZ=$${PYGENT_FUZZ:-500} $(PYTHON) -m pytest tests/e2e/undo_trial -n 0 -o timeout=0
 	PYGENT_FUZZ=$${PYGENT_FUZZ:-50000} $(PYTHON) -m pytest tests/shell/test_against_bash.py -n 0 -o timeout=0
+	PYGENT_FUZZ=$${PYGENT_FUZZ:-5000} $(PYTHON) -m pytest tests/workspace/test_swapped_folders.py -n 0 -o timeout=0
 
 check: .venv/.installed-dev
 	.venv/bin/ruff check .

@@ -129,17 +129,17 @@ def unlink(path: Path) -> None:
         os.unlink(path.name, dir_fd=folder)
 
 
-def make_folder(path: Path) -> None:
+def make_folder(path: Path, mode: int = 0o777) -> None:
     """Make a folder; the one above it exists."""
     with folder_at(path.parent) as folder:
-        os.mkdir(path.name, dir_fd=folder)
+        os.mkdir(path.name, mode, dir_fd=folder)
 
 
-def make_folders(path: Path) -> None:
+def make_folders(path: Path, mode: int = 0o777) -> None:
     """Make a folder and those above it, as far as they are missing."""
     for missing in missing_folders(path):
         with contextlib.suppress(FileExistsError):
-            make_folder(missing)
+            make_folder(missing, mode)
 
 
 def missing_folders(path: Path) -> list[Path]:

@@ -224,6 +224,39 @@ def test_the_rule_about_files_leaves_the_rest_alone(code: str) -> None:
     assert not any(reaches_outside(node) for node in ast.walk(ast.parse(code)))
 
 
+FOLLOWING = {"read_bytes", "read_text", "write_bytes", "write_text", "unlink", "rmdir", "mkdir", "chmod", "symlink_to"}
+"""Methods of a path, which follow links on the way to it."""
+
+WITHOUT_LINKS = (
+    "workspace/applying.py",
+    "workspace/held.py",
+    "workspace/moving.py",
+    "workspace/reading.py",
+    "workspace/restoring.py",
+    "workspace/unkept.py",
+    "sessions/planned_edit.py",
+    "sessions/rewind.py",
+    "editors/lsp/buffers.py",
+    "editors/lsp/ports.py",
+    "editors/lsp/chat/files.py",
+)
+"""What reads and changes files of the workspace."""
+
+
+def follows_links(node: ast.AST) -> bool:
+    name = called(node)
+    is_os = re.fullmatch(r"os\.(?:open|rename|replace|link|unlink|rmdir|mkdir|scandir|listdir|walk|chmod)", name)
+    is_method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in FOLLOWING
+    return name == "open" or bool(is_os) or is_method
+
+
+def test_files_of_the_workspace_are_reached_without_following_a_link() -> None:
+    found = [each for each in sources("pygent_ls") if each.path in WITHOUT_LINKS]
+
+    assert len(found) == len(WITHOUT_LINKS)
+    assert [place for source in found for place in source.finds(follows_links)] == []
+
+
 # Errors and tasks
 
 

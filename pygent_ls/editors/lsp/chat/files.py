@@ -7,7 +7,7 @@ import hashlib
 from pathlib import Path
 
 from pygent_ls.editors.lsp.chat.document import NEW_DOCUMENT, SUFFIX
-from pygent_ls.file_access import is_there, read_file
+from pygent_ls.file_access import is_there, make_folders, read_file
 from pygent_ls.workspace.writing import replace_file, write_error
 
 MAX_BYTES = 20_000_000
@@ -29,12 +29,13 @@ def chat_path(state_folder: Path, workspace: Path | None) -> Path:
 
 def make_chat(path: Path) -> None:
     """A new document with its first heading, where there is none. Raises `ChatFileError`."""
-    if not path.exists():
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        except OSError as error:
-            raise ChatFileError(str(error)) from None
-        write_chat(path, NEW_DOCUMENT)
+    try:
+        if is_there(path):
+            return
+        make_folders(path.parent, 0o700)
+    except OSError as error:
+        raise ChatFileError(str(error)) from None
+    write_chat(path, NEW_DOCUMENT)
 
 
 def read_chat(path: Path) -> str:
