@@ -13,7 +13,7 @@ import asyncio
 import hashlib
 import json
 import posixpath
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -295,6 +295,14 @@ class FakeWorkspace:
         if document is None:
             raise ToolError(f"There is no file {self.shown(path)}.")
         return document
+
+    async def lines_on_disk(self, wanted: Mapping[Path, Collection[int]]) -> Mapping[Path, Mapping[int, bytes]]:
+        """The lines of files, not of buffers."""
+        return {
+            path: {n: line.encode() for n, line in enumerate(self._texts[path].split("\n"), 1) if n in numbers}
+            for path, numbers in wanted.items()
+            if path in self._texts
+        }
 
     async def stamp(self, path: Path) -> Stamp:
         """The stamp that `read` would give."""

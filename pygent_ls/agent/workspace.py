@@ -189,6 +189,13 @@ class Workspace(Protocol):
         """What is on the disk, text or not. Raises `ToolError` as `read` does."""
         ...
 
+    async def lines_on_disk(self, wanted: Mapping[Path, Collection[int]]) -> Mapping[Path, Mapping[int, bytes]]:
+        """Lines of files of any size by their numbers, from 1, without `\\n`; UTF-16 as UTF-8, other text as it is.
+
+        No link is followed. What cannot be read, or is not there, is left out.
+        """
+        ...
+
     async def stamp(self, path: Path) -> Stamp:
         """The stamp that `read` would give now; `MISSING` where there is nothing."""
         ...

@@ -190,7 +190,26 @@ async def search_place(context: ToolContext, place: Place, pattern: str, options
     Raises `ToolError`, for an invalid pattern too.
     """
     scope = await _scope(context, place, _filters(glob, place))
-    return await _search(context, place.folder, (*options, f"--regexp={pattern}", *scope), pattern)
+    found = await _search(context, place.folder, (*options, f"--regexp={pattern}", *scope), pattern)
+    return await _confirmed(context, place, found)
+
+
+async def _confirmed(context: ToolContext, place: Place, found: Matches) -> Matches:
+    """The lines that the files of the workspace have: rg opens files by their path, so that a link which takes the
+    place of a folder meanwhile leads it elsewhere."""
+    wanted = {place.folder / name: [line.number for line in lines] for name, lines in found.lines.items()}
+    there = await context.workspace.lines_on_disk(wanted)
+    kept: dict[str, Sequence[Line]] = {}
+    for name, lines in found.lines.items():
+        own = there.get(place.folder / name, {})
+        if confirmed := [line for line in lines if line.text == TOO_LONG or _is_of(line, own.get(line.number))]:
+            kept[name] = confirmed
+    is_whole = sum(map(len, kept.values())) == sum(map(len, found.lines.values()))
+    return replace(found, lines=kept, has_failures=found.has_failures or not is_whole)
+
+
+def _is_of(line: Line, raw: bytes | None) -> bool:
+    return raw is not None and _text(raw)[line.n_before :].startswith(line.text)
 
 
 async def search_texts(
@@ -449,7 +468,7 @@ def _line(data: Mapping[str, Any], *, is_match: bool) -> Line:
     if is_match:
         n_before = data["submatches"][0]["start"] if data["submatches"] else 0
         start = len(raw[:n_before].decode(encoding, "replace"))
-    text = raw.decode(encoding, "replace").removesuffix("\n").removesuffix("\r")
+    text = _ended(raw.decode(encoding, "replace"))
     first = max(0, min((start or 0) - MAX_KEPT_CHARS // 2, len(text) - MAX_KEPT_CHARS))
     first, end = (whole_placeholders(text, at) for at in (first, first + MAX_KEPT_CHARS))
     kept = text[first:end]
@@ -460,6 +479,18 @@ def _line(data: Mapping[str, Any], *, is_match: bool) -> Line:
         n_before=first,
         n_after=len(text) - first - len(kept),
     )
+
+
+def _text(raw: bytes) -> str:
+    """A line of a file as rg's output is read; see `_bytes`."""
+    try:
+        return _ended(raw.decode("utf-8"))
+    except UnicodeDecodeError:
+        return _ended(raw.decode("cp1252", "replace"))
+
+
+def _ended(text: str) -> str:
+    return text.removesuffix("\n").removesuffix("\r")
 
 
 def _name(value: Mapping[str, str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from pygent_ls.agent.review import Applied
@@ -12,7 +12,15 @@ from pygent_ls.errors import ToolError
 from pygent_ls.workspace.applying import apply_plan
 from pygent_ls.workspace.paths import Folders
 from pygent_ls.workspace.plan_runs import paths_of
-from pygent_ls.workspace.reading import disk_stamp, files_below, read_bytes, read_document, status, tree_stamp
+from pygent_ls.workspace.reading import (
+    disk_stamp,
+    files_below,
+    lines_of,
+    read_bytes,
+    read_document,
+    status,
+    tree_stamp,
+)
 from pygent_ls.workspace.writing import write_atomically
 
 __all__ = ["DiskWorkspace", "apply_plan", "check_plan", "disk_stamp", "read_document", "tree_stamp", "write_atomically"]
@@ -53,6 +61,10 @@ class DiskWorkspace:
     async def read_binary(self, path: Path) -> bytes:
         """See the port."""
         return await read_bytes(path, self.shown(path))
+
+    async def lines_on_disk(self, wanted: Mapping[Path, Collection[int]]) -> Mapping[Path, Mapping[int, bytes]]:
+        """See the port."""
+        return await asyncio.to_thread(lambda: {path: lines_of(path, numbers) for path, numbers in wanted.items()})
 
     async def stamp(self, path: Path) -> Stamp:
         """See the port."""

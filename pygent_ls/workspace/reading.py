@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import difflib
 import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
 from pathlib import Path
 
 from pygent_ls.agent.pictures import mime_type_of
 from pygent_ls.agent.workspace import MISSING, Document, FileStatus, Stamp
 from pygent_ls.errors import ToolError
-from pygent_ls.file_access import entries, open_file
+from pygent_ls.file_access import check_regular, entries, open_file
 from pygent_ls.workspace.documents import document_from_bytes
 from pygent_ls.workspace.paths import printable
 
 MAX_DOCUMENT_BYTES = 10_000_000
 """Larger files are not read whole: some 2.5 million tokens, and editors refuse or cripple them too."""
+
+MAX_PIECE_BYTES = 1_000_000
+"""Of a line that is read at once."""
 
 MAX_TREE_ENTRIES = 5_000
 """Most entries that a tree's stamp is made of: about 20 ms of stat calls; more would cost more than a search."""
@@ -61,6 +65,28 @@ async def _read_whole(path: Path, name: str) -> tuple[bytes, Stamp]:
         return await asyncio.to_thread(_read_bytes, path, name)
     except OSError as error:
         raise await asyncio.to_thread(_unreadable, path, name, error) from None
+
+
+def lines_of(path: Path, numbers: Collection[int]) -> dict[int, bytes]:
+    """Lines of a file; see `Workspace.lines_on_disk`. Of a line beyond `MAX_DOCUMENT_BYTES` there is the beginning."""
+    found = dict.fromkeys(numbers, b"")
+    last, number = max(numbers, default=0), 1
+    try:
+        with os.fdopen(open_file(path, os.O_RDONLY), "rb") as file:
+            check_regular(os.fstat(file.fileno()))
+            start = file.peek(len(codecs.BOM_UTF8))
+            if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                lines = file.read(MAX_DOCUMENT_BYTES).decode("utf-16", "replace").split("\n")
+                return {each: lines[each - 1].encode() for each in found if each <= len(lines)}
+            if start.startswith(codecs.BOM_UTF8):
+                file.read(len(codecs.BOM_UTF8))
+            while number <= last and (piece := file.readline(MAX_PIECE_BYTES)):
+                if number in found and len(found[number]) < MAX_DOCUMENT_BYTES:
+                    found[number] += piece.removesuffix(b"\n")
+                number += piece.endswith(b"\n")
+    except OSError:
+        return {}
+    return {each: line for each, line in found.items() if each <= number}
 
 
 def disk_stamp(path: Path) -> Stamp:

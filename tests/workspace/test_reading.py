@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from pygent_ls.agent.workspace import MISSING
 from pygent_ls.errors import ToolError
 from pygent_ls.workspace.disk import disk_stamp, read_document, tree_stamp
+from pygent_ls.workspace.reading import lines_of
 from tests.workspace.trees import UNPRIVILEGED, run_script
 
 
@@ -159,3 +163,43 @@ def test_the_tree_of_a_file_or_of_nothing_is_its_own_stamp(tmp_path: Path) -> No
 
     assert tree_stamp(tmp_path / "a") == disk_stamp(tmp_path / "a")
     assert tree_stamp(tmp_path / "b") == MISSING
+
+
+# Lines by their numbers
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    lines=st.lists(st.binary(max_size=12).map(lambda line: line.replace(b"\n", b"")), max_size=6),
+    numbers=st.sets(st.integers(1, 9)),
+    has_mark=st.booleans(),
+)
+def test_lines_are_those_between_line_feeds(
+    tmp_path: Path, lines: list[bytes], numbers: set[int], has_mark: bool
+) -> None:
+    data = b"x" + b"\n".join(lines)
+    (tmp_path / "a").write_bytes(codecs.BOM_UTF8 + data if has_mark else data)
+
+    found = lines_of(tmp_path / "a", numbers)
+
+    assert found == {number: line for number, line in enumerate(data.split(b"\n"), 1) if number in numbers}
+
+
+def test_lines_of_utf_16_are_those_of_its_text(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("grün\nrot\n", encoding="utf-16")
+
+    assert lines_of(tmp_path / "a", {1, 2}) == {1: "grün".encode(), 2: b"rot"}
+
+
+def test_a_line_of_many_megabytes_is_read_without_its_rest(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"x" * 25_000_000 + b"\nnext\n")
+
+    found = lines_of(tmp_path / "a", {1, 2})
+
+    assert found == {1: b"x" * 10_000_000, 2: b"next"}
+
+
+def test_what_is_no_file_has_no_lines(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    assert [lines_of(tmp_path / name, {1}) for name in (".", "pipe", "missing")] == [{}, {}, {}]

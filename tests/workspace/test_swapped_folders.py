@@ -18,6 +18,7 @@ from pygent_ls.errors import SnapshotError, ToolError
 from pygent_ls.extensions.commands import OwnCommands
 from pygent_ls.file_access import set_mode
 from pygent_ls.sessions.planned_edit import PlannedEdit
+from pygent_ls.tools.search import grep_search
 from pygent_ls.workspace.contents import Contents
 from pygent_ls.workspace.disk import DiskWorkspace, apply_plan
 from pygent_ls.workspace.documents import document_from_bytes
@@ -25,6 +26,7 @@ from pygent_ls.workspace.git_store import Entry
 from pygent_ls.workspace.held import NOTHING, with_bytes
 from pygent_ls.workspace.restoring import LINK, bytes_of_buffer, entry_on_disk, restore_file
 from pygent_ls.workspace.unkept import stamps_of
+from tests.tools.tool_bench import Bench
 from tests.workspace.repositories import snapshots_beside
 from tests.workspace.swapper import swapping
 from tests.workspace.trees import plan, snapshot
@@ -181,6 +183,11 @@ async def name_changed(at: Place) -> str:
     return " ".join(path.name for path in stamps_of([at.folder]))
 
 
+async def search(at: Place) -> str:
+    """As `grep_search` does; rg opens files by their path."""
+    return await Bench(at.workspace).call(grep_search, pattern="secret|inside")
+
+
 READERS: dict[str, Callable[[Place], Awaitable[str]]] = {
     "a document": read,
     "the names beside a missing file": read_missing,
@@ -189,6 +196,7 @@ READERS: dict[str, Callable[[Place], Awaitable[str]]] = {
     "what is kept of a file": keep,
     "what is kept of a folder": keep_moved,
     "a command of the workspace": read_command,
+    "matching lines": search,
     "names in a folder": name_changed,
 }
 

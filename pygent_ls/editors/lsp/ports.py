@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import stat
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -82,6 +82,10 @@ class LspWorkspace:
     async def read_binary(self, path: Path) -> bytes:
         """See the port."""
         return await self._disk.read_binary(path)
+
+    async def lines_on_disk(self, wanted: Mapping[Path, Collection[int]]) -> Mapping[Path, Mapping[int, bytes]]:
+        """See the port."""
+        return await self._disk.lines_on_disk(wanted)
 
     async def stamp(self, path: Path) -> Stamp:
         """See the port."""
