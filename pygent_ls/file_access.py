@@ -98,7 +98,7 @@ def entries(folder: Path) -> Iterator[os.DirEntry[str]]:
         os.close(descriptor)
 
 
-def files_below(folder: Path) -> Iterator[Path]:
+def entries_below(folder: Path) -> Iterator[Path]:
     """Everything below a folder that is no folder itself, in no order; what cannot be read is left out."""
     waiting = [folder]
     while waiting:

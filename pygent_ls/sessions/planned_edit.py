@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pygent_ls.agent.workspace import CopyBytes, DeleteFile, Document, EditPlan, MoveFile, TextEncoding, WriteText
-from pygent_ls.file_access import files_below
+from pygent_ls.file_access import entries_below
 from pygent_ls.workspace.contents import Contents
 from pygent_ls.workspace.git_store import Entry
 from pygent_ls.workspace.held import NOTHING, Held, with_bytes
@@ -127,4 +127,4 @@ def _effects(before: Mapping[Path, Held], after: Mapping[Path, Held], moved: Map
 
 def _files_below(folder: Path) -> list[Path]:
     """The files of a folder, and its links, relative to it."""
-    return [path.relative_to(folder) for path in files_below(folder)]
+    return [path.relative_to(folder) for path in entries_below(folder)]

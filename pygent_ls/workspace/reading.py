@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import contextlib
 import difflib
 import errno
 import hashlib
@@ -16,7 +17,7 @@ from pathlib import Path
 from pygent_ls.agent.pictures import mime_type_of
 from pygent_ls.agent.workspace import MISSING, Document, FileStatus, Stamp
 from pygent_ls.errors import ToolError
-from pygent_ls.file_access import check_regular, entries, open_file
+from pygent_ls.file_access import check_regular, entries, entries_below, open_file, status_of
 from pygent_ls.workspace.documents import document_from_bytes
 from pygent_ls.workspace.paths import printable
 
@@ -114,12 +115,9 @@ def status(path: Path) -> FileStatus:
 
 def files_below(path: Path) -> Iterator[Path]:
     """The regular files below a folder, or the file itself; links are not followed. Blocking."""
-    if path.is_file() and not path.is_symlink():
-        yield path
-    for folder, _, names in os.walk(path):
-        for name in names:
-            file = Path(folder, name)
-            if stat.S_ISREG(file.lstat().st_mode):
+    for file in (path, *entries_below(path)):
+        with contextlib.suppress(OSError):
+            if stat.S_ISREG(status_of(file).st_mode):
                 yield file
 
 
