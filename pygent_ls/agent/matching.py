@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import IntEnum
 from fnmatch import fnmatchcase
 from functools import cached_property
 
 from pygent_ls.agent.rules import AnyCall, CommandPrefix, Domain, PathGlob, Pattern, Rule, WholeCommand
 from pygent_ls.shell.line import ShellLine, SimpleCommand
-from pygent_ls.shell.options import does_more
+from pygent_ls.shell.options import does_more, filled
 from pygent_ls.shell.parser import read_line
 from pygent_ls.shell.words import ANY
 from pygent_ls.shell.wrappers import SHELLS
@@ -88,11 +89,22 @@ class _Prefixes:
         return begins and not _does_more(command, len(prefix)) and self._reach(len(prefix), command)
 
     def _reach(self, n_words: int, command: SimpleCommand) -> bool:
-        """Whether what the command is made to run is within the first words, or covered by itself."""
+        """Whether what the command runs begins within the first words and does no more, or is covered by itself."""
+        runs = [(n_words - inner.begin, _filled(command, inner.command)) for inner in command.runs]
         return all(
-            (inner.begin < n_words and self._reach(n_words - inner.begin, inner.command)) or self.cover(inner.command)
-            for inner in command.runs
+            (n_left > 0 and not _does_more(inner, n_left) and self._reach(n_left, inner)) or self.cover(inner)
+            for n_left, inner in runs
         )
+
+
+def _filled(outer: SimpleCommand, inner: SimpleCommand) -> SimpleCommand:
+    """The inner command with the words that the outer one puts in, and the commands that it runs in turn."""
+    words = filled(outer.words, inner.words, outer.name)
+    if words == inner.words:
+        return inner
+    return replace(
+        inner, words=words, runs=tuple(replace(each, command=_filled(outer, each.command)) for each in inner.runs)
+    )
 
 
 def _does_more(command: SimpleCommand, n_named: int) -> bool:

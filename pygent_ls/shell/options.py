@@ -1,70 +1,23 @@
-"""Words that make a program which is allowed for one thing do another: run programs, write files, read what others set.
+"""Whether a command does more than the rule that allows it says: runs programs, writes files, reads what others set.
 
-A rule that names such a word itself covers it. The words are those by which other agents' lists of harmless commands
-were got round. Long options count in every abbreviation: GNU programs and git take `--comp` for `--compress-program`.
+Programs that can are known by tables of their safe options (`programs`); what is not listed there is not covered, in any
+spelling. A rule that names an option itself covers it. Of a program without a table, such as the user's own, a rule covers
+every word but those few by which such programs are commonly made to run others (`_GENERIC`); of one that is named by its
+path, and of an interpreter, every word.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from pygent_ls.shell.programs import awk, find, git, sed
+from pygent_ls.shell.programs.arguments import Arguments, Syntax, split, syntax
+from pygent_ls.shell.programs.tables import ALIASES, PROGRAMS, VALUES
+from pygent_ls.shell.programs.toolchains import RUNNERS, SUBCOMMANDS
 from pygent_ls.shell.words import ANY
 
-_LONG: Mapping[str, str] = {
-    "awk": "file include load exec debug dump-variables pretty-print profile",
-    "base64": "output",
-    "curl": "output config upload-file remote-name remote-name-all dump-header cookie-jar output-dir netrc-file engine"
-    " trace trace-ascii stderr create-dirs etag-save hsts alt-svc data-binary",
-    "date": "set file",
-    "fd": "exec exec-batch",
-    "git": "config-env exec-path output ext-diff textconv upload-pack receive-pack open-files-in-pager exec template"
-    " output-directory",
-    "jq": "from-file rawfile slurpfile",
-    "man": "pager html",
-    "rg": "pre hostname-bin search-zip",
-    "rsync": "rsh rsync-path remove-source-files delete delete-before delete-during delete-delay delete-after"
-    " delete-excluded",
-    "sed": "in-place file",
-    "sort": "output compress-program temporary-directory",
-    "tar": "to-command checkpoint-action use-compress-program rsh-command info-script new-volume-script absolute-names",
-    "wget": "use-askpass output-document execute output-file append-output directory-prefix config post-file body-file",
-    "zip": "unzip-command test",
-}
-"""By program: long options, without their dashes."""
-
-_SED_PROGRAM = r"(-e|--expression=)?(.*[;{}\n])?\s*+([0-9,$!~+\s]|/[^/]*+/)*+[ewW](\s.*)?"
-"""A program of sed that runs commands or writes files: `e` and `w`; the same of `s/…/…/e` is `_substitutes_more`."""
-
-_WORDS: Mapping[str, str] = {
-    "awk": r"(?s:.*)(system|getline|print.*[|>]|@\s*(load|include|namespace|\w+\s*\())(?s:.*)|-[fiElopdDW].*",
-    "base64": r"-o.*",
-    "curl": r"-[a-zA-Z]*[oOKTDc].*",
-    "date": r"-[uR]*[sf].*",
-    "fd": r"-[xX].*",
-    "find": r"-delete|-fprint0?|-fprintf|-fls|-files0-from",
-    "git": r"-x|-[a-zA-Z]*O.*|ext::.*",
-    "go": r"-toolexec(=.*)?|-exec(=.*)?|-vettool(=.*)?",
-    "jq": r"-[a-zA-Z]*[fL].*|(?s:.*)((?<![.\w])env\b|\$ENV\b|(?<![.\w])(import|include)\b)(?s:.*)",
-    "less": r"-[oOk].*|\+.*",
-    "man": r"-[PHC].*",
-    "printf": r"-v.*",
-    "rg": r"-[a-zA-Z]*z",
-    "rsync": r"-[a-zA-Z]*e.*",
-    "sed": rf"-[a-zA-Z]*[if].*|{_SED_PROGRAM}",
-    "sort": r"-[a-zA-Z]*[oT].*",
-    "ssh": r"-[oFE].*",
-    "tar": r"-[a-zA-Z]*[IFP].*",
-    "tree": r"-o.*",
-    "wget": r"-[a-zA-Z]*[OPoei].*",
-    "xxd": r"-r.*",
-    "zip": r"-TT?.*",
-}
-"""By program: every other word, as a regular expression for the whole of it."""
-
-_ALSO: Mapping[str, str] = {"gawk": "awk", "mawk": "awk", "nawk": "awk", "gsed": "sed", "gfind": "find", "fdfind": "fd"}
-"""Programs that take another one's words."""
+_COMMANDS: Mapping[str, Mapping[str, str]] = {**SUBCOMMANDS, "git": {"": git.GLOBAL, **git.COMMANDS}}
 
 _EVALUATING = frozenset(
     {"test", "[", "read", "unset", "let", "mapfile", "readarray", "getopts", "wait", "printf", "declare", "typeset"}
@@ -72,63 +25,208 @@ _EVALUATING = frozenset(
 )
 """Parts of the shell that run what stands in the index of a name: `read 'a[$(x)]'`."""
 
-MAX_WORD_CHARS = 2_000
-"""Of a word that is looked through; a longer one may hold anything."""
+_INTERPRETERS = frozenset(
+    {"bash", "dash", "deno", "fish", "ksh", "lua", "node", "perl", "php", "python", "ruby", "sh", "tclsh", "zsh"}
+)
 
-MIN_LONG_CHARS = 2
-"""Of an abbreviation of a long option that counts: with fewer it is ambiguous to every program here."""
+_GENERIC = re.compile(
+    r"--?(exec(ute)?(-\w+)?|eval(uate)?|pre|preload|pager|editor|plugins?|require|rulesdir|import|(experimental-)?loader"
+    r"|load(-extension)?|init-script|javaagent|wrapper|fplugin|specs|toolexec|to-command|use-compress-program)([=:].*)?",
+    re.DOTALL,
+)
+"""Words by which programs of many kinds are made to run or load another."""
+
+_ONLY_WITH_COMMAND = frozenset(
+    {"parallel", "unshare", "nsenter", "fakeroot", "firejail", "su", "script", "chroot", "systemd-run", "xvfb-run"}
+)
+"""Programs that run what they read from their input if no command follows."""
+
+_AFTER_DASHES = re.compile(
+    r"--(nocapture|no-capture|ignored|include-ignored|exact|list|show-output|quiet|check|skip|test-threads)(=.*)?"
+    r"|-q|-[DWAF]\S*|[^-@].*",
+    re.DOTALL,
+)
+"""Words for the program that cargo runs: the harness of tests, clippy, rustfmt."""
+
+MAX_WORD_CHARS = 2_000
+"""Length up to which a word of a program with a table is looked through; a longer one may hold anything."""
 
 
 def does_more(words: Sequence[str], n_named: int, name: str) -> bool:
     """Whether the words behind the first `n_named` make the program `name` do more than its name says."""
-    name = _ALSO.get(name, name)
-    more = words[n_named:]
-    if name == "env" and any(_sets_or_leaves(word) for word in _before_the_program(more)):
+    if name.startswith("python") and words[1:2] == ("-m",) and n_named > 2:  # noqa: PLR2004
+        return does_more(words[2:], n_named - 2, words[2])
+    known = canonical(name)
+    if known in _EVALUATING and any(re.search(r"\$[({]|`", word) for word in words[n_named:]):
         return True
-    if name == "git" and n_named == 1 and more and more[0].startswith("-"):
-        return True  # settings, which can name programs to run, stand before what git is to do
-    if name in _EVALUATING and any(re.search(r"\$[({]|`", word) for word in more):
+    if known == "printf" and n_named == 1 and words[1:] and re.match(rf"-v|{ANY}", words[1]):
         return True
-    if name == "tar" and more and re.fullmatch(r"[a-zA-Z]*[IFP][a-zA-Z]*", more[0]):
-        return True  # letters without a dash stand first
-    pattern = _pattern(name)
-    return pattern is not None and any(
-        len(word) > MAX_WORD_CHARS
-        or word.startswith(ANY)
-        or _is_long(name, word)
-        or pattern.fullmatch(word)
-        or (name == "sed" and _substitutes_more(word))
-        for word in more
-    )
+    if known not in PROGRAMS and known not in _COMMANDS:
+        is_own = "/" in words[0] or known in _INTERPRETERS or known.startswith("python")
+        return not is_own and any(_GENERIC.fullmatch(word) for word in words[n_named:])
+    if any(len(word) > MAX_WORD_CHARS for word in words[n_named:]):
+        return True
+    if known == "find":
+        return any(index >= n_named for index in find.unknown_in(words))
+    if known in _COMMANDS:
+        return _subcommand_does_more(words, n_named, known)
+    if known in _ONLY_WITH_COMMAND and len(split(words, syntax(PROGRAMS[known])).plain) <= (known in ("su", "chroot")):
+        return True
+    return _listed(words, n_named, known, syntax(PROGRAMS[known]))
 
 
-def _substitutes_more(word: str) -> bool:
-    """Whether a program of sed may hold an `s/…/…/` whose flags run a command or write a file."""
-    for mark in dict.fromkeys(re.findall(r"(?<=s).", word, re.DOTALL)):
-        _, _, rest = word.partition("s" + mark)
-        _, _, rest = rest.partition(mark)
-        if re.search(rf"{re.escape(mark)}[a-zA-Z0-9]*[ew]", rest):
+def canonical(name: str) -> str:
+    """The name under which a program's options are listed."""
+    return ALIASES.get(name, name)
+
+
+def _listed(words: Sequence[str], n_named: int, name: str, how: Syntax, begin: int = 1) -> bool:
+    """Whether any word from `n_named` on is none of the listed, safe ones."""
+    given = split(words, how, begin)
+    extra = [] if how.most_plain is None else given.plain[how.most_plain :]
+    if any(index >= n_named for index in (*given.unknown, *extra)):
+        return True
+    allowed = VALUES.get(name, {})
+    for option in given.options:
+        pattern = allowed.get(option.name)
+        if option.index >= n_named and option.name in how.unsafe:
             return True
-    return False
+        if option.last >= n_named and pattern and not re.fullmatch(pattern, option.value or "", re.DOTALL):
+            return True
+    check = _CHECKS.get(name)
+    return check is not None and any(index >= n_named for index in check(words, given))
 
 
-def _before_the_program(words: Sequence[str]) -> Sequence[str]:
-    end = next((at for at, word in enumerate(words) if not word.startswith("-") and "=" not in word), len(words))
-    return words[:end]
+# Programs with commands of their own
 
 
-def _sets_or_leaves(word: str) -> bool:
-    """A variable can make any program run another, and so can a folder; both ask without `env`, too."""
-    return re.match(r"-[a-zA-Z]*C|--ch", word) is not None or not word.startswith("-")
+def _subcommand_does_more(words: Sequence[str], n_named: int, name: str) -> bool:
+    commands = _COMMANDS[name]
+    path, begin = "", 1
+    while not path or any(each.startswith(path + " ") for each in commands):
+        given = split(words, syntax(f"{commands.get(path, '')} @1"), begin)
+        if not given.plain:
+            break
+        position = given.plain[0]
+        if _listed(words[: position + 1], n_named, "", syntax(f"{commands.get(path, '')} @1"), begin):
+            return True
+        begin = position + 1
+        if name == "cargo" and words[position].startswith("+"):  # the toolchain
+            if position >= n_named:
+                return True
+            continue
+        inner = f"{path} {words[position]}".strip()
+        if inner not in commands and not any(each.startswith(inner + " ") for each in commands):
+            if path or "*" not in commands:
+                return position >= n_named
+            inner = "*"
+        path = inner
+    how = syntax(commands.get(path, ""))
+    return (how.is_named and begin > n_named) or _listed(words, n_named, name, how, begin)
 
 
-@cache
-def _pattern(name: str) -> re.Pattern[str] | None:
-    if name not in _WORDS and name not in _LONG:
-        return None
-    return re.compile(_WORDS.get(name, "(?!)"), re.DOTALL)
+# What of the other words is not safe, by program
+
+_Check = Callable[[Sequence[str], Arguments], Iterable[int]]
 
 
-def _is_long(name: str, word: str) -> bool:
-    given = word[2:].partition("=")[0] if word.startswith("--") else ""
-    return len(given) >= MIN_LONG_CHARS and any(each.startswith(given) for each in _LONG.get(name, "").split())
+def _scripts_of_sed(words: Sequence[str], given: Arguments) -> Iterable[int]:
+    options = [each for each in given.options if each.name in ("-e", "--expression")]
+    yield from (each.last for each in options if not sed.is_plain(each.value or ""))
+    if any(each.name in ("-f", "--file") for each in given.options):
+        return
+    # where options end at the first other word, that word is the script even if `-e` follows
+    first = [index for index in given.plain[:1] if not options or index < options[0].index]
+    yield from (index for index in first if not sed.is_plain(words[index]))
+
+
+def _program_of_awk(words: Sequence[str], given: Arguments) -> Iterable[int]:
+    if not any(each.name in ("-f", "--file") for each in given.options):
+        yield from (index for index in given.plain[:1] if not awk.is_plain(words[index]))
+
+
+def _plain_unlike(pattern: str, begin: int = 0, end: int | None = None) -> _Check:
+    """A check that takes the plain words from one to another for unsafe unless they match."""
+    compiled = re.compile(pattern, re.DOTALL)
+    return lambda words, given: [at for at in given.plain[begin:end] if not compiled.fullmatch(words[at])]
+
+
+def _filter_of(pattern: str) -> _Check:
+    """A check that takes the first plain word for unsafe if it holds any of these words."""
+    return lambda words, given: [at for at in given.plain[:1] if re.search(pattern, words[at])]
+
+
+def _only_with(*options: str, n_plain: int = 0) -> _Check:
+    """A check for programs that otherwise obey what they read from their input."""
+
+    def check(words: Sequence[str], given: Arguments) -> Iterable[int]:
+        is_given = any(each.name in options for each in given.options) or bool(given.unknown)
+        return [] if is_given or (n_plain and len(given.plain) >= n_plain) else [len(words)]
+
+    return check
+
+
+def _sqlite(words: Sequence[str], given: Arguments) -> Iterable[int]:
+    query = r"(?i)\s*select\s[^()\\;]*;?\s*"
+    return [*_only_with("-version", n_plain=2)(words, given), *_plain_unlike(query, 1)(words, given)]
+
+
+def _openssl(words: Sequence[str], given: Arguments) -> Iterable[int]:
+    commands = r"version|x509|s_client|dgst|rand|verify|crl|ciphers|list|asn1parse|pkey|rsa|ec"
+    return [*_only_with(n_plain=1)(words, given), *_plain_unlike(commands, 0, 1)(words, given)]
+
+
+def _git(words: Sequence[str], given: Arguments) -> Iterable[int]:
+    if "config" in words[1:] and given.plain and words[given.plain[0] - 1] == "config":
+        yield from given.plain[1:]  # a name and its new value
+    yield from (at for at in given.plain if "::" in words[at] or (at < given.rest and words[at].startswith("-")))
+
+
+def _cargo(words: Sequence[str], given: Arguments) -> Iterable[int]:
+    if "run" in words[1:3] or "r" in words[1:3]:
+        return []
+    return [at for at in given.plain if not _AFTER_DASHES.fullmatch(words[at])]
+
+
+_NOT_A_LIST = _plain_unlike(r"[^@].*|")
+_NO_OPTION = r"[^-].*"
+
+_CHECKS: Mapping[str, _Check] = {
+    **dict.fromkeys(RUNNERS, _NOT_A_LIST),
+    **dict.fromkeys(["env", "sudo", "doas", "time"], _plain_unlike(r"[^=]*", 0, 1)),
+    "awk": _program_of_awk,
+    "cargo": _cargo,
+    "curl": _plain_unlike(r"(https?://|[\w.-]+(:\d+)?(/|$)).*"),
+    "date": _plain_unlike(r"\+.*"),
+    "dd": _plain_unlike(r"(if|bs|ibs|obs|cbs|count|skip|status|conv|iflag)=.*"),
+    "git": _git,
+    "jq": _filter_of(r"(?<![.\w])(env|import|include|modulemeta|get_search_list)\b|\$ENV\b"),
+    "less": _plain_unlike(r"[^+].*"),
+    "make": _plain_unlike(r"[^=]*|(V|VERBOSE|DEBUG)=[01]"),
+    "mysql": _only_with("-V", "--version"),
+    "openssl": _openssl,
+    "psql": _only_with("-l", "--list", "-V", "--version"),
+    "rsync": _plain_unlike(_NO_OPTION),
+    "scp": _plain_unlike(_NO_OPTION),
+    "sed": _scripts_of_sed,
+    "sqlite3": _sqlite,
+    "ssh": _plain_unlike(_NO_OPTION, 0, 2),
+    "yq": _filter_of(r"(?<![.\w])(env|strenv|envsubst|load\w*|system|eval|input_filename|import|include)\b|\$ENV\b"),
+}
+
+
+# Words that are put in when the command runs
+
+
+def filled(outer: Sequence[str], words: Sequence[str], name: str) -> tuple[str, ...]:
+    """The words of a command that `outer` runs, with what it puts in and adds from elsewhere."""
+    name = canonical(name)
+    if name == "find":
+        return tuple(word.replace("{}", f"./{ANY}") for word in words)
+    if name not in ("xargs", "parallel"):
+        return tuple(words)
+    options = split(outer, syntax(PROGRAMS[name])).options
+    marks = [each.value for each in options if each.name == "-I" and each.value]
+    for mark in [*marks, "{}"]:
+        words = [word.replace(mark, ANY) for word in words]
+    return (*words, ANY)

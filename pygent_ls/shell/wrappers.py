@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from pygent_ls.shell.programs.arguments import split, syntax
+from pygent_ls.shell.programs.tables import ALIASES, PROGRAMS, WRAPPERS
+from pygent_ls.shell.programs.toolchains import SUBCOMMANDS
 from pygent_ls.shell.words import ANY
 
 SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash", "mksh", "csh", "tcsh"})
@@ -30,59 +33,11 @@ class Script:
 Wrapped = Words | Script
 
 
-@dataclass(frozen=True, slots=True)
-class _Prefix:
-    """`NAME [options] [positionals] COMMAND…`"""
+_POSITIONALS = {"chrt": 1, "taskset": 1, "timeout": 1, "chroot": 1, "gosu": 1, "su-exec": 1}
+"""How many words stand between the options and the command."""
 
-    with_value: str = ""
-    """The options that take the next word, separated by spaces."""
-    positionals: int = 0
-    takes_assignments: bool = False
-
-
-_PREFIXES: Mapping[str, _Prefix] = {
-    "sudo": _Prefix(
-        "-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --chroot", takes_assignments=True
-    ),
-    "doas": _Prefix("-u -C -a"),
-    "pkexec": _Prefix("--user"),
-    "env": _Prefix("-u -C --unset --chdir", takes_assignments=True),
-    "nohup": _Prefix(),
-    "setsid": _Prefix(),
-    "time": _Prefix("-f -o --format --output", takes_assignments=True),
-    "command": _Prefix(),
-    "builtin": _Prefix(),
-    "exec": _Prefix("-a"),
-    "coproc": _Prefix(),
-    "nice": _Prefix("-n --adjustment"),
-    "ionice": _Prefix("-c -n --class --classdata"),
-    "chrt": _Prefix("-T -P -D", 1),
-    "taskset": _Prefix("", 1),
-    "timeout": _Prefix("-k -s --kill-after --signal", 1),
-    "gtimeout": _Prefix("-k -s --kill-after --signal", 1),
-    "stdbuf": _Prefix("-i -o -e --input --output --error"),
-    "unbuffer": _Prefix(),
-    "xargs": _Prefix("-I -n -P -L -d -E -s -a --max-args --max-procs --delimiter --arg-file --replace --max-lines"),
-    "parallel": _Prefix("-j --jobs -a --arg-file -I -n -N -S --joblog --delay --timeout"),
-    "strace": _Prefix("-o -e -p -s -u -a -E -P"),
-    "ltrace": _Prefix("-o -e -p -s -u -a -n"),
-    "chroot": _Prefix("", 1),
-    "unshare": _Prefix("-S -G -R -w --root --wd"),
-    "nsenter": _Prefix("-t -S -G --target"),
-    "systemd-run": _Prefix("-p -u -t -M --unit --property --uid --gid"),
-    "busybox": _Prefix(),
-    "toybox": _Prefix(),
-    "fakeroot": _Prefix(),
-    "firejail": _Prefix(),
-    "gosu": _Prefix("", 1),
-    "su-exec": _Prefix("", 1),
-    "setpriv": _Prefix(),
-    "caffeinate": _Prefix("-t -w"),
-    "dbus-run-session": _Prefix(),
-    "xvfb-run": _Prefix("-n -s -e -f -p"),
-    "noglob": _Prefix(),
-    "nocorrect": _Prefix(),
-}
+_ASSIGNING = frozenset({"sudo", "doas", "env", "time"})
+"""Programs before whose command variables may be set."""
 
 _FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"})
 
@@ -95,8 +50,9 @@ def name_of(words: Sequence[str]) -> str:
 def wrapped(words: Sequence[str]) -> Iterator[Wrapped]:
     """The commands that this one would run, as far as its own words show them."""
     name = name_of(words)
-    if name in _PREFIXES:
-        yield from _after_prefix(name, words)
+    known = ALIASES.get(name, name)
+    if known in WRAPPERS:
+        yield from _after_prefix(known, words)
     elif name in SHELLS:
         yield from _script(words, "c")
     elif reader := _READERS.get(name):
@@ -113,29 +69,25 @@ def _could_run_others(name: str) -> bool:
 
 
 def _after_prefix(name: str, words: Sequence[str]) -> Iterator[Wrapped]:
-    prefix = _PREFIXES[name]
     if name == "env":
         yield from _split_string(words)
-    position = _after_options(words, frozenset(prefix.with_value.split()))
-    while name == "time" and list(words[position : position + 1]) == ["!"]:
-        position += 1
-    while prefix.takes_assignments and position < len(words) and re.match(r"\w+=", words[position]):
-        position += 1
-    position += prefix.positionals
-    if position < len(words):
-        yield Words(begin=position, end=len(words))
-    if name in ("parallel", "unbuffer", "firejail") and position < len(words):
-        yield Script(text=" ".join(words[position:]))
+    if name == "npx":
+        yield from _script(words, "c")
+    plain = _plain(words, name)
+    while name == "time" and plain and words[plain[0]] == "!":
+        plain = plain[1:]
+    while name in _ASSIGNING and plain and re.match(r"\w+=", words[plain[0]]):
+        plain = plain[1:]
+    plain = plain[_POSITIONALS.get(name, 0) :]
+    if plain:
+        yield Words(begin=plain[0], end=len(words))
+    if name in ("parallel", "unbuffer", "firejail") and plain:
+        yield Script(text=" ".join(words[plain[0] :]))
 
 
-def _after_options(words: Sequence[str], with_value: frozenset[str]) -> int:
-    """Where the first word stands that is no option and no option's value."""
-    position = 1
-    while position < len(words) and words[position].startswith("-"):
-        if words[position] == "--":
-            return position + 1
-        position += 2 if words[position] in with_value else 1
-    return position
+def _plain(words: Sequence[str], name: str) -> list[int]:
+    """The indices of the words that are neither options nor their values."""
+    return split(words, syntax(PROGRAMS[name])).plain
 
 
 def _split_string(words: Sequence[str]) -> Iterator[Script]:
@@ -178,22 +130,20 @@ def _find(words: Sequence[str]) -> Iterator[Words]:
 
 
 def _ssh(words: Sequence[str]) -> Iterator[Script]:
-    position = _after_options(words, frozenset(f"-{letter}" for letter in "BbcDEeFIiJLlmOopQRSWw")) + 1
-    if position < len(words):
-        yield Script(text=" ".join(words[position:]))
+    if command := _plain(words, "ssh")[1:]:
+        yield Script(text=" ".join(words[at] for at in command))
 
 
 def _flock(words: Sequence[str]) -> Iterator[Wrapped]:
     yield from _script(words, "c")
-    position = _after_options(words, frozenset({"-w", "-E", "--timeout", "--wait"})) + 1
-    if position < len(words) and words[position] not in ("-c", "--command"):
-        yield Words(begin=position, end=len(words))
+    command = _plain(words, "flock")[1:]
+    if command and words[command[0]] not in ("-c", "--command"):
+        yield Words(begin=command[0], end=len(words))
 
 
 def _watch(words: Sequence[str]) -> Iterator[Script]:
-    position = _after_options(words, frozenset({"-n", "--interval"}))
-    if position < len(words):
-        yield Script(text=" ".join(words[position:]))
+    if command := _plain(words, name_of(words)):
+        yield Script(text=" ".join(words[command[0] :]))
 
 
 def _after_dashes(words: Sequence[str]) -> Iterator[Words]:
@@ -203,8 +153,18 @@ def _after_dashes(words: Sequence[str]) -> Iterator[Words]:
 
 def _npm(words: Sequence[str]) -> Iterator[Words]:
     """`npm exec -- COMMAND`; behind the dashes of `npm test` stand arguments for the project's own script."""
-    if len(words) < 2 or words[1] not in ("test", "t", "run", "run-script", "start"):
+    if words[1:2] and words[1] in ("exec", "x", "dlx"):
+        yield from _runner(words)
+    elif len(words) < 2 or words[1] not in ("test", "t", "run", "run-script", "start"):
         yield from _after_dashes(words)
+
+
+def _runner(words: Sequence[str]) -> Iterator[Words]:
+    """`uv run COMMAND`, `bundle exec COMMAND`."""
+    table = SUBCOMMANDS[ALIASES.get(name_of(words), name_of(words))]
+    how = table.get("".join(words[1:2]), "")
+    if words[1:2] and words[1] in ("run", "exec", "x", "dlx") and (plain := split(words, syntax(f"{how} @1"), 2).plain):
+        yield Words(begin=plain[0], end=len(words))
 
 
 _READERS: Mapping[str, Callable[[Sequence[str]], Iterator[Wrapped]]] = {
@@ -223,6 +183,8 @@ _READERS: Mapping[str, Callable[[Sequence[str]], Iterator[Wrapped]]] = {
     "watch": _watch,
     "entr": _watch,
     "kubectl": _after_dashes,
-    "npx": _after_dashes,
     "npm": _npm,
+    "pnpm": _npm,
+    "yarn": _npm,
+    **dict.fromkeys(["bundle", "pipenv", "poetry", "rye", "uv"], _runner),
 }

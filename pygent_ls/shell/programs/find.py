@@ -1,0 +1,48 @@
+"""Expressions of find that look and print, from the manual pages of GNU findutils 4.9 and of macOS."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pygent_ls.shell.words import ANY
+
+_OPTIONS = frozenset({"-H", "-L", "-P", "-O0", "-O1", "-O2", "-O3", "-E", "-X", "-x", "-s", "-d"})
+
+_ALONE = frozenset(
+    "-print -print0 -ls -prune -quit -empty -true -false -readable -writable -executable -nouser -nogroup -depth -d -xdev"
+    " -mount -x -follow -daystart -noleaf -ignore_readdir_race -noignore_readdir_race -not -a -and -o -or -warn -nowarn"
+    " ( ) ! ,".split()
+)
+_WITH_VALUE = frozenset(
+    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -type -xtype -size -mtime -mmin -ctime"
+    " -cmin -atime -amin -newer -anewer -cnewer -perm -user -group -uid -gid -links -inum -samefile -maxdepth -mindepth"
+    " -regextype -fstype -printf -used -context".split()
+)
+_RUNNING = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+
+
+def unknown_in(words: Sequence[str]) -> list[int]:
+    """Indices of the words that may do more than look for files and print what is found.
+
+    The commands behind `-exec` are not among them: they are judged by themselves.
+    """
+    found: list[int] = []
+    position = 1
+    while position < len(words) and words[position] in _OPTIONS:
+        position += 1
+    while position < len(words) and not words[position].startswith(("-", "(", "!", ",", ANY)):
+        position += 1
+    while position < len(words):
+        word = words[position]
+        if word in _RUNNING:
+            ends = (at for at in range(position, len(words)) if words[at] in (";", "+"))
+            position = next(ends, len(words)) + 1
+            continue
+        is_newer = word.startswith("-newer") and len(word) == len("-newerXY") and word[6:].isalpha()
+        takes_value = word in _WITH_VALUE or is_newer
+        if not takes_value and word not in _ALONE:
+            found.append(position)
+        if takes_value and position + 1 < len(words) and words[position + 1].startswith(ANY):
+            found.append(position + 1)
+        position += 2 if takes_value else 1
+    return found
