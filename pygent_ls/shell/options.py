@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from pygent_ls.shell.programs import awk, find, git, sed
 from pygent_ls.shell.programs.arguments import Arguments, Syntax, split, syntax
@@ -41,10 +42,9 @@ _ONLY_WITH_COMMAND = frozenset(
 )
 """Programs that run what they read from their input if no command follows."""
 
-_AFTER_DASHES = re.compile(
+_AFTER_DASHES = (
     r"--(nocapture|no-capture|ignored|include-ignored|exact|list|show-output|quiet|check|skip|test-threads)(=.*)?"
-    r"|-q|-[DWAF]\S*|[^-@].*",
-    re.DOTALL,
+    r"|-q|-[DWAF]\S*|[^-@].*"
 )
 """Words for the program that cargo runs: the harness of tests, clippy, rustfmt."""
 
@@ -80,8 +80,8 @@ def canonical(name: str) -> str:
     return ALIASES.get(name, name)
 
 
-def _listed(words: Sequence[str], n_named: int, name: str, how: Syntax, begin: int = 1) -> bool:
-    """Whether any word from `n_named` on is none of the listed, safe ones."""
+def _listed(words: Sequence[str], n_named: int, name: str, how: Syntax, begin: int = 1, path: str = "") -> bool:
+    """Whether any word from `n_named` on is none of the listed, safe ones; `path` is the command of the program."""
     given = split(words, how, begin)
     extra = [] if how.most_plain is None else given.plain[how.most_plain :]
     if any(index >= n_named for index in (*given.unknown, *extra)):
@@ -93,7 +93,7 @@ def _listed(words: Sequence[str], n_named: int, name: str, how: Syntax, begin: i
             return True
         if option.last >= n_named and pattern and not re.fullmatch(pattern, option.value or "", re.DOTALL):
             return True
-    check = _CHECKS.get(name)
+    check = _CHECKS.get(f"{name} {path}".strip())
     return check is not None and any(index >= n_named for index in check(words, given))
 
 
@@ -104,11 +104,12 @@ def _subcommand_does_more(words: Sequence[str], n_named: int, name: str) -> bool
     commands = _COMMANDS[name]
     path, begin = "", 1
     while not path or any(each.startswith(path + " ") for each in commands):
-        given = split(words, syntax(f"{commands.get(path, '')} @1"), begin)
-        if not given.plain:
+        how = replace(syntax(commands.get(path, "")), stops_at=1, most_plain=None)
+        plain = split(words, how, begin).plain
+        if not plain:
             break
-        position = given.plain[0]
-        if _listed(words[: position + 1], n_named, "", syntax(f"{commands.get(path, '')} @1"), begin):
+        position = plain[0]
+        if _listed(words[: position + 1], n_named, name, how, begin):
             return True
         begin = position + 1
         if name == "cargo" and words[position].startswith("+"):  # the toolchain
@@ -122,7 +123,7 @@ def _subcommand_does_more(words: Sequence[str], n_named: int, name: str) -> bool
             inner = "*"
         path = inner
     how = syntax(commands.get(path, ""))
-    return (how.is_named and begin > n_named) or _listed(words, n_named, name, how, begin)
+    return (how.is_named and begin > n_named) or _listed(words, n_named, name, how, begin, path)
 
 
 # What of the other words is not safe, by program
@@ -176,16 +177,8 @@ def _openssl(words: Sequence[str], given: Arguments) -> Iterable[int]:
     return [*_only_with(n_plain=1)(words, given), *_plain_unlike(commands, 0, 1)(words, given)]
 
 
-def _git(words: Sequence[str], given: Arguments) -> Iterable[int]:
-    if "config" in words[1:] and given.plain and words[given.plain[0] - 1] == "config":
-        yield from given.plain[1:]  # a name and its new value
-    yield from (at for at in given.plain if "::" in words[at] or (at < given.rest and words[at].startswith("-")))
-
-
-def _cargo(words: Sequence[str], given: Arguments) -> Iterable[int]:
-    if "run" in words[1:3] or "r" in words[1:3]:
-        return []
-    return [at for at in given.plain if not _AFTER_DASHES.fullmatch(words[at])]
+def _remotes_of_git(words: Sequence[str], given: Arguments) -> Iterable[int]:
+    return [at for at in given.plain if "::" in words[at] or words[at].startswith("-")]
 
 
 _NOT_A_LIST = _plain_unlike(r"[^@].*|")
@@ -195,11 +188,12 @@ _CHECKS: Mapping[str, _Check] = {
     **dict.fromkeys(RUNNERS, _NOT_A_LIST),
     **dict.fromkeys(["env", "sudo", "doas", "time"], _plain_unlike(r"[^=]*", 0, 1)),
     "awk": _program_of_awk,
-    "cargo": _cargo,
+    **{f"cargo {each}": _plain_unlike(_AFTER_DASHES) for each in SUBCOMMANDS["cargo"] if each not in ("run", "r")},
     "curl": _plain_unlike(r"(https?://|[\w.-]+(:\d+)?(/|$)).*"),
     "date": _plain_unlike(r"\+.*"),
     "dd": _plain_unlike(r"(if|bs|ibs|obs|cbs|count|skip|status|conv|iflag)=.*"),
-    "git": _git,
+    **{f"git {each}": _remotes_of_git for each in ("clone", "fetch", "ls-remote", "pull", "push", "remote")},
+    "git config": lambda _, given: given.plain[1:],  # a name and its new value
     "jq": _filter_of(r"(?<![.\w])(env|import|include|modulemeta|get_search_list)\b|\$ENV\b"),
     "less": _plain_unlike(r"[^+].*"),
     "make": _plain_unlike(r"[^=]*|(V|VERBOSE|DEBUG)=[01]"),
