@@ -10,7 +10,9 @@ import pytest
 from pygent_ls.agent.matching import allows
 from pygent_ls.agent.rules import Rule
 
-RULES: dict[str, dict[str, list[str]]] = tomllib.loads(Path(__file__).with_name("program_rules.toml").read_text("utf-8"))
+RULES: dict[str, dict[str, list[str]]] = tomllib.loads(
+    Path(__file__).with_name("program_rules.toml").read_text("utf-8")
+)
 
 
 def covered(rule: str, line: str, *others: str) -> bool:

@@ -163,7 +163,7 @@ PROGRAMS = {
     " --spider --tries= --timeout= --user-agent= --wait= --max-redirect= --no-check-certificate --header= --show-progress"
     " --no-clobber --inet4-only --inet6-only --method= --content-on-error --progress= !-o: !-a: !-P: !-e: !-i: !-x !-r"
     " !--output-document=",
-    "xxd": "-a -b -C -e -E -h -i -p -u -v -c: -g: -l: -n: -o: -s:  #1",
+    "xxd": "@1 -a -b -C -e -E -h -i -p -u -v -c: -g: -l: -n: -o: -s:  #1",
     "yq": "-r -P -M -C -e -N -n -j -y -c -s -o: -p: -I: --prettyPrint --no-colors --colors --exit-status --no-doc --null-input"
     " --output-format= --input-format= --indent= --raw-output --unwrapScalar? --tojson !-i !--inplace !-f: !--from-file=",
     "zip": "-r -q -v -j -y -0123456789 -u -f -g -l -o -D -X --recurse-paths --quiet --verbose --junk-paths --symlinks",
