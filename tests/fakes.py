@@ -16,7 +16,7 @@ import posixpath
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pygent_ls.agent.approver import PermissionAnswer, PermissionOutcome, PermissionRequest
 from pygent_ls.agent.cache import ToolCache
@@ -288,6 +288,12 @@ class FakeWorkspace:
     def shown(self, path: Path) -> str:
         """Relative to the folder."""
         return path.relative_to(FOLDER).as_posix() if path.is_relative_to(FOLDER) else path.as_posix()
+
+    def kind_of(self, path: Path) -> Literal["file", "folder"] | None:
+        """A file where there is a buffer or a text, a folder above one."""
+        if path in self._texts or path in self._buffers:
+            return "file"
+        return "folder" if any(path in each.parents for each in self._texts) else None
 
     async def read(self, path: Path) -> Document:
         """The buffer, else the file."""

@@ -26,7 +26,7 @@ _ENTERS = frozenset({"cd", "pushd", "-C", "--cwd", "--prefix", "--directory"})
 """Words before the name of a folder in which the rest of the line runs."""
 
 _READERS = frozenset(
-    {"cat", "tac", "nl", "head", "tail", "less", "more", "bat", "batcat", "wc", "cut", "rev", "cmp", "comm", "diff"}
+    {"cat", "tac", "nl", "head", "tail", "more", "bat", "batcat", "wc", "cut", "rev", "cmp", "comm", "diff"}
     | {"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "jq", "od", "hexdump", "strings", "file", "stat", "ls"}
     | {"du", "md5sum", "sha1sum", "sha256sum", "cksum", "echo", "printf", "test", "[", "[[", "realpath", "readlink"}
 )

@@ -127,8 +127,13 @@ class ReadingCase:
 
 def _concerns(rule: Rule, read: FileRead) -> Match:
     if ANY in read.path:
-        pattern = rule.pattern
-        return Match.MAYBE if isinstance(pattern, PathGlob) and can_meet(pattern.glob, read.path) else Match.NO
+        match rule.pattern:
+            case AnyCall():
+                return Match.MAYBE
+            case PathGlob(glob=glob) if can_meet(glob, read.path):
+                return Match.MAYBE
+            case _:
+                return Match.NO
     if not _is_about(rule, read.path):
         return Match.NO
     return Match.YES if read.is_sure else Match.MAYBE

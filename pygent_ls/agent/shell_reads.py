@@ -4,49 +4,42 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
+from pygent_ls.agent.git_reads import shown_by_git
 from pygent_ls.agent.reading_rules import FileRead
 from pygent_ls.agent.workspace import Workspace
 from pygent_ls.errors import ToolError
 from pygent_ls.shell.line import ShellLine, SimpleCommand
+from pygent_ls.shell.options import canonical, filled
 from pygent_ls.shell.parser import read_line
+from pygent_ls.shell.programs import awk, find, sed
+from pygent_ls.shell.programs.arguments import Arguments, split, syntax
+from pygent_ls.shell.programs.display import COPYING, FLAT, PATTERN_OPTIONS, RECURSIVE, SEARCHING, SHOWING, SILENT
+from pygent_ls.shell.programs.tables import PROGRAMS, WRAPPERS
 from pygent_ls.shell.words import ANY, HOME
 
-_SEARCHING = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "sed", "gsed", "awk", "gawk", "jq"})
-"""Programs whose first word is a pattern or a program, unless an option gives it."""
+_CODE = re.compile(r"python[\d.]*|node|deno|bun|perl|ruby|php|lua|psql|sqlite3|mysql|vim?|nvim|ex|ed|emacs|gdb|expect|osascript")
+"""Programs that are given code in their words, in which paths stand among other things."""
 
-_COPYING = frozenset({"cp", "gcp", "mv", "ln", "install", "rsync", "scp"})
-"""Programs whose last word is where they put the others."""
+_SCRIPTS = frozenset({"-e", "--regexp", "--expression"})
+"""Options whose value is a pattern or a program."""
 
-_SHOWING = (
-    _SEARCHING
-    | _COPYING
-    | {"cat", "tac", "nl", "head", "tail", "less", "more", "most", "bat", "batcat", "view", "pr", "fold", "fmt", "cut"}
-    | {"sort", "uniq", "paste", "join", "comm", "diff", "cmp", "sdiff", "rev", "shuf", "split", "csplit", "column"}
-    | {"base32", "base64", "basenc", "xxd", "od", "hexdump", "hd", "strings", "iconv", "yq", "dd", "zcat", "bzcat"}
-    | {"xzcat", "gzip", "bzip2", "xz", "zstd", "tar", "zip", "7z", "source", ".", "readarray", "mapfile"}
-    | {"vi", "vim", "nvim", "nano", "emacs", "ed", "ex", "openssl", "gpg"}
-)
-"""Programs that show, copy, rename or load the files that they are given."""
+MAX_PIECES = 200
+"""Pieces of one word that are taken for paths; a longer one may name any file."""
 
-_SILENT = frozenset(
-    {"ls", "stat", "test", "[", "[[", "rm", "rmdir", "touch", "mkdir", "chmod", "chown", "chgrp", "echo", "printf"}
-    | {"du", "df", "cd", "pushd", "pwd", "basename", "dirname", "realpath", "readlink", "true", "false", "which"}
-    | {"wc", "md5sum", "sha1sum", "sha256sum", "cksum", "file", "find", "fd", "tree", "tee", "export", "unset", "kill"}
-)
-"""Programs that tell of a file no more than its name, kind and size."""
 
-_SHOWING_GIT = frozenset({"show", "diff", "blame", "annotate", "cat-file", "grep", "log", "archive", "difftool"})
-_SILENT_GIT = frozenset({"add", "rm", "status", "commit", "restore", "checkout", "reset", "ls-files", "check-ignore"})
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A path, relative to where the line runs or absolute."""
 
-_RECURSIVE = frozenset({"rg", "ag", "ack", "tar", "zip", "7z", "rsync"})
-_RECURSIVE_WITH_R = frozenset({"grep", "egrep", "fgrep", "zgrep", "cp", "gcp", "scp", "diff"})
-
-_FEEDING = frozenset({"xargs", "parallel"})
-"""Programs that give another one words which nobody sees before."""
+    path: str
+    is_sure: bool
+    may_be_folder: bool = False
+    """Whether what lies below it is shown, too, if it is a folder."""
 
 
 def reads_of(text: str, folder: Path, workspace: Workspace) -> tuple[FileRead, ...]:
@@ -55,55 +48,126 @@ def reads_of(text: str, folder: Path, workspace: Workspace) -> tuple[FileRead, .
     What a program reads of itself, without being told to, is not among them.
     """
     found: dict[FileRead, None] = {}
-    for path, is_sure in _files_in(read_line(text)):
+
+    def places(path: str) -> list[Path]:
         absolute = posixpath.normpath(posixpath.join(folder.as_posix(), path))
-        places = [Path(absolute)]
+        named = [Path(absolute)]
         if ANY not in absolute:
             with suppress(ToolError):  # outside the workspace its own name is all there is
-                places.append(workspace.resolve(absolute))
-        found |= {FileRead(path=workspace.shown(place), is_sure=is_sure): None for place in places}
+                named.append(workspace.resolve(absolute))
+        return named
+
+    def kind_of(path: str) -> str | None:
+        return None if ANY in path else workspace.kind_of(places(path)[-1])
+
+    for each in _files_in(read_line(text), kind_of):
+        for place in places(each.path):
+            found[FileRead(path=workspace.shown(place), is_sure=each.is_sure)] = None
+            if each.may_be_folder and kind_of(each.path) != "file":
+                found[FileRead(path=posixpath.join(workspace.shown(place), ANY), is_sure=False)] = None
     return tuple(found)
 
 
-def _files_in(line: ShellLine) -> Iterator[tuple[str, bool]]:
-    """Paths, relative to where the line runs or absolute, and whether it is sure that they are read."""
+def _files_in(line: ShellLine, kind_of: Callable[[str], str | None]) -> Iterator[_Named]:
     for each in line.reads:
-        yield _joined(each.folder, each.path), True
-    for command in line.all():
-        yield from _named_in(command)
-        if command.name in _FEEDING:
-            yield from ((_joined(each.command.folder, ANY), False) for each in command.runs)
+        yield _Named(_joined(each.folder, each.path), is_sure=True)
+    for command in dict.fromkeys([*line.commands, *(line.plain or ())]):
+        yield from _shown_by(command, command.words, command.folder, kind_of)
 
 
-def _named_in(command: SimpleCommand) -> Iterator[tuple[str, bool]]:
-    name = command.name.lower().removesuffix(".exe")
-    shows = name in _SHOWING
-    is_silent = name in _SILENT or (bool(command.runs) and not shows)
+def _shown_by(
+    command: SimpleCommand, words: Sequence[str], folder: str, kind_of: Callable[[str], str | None]
+) -> Iterator[_Named]:
+    """What a command shows, and what those show that it runs; `words` are its own, with what is put in."""
+    name = canonical(command.name.lower().removesuffix(".exe"))
     if name == "git":
-        done = next((word for word in command.words[1:] if not word.startswith("-")), "")
-        shows, is_silent = done in _SHOWING_GIT, done in _SILENT_GIT
-    if is_silent:
+        for path in shown_by_git(words, lambda path: kind_of(_joined(folder, path))):
+            yield _Named(path if path == ANY else _joined(folder, path), is_sure=ANY not in path)
+            if folder and path != ANY:  # a path behind `REVISION:` begins where the repository does
+                yield _Named(path, is_sure=False)
+    else:
+        yield from _shown_by_words(command, name, words, folder)
+    moves = name in WRAPPERS and _has_unlisted(words, WRAPPERS[name])
+    for inner in command.runs:
+        within = filled(words, inner.command.words, name) if name != "find" else inner.command.words
+        yield from _shown_by(inner.command, within, ANY if moves else inner.command.folder, kind_of)
+
+
+def _shown_by_words(command: SimpleCommand, name: str, words: Sequence[str], folder: str) -> Iterator[_Named]:
+    if _is_silent(name, words):
         return
-    paths = [path for word in _arguments(name, command.words[1:]) for path in _paths_in(word)]
-    yield from ((_joined(command.folder, path), shows) for path in paths)
-    if name in _RECURSIVE or (name in _RECURSIVE_WITH_R and _has_option(command.words, "[rR]", "--recursive")):
-        for path in paths or [""]:
-            yield _joined(command.folder, path).rstrip("/") + "/" + ANY, False
+    own = [inner.begin for inner in command.runs if inner.begin < len(words)]
+    given = list(words[1 : min(own, default=len(words))]) if name != "find" else list(words[1:])
+    shows = name in SHOWING and not command.runs
+    if command.runs:
+        given = [word for word in given if not re.search(r"\s", word)]  # a script is looked through by itself
+    if not shows:
+        pieces = (piece for word in given for piece in (_pieces_of(word) if _CODE.fullmatch(name) else _paths_in(word)))
+        yield from (_Named(_joined(folder, piece), is_sure=False) for piece in pieces)
+        return
+    if _may_show_any(name, words):
+        yield _Named(ANY, is_sure=False)
+    if _CODE.fullmatch(name):
+        yield from (_Named(_joined(folder, piece), is_sure=False) for word in given for piece in _pieces_of(word))
+    given = _arguments(name, words)
+    is_deep = name in RECURSIVE or (name in FLAT and _has_unlisted(words, FLAT[name]))
+    paths = [(path, not word.startswith("-")) for word in given for path in _paths_in(word)]
+    may_be_folder = is_deep or name == "diff"
+    yield from (_Named(_joined(folder, path), is_sure, may_be_folder) for path, is_sure in paths)
+    if is_deep and not paths:
+        yield _Named(_joined(folder, ""), is_sure=False, may_be_folder=True)
+
+
+def _is_silent(name: str, words: Sequence[str]) -> bool:
+    if name == "find":
+        return not find.unknown_in(words)
+    if name not in SILENT:
+        return False
+    listed = SILENT[name]
+    return listed is None or not _has_unlisted(words, listed)
+
+
+def _has_unlisted(words: Sequence[str], listed: str) -> bool:
+    how = syntax(listed)
+    given = split(words, how)
+    return bool(given.unknown) or any(each.name in how.unsafe for each in given.options)
+
+
+def _may_show_any(name: str, words: Sequence[str]) -> bool:
+    """Whether a program that shows files may show others than those which its words name."""
+    if any(re.match(r"--?fil", word) for word in words):
+        return True  # `--files0-from`, `--files-from`: a list of files
+    if name in ("tar", "zip", "7z", "rsync", "cpio"):
+        pattern = r"-?[a-zA-Z]*[TC]|--(dir|cd)|-?@|-i" if name == "tar" else r"-[a-zA-Z]*[@i]|@"
+        return any(re.match(pattern, word) for word in words[1:])
+    if name in ("sed", "awk"):
+        is_plain = sed.is_plain if name == "sed" else awk.is_plain
+        return not all(is_plain(word) for word in _scripts(name, words))
+    return name == "jq" and any(re.search(r"\b(import|include)\b", word) for word in words[1:])
+
+
+def _scripts(name: str, words: Sequence[str]) -> list[str]:
+    given = split(words, syntax(PROGRAMS[name]))
+    by_option = [each.value or "" for each in given.options if each.name in _SCRIPTS]
+    has_other = any(each.name in PATTERN_OPTIONS for each in given.options)
+    return [*by_option, *(words[at] for at in given.plain[: 0 if has_other else 1]), *(words[at] for at in given.unknown)]
 
 
 def _arguments(name: str, words: Sequence[str]) -> list[str]:
-    """The words that may name what is read."""
-    plain = [index for index, word in enumerate(words) if not word.startswith("-")]
+    """The words that may name what is shown."""
     left_out: list[int] = []
-    if name in _SEARCHING and not _has_option(words, "[ef]", "--regexp|--file|--expression|--from-file"):
-        left_out = plain[:1]
-    elif name in _COPYING and not _has_option(words, "t", "--target-directory"):
-        left_out = plain[-1:]
-    return [word for index, word in enumerate(words) if index not in left_out]
+    if name in SEARCHING:
+        given = split(words, syntax(FLAT.get(name) or PROGRAMS.get(name, "")))
+        left_out = [*_pattern_of(given), *(each.last for each in given.options if each.name in _SCRIPTS)]
+    elif name in COPYING and not any(re.match(r"-[a-zA-Z]*t|--target", word) for word in words):
+        left_out = [index for index, word in enumerate(words) if index and not word.startswith("-")][-1:]
+    return [word for index, word in enumerate(words) if index and index not in left_out]
 
 
-def _has_option(words: Sequence[str], letters: str, long: str) -> bool:
-    return any(re.match(rf"-[a-zA-Z]*{letters}|(?:{long})\b", word) for word in words)
+def _pattern_of(given: Arguments) -> list[int]:
+    if any(each.name in PATTERN_OPTIONS for each in given.options) or any(at < given.rest for at in given.unknown):
+        return []
+    return given.plain[:1]
 
 
 def _paths_in(word: str) -> Iterator[str]:
@@ -111,9 +175,18 @@ def _paths_in(word: str) -> Iterator[str]:
     word = word.replace("{}", ANY)
     if not word.startswith("-"):
         yield word
+    elif not word.startswith("--"):
+        yield from (word[at:] for at in range(2, min(len(word), MAX_PIECES)))
     yield from (word[found.end() :] for found in re.finditer(r"[=@:]", word) if word[found.end() :])
-    if found := re.match(r"-[a-zA-Z](?=[./\w])", word):
-        yield word[found.end() :]
+
+
+def _pieces_of(code: str) -> Iterator[str]:
+    """What of code may be a path."""
+    yield from _paths_in(code)
+    pieces = re.findall(r"[^\s'\"`(),;<>|\[\]{}=]+", code)
+    yield from dict.fromkeys(pieces[:MAX_PIECES])
+    if len(pieces) > MAX_PIECES:
+        yield ANY
 
 
 def _joined(folder: str, path: str) -> str:

@@ -181,6 +181,10 @@ class Workspace(Protocol):
         """The path as the model and the user read it: relative to the folder, with `/`."""
         ...
 
+    def kind_of(self, path: Path) -> Literal["file", "folder"] | None:
+        """What lies at the path, links followed; None for nothing, and for what is neither."""
+        ...
+
     async def read(self, path: Path) -> Document:
         """The document. Raises `ToolError`: no such file, a folder, not text, or too large."""
         ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 from pygent_ls.agent.review import Applied
 from pygent_ls.agent.workspace import DeleteFile, Document, EditPlan, FileStatus, MoveFile, Stamp
@@ -53,6 +54,10 @@ class DiskWorkspace:
     def shown(self, path: Path) -> str:
         """See the port."""
         return self._folders.shown(path)
+
+    def kind_of(self, path: Path) -> Literal["file", "folder", "missing"]:
+        """See the port."""
+        return status(path).kind
 
     async def read(self, path: Path) -> Document:
         """See the port."""

@@ -341,7 +341,7 @@ def test_a_line_of_a_program_that_writes_runs_nothing_else(program: str, templat
     @given(words_for(program))
     def check(words: list[str]) -> None:
         line = f"{program} {shlex.join(words)}"
-        if covered(f"{program}:*", line, "ls:*"):
+        if MARK not in words and covered(f"{program}:*", line, "ls:*"):
             folder = Path(shutil.copytree(template, tmp_path / "w", symlinks=True))
             (folder / MARK).mkdir()
             stamp = (folder / MARK).stat().st_mtime_ns

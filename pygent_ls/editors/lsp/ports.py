@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from pygent_ls.agent.review import Applied
 from pygent_ls.agent.tool import excerpt
@@ -74,6 +75,10 @@ class LspWorkspace:
     def shown(self, path: Path) -> str:
         """See the port."""
         return self._folders.shown(path)
+
+    def kind_of(self, path: Path) -> Literal["file", "folder"] | None:
+        """See the port."""
+        return self._disk.kind_of(path)
 
     async def read(self, path: Path) -> Document:
         """See the port."""

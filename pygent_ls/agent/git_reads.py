@@ -1,0 +1,83 @@
+"""Which files a git command would show the text of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from pygent_ls.shell.programs.arguments import Arguments, split, syntax
+from pygent_ls.shell.programs.display import GIT_SILENT, GIT_SUMMARY
+from pygent_ls.shell.programs.git import COMMANDS, GLOBAL
+from pygent_ls.shell.words import ANY
+
+_ALL = frozenset({"stash show", "stash list", "reflog"})
+"""Commands whose words name no file."""
+
+_GLOBAL = "--no-pager -P --no-optional-locks --literal-pathspecs"
+"""Options before the command with which paths stay what they are."""
+
+
+def shown_by_git(words: Sequence[str], kind_of: Callable[[str], str | None]) -> Iterator[str]:
+    """The paths of files whose text the command may show; `FOLDER/ANY` for what lies below one, `ANY` for any file of the
+    repository. `kind_of` tells of a path, as the words give it, whether it is that of a file or of a folder.
+    """
+    before = split(words, replace(syntax(GLOBAL), stops_at=1))
+    if not before.plain:
+        return
+    begin = before.plain[0]
+    command = words[begin]
+    if f"{command} {''.join(words[begin + 1 : begin + 2])}" in {**COMMANDS, **GIT_SILENT}:
+        begin += 1
+        command = f"{command} {words[begin]}"
+    how = COMMANDS.get(command)
+    given = split(words, syntax(how or ""), begin + 1)
+    is_known = how is not None and not given.unknown and not any(each.name in syntax(how).unsafe for each in given.options)
+    names = {each.name for each in given.options}
+    objects = [words[at] for at in given.plain if at < given.rest]
+    if is_known and _is_silent(command, names, objects):
+        return
+    is_elsewhere = {each.name for each in before.options} - set(_GLOBAL.split()) or before.unknown
+    if is_elsewhere or not is_known or command in _ALL or "--full-diff" in names:
+        yield ANY
+    elif command != "mv":
+        yield from [] if _is_limited(command, words, given, kind_of) else [ANY]
+    for index, word in enumerate(words[begin + 1 :], begin + 1):
+        for path in _paths_in(word):
+            yield path
+            # a word that is the name of nothing is a revision, unless it stands behind the dashes
+            if kind_of(path) == "folder" or (index >= given.rest and kind_of(path) is None):
+                yield f"{path}/{ANY}"
+
+
+def _is_silent(command: str, options: set[str], objects: Sequence[str]) -> bool:
+    if command in GIT_SILENT:
+        return not options & set(GIT_SILENT[command].split())
+    needed, showing = GIT_SUMMARY.get(command, ("", ""))
+    if command == "show" and any(":" in each or re.fullmatch(r"[0-9a-f]{4,}", each) for each in objects):
+        return False  # a file's text by its name or number is shown in any case
+    return bool(options & set(needed.split())) and not options & set(showing.split())
+
+
+def _is_limited(command: str, words: Sequence[str], given: Arguments, kind_of: Callable[[str], str | None]) -> bool:
+    """Whether the words say which files are meant."""
+    plain = [words[at] for at in given.plain]
+    if not plain:
+        return False
+    if any(re.match(r":(?!/*\w)|:\(|:/", word) for word in plain):
+        return False  # a pattern of git's own
+    if command in ("blame", "annotate"):
+        return True
+    if command in ("show", "cat-file") and all(re.fullmatch(r"[^:]*:.+", word) for word in plain):
+        return True
+    if words[given.rest - 1] == "--":
+        return given.plain[-1] >= given.rest
+    return kind_of(plain[-1]) == "file"
+
+
+def _paths_in(word: str) -> Iterator[str]:
+    """What of a word may be a path: all of it, what follows `REVISION:`, the value of an option."""
+    word = re.sub(r"[*?\[]", ANY, word)
+    if not word.startswith("-"):
+        yield word
+    yield from (word[found.end() :] for found in re.finditer(r"[=:]", word) if word[found.end() :])

@@ -1,0 +1,118 @@
+"""What programs show of the text of files: those that are known to show none, and those that show what they are given.
+
+All others may show what their words name. The options listed here are those with which a program shows no text, in the
+form of `arguments`; with any other it may.
+"""
+
+from __future__ import annotations
+
+from pygent_ls.shell.programs.tables import PROGRAMS
+
+_SUMS = "-b -t -z --binary --text --tag --zero"
+
+SILENT = {
+    **dict.fromkeys(
+        "ls stat test [ [[ rm rmdir touch mkdir mktemp chmod chown chgrp echo printf df cd pushd popd dirs pwd basename"
+        " dirname realpath readlink true false which whereis type export unset kill pkill pgrep ps sleep seq uname id"
+        " whoami groups nproc uptime free tee truncate mkfifo jobs wait exit return umask ulimit tput clear tty arch"
+        " eval trap sync".split(),
+        None,
+    ),
+    **dict.fromkeys(["md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum"], f"{_SUMS} -l:"),
+    "cksum": f"{_SUMS} -a: -l: --algorithm= --untagged",
+    "du": "-0 -a -b -B: -c -D -d: -h -H -k -L -l -m -P -S -s -t: -x --all --apparent-size --block-size= --bytes --total"
+    " --max-depth= --human-readable --summarize --threshold= --si --time? --separate-dirs --one-file-system --exclude=",
+    "fd": PROGRAMS["fd"],
+    "file": PROGRAMS["file"],
+    "shasum": "-a: -b -t -U -0 --algorithm= --binary --text",
+    "tree": PROGRAMS["tree"],
+    "wc": "-c -m -l -L -w --bytes --chars --lines --max-line-length --words --total=",
+}
+"""By program: the options with which it tells of a file no more than its name, kind and size; None for all."""
+
+GREP = (
+    "-E -F -G -P -i -y -v -w -x -c -l -L -n -H -h -o -q -s -Z -z -b -a -I -U -T -u -A: -B: -C: -m: -e: -0123456789"
+    " --extended-regexp --fixed-strings --basic-regexp --perl-regexp --ignore-case --no-ignore-case --invert-match"
+    " --word-regexp --line-regexp --count --files-with-matches --files-without-match --line-number --with-filename"
+    " --no-filename --only-matching --quiet --silent --no-messages --null --null-data --byte-offset --text --binary"
+    " --initial-tab --after-context= --before-context= --context= --max-count= --regexp= --color? --colour? --label="
+    " --line-buffered --include= --exclude= --exclude-dir= --binary-files= !-f: !--file= !-d: !-D: !-r !-R !--directories="
+    " !--devices= !--exclude-from= !--recursive !--dereference-recursive"
+)
+_COPY = "-f -i -n -u -v -p -T -l -s -H -L -P -x -t: -S: -b --force --interactive --no-clobber --update? --verbose --preserve?"
+_DIFF = (
+    "-u -c -q -s -y -i -w -b -B -E -Z -a -p -t -T -e -n -d -N -U: -C: -W: -I: -L: --unified? --context? --brief"
+    " --report-identical-files --side-by-side --ignore-case --ignore-all-space --ignore-space-change --ignore-blank-lines"
+    " --text --color? --label= --width= --suppress-common-lines --strip-trailing-cr --minimal --normal -0123456789"
+)
+
+FLAT = {
+    **dict.fromkeys(["grep", "egrep", "fgrep", "zgrep"], GREP),
+    **dict.fromkeys(["cp", "gcp", "scp"], _COPY),
+    "diff": _DIFF,
+}
+"""By program: the options with which it goes into no folder below those that it is given."""
+
+SEARCHING = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "sed", "gsed", "awk", "gawk", "mawk", "jq", "yq"})
+"""Programs whose first word is a pattern or a program, unless an option gives it."""
+
+PATTERN_OPTIONS = frozenset({"-e", "-f", "--regexp", "--file", "--expression", "--from-file", "--files"})
+"""Options which give the pattern, so that the first word names a file, too."""
+
+COPYING = frozenset({"cp", "gcp", "mv", "ln", "install", "rsync", "scp"})
+"""Programs whose last word is where they put the others."""
+
+SHOWING = (
+    SEARCHING
+    | COPYING
+    | {"cat", "tac", "nl", "head", "tail", "less", "more", "most", "bat", "batcat", "view", "pr", "fold", "fmt", "cut"}
+    | {"sort", "uniq", "paste", "join", "comm", "diff", "cmp", "sdiff", "rev", "shuf", "split", "csplit", "column"}
+    | {"base32", "base64", "basenc", "xxd", "od", "hexdump", "hd", "strings", "iconv", "dd", "zcat", "bzcat", "diff3"}
+    | {"xzcat", "gzip", "bzip2", "xz", "zstd", "tar", "zip", "7z", "source", ".", "readarray", "mapfile", "expand", "tsort"}
+    | {"vi", "vim", "nvim", "nano", "emacs", "ed", "ex", "openssl", "gpg", "unexpand", "ptx", "zmore", "zless", "cpio"}
+)
+"""Programs that show, copy, rename or load the files that they are given."""
+
+RECURSIVE = frozenset({"rg", "ag", "ack", "tar", "zip", "7z", "rsync", "mv", "ln", "cpio"})
+"""Programs that take all below a folder that they are given, and below their own if they are given none."""
+
+_PATCH = (
+    "-p -u --patch -U --unified -W --function-context --word-diff --word-diff-regex --color-words --color-moved -c --cc"
+    " -m --diff-merges -L --patch-with-stat --patch-with-raw --binary --check --inter-hunk-context --submodule"
+)
+_NOTHING = ""
+
+GIT_SILENT = {
+    "add": "-p --patch -i --interactive",
+    "checkout": "-p --patch",
+    "commit": "-v --verbose -p --patch",
+    "rebase": "--show-current-patch",
+    "reset": "-p --patch",
+    "restore": "-p --patch",
+    "stash": "-p --patch",
+    "stash push": "-p --patch",
+    "status": "-v --verbose",
+    **dict.fromkeys(["log", "reflog", "rev-list", "shortlog", "stash list", "whatchanged"], _PATCH),
+    "stash show": _PATCH.replace(" -u ", " "),
+    **dict.fromkeys(
+        "bisect branch check-attr check-ignore cherry cherry-pick clean clone config count-objects describe fetch fsck gc"
+        " help init ls-files ls-remote ls-tree merge merge-base name-rev prune pull push remote rev-parse revert rm"
+        " show-branch show-ref switch symbolic-ref tag update-index var version worktree".split(),
+        _NOTHING,
+    ),
+    **dict.fromkeys(["stash apply", "stash pop", "stash drop", "stash clear", "stash create", "stash branch"], _NOTHING),
+    **{f"submodule {each}": _NOTHING for each in ("init", "status", "sync", "update")},
+    **{f"bisect {each}": _NOTHING for each in ("start", "good", "bad", "new", "old", "skip", "log", "reset")},
+}
+"""By command of git: the options with which it shows text of files all the same; without them, and with no option that is
+not listed in `git.COMMANDS`, it shows none."""
+
+_SUMMARY = "--stat --numstat --shortstat --dirstat --summary --compact-summary --name-only --name-status --no-patch -s --raw"
+
+GIT_SUMMARY = {
+    "diff": (f"{_SUMMARY} --quiet -q", _PATCH),
+    "show": (_SUMMARY, _PATCH),
+    "grep": ("-l --name-only --files-with-matches -L --files-without-match -c --count -q --quiet", "-p -W -A -B -C"),
+    "cat-file": ("-t -s -e", "-p --batch --batch-command"),
+}
+"""By command of git: options of which one is needed for it to show no text, and options with which it shows some."""
