@@ -26,7 +26,12 @@ ALLOW = Rule(text="shell", decision="allow", origin="user")
 
 async def judged(command: str, *rules: Rule, mode: Mode = "default") -> str:
     """`refused`, `asked` or `ran`; the folder holds `.env`, `src/.env` and a link to the first."""
-    rig = make_rig(*FILE_TOOLS, files={".env": "K=1", "src/.env": "K=2", "README.md": "x", "src/a.py": "x"}, mode=mode, rules=(ALLOW, *rules))
+    rig = make_rig(
+        *FILE_TOOLS,
+        files={".env": "K=1", "src/.env": "K=2", "README.md": "x", "src/a.py": "x"},
+        mode=mode,
+        rules=(ALLOW, *rules),
+    )
     rig.workspace.links[place("innocent.txt")] = place(".env")
     await bounded(guard_of(rig).run(ToolUseBlock(id="call_1", name="shell", input={"command": command})))
     if rig.approver.requests:
