@@ -11,16 +11,18 @@ from pygent_ls.shell.programs.display import GIT_SILENT, GIT_SUMMARY
 from pygent_ls.shell.programs.git import COMMANDS, GLOBAL
 from pygent_ls.shell.words import ANY
 
-_ALL = frozenset({"stash show", "stash list", "reflog"})
-"""Commands whose words name no file."""
+_ALL = frozenset({"stash show", "stash list", "reflog", "status", "commit"})
+"""Commands that show all text, whichever files their words name."""
 
 _GLOBAL = "--no-pager -P --no-optional-locks --literal-pathspecs"
 """Options before the command with which paths stay what they are."""
 
 
 def shown_by_git(words: Sequence[str], kind_of: Callable[[str], str | None]) -> Iterator[str]:
-    """The paths of files whose text the command may show; `FOLDER/ANY` for what lies below one, `ANY` for any file of the
-    repository. `kind_of` tells of a path, as the words give it, whether it is that of a file or of a folder.
+    """The paths of files whose text the command may show.
+
+    `FOLDER/ANY` stands for all below a folder, `ANY` for any file of the repository. `kind_of` tells whether a path, as
+    the words give it, is that of a "file" or of a "folder".
     """
     before = split(words, replace(syntax(GLOBAL), stops_at=1))
     if not before.plain:
@@ -32,8 +34,10 @@ def shown_by_git(words: Sequence[str], kind_of: Callable[[str], str | None]) -> 
         command = f"{command} {words[begin]}"
     how = COMMANDS.get(command)
     given = split(words, syntax(how or ""), begin + 1)
-    is_known = how is not None and not given.unknown and not any(each.name in syntax(how).unsafe for each in given.options)
-    names = {each.name for each in given.options}
+    is_known = (
+        how is not None and not given.unknown and not any(each.name in syntax(how).unsafe for each in given.options)
+    )
+    names = {each.name for each in given.options} | ({"--"} & set(words[begin + 1 :]))
     objects = [words[at] for at in given.plain if at < given.rest]
     if is_known and _is_silent(command, names, objects):
         return
@@ -54,6 +58,8 @@ def _is_silent(command: str, options: set[str], objects: Sequence[str]) -> bool:
     if command in GIT_SILENT:
         return not options & set(GIT_SILENT[command].split())
     needed, showing = GIT_SUMMARY.get(command, ("", ""))
+    if command == "stash show" and not options:
+        return True  # a summary, which gives way to the text where any option is given
     if command == "show" and any(":" in each or re.fullmatch(r"[0-9a-f]{4,}", each) for each in objects):
         return False  # a file's text by its name or number is shown in any case
     return bool(options & set(needed.split())) and not options & set(showing.split())

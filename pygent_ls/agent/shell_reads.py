@@ -22,7 +22,9 @@ from pygent_ls.shell.programs.display import COPYING, FLAT, PATTERN_OPTIONS, REC
 from pygent_ls.shell.programs.tables import PROGRAMS, WRAPPERS
 from pygent_ls.shell.words import ANY, HOME
 
-_CODE = re.compile(r"python[\d.]*|node|deno|bun|perl|ruby|php|lua|psql|sqlite3|mysql|vim?|nvim|ex|ed|emacs|gdb|expect|osascript")
+_CODE = re.compile(
+    r"python[\d.]*|node|deno|bun|perl|ruby|php|lua|psql|sqlite3|mysql|vim?|nvim|ex|ed|emacs|gdb|expect|osascript"
+)
 """Programs that are given code in their words, in which paths stand among other things."""
 
 _SCRIPTS = frozenset({"-e", "--regexp", "--expression"})
@@ -150,7 +152,11 @@ def _scripts(name: str, words: Sequence[str]) -> list[str]:
     given = split(words, syntax(PROGRAMS[name]))
     by_option = [each.value or "" for each in given.options if each.name in _SCRIPTS]
     has_other = any(each.name in PATTERN_OPTIONS for each in given.options)
-    return [*by_option, *(words[at] for at in given.plain[: 0 if has_other else 1]), *(words[at] for at in given.unknown)]
+    return [
+        *by_option,
+        *(words[at] for at in given.plain[: 0 if has_other else 1]),
+        *(words[at] for at in given.unknown),
+    ]
 
 
 def _arguments(name: str, words: Sequence[str]) -> list[str]:

@@ -1,9 +1,9 @@
 """Whether a command does more than the rule that allows it says: runs programs, writes files, reads what others set.
 
-Programs that can are known by tables of their safe options (`programs`); what is not listed there is not covered, in any
-spelling. A rule that names an option itself covers it. Of a program without a table, such as the user's own, a rule covers
-every word but those few by which such programs are commonly made to run others (`_GENERIC`); of one that is named by its
-path, and of an interpreter, every word.
+Programs that can are known by tables of their safe options (`programs`). An option that is not listed there is not
+covered, in any spelling; a rule that names the option itself covers it. A rule for a program without a table, such as
+the user's own, covers every word except the few by which programs are commonly made to run others (`_GENERIC`). A rule
+that names a program by its path, or an interpreter, covers every word.
 """
 
 from __future__ import annotations
@@ -54,25 +54,28 @@ MAX_WORD_CHARS = 2_000
 
 def does_more(words: Sequence[str], n_named: int, name: str) -> bool:
     """Whether the words behind the first `n_named` make the program `name` do more than its name says."""
-    if name.startswith("python") and words[1:2] == ("-m",) and n_named > 2:  # noqa: PLR2004
+    if name.startswith("python") and words[1:2] == ("-m",) and n_named > 2:
         return does_more(words[2:], n_named - 2, words[2])
-    known = canonical(name)
-    if known in _EVALUATING and any(re.search(r"\$[({]|`", word) for word in words[n_named:]):
+    known, more = canonical(name), words[n_named:]
+    if known in _EVALUATING and any(re.search(r"\$[({]|`", word) for word in more):
         return True
-    if known == "printf" and n_named == 1 and words[1:] and re.match(rf"-v|{ANY}", words[1]):
+    if known == "printf" and n_named == 1 and more and re.match(rf"-v|{ANY}", more[0]):
         return True
-    if known not in PROGRAMS and known not in _COMMANDS:
-        is_own = "/" in words[0] or known in _INTERPRETERS or known.startswith("python")
-        return not is_own and any(_GENERIC.fullmatch(word) for word in words[n_named:])
-    if any(len(word) > MAX_WORD_CHARS for word in words[n_named:]):
-        return True
-    if known == "find":
+    if known in PROGRAMS or known in _COMMANDS:
+        return any(len(word) > MAX_WORD_CHARS for word in more) or _unlisted(words, n_named, known)
+    is_own = "/" in words[0] or known in _INTERPRETERS or known.startswith("python")
+    return not is_own and any(_GENERIC.fullmatch(word) for word in more)
+
+
+def _unlisted(words: Sequence[str], n_named: int, name: str) -> bool:
+    if name == "find":
         return any(index >= n_named for index in find.unknown_in(words))
-    if known in _COMMANDS:
-        return _subcommand_does_more(words, n_named, known)
-    if known in _ONLY_WITH_COMMAND and len(split(words, syntax(PROGRAMS[known])).plain) <= (known in ("su", "chroot")):
+    if name in _COMMANDS:
+        return _subcommand_does_more(words, n_named, name)
+    how = syntax(PROGRAMS[name])
+    if name in _ONLY_WITH_COMMAND and len(split(words, how).plain) <= (name in ("su", "chroot")):
         return True
-    return _listed(words, n_named, known, syntax(PROGRAMS[known]))
+    return _listed(words, n_named, name, how)
 
 
 def canonical(name: str) -> str:

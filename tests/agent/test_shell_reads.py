@@ -143,8 +143,8 @@ git diff-tree -p HEAD
 git difftool
 git add -p
 git checkout -p
-git commit -v
-git status -v
+git commit -v README.md
+git status -v README.md
 git frobnicate
 git log --ext-diff
 grep -d recurse KEY

@@ -29,145 +29,21 @@ PLUM = "plum-7391"
 
 DENY = Rule(text="read_file(**/.env)", decision="deny", origin="user")
 
-WORDS = [
-    ".env",
-    "src/.env",
-    "src",
-    ".",
-    "README.md",
-    "names",
-    "HEAD",
-    "HEAD~1",
-    "HEAD:.env",
-    "HEAD:README.md",
-    "HEAD:src",
-]
-WORDS += [
-    "KEY",
-    "--",
-    "-",
-    "*",
-    "-p",
-    "-r",
-    "-n",
-    "-f",
-    "-c",
-    "-e",
-    "-A1",
-    "s/a/b/",
-    "p",
-    "r .env",
-    "1r.env",
-    "-v",
-    "-L1,1:.env",
-]
-WORDS += [
-    "--stat",
-    "--name-only",
-    "--cached",
-    "-U0",
-    "--oneline",
-    "-1",
-    "-l",
-    "-w",
-    "--format=%h",
-    "-s",
-    "-q",
-    "-d",
-    "recurse",
-]
-WORDS += [
-    "--files0-from=names0",
-    "--files0-from",
-    "-drecurse",
-    "-a",
-    "-m",
-    "--full-diff",
-    "-S",
-    "-i",
-    "-u",
-    "x",
-    "-G",
-    "-C",
-    "-T",
-]
+WORDS = (
+    ".env¦src/.env¦src¦.¦README.md¦names¦HEAD¦HEAD~1¦HEAD:.env¦HEAD:README.md¦HEAD:src¦KEY¦--¦-¦*¦-p¦"
+    "-r¦-n¦-f¦-c¦-e¦-A1¦s/a/b/¦p¦r .env¦1r.env¦-v¦-L1,1:.env¦--stat¦--name-only¦--cached¦-U0¦--oneline¦"
+    "-1¦-l¦-w¦--format=%h¦-s¦-q¦-d¦recurse¦--files0-from=names0¦--files0-from¦-drecurse¦-a¦-m¦"
+    "--full-diff¦-S¦-i¦-u¦x¦-G¦-C¦-T"
+)
 
 PROGRAMS = (
-    [
-        "git diff",
-        "git show",
-        "git log",
-        "git grep",
-        "git stash show",
-        "git stash list",
-        "git blame",
-        "git cat-file",
-        "git status",
-    ]
-    + [
-        "git commit --dry-run",
-        "git ls-files",
-        "git rev-list",
-        "git archive --format=tar",
-        "git whatchanged",
-        "git reflog",
-    ]
-    + [
-        "git diff-tree",
-        "git diff-index",
-        "git config",
-        "git add",
-        "git checkout",
-        "git -C src diff",
-        "git branch",
-        "git rev-parse",
-    ]
-    + [
-        "grep",
-        "grep KEY",
-        "sed",
-        "sed -n",
-        "awk",
-        "file",
-        "wc",
-        "sort",
-        "du",
-        "md5sum",
-        "sha256sum",
-        "cat",
-        "find",
-        "diff",
-        "xargs",
-    ]
-    + [
-        "tar cf -",
-        "date",
-        "ls",
-        "head",
-        "env",
-        "tree",
-        "rg KEY",
-        "cut -c1-",
-        "stat",
-        "echo",
-        "ls | xargs",
-        "ls -a | xargs grep",
-    ]
-    + [
-        "cksum",
-        "shasum",
-        "readlink",
-        "basename",
-        "realpath",
-        "test",
-        "touch -r",
-        "timeout 5",
-        "bash",
-        "python3",
-        "jq",
-        "less",
-        "uniq",
-    ]
+    "git diff,git show,git log,git grep,git stash show,git stash list,git blame,git cat-file,"
+    "git status,git commit --dry-run,git ls-files,git rev-list,git archive --format=tar,"
+    "git whatchanged,git reflog,git diff-tree,git diff-index,git config,git add,git checkout,"
+    "git -C src diff,git branch,git rev-parse,grep,grep KEY,sed,sed -n,awk,file,wc,sort,du,md5sum,"
+    "sha256sum,cat,find,diff,xargs,tar cf -,date,ls,head,env,tree,rg KEY,cut -c1-,stat,echo,ls | xargs,"
+    "ls -a | xargs grep,cksum,shasum,readlink,basename,realpath,test,touch -r,timeout 5,bash,python3,"
+    "jq,less,uniq"
 )
 
 
@@ -225,22 +101,22 @@ def fresh(template: Path, folder: Path) -> None:
 LINES = [each for each in dict.fromkeys((REFUSED + ASKED + RAN).split("\n")) if each and "/w/" not in each]
 
 
-@pytest.mark.parametrize("line", [each for each in LINES if shutil.which(each.split()[0])])
+@pytest.mark.parametrize("line", [each for each in LINES if shutil.which(each.partition(" ")[0])])
 def test_what_shows_a_withheld_file_is_found(line: str, template: Path, folder: Path) -> None:
     found = is_found(line, folder)
     assert found or PLUM not in shown_by(line, folder)
 
 
-@pytest.mark.parametrize("program", [each for each in PROGRAMS if shutil.which(each.split()[0])])
+@pytest.mark.parametrize("program", [each for each in PROGRAMS.split(",") if shutil.which(each.partition(" ")[0])])
 def test_no_random_line_shows_a_withheld_file_without_being_found(program: str, template: Path, folder: Path) -> None:
     @settings(
         max_examples=N_EXAMPLES,
         deadline=None,
         derandomize="PYGENT_FUZZ" not in os.environ,
         phases=[Phase.explicit, Phase.generate] + ([Phase.shrink] if "PYGENT_FUZZ" in os.environ else []),
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
     )
-    @given(st.lists(st.sampled_from(WORDS), max_size=4))
+    @given(st.lists(st.sampled_from(WORDS.split("¦")), max_size=4))
     def check(words: list[str]) -> None:
         line = f"{program} {shlex.join(words)}".replace("'*'", "*")
         if not is_found(line, folder):

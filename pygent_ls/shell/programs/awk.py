@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise
 
 _KEYWORDS = frozenset({"BEGIN", "END", "print", "printf", "if", "else", "while", "for", "in", "do", "next", "exit"}) | {
     "break",
@@ -28,45 +30,55 @@ _TOKEN = re.compile(
     |(?P<operator>\+\+|--|&&|\|\||[=!<>+*%^-]=|!~|[-{}()\[\];,\n$+*%^!<>=~?:])""",
     re.VERBOSE,
 )
-_REGEX = re.compile(r"/(?:[^/\\\n\[]|\\[^\n]|\[\^?[^/\]\\\n\[]+\])+/")
+_REGEX = re.compile(r"(?P<regex>/(?:[^/\\\n\[]|\\[^\n]|\[\^?[^/\]\\\n\[]+\])+/)")
+_DIVISION = re.compile(r"[ \t]*(?P<division>/)(?!=)")
 _BEFORE_A_REGEX = frozenset({"", "(", ",", "{", "}", ";", "\n", "!", "~", "!~", "&&", "||"})
 
 
 def is_plain(program: str) -> bool:
     """Whether a program of awk reads no file of its own, writes no file and runs nothing, in any awk."""
-    position, depth, before, prints = 0, 0, "", False
-    divides = False
+    tokens = _tokens(program)
+    return tokens is not None and not _writes(tokens) and not any(_reaches_out(*each) for each in pairwise(tokens))
+
+
+def _tokens(program: str) -> list[str] | None:
+    """The tokens, with `/` for each pattern and `""` for each text, and an empty one at the end; None if any is odd."""
+    tokens: list[str] = []
+    position, before, is_operand = 0, "", False
     while position < len(program):
-        found = _REGEX.match(program, position) if before in _BEFORE_A_REGEX else None
-        kind = "regex"
-        if divides and re.compile(r"/(?!=)").match(program, position):
-            position, before, divides = position + 1, "/", False
-            continue
+        regex = _REGEX.match(program, position) if before in _BEFORE_A_REGEX else None
+        found = (
+            regex or (_DIVISION if is_operand else _TOKEN).match(program, position) or _TOKEN.match(program, position)
+        )
         if found is None:
-            found = _TOKEN.match(program, position)
-            kind = "" if found is None else str(found.lastgroup)
-        if found is None:
-            return False
-        token, position = found[0], found.end()
+            return None
+        position = found.end()
+        kind = found.lastgroup
         if kind == "blank":
             continue
-        if token in "{};\n" and not (token == ";" and depth):
-            if depth:
-                return False
-            prints = False
-        elif token in ("(", ")"):
-            depth += 1 if token == "(" else -1
-        elif token in ("print", "printf"):
+        before = {"regex": "/", "string": '""'}.get(str(kind), found[0])
+        is_operand = kind == "number" or (kind == "word" and before not in _KEYWORDS | _FUNCTIONS)
+        tokens.append(before)
+    return [*tokens, ""]
+
+
+def _writes(tokens: Sequence[str]) -> bool:
+    """Whether `>` may stand for a file behind `print`, or the brackets are not balanced."""
+    depth, prints = 0, False
+    for each in tokens:
+        if each in ("(", ")"):
+            depth += 1 if each == "(" else -1
+        elif each in ("print", "printf"):
             prints = True
-        if depth < 0 or (prints and not depth and token in (">", ">=")):
-            return False
-        if token in _OUTSIDE or (kind == "word" and _calls_unknown(token, program, position)):
-            return False
-        divides = kind == "number" or (kind == "word" and token not in _KEYWORDS and token not in _FUNCTIONS)
-        before = token if kind != "regex" else "/"
-    return depth == 0
+        elif each in ("{", "}", "\n") or (each == ";" and not depth):
+            if depth:
+                return True
+            prints = False
+        if depth < 0 or (prints and not depth and each in (">", ">=")):
+            return True
+    return depth != 0
 
 
-def _calls_unknown(word: str, program: str, position: int) -> bool:
-    called = re.compile(r"[ \t]*\(").match(program, position) is not None
-    return called and word not in _KEYWORDS and word not in _FUNCTIONS
+def _reaches_out(word: str, following: str) -> bool:
+    is_call = following == "(" and re.fullmatch(r"\w+", word) is not None and not word[0].isdigit()
+    return word in _OUTSIDE or (is_call and word not in _KEYWORDS and word not in _FUNCTIONS)

@@ -6,18 +6,21 @@ form of `arguments`; with any other it may.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pygent_ls.shell.programs.tables import PROGRAMS
 
 _SUMS = "-b -t -z --binary --text --tag --zero"
 
-SILENT = {
-    **dict.fromkeys(
-        "ls stat test [ [[ rm rmdir touch mkdir mktemp chmod chown chgrp echo printf df cd pushd popd dirs pwd basename"
-        " dirname realpath readlink true false which whereis type export unset kill pkill pgrep ps sleep seq uname id"
-        " whoami groups nproc uptime free tee truncate mkfifo jobs wait exit return umask ulimit tput clear tty arch"
-        " eval trap sync".split(),
-        None,
-    ),
+_NAMES_ONLY = (
+    "ls stat test [ [[ rm rmdir touch mkdir mktemp chmod chown chgrp echo printf df cd pushd popd dirs pwd basename"
+    " dirname realpath readlink true false which whereis type export unset kill pkill pgrep ps sleep seq uname id"
+    " whoami groups nproc uptime free tee truncate mkfifo jobs wait exit return umask ulimit tput clear tty arch"
+    " eval trap sync"
+)
+
+SILENT: Mapping[str, str | None] = {
+    **dict.fromkeys(_NAMES_ONLY.split()),
     **dict.fromkeys(["md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum"], f"{_SUMS} -l:"),
     "cksum": f"{_SUMS} -a: -l: --algorithm= --untagged",
     "du": "-0 -a -b -B: -c -D -d: -h -H -k -L -l -m -P -S -s -t: -x --all --apparent-size --block-size= --bytes --total"
@@ -36,13 +39,17 @@ GREP = (
     " --word-regexp --line-regexp --count --files-with-matches --files-without-match --line-number --with-filename"
     " --no-filename --only-matching --quiet --silent --no-messages --null --null-data --byte-offset --text --binary"
     " --initial-tab --after-context= --before-context= --context= --max-count= --regexp= --color? --colour? --label="
-    " --line-buffered --include= --exclude= --exclude-dir= --binary-files= !-f: !--file= !-d: !-D: !-r !-R !--directories="
-    " !--devices= !--exclude-from= !--recursive !--dereference-recursive"
+    " --line-buffered --include= --exclude= --exclude-dir= --binary-files= !-f: !--file= !-d: !-D: !-r !-R"
+    " !--directories= !--devices= !--exclude-from= !--recursive !--dereference-recursive"
 )
-_COPY = "-f -i -n -u -v -p -T -l -s -H -L -P -x -t: -S: -b --force --interactive --no-clobber --update? --verbose --preserve?"
+_COPY = (
+    "-f -i -n -u -v -p -T -l -s -H -L -P -x -t: -S: -b --force --interactive --no-clobber --update? --verbose"
+    " --preserve?"
+)
 _DIFF = (
     "-u -c -q -s -y -i -w -b -B -E -Z -a -p -t -T -e -n -d -N -U: -C: -W: -I: -L: --unified? --context? --brief"
-    " --report-identical-files --side-by-side --ignore-case --ignore-all-space --ignore-space-change --ignore-blank-lines"
+    " --report-identical-files --side-by-side --ignore-case --ignore-all-space --ignore-space-change"
+    " --ignore-blank-lines"
     " --text --color? --label= --width= --suppress-common-lines --strip-trailing-cr --minimal --normal -0123456789"
 )
 
@@ -53,7 +60,9 @@ FLAT = {
 }
 """By program: the options with which it goes into no folder below those that it is given."""
 
-SEARCHING = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "sed", "gsed", "awk", "gawk", "mawk", "jq", "yq"})
+SEARCHING = frozenset(
+    {"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "sed", "gsed", "awk", "gawk", "mawk", "jq", "yq"}
+)
 """Programs whose first word is a pattern or a program, unless an option gives it."""
 
 PATTERN_OPTIONS = frozenset({"-e", "-f", "--regexp", "--file", "--expression", "--from-file", "--files"})
@@ -68,7 +77,22 @@ SHOWING = (
     | {"cat", "tac", "nl", "head", "tail", "less", "more", "most", "bat", "batcat", "view", "pr", "fold", "fmt", "cut"}
     | {"sort", "uniq", "paste", "join", "comm", "diff", "cmp", "sdiff", "rev", "shuf", "split", "csplit", "column"}
     | {"base32", "base64", "basenc", "xxd", "od", "hexdump", "hd", "strings", "iconv", "dd", "zcat", "bzcat", "diff3"}
-    | {"xzcat", "gzip", "bzip2", "xz", "zstd", "tar", "zip", "7z", "source", ".", "readarray", "mapfile", "expand", "tsort"}
+    | {
+        "xzcat",
+        "gzip",
+        "bzip2",
+        "xz",
+        "zstd",
+        "tar",
+        "zip",
+        "7z",
+        "source",
+        ".",
+        "readarray",
+        "mapfile",
+        "expand",
+        "tsort",
+    }
     | {"vi", "vim", "nvim", "nano", "emacs", "ed", "ex", "openssl", "gpg", "unexpand", "ptx", "zmore", "zless", "cpio"}
 )
 """Programs that show, copy, rename or load the files that they are given."""
@@ -82,6 +106,12 @@ _PATCH = (
 )
 _NOTHING = ""
 
+_GIT_WITHOUT_TEXT = (
+    "bisect branch check-attr check-ignore cherry cherry-pick clean clone config count-objects describe fetch fsck gc"
+    " help init ls-files ls-remote ls-tree merge merge-base name-rev prune pull push remote rev-parse revert rm"
+    " show-branch show-ref switch symbolic-ref tag update-index var version worktree"
+)
+
 GIT_SILENT = {
     "add": "-p --patch -i --interactive",
     "checkout": "-p --patch",
@@ -93,25 +123,26 @@ GIT_SILENT = {
     "stash push": "-p --patch",
     "status": "-v --verbose",
     **dict.fromkeys(["log", "reflog", "rev-list", "shortlog", "stash list", "whatchanged"], _PATCH),
-    "stash show": _PATCH.replace(" -u ", " "),
+    **dict.fromkeys(_GIT_WITHOUT_TEXT.split(), _NOTHING),
     **dict.fromkeys(
-        "bisect branch check-attr check-ignore cherry cherry-pick clean clone config count-objects describe fetch fsck gc"
-        " help init ls-files ls-remote ls-tree merge merge-base name-rev prune pull push remote rev-parse revert rm"
-        " show-branch show-ref switch symbolic-ref tag update-index var version worktree".split(),
-        _NOTHING,
+        ["stash apply", "stash pop", "stash drop", "stash clear", "stash create", "stash branch"], _NOTHING
     ),
-    **dict.fromkeys(["stash apply", "stash pop", "stash drop", "stash clear", "stash create", "stash branch"], _NOTHING),
     **{f"submodule {each}": _NOTHING for each in ("init", "status", "sync", "update")},
     **{f"bisect {each}": _NOTHING for each in ("start", "good", "bad", "new", "old", "skip", "log", "reset")},
 }
-"""By command of git: the options with which it shows text of files all the same; without them, and with no option that is
-not listed in `git.COMMANDS`, it shows none."""
+"""By command of git: the options with which it shows text of files all the same.
 
-_SUMMARY = "--stat --numstat --shortstat --dirstat --summary --compact-summary --name-only --name-status --no-patch -s --raw"
+Without them, and with no option that is missing in `git.COMMANDS`, it shows none.
+"""
+
+_SUMMARY = (
+    "--stat --numstat --shortstat --dirstat --summary --compact-summary --name-only --name-status --no-patch -s --raw"
+)
 
 GIT_SUMMARY = {
-    "diff": (f"{_SUMMARY} --quiet -q", _PATCH),
+    "diff": (f"{_SUMMARY} --quiet", _PATCH),
     "show": (_SUMMARY, _PATCH),
+    "stash show": (_SUMMARY, _PATCH),
     "grep": ("-l --name-only --files-with-matches -L --files-without-match -c --count -q --quiet", "-p -W -A -B -C"),
     "cat-file": ("-t -s -e", "-p --batch --batch-command"),
 }

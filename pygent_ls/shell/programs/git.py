@@ -8,17 +8,20 @@ from __future__ import annotations
 GLOBAL = "--no-pager -P --version -v --help -h --literal-pathspecs --no-optional-locks !-c: !-C: !--git-dir="
 
 _FORMAT = (
-    "-p -u --patch -s --no-patch --raw --stat? --numstat --shortstat --dirstat? --cumulative --summary --compact-summary"
+    "-p -u --patch -s --no-patch --raw --stat? --numstat --shortstat --dirstat? --cumulative --summary"
+    " --compact-summary"
     " --patch-with-stat --patch-with-raw -z --name-only --name-status --color? --no-color --color-words? --word-diff?"
-    " --word-diff-regex= --color-moved? --no-color-moved --color-moved-ws= -w -b --ignore-all-space --ignore-space-change"
+    " --word-diff-regex= --color-moved? --no-color-moved --color-moved-ws= -w -b --ignore-all-space"
+    " --ignore-space-change"
     " --ignore-space-at-eol --ignore-cr-at-eol --ignore-blank-lines -I: -U: --unified= -W --function-context"
-    " --inter-hunk-context= --minimal --patience --histogram --diff-algorithm= --anchored= --indent-heuristic --no-renames"
+    " --inter-hunk-context= --minimal --patience --histogram --diff-algorithm= --anchored= --indent-heuristic"
+    " --no-renames"
     " -M:: -C:: -B:: -D -R -S: -G: -l: --find-renames? --find-copies? --find-copies-harder --rename-empty --pickaxe-all"
     " --pickaxe-regex --diff-filter= --relative? --no-relative -a --text --full-index --binary --abbrev? --no-abbrev"
     " --exit-code --check --no-ext-diff --no-textconv --ignore-submodules? --submodule? --src-prefix= --dst-prefix="
-    " --no-prefix --no-indent-heuristic --ita-invisible-in-index --quiet -q --stat-width= --stat-name-width= --stat-count="
-    " --find-object= --no-exit-code --skip-to= --rotate-to= --merge-base --cached --staged --cc -c -m --combined-all-paths"
-    " --diff-merges= -t --line-prefix="
+    " --no-prefix --no-indent-heuristic --ita-invisible-in-index --quiet -q --stat-width= --stat-name-width="
+    " --stat-count= --find-object= --no-exit-code --skip-to= --rotate-to= --merge-base --cached --staged --cc -c -m"
+    " --combined-all-paths --diff-merges= -t --line-prefix="
 )
 _REVISIONS = (
     "--oneline --graph --decorate? --no-decorate --decorate-refs= --decorate-refs-exclude= --all --branches? --tags?"
@@ -26,7 +29,8 @@ _REVISIONS = (
     " --committer= --grep= --invert-grep --all-match -i --regexp-ignore-case -E --extended-regexp -F --fixed-strings"
     " --perl-regexp --merges --no-merges --first-parent --not --reverse --date-order --topo-order --author-date-order"
     " --follow --full-diff --format= --pretty? --abbrev-commit --no-abbrev-commit --date= --relative-date --parents"
-    " --children --left-right --left-only --right-only --cherry --cherry-pick --cherry-mark --boundary --simplify-merges"
+    " --children --left-right --left-only --right-only --cherry --cherry-pick --cherry-mark --boundary"
+    " --simplify-merges"
     " --simplify-by-decoration --full-history --dense --sparse --ancestry-path? --show-pulls -g --walk-reflogs --notes?"
     " --no-notes --encoding= --source --no-walk? --log-size -L: --mailmap --use-mailmap --no-mailmap --count --objects"
     " --min-parents= --max-parents= --no-min-parents --no-max-parents --timestamp --no-commit-header --expand-tabs?"
@@ -34,7 +38,8 @@ _REVISIONS = (
 )
 _LIST = "-l --list --sort= --format= --contains= --no-contains= --merged? --no-merged? --points-at= --color? --column?"
 _FETCH = (
-    "-q --quiet -v --verbose --progress --no-progress --all -p --prune -P --prune-tags -t --tags --no-tags -n -f --force"
+    "-q --quiet -v --verbose --progress --no-progress --all -p --prune -P --prune-tags -t --tags --no-tags -n -f"
+    " --force"
     " --depth= --deepen= --unshallow --shallow-since= --dry-run -k --keep -4 -6 --ipv4 --ipv6 -j: --jobs= -a --append"
     " --atomic --no-recurse-submodules --filter= --no-auto-maintenance -m --multiple"
 )
@@ -55,10 +60,10 @@ COMMANDS = {
     "bisect log": "",
     "bisect reset": "",
     "blame": "-l -t -s -n -f -e -w -c -b -p -L: -M:: -C:: --show-name --show-number --show-email --porcelain"
-    " --line-porcelain --root --show-stats --color-lines --color-by-age --date= --since= --abbrev= --first-parent --reverse"
-    " --score-debug --minimal --ignore-rev=",
-    "branch": f"{_LIST} -a --all -r --remotes -v --verbose -q --quiet -d --delete -D -m --move -M -c --copy -C -f --force"
-    " -t --track? --no-track -u: --set-upstream-to= --unset-upstream --show-current -i --ignore-case --no-color"
+    " --line-porcelain --root --show-stats --color-lines --color-by-age --date= --since= --abbrev= --first-parent"
+    " --reverse --score-debug --minimal --ignore-rev=",
+    "branch": f"{_LIST} -a --all -r --remotes -v --verbose -q --quiet -d --delete -D -m --move -M -c --copy -C -f"
+    " --force -t --track? --no-track -u: --set-upstream-to= --unset-upstream --show-current -i --ignore-case --no-color"
     " --abbrev? --no-abbrev --no-column --create-reflog --omit-empty",
     "cat-file": "-t -s -e -p --batch? --batch-check? --batch-command? --batch-all-objects --buffer --unordered"
     " --follow-symlinks",
@@ -77,11 +82,11 @@ COMMANDS = {
     " --no-hardlinks -l --local --no-local -4 -6 --ipv4 --ipv6 -j: --jobs= --reject-shallow --no-recurse-submodules"
     " !-u: !--upload-pack= !-c: !--config= !--template=",
     "commit": "-a --all -m: --message= -q --quiet -v --verbose --amend --no-edit --dry-run --short --branch --porcelain"
-    " --long -z --null --status --no-status -s --signoff --no-signoff --allow-empty --allow-empty-message --author= --date="
-    " --reset-author -C: --reuse-message= --fixup= --squash= -i --include -o --only -u:: --untracked-files? --no-gpg-sign"
-    " --cleanup= --trailer= -p --patch -e --edit -c:",
-    "config": "--get --get-all --get-regexp --get-urlmatch --get-color= -l --list --show-origin --show-scope --name-only"
-    " --global --local --system --worktree -z --null --type= --bool --int --path --default=",
+    " --long -z --null --status --no-status -s --signoff --no-signoff --allow-empty --allow-empty-message --author="
+    " --date= --reset-author -C: --reuse-message= --fixup= --squash= -i --include -o --only -u:: --untracked-files?"
+    " --no-gpg-sign --cleanup= --trailer= -p --patch -e --edit -c:",
+    "config": "--get --get-all --get-regexp --get-urlmatch --get-color= -l --list --show-origin --show-scope"
+    " --name-only --global --local --system --worktree -z --null --type= --bool --int --path --default=",
     "count-objects": "-v --verbose -H --human-readable",
     "describe": "--all --tags --long --always --abbrev= --dirty? --broken? --exact-match --match= --exclude= --contains"
     " --candidates= --first-parent --debug",
@@ -105,11 +110,12 @@ COMMANDS = {
     "help": "-a --all -g --guides",
     "init": "-q --quiet -b: --initial-branch= --bare --object-format= #1",
     "log": f"{_FORMAT} {_REVISIONS}",
-    "ls-files": "-c --cached -d --deleted -m --modified -o --others -i --ignored -s --stage -u --unmerged -k --killed -z"
-    " -t -v -x: --exclude= --exclude-standard --error-unmatch --full-name --abbrev? --directory --no-empty-directory --eol"
-    " --deduplicate --format= --with-tree= --recurse-submodules",
+    "ls-files": "-c --cached -d --deleted -m --modified -o --others -i --ignored -s --stage -u --unmerged -k --killed"
+    " -z -t -v -x: --exclude= --exclude-standard --error-unmatch --full-name --abbrev? --directory --no-empty-directory"
+    " --eol --deduplicate --format= --with-tree= --recurse-submodules",
     "ls-remote": "-q --quiet --heads --tags --refs -h -t -b --branches --get-url --sort= --exit-code --symref",
-    "ls-tree": "-d -r -t -l --long -z --name-only --name-status --object-only --full-name --full-tree --abbrev? --format=",
+    "ls-tree": "-d -r -t -l --long -z --name-only --name-status --object-only --full-name --full-tree --abbrev?"
+    " --format=",
     "merge": "-n --stat --no-stat -q --quiet -v --verbose --squash --no-squash --commit --no-commit -e --edit --no-edit"
     " --ff --no-ff --ff-only -m: --message= -X: --strategy-option= --abort --continue --quit --no-gpg-sign"
     " --allow-unrelated-histories --progress --signoff --no-signoff --autostash --no-autostash --no-verify-signatures",
@@ -121,7 +127,8 @@ COMMANDS = {
     "prune": "-n --dry-run -v --verbose --expire=",
     "pull": f"{_FETCH} --rebase? -r:: --no-rebase --ff --ff-only --no-ff --stat --no-stat --commit --no-commit --squash"
     " --autostash --no-autostash --edit --no-edit -X: --allow-unrelated-histories !--upload-pack=",
-    "push": "-q --quiet -v --verbose --progress -u --set-upstream --all --branches --tags --follow-tags --no-follow-tags"
+    "push": "-q --quiet -v --verbose --progress -u --set-upstream --all --branches --tags --follow-tags"
+    " --no-follow-tags"
     " -n --dry-run -f --force --force-with-lease? --force-if-includes -d --delete --prune --atomic --porcelain --mirror"
     " --no-thin --thin -4 -6 --ipv4 --ipv6 -o: --push-option= --no-signed !--receive-pack= !--exec=",
     "range-diff": f"{_FORMAT} --creation-factor= --no-dual-color --left-only --right-only",
@@ -156,8 +163,8 @@ COMMANDS = {
     "stash drop": "-q --quiet",
     "stash list": f"{_FORMAT} {_REVISIONS}",
     "stash pop": "-q --quiet --index",
-    "stash push": "-q --quiet -u --include-untracked -a --all -k --keep-index --no-keep-index -S --staged -m: --message="
-    " -p --patch",
+    "stash push": "-q --quiet -u --include-untracked -a --all -k --keep-index --no-keep-index -S --staged -m:"
+    " --message= -p --patch",
     "stash show": f"{_FORMAT} -u --include-untracked --only-untracked",
     "status": "-s --short -b --branch --no-branch --show-stash --porcelain? --long -v --verbose -u:: --untracked-files?"
     " --ignore-submodules? --ignored? -z --column? --no-column --ahead-behind --no-ahead-behind --renames --no-renames"
@@ -171,7 +178,8 @@ COMMANDS = {
     " --discard-changes -m --merge --conflict= -t --track? --no-track --orphan= --guess --no-guess"
     " --no-recurse-submodules",
     "symbolic-ref": "-q --quiet --short #1",
-    "tag": f"{_LIST} -n:: -a --annotate -m: --message= -d --delete -f --force -i --ignore-case --no-sign --create-reflog",
+    "tag": f"{_LIST} -n:: -a --annotate -m: --message= -d --delete -f --force -i --ignore-case --no-sign"
+    " --create-reflog",
     "update-index": "-q --refresh --really-refresh --assume-unchanged --no-assume-unchanged --skip-worktree"
     " --no-skip-worktree --chmod=",
     "var": "-l",

@@ -33,13 +33,14 @@ WRAPPERS = {
     " !--max-lines? !--process-slot-var= !-J: !-R: !-S: !-p !-o",
     "parallel": "@1 -k --keep-order --bar --dry-run --halt= -j: --jobs= -n: --no-run-if-empty -r -q --will-cite !-a:"
     " !--arg-file= !-I: !-N: !-S: !--joblog= !--delay= !--timeout=",
-    "strace": "@1 -f -ff -c -C -q -qq -r -t -tt -T -v -x -y -yy -e: -p: -s: -a: !-u: !-o: !-E: !-P: !-b: !-I: !-O: !-S: !-U: !-X:",
+    "strace": "@1 -f -ff -c -C -q -qq -r -t -tt -T -v -x -y -yy -e: -p: -s: -a: !-u: !-o: !-E: !-P: !-b: !-I: !-O:"
+    " !-S: !-U: !-X:",
     "ltrace": "@1 -f -c -C -r -t -T -S -e: -p: -s: -n: -a: !-u: !-o: !-l: !-x: !-F: !-D: !-w:",
     "chroot": "@1 #0 !--userspec= !--groups= !--skip-chdir",
     "unshare": "@1 -r -n -m -p -f -u -U -i -C --fork --net --pid !-S: !-G: !-R: !-w: !--root= !--wd=",
     "nsenter": "@1 -n -m -p -u -i -C -U -F -t: --target= !-S: !-G: !-r !-w !-a",
-    "systemd-run": "@1 --user --scope -q --quiet -d -P -t --pty --pipe --wait -G -u: --unit= !-p: !--property= !-M: !--uid="
-    " !--gid= !-H: !-E: !--setenv= !--working-directory=",
+    "systemd-run": "@1 --user --scope -q --quiet -d -P -t --pty --pipe --wait -G -u: --unit= !-p: !--property= !-M:"
+    " !--uid= !--gid= !-H: !-E: !--setenv= !--working-directory=",
     "busybox": "@1",
     "toybox": "@1",
     "fakeroot": "@1 !-l: !-s: !-i: !-b: !-f: !--lib= !--faked=",
@@ -49,7 +50,8 @@ WRAPPERS = {
     "setpriv": "@1 --nnp --no-new-privs --reuid= --regid= --clear-groups --init-groups",
     "caffeinate": "@1 -d -i -m -s -u -t: -w:",
     "dbus-run-session": "@1 !--config-file= !--dbus-daemon=",
-    "xvfb-run": "@1 -a --auto-servernum -n: --server-num= !-s: !--server-args= !-e: !--error-file= !-f: !--auth-file= !-p:",
+    "xvfb-run": "@1 -a --auto-servernum -n: --server-num= !-s: !--server-args= !-e: !--error-file= !-f: !--auth-file="
+    " !-p:",
     "noglob": "@1",
     "nocorrect": "@1",
     "npx": "@1 -y --yes --no --no-install -q --quiet !-p: !--package= !-c: !--call= !-w: !--workspace=",
@@ -59,8 +61,8 @@ WRAPPERS = {
 PROGRAMS = {
     **WRAPPERS,
     **RUNNERS,
-    "ack": "-i -v -w -c -l -L -n -H -h -o -s -Q -A: -B: -C: -m: -t: -T: -r -R --ignore-case --invert-match --word-regexp"
-    " --count --nocolor --color --group --nogroup --heading --noheading --column --ignore-dir= --literal",
+    "ack": "-i -v -w -c -l -L -n -H -h -o -s -Q -A: -B: -C: -m: -t: -T: -r -R --ignore-case --invert-match"
+    " --word-regexp --count --nocolor --color --group --nogroup --heading --noheading --column --ignore-dir= --literal",
     "ag": "-i -v -w -c -l -L -n -H -o -s -S -Q -a -u -U -A:: -B:: -C:: -m: -G: -0 --hidden --nocolor --color --column"
     " --ignore= --literal --nogroup --group --nobreak --nofilename --vimgrep --count --depth=",
     "awk": "-F: -v: !-f: !--file= --posix --traditional --lint --field-separator= --assign= !-i: !-l: !-E: !-e:",
@@ -68,18 +70,21 @@ PROGRAMS = {
     "base64": "-d -D -w: --decode --wrap= --ignore-garbage #1",
     "csplit": "-k -q -s -z -n: --digits= --keep-files --quiet --silent --elide-empty-files --suppress-matched",
     "curl": "-s -S -L -f -I -i -v -G -k -N -g -4 -6 -0 -# -X: -H: -A: -e: -u: -m: -r: -d: -F: --silent --show-error"
-    " --location --fail --fail-with-body --head --include --verbose --get --insecure --no-buffer --globoff --ipv4 --ipv6"
+    " --location --fail --fail-with-body --head --include --verbose --get --insecure --no-buffer --globoff --ipv4"
+    " --ipv6"
     " --http1.1 --http2 --http3 --request= --header= --user-agent= --referer= --user= --max-time= --range= --data="
-    " --data-raw= --data-urlencode= --json= --form= --form-string= --compressed --connect-timeout= --retry= --retry-delay="
-    " --retry-connrefused --max-redirs= --url= --no-progress-meter --progress-bar --tlsv1.2 --path-as-is !-o: !-O !-J !-T:"
-    " !-K: !-D: !-c: !-b: !-E: !-w: !-x: !--output= !--config= !--write-out=",
+    " --data-raw= --data-urlencode= --json= --form= --form-string= --compressed --connect-timeout= --retry="
+    " --retry-delay="
+    " --retry-connrefused --max-redirs= --url= --no-progress-meter --progress-bar --tlsv1.2 --path-as-is !-o: !-O !-J"
+    " !-T: !-K: !-D: !-c: !-b: !-E: !-w: !-x: !--output= !--config= !--write-out=",
     "date": "-u -R -I:: -d: -r: --date= --utc --universal --iso-8601? --rfc-3339= --rfc-email --reference= --debug",
     "dd": "",
     "diff3": "-a -A -e -E -i -m -T -x -X -3 -L: --merge --text --show-all --label=",
     "expect": "#0",
     "fd": "-H -I -u -s -i -g -F -a -L -p -0 -1 -q -e: -t: -E: -d: -c: -S: -j: -o: --hidden --no-ignore --unrestricted"
     " --case-sensitive --ignore-case --glob --regex --fixed-strings --absolute-path --follow --full-path --print0"
-    " --max-depth= --min-depth= --exact-depth= --exclude= --type= --extension= --size= --changed-within= --changed-before="
+    " --max-depth= --min-depth= --exact-depth= --exclude= --type= --extension= --size= --changed-within="
+    " --changed-before="
     " --max-results= --color= --threads= --no-ignore-vcs --prune --one-file-system --strip-cwd-prefix --quiet",
     "find": "",
     "file": "-b -i -L -h -k -p -r -s -0 -N -E -F: -e: --brief --mime --mime-type --mime-encoding --dereference"
@@ -88,38 +93,45 @@ PROGRAMS = {
     "hostname": "-a -A -d -f -i -I -s -y --alias --all-fqdns --domain --fqdn --ip-address --short --long #0",
     "jq": "-c -r -n -s -S -e -a -j -M -C -R -h -V --arg== --argjson== --args --jsonargs --tab --indent= --raw-output"
     " --raw-output0 --compact-output --slurp --null-input --exit-status --sort-keys --raw-input --ascii-output"
-    " --join-output --color-output --monochrome-output --unbuffered --stream --stream-errors --seq --help --version !-f:"
-    " !--from-file= !-L: !--rawfile== !--slurpfile==",
-    "less": "-N -S -R -r -F -X -i -I -n -e -E -m -M -s -q -Q -f -g -G -w -W -J -V -x: -p: -j: -z: -h: -b: --LINE-NUMBERS"
-    " --chop-long-lines --RAW-CONTROL-CHARS --quit-if-one-screen --no-init --ignore-case --version",
-    "make": "-B -b -d -i -j:: -k -l:: -L -m -n -O:: -p -q -r -R -s -S -t -v -w --always-make --debug? --dry-run --just-print"
+    " --join-output --color-output --monochrome-output --unbuffered --stream --stream-errors --seq --help --version"
+    " !-f: !--from-file= !-L: !--rawfile== !--slurpfile==",
+    "less": "-N -S -R -r -F -X -i -I -n -e -E -m -M -s -q -Q -f -g -G -w -W -J -V -x: -p: -j: -z: -h: -b:"
+    " --LINE-NUMBERS --chop-long-lines --RAW-CONTROL-CHARS --quit-if-one-screen --no-init --ignore-case --version",
+    "make": "-B -b -d -i -j:: -k -l:: -L -m -n -O:: -p -q -r -R -s -S -t -v -w --always-make --debug? --dry-run"
+    " --just-print"
     " --recon --ignore-errors --jobs? --keep-going --load-average? --max-load? --check-symlink-times --output-sync?"
     " --print-data-base --question --no-builtin-rules --no-builtin-variables --silent --quiet --no-silent"
     " --no-keep-going --stop --touch --trace --version --print-directory --no-print-directory"
     " --warn-undefined-variables !-e !-C: !-E: !-f: !-I: !-o: !-W: !--eval= !--file= !--makefile= !--directory="
     " !--include-dir=",
-    "man": "-a -f -k -w -W -i -I -7 -d --all --whatis --apropos --where --path --location --no-hyphenation -s: --sections="
-    " --no-justification",
+    "man": "-a -f -k -w -W -i -I -7 -d --all --whatis --apropos --where --path --location --no-hyphenation -s:"
+    " --sections= --no-justification",
     "mysql": "-V --version",
-    "openssl": "@long -in= -noout -text -subject -issuer -dates -enddate -startdate -serial -fingerprint -pubkey -modulus"
-    " -connect= -servername= -showcerts -inform= -check -hex -base64 -sha256 -sha1 -md5 -sha512 -a -v -d -purpose -email"
-    " -ocsp_uri -hash -brief -tls1_2 -tls1_3 -alpn= -nameopt= -certopt= -ext= -verify",
+    "openssl": "@long -in= -noout -text -subject -issuer -dates -enddate -startdate -serial -fingerprint -pubkey"
+    " -modulus"
+    " -connect= -servername= -showcerts -inform= -check -hex -base64 -sha256 -sha1 -md5 -sha512 -a -v -d -purpose"
+    " -email -ocsp_uri -hash -brief -tls1_2 -tls1_3 -alpn= -nameopt= -certopt= -ext= -verify",
     "psql": "-l -V -t -A -q -x -X -w -n -h: -p: -U: -d: -F: -R: -P: --list --version --tuples-only --no-align --quiet"
     " --expanded --no-psqlrc --no-password --host= --port= --username= --dbname= --csv --html #2",
-    "rg": "-a -c -F -h -H -i -I -l -L -n -N -o -p -P -q -s -S -u -U -v -V -w -x -0 -A: -B: -C: -d: -e: -E: -f: -g: -j: -M:"
+    "rg": "-a -c -F -h -H -i -I -l -L -n -N -o -p -P -q -s -S -u -U -v -V -w -x -0 -A: -B: -C: -d: -e: -E: -f: -g:"
+    " -j: -M:"
     " -m: -r: -t: -T: -. --after-context= --before-context= --context= --text --count --count-matches --fixed-strings"
     " --no-filename --with-filename --ignore-case --files-with-matches --files-without-match --follow --line-number"
-    " --no-line-number --only-matching --pretty --pcre2 --quiet --case-sensitive --smart-case --unrestricted --multiline"
-    " --multiline-dotall --invert-match --version --word-regexp --line-regexp --null --null-data --max-depth= --maxdepth="
+    " --no-line-number --only-matching --pretty --pcre2 --quiet --case-sensitive --smart-case --unrestricted"
+    " --multiline"
+    " --multiline-dotall --invert-match --version --word-regexp --line-regexp --null --null-data --max-depth="
+    " --maxdepth="
     " --regexp= --encoding= --file= --glob= --iglob= --threads= --max-columns= --max-columns-preview --max-count="
-    " --max-filesize= --replace= --type= --type-not= --type-list --type-add= --type-clear= --hidden --no-hidden --no-ignore"
-    " --no-ignore-vcs --no-ignore-parent --no-ignore-global --no-ignore-dot --no-ignore-files --no-messages --no-heading"
-    " --heading --color= --colors= --column --no-column --crlf --files --json --stats --sort= --sortr= --sort-files --trim"
-    " --vimgrep --passthru --engine= --auto-hybrid-regex --binary --byte-offset --block-buffered --line-buffered"
+    " --max-filesize= --replace= --type= --type-not= --type-list --type-add= --type-clear= --hidden --no-hidden"
+    " --no-ignore --no-ignore-vcs --no-ignore-parent --no-ignore-global --no-ignore-dot --no-ignore-files --no-messages"
+    " --no-heading"
+    " --heading --color= --colors= --column --no-column --crlf --files --json --stats --sort= --sortr= --sort-files"
+    " --trim --vimgrep --passthru --engine= --auto-hybrid-regex --binary --byte-offset --block-buffered --line-buffered"
     " --context-separator= --no-context-separator --dfa-size-limit= --regex-size-limit= --include-zero --no-config"
     " --no-mmap --mmap --no-unicode --one-file-system --path-separator= --field-match-separator="
     " --field-context-separator= --debug --help --no-pcre2-unicode --stop-on-nonmatch",
-    "rsync": "-a -v -z -h -n -u -r -l -t -g -o -p -D -H -A -X -x -c -i -q -R -d -m -C -L -k -K -S -W -y -I -8 -4 -6 -P --archive"
+    "rsync": "-a -v -z -h -n -u -r -l -t -g -o -p -D -H -A -X -x -c -i -q -R -d -m -C -L -k -K -S -W -y -I -8 -4 -6"
+    " -P --archive"
     " --verbose --compress --human-readable --dry-run --update --recursive --links --times --perms --checksum"
     " --itemize-changes --quiet --relative --progress --stats --exclude= --include= --max-size= --min-size= --bwlimit="
     " --timeout= --ipv4 --ipv6 --no-perms --no-owner --no-group --existing --ignore-existing --size-only --whole-file"
@@ -128,46 +140,52 @@ PROGRAMS = {
     "scp": "-3 -4 -6 -B -C -p -q -r -R -T -v -P: -l: -i: -c: !-o: !-S: !-F: !-D: !-J: !-X: !-O !-s !-A",
     "script": "!-c: !--command= #0",
     "sdiff": "-i -E -b -W -B -a -l -s -d -t -H -w: --ignore-case --suppress-common-lines --left-column --width= --text",
-    "sed": "-n -E -r -s -u -z -e: --quiet --silent --regexp-extended --separate --unbuffered --null-data --posix --sandbox"
-    " --expression= --version --help !-f: !--file= !-i:: !--in-place? !-l:",
+    "sed": "-n -E -r -s -u -z -e: --quiet --silent --regexp-extended --separate --unbuffered --null-data --posix"
+    " --sandbox --expression= --version --help !-f: !--file= !-i:: !--in-place? !-l:",
     "sftp": "#0 !-b: !-D: !-F: !-J: !-o: !-S: !-P: !-i:",
     "shuf": "-e -r -z -n: -i: --echo --repeat --zero-terminated --head-count= --input-range= !-o: !--output=",
     "sort": "-b -d -f -g -i -M -h -n -R -r -V -c -C -m -s -u -z -k: -t: -S: --ignore-leading-blanks --dictionary-order"
     " --ignore-case --general-numeric-sort --ignore-nonprinting --month-sort --human-numeric-sort --numeric-sort"
-    " --random-sort --reverse --sort= --version-sort --batch-size= --check? --debug --files0-from= --key= --merge --stable"
-    " --buffer-size= --field-separator= --parallel= --unique --zero-terminated !-o: !-T: !--output="
+    " --random-sort --reverse --sort= --version-sort --batch-size= --check? --debug --files0-from= --key= --merge"
+    " --stable --buffer-size= --field-separator= --parallel= --unique --zero-terminated !-o: !-T: !--output="
     " !--temporary-directory= !--compress-program=",
     "split": "-d -x -e -u -a: -b: -C: -l: -n: -t: --suffix-length= --additional-suffix= --bytes= --line-bytes="
     " --numeric-suffixes? --hex-suffixes? --elide-empty-files --lines= --number= --separator= --unbuffered --verbose"
     " !--filter=",
-    "sqlite3": "@long -readonly -header -noheader -csv -column -json -line -list -box -table -markdown -html -quote -tabs"
-    " -separator= -nullvalue= -batch -bail -version -safe -ascii #2",
-    "ssh": "@2 -4 -6 -a -C -k -n -N -q -T -t -v -V -x -p: -l: -i: -b: -o: !-B: !-c: !-D: !-E: !-e: !-F: !-I: !-J: !-L: !-m:"
-    " !-O: !-P: !-Q: !-R: !-S: !-W: !-w: !-A !-f !-G !-g !-K !-M !-s !-X !-Y !-y",
-    "tar": "@old -t -x -c -r -u -v -z -j -J -a -p -m -k -h -O -w -f: -C: --list --extract --get --create --append --update"
-    " --verbose --gzip --bzip2 --xz --zstd --auto-compress --preserve-permissions --touch --keep-old-files --dereference"
+    "sqlite3": "@long -readonly -header -noheader -csv -column -json -line -list -box -table -markdown -html -quote"
+    " -tabs -separator= -nullvalue= -batch -bail -version -safe -ascii #2",
+    "ssh": "@2 -4 -6 -a -C -k -n -N -q -T -t -v -V -x -p: -l: -i: -b: -o: !-B: !-c: !-D: !-E: !-e: !-F: !-I: !-J:"
+    " !-L: !-m: !-O: !-P: !-Q: !-R: !-S: !-W: !-w: !-A !-f !-G !-g !-K !-M !-s !-X !-Y !-y",
+    "tar": "@old -t -x -c -r -u -v -z -j -J -a -p -m -k -h -O -w -f: -C: --list --extract --get --create --append"
+    " --update --verbose --gzip --bzip2 --xz --zstd --auto-compress --preserve-permissions --touch --keep-old-files"
+    " --dereference"
     " --to-stdout --file= --directory= --exclude= --exclude-vcs --strip-components= --wildcards --no-wildcards"
     " --no-same-owner --no-same-permissions --same-owner --numeric-owner --owner= --group= --mtime= --sort= --full-time"
-    " --totals --no-recursion --one-file-system --transform= --xform= --exclude-vcs-ignores --anchored --ignore-case !-I:"
-    " !-F: !-T: !-X: !-K: !-N: !-L: !-b: !-g: !-H: !-V: !-P",
+    " --totals --no-recursion --one-file-system --transform= --xform= --exclude-vcs-ignores --anchored --ignore-case"
+    " !-I: !-F: !-T: !-X: !-K: !-N: !-L: !-b: !-g: !-H: !-V: !-P",
     "tcpdump": "-A -D -e -l -n -N -q -t -v -x -X -i: -c: -r: -s: -#",
     "tree": "-a -d -f -i -l -x -s -h -u -g -p -D -F -C -n -N -Q -q -S -A -J -X -U -r -t -c -v -L: -P: -I: --dirsfirst"
-    " --filesfirst --noreport --prune --gitignore --matchdirs --ignore-case --filelimit= --du --si --charset= --timefmt="
-    " --inodes --device --sort= --version --help --metafirst",
-    "uniq": "-c -d -D -i -u -z -f: -s: -w: --count --repeated --all-repeated? --ignore-case --skip-fields= --skip-chars="
-    " --unique --zero-terminated --check-chars= --group? #1",
+    " --filesfirst --noreport --prune --gitignore --matchdirs --ignore-case --filelimit= --du --si --charset="
+    " --timefmt= --inodes --device --sort= --version --help --metafirst",
+    "uniq": "-c -d -D -i -u -z -f: -s: -w: --count --repeated --all-repeated? --ignore-case --skip-fields="
+    " --skip-chars= --unique --zero-terminated --check-chars= --group? #1",
     "unzip": "-l -v -p -q -o -n -t -Z -j -u -d: -C -L -a -c",
     "vi": "#0",
-    "watch": "-n: -d:: -t -g -e -b -c -w -p -q: --interval= --differences? --no-title --chgexit --errexit --beep --color",
-    "wget": "-q -nv -c -S -N -4 -6 -v -t: -T: -U: -w: -O: --quiet --no-verbose --continue --server-response --timestamping"
-    " --spider --tries= --timeout= --user-agent= --wait= --max-redirect= --no-check-certificate --header= --show-progress"
+    "watch": "-n: -d:: -t -g -e -b -c -w -p -q: --interval= --differences? --no-title --chgexit --errexit --beep"
+    " --color",
+    "wget": "-q -nv -c -S -N -4 -6 -v -t: -T: -U: -w: -O: --quiet --no-verbose --continue --server-response"
+    " --timestamping"
+    " --spider --tries= --timeout= --user-agent= --wait= --max-redirect= --no-check-certificate --header="
+    " --show-progress"
     " --no-clobber --inet4-only --inet6-only --method= --content-on-error --progress= !-o: !-a: !-P: !-e: !-i: !-x !-r"
     " !--output-document=",
     "xxd": "@1 -a -b -C -e -E -h -i -p -u -v -c: -g: -l: -n: -o: -s:  #1",
-    "yq": "-r -P -M -C -e -N -n -j -y -c -s -o: -p: -I: --prettyPrint --no-colors --colors --exit-status --no-doc --null-input"
-    " --output-format= --input-format= --indent= --raw-output --unwrapScalar? --tojson !-i !--inplace !-f: !--from-file=",
+    "yq": "-r -P -M -C -e -N -n -j -y -c -s -o: -p: -I: --prettyPrint --no-colors --colors --exit-status --no-doc"
+    " --null-input --output-format= --input-format= --indent= --raw-output --unwrapScalar? --tojson !-i !--inplace !-f:"
+    " !--from-file=",
     "zip": "-r -q -v -j -y -0123456789 -u -f -g -l -o -D -X --recurse-paths --quiet --verbose --junk-paths --symlinks",
-    "flock": "!-c: !--command= -n -s -x -e -u -o -w: -E: --nonblock --shared --exclusive --timeout= --wait= -v --verbose @2",
+    "flock": "!-c: !--command= -n -s -x -e -u -o -w: -E: --nonblock --shared --exclusive --timeout= --wait= -v"
+    " --verbose @2",
     "entr": "@1 -c -d -n -p -r -z",
     "su": "@1 !-c: !--command=",
     "7z": "-y -r -bd",

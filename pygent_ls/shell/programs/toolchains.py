@@ -5,14 +5,17 @@ Left out are those that name a program, a plugin, a settings file or a place to 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 _GO_BUILD = (
     "@long -a -n -p= -race -msan -asan -cover -covermode= -coverpkg= -v -work -x -asmflags= -buildmode= -buildvcs="
     " -compiler= -mod= -modcacherw -tags= -trimpath -json !-o= !-exec= !-toolexec= !-C="
 )
 _CARGO = (
-    "-v --verbose -q --quiet -p: --package= --workspace --all --exclude= --lib --bin= --bins --example= --examples --test="
-    " --tests --bench= --benches --all-targets --doc -F: --features= --all-features --no-default-features -j: --jobs= -r"
-    " --release --profile= --target= --locked --offline --frozen --color= --message-format= --keep-going --no-run"
+    "-v --verbose -q --quiet -p: --package= --workspace --all --exclude= --lib --bin= --bins --example= --examples"
+    " --test="
+    " --tests --bench= --benches --all-targets --doc -F: --features= --all-features --no-default-features -j: --jobs="
+    " -r --release --profile= --target= --locked --offline --frozen --color= --message-format= --keep-going --no-run"
     " --no-fail-fast --future-incompat-report --ignore-rust-version -h --help"
 )
 _NPM = "-s --silent -q --quiet -d -w: --workspace= --workspaces --if-present --no-color -h --help --json"
@@ -22,10 +25,16 @@ _KUBECTL_GET = (
     " --show-kind --sort-by= --no-headers --ignore-not-found --chunk-size= -L: --label-columns= --subresource="
     " --output-watch-events --watch-only"
 )
+_SYSTEMCTL_TELLING = (
+    "status show cat help list-units list-unit-files list-timers list-sockets list-dependencies list-jobs list-machines"
+    " is-active is-enabled is-failed is-system-running get-default show-environment"
+)
+_RUNNER = {"": "-V --version -q -v", "run": "@1", "exec": "@1"}
 
-SUBCOMMANDS = {
+SUBCOMMANDS: Mapping[str, Mapping[str, str]] = {
     "cargo": {
-        "": "-v --verbose -q --quiet -V --version --list --color= --locked --offline --frozen -h --help !--config= !-C: !-Z:",
+        "": "-v --verbose -q --quiet -V --version --list --color= --locked --offline --frozen -h --help !--config="
+        " !-C: !-Z:",
         **dict.fromkeys(["bench", "build", "b", "c", "check", "d", "doc", "r", "run", "t", "test", "rustc"], _CARGO),
         "clippy": f"{_CARGO} --no-deps",
         "fmt": "--all --check -p: --package= -q --quiet -v --verbose",
@@ -38,8 +47,8 @@ SUBCOMMANDS = {
         "update": "@named -p: --package= --precise= --dry-run -q -v -w --workspace --aggressive --recursive",
         "add": "@named --dev --build --optional --no-optional -F: --features= --no-default-features --dry-run -q -v"
         " --rename= -p: --package= --target=",
-        "install": "@named --locked --version= -q -v --force -f --bin= --bins -j: --features= --all-features --git= --tag="
-        " --branch= --rev=",
+        "install": "@named --locked --version= -q -v --force -f --bin= --bins -j: --features= --all-features --git="
+        " --tag= --branch= --rev=",
         "clean": "@named -p: --package= -r --release --doc -n --dry-run -q -v",
         "version": "-v --verbose",
     },
@@ -71,7 +80,8 @@ SUBCOMMANDS = {
         "compose images": "--format= -q --quiet",
         "compose top": "",
         "compose ls": "-a --all --filter= --format= -q --quiet",
-        "compose up": "@named -d --detach --build --no-build --no-deps --force-recreate --no-recreate --wait --quiet-pull"
+        "compose up": "@named -d --detach --build --no-build --no-deps --force-recreate --no-recreate --wait"
+        " --quiet-pull"
         " --remove-orphans -t: --timeout= --no-start --no-color --abort-on-container-exit --scale= --pull=",
         "compose down": "@named --remove-orphans -t: --timeout=",
         "compose build": "@named --no-cache --pull -q --quiet --progress=",
@@ -79,11 +89,12 @@ SUBCOMMANDS = {
         "compose stop": "@named -t: --timeout=",
         "compose start": "@named",
         "compose exec": "@named @2 -T -d --detach -u: --user= -w: --workdir= -e: --env= --index=",
-        "compose run": "@named @2 --rm -T -d --detach -u: --user= -w: --workdir= -e: --env= --no-deps -q --quiet --name=",
+        "compose run": "@named @2 --rm -T -d --detach -u: --user= -w: --workdir= -e: --env= --no-deps -q --quiet"
+        " --name=",
         "exec": "@named @1 -i --interactive -t --tty -d --detach -u: --user= -w: --workdir= -e: --env=",
         "run": "@named @1 --rm -i --interactive -t --tty -d --detach --name= -e: --env= -w: --workdir= -u: --user= -m:"
-        " --memory= --cpus= --network= --net= --platform= --pull= -q --quiet --init --read-only -h: --hostname= -l: --label="
-        " --stop-timeout= --no-healthcheck --shm-size=",
+        " --memory= --cpus= --network= --net= --platform= --pull= -q --quiet --init --read-only -h: --hostname= -l:"
+        " --label= --stop-timeout= --no-healthcheck --shm-size=",
         "build": "@named -t: --tag= -q --quiet --no-cache --pull --build-arg= --target= --platform= --progress= --rm"
         " --label= --load",
         "pull": "@named -a --all-tags -q --quiet --platform=",
@@ -152,8 +163,12 @@ SUBCOMMANDS = {
     "npm": {
         "": _NPM,
         **dict.fromkeys(["run", "run-script", "rum", "urn", "test", "t", "tst", "start", "stop", "restart"], _NPM),
-        **dict.fromkeys(["ls", "list", "ll", "la"], f"{_NPM} --depth= --all -a --long -l -p --parseable --omit= -g --global"),
-        **dict.fromkeys(["view", "info", "show", "v", "outdated", "search", "explain", "why", "root", "prefix", "ping"], _NPM),
+        **dict.fromkeys(
+            ["ls", "list", "ll", "la"], f"{_NPM} --depth= --all -a --long -l -p --parseable --omit= -g --global"
+        ),
+        **dict.fromkeys(
+            ["view", "info", "show", "v", "outdated", "search", "explain", "why", "root", "prefix", "ping"], _NPM
+        ),
         "audit": f"{_NPM} --audit-level= --omit= --production",
         "version": f"{_NPM} #0",
         "help": "",
@@ -163,20 +178,21 @@ SUBCOMMANDS = {
             f"@named {_NPM} -D --save-dev -S --save -P --save-prod -O --save-optional -E --save-exact --no-save"
             " --ignore-scripts --no-audit --no-fund --prefer-offline --omit= --legacy-peer-deps -g --global --dry-run",
         ),
-        **dict.fromkeys(["uninstall", "remove", "rm", "un"], f"@named {_NPM} -D --save-dev -S --save --no-save -g --global"),
+        **dict.fromkeys(
+            ["uninstall", "remove", "rm", "un"], f"@named {_NPM} -D --save-dev -S --save --no-save -g --global"
+        ),
         "pack": f"@named {_NPM} --dry-run",
         "exec": f"@named @1 {_NPM} -y --yes --no",
         "x": f"@named @1 {_NPM} -y --yes --no",
     },
     "systemctl": {
-        "": "-a --all -l --full --no-pager --no-legend --plain -q --quiet --user --system -n: --lines= -o: --output= -t:"
-        " --type= --state= -p: --property= --value --failed --version -r --recursive !-H: !--host= !-M: !--machine= !--root=",
+        "": "-a --all -l --full --no-pager --no-legend --plain -q --quiet --user --system -n: --lines= -o: --output="
+        " -t: --type= --state= -p: --property= --value --failed --version -r --recursive !-H: !--host= !-M: !--machine="
+        " !--root=",
         **dict.fromkeys(
-            ["status", "show", "cat", "help", "list-units", "list-unit-files", "list-timers", "list-sockets"]
-            + ["list-dependencies", "list-jobs", "list-machines", "is-active", "is-enabled", "is-failed"]
-            + ["is-system-running", "get-default", "show-environment"],
-            "-a --all -l --full --no-pager --no-legend --plain -q --quiet --user --system -n: --lines= -o: --output= -t:"
-            " --type= --state= -p: --property= --value --failed --reverse --after --before",
+            _SYSTEMCTL_TELLING.split(),
+            "-a --all -l --full --no-pager --no-legend --plain -q --quiet --user --system -n: --lines= -o: --output="
+            " -t: --type= --state= -p: --property= --value --failed --reverse --after --before",
         ),
         **dict.fromkeys(
             ["start", "stop", "restart", "reload", "try-restart", "kill", "enable", "disable", "mask", "unmask"],
@@ -184,10 +200,10 @@ SUBCOMMANDS = {
         ),
         "daemon-reload": "@named --user --system",
     },
-    **dict.fromkeys(
-        ["bundle", "pipenv", "poetry", "rye"],
-        {"": "-V --version -q -v", **dict.fromkeys(["run", "exec"], "@1")},
-    ),
+    "bundle": _RUNNER,
+    "pipenv": _RUNNER,
+    "poetry": _RUNNER,
+    "rye": _RUNNER,
     "bun": {
         "": "-v --version",
         "run": "@named @1 --silent",
@@ -212,8 +228,12 @@ SUBCOMMANDS = {
     "yarn": {
         "": "-v --version -s --silent",
         "*": _NPM,
-        **dict.fromkeys(["add", "install", "remove", "up", "upgrade"], f"@named {_NPM} -D --dev -E --exact --frozen-lockfile"),
-        **dict.fromkeys(["exec", "dlx", "node", "create", "config", "set", "plugin", "env", "patch"], f"@named @1 {_NPM}"),
+        **dict.fromkeys(
+            ["add", "install", "remove", "up", "upgrade"], f"@named {_NPM} -D --dev -E --exact --frozen-lockfile"
+        ),
+        **dict.fromkeys(
+            ["exec", "dlx", "node", "create", "config", "set", "plugin", "env", "patch"], f"@named @1 {_NPM}"
+        ),
     },
 }
 """By program: its options before the command (""), and those of each command. `@named`: covered only by a rule that
@@ -235,25 +255,32 @@ RUNNERS = {
     " --env= --global= --parser-options= --no-error-on-unmatched-pattern --debug --print-config= -h --help -v --version"
     " --no-warn-ignored --pass-on-no-patterns --stats",
     "jest": _JEST,
-    "mocha": "-b --bail -g: --grep= -f: --fgrep= -i --invert -t: --timeout= -s: --slow= -w --watch -c --color -C --no-color"
+    "mocha": "-b --bail -g: --grep= -f: --fgrep= -i --invert -t: --timeout= -s: --slow= -w --watch -c --color -C"
+    " --no-color"
     " -p --parallel -j: --jobs= --recursive --exit --check-leaks --forbid-only --forbid-pending --full-trace --dry-run"
     " --retries= --diff --no-diff --inline-diffs --sort -S --spec= --extension=",
-    "mypy": "-v --verbose -V --version -m: --module= -p: --package= -c: --strict --ignore-missing-imports --namespace-packages"
+    "mypy": "-v --verbose -V --version -m: --module= -p: --package= -c: --strict --ignore-missing-imports"
+    " --namespace-packages"
     " --explicit-package-bases --follow-imports= --no-site-packages --python-version= --platform= --no-incremental"
-    " --show-error-codes --hide-error-codes --show-error-context --show-column-numbers --pretty --no-pretty --no-color-output"
+    " --show-error-codes --hide-error-codes --show-error-context --show-column-numbers --pretty --no-pretty"
+    " --no-color-output"
     " --no-error-summary --show-absolute-path --warn-unused-ignores --warn-unreachable --warn-return-any"
-    " --warn-redundant-casts --disallow-untyped-defs --check-untyped-defs --disallow-any-generics --no-implicit-optional"
-    " --strict-optional --exclude= --enable-error-code= --disable-error-code= --error-summary",
-    "prettier": "-c --check -l --list-different -w --write --ignore-unknown -u --no-config --no-editorconfig --loglevel="
+    " --warn-redundant-casts --disallow-untyped-defs --check-untyped-defs --disallow-any-generics"
+    " --no-implicit-optional --strict-optional --exclude= --enable-error-code= --disable-error-code= --error-summary",
+    "prettier": "-c --check -l --list-different -w --write --ignore-unknown -u --no-config --no-editorconfig"
+    " --loglevel="
     " --log-level= --print-width= --tab-width= --use-tabs --single-quote --no-semi --trailing-comma= --parser= --color"
     " --no-color --end-of-line= --prose-wrap= --no-error-on-unmatched-pattern -v --version",
-    "pytest": "-k: -m: -p: -W: --cov-report= -x -v -q -s -l -r: -n: --exitfirst --maxfail= --verbose --quiet --verbosity= --capture= --showlocals"
-    " --no-showlocals --tb= --full-trace --color= --lf --last-failed --ff --failed-first --nf --new-first --sw --stepwise"
+    "pytest": "-k: -m: -p: -W: --cov-report= -x -v -q -s -l -r: -n: --exitfirst --maxfail= --verbose --quiet"
+    " --verbosity= --capture= --showlocals"
+    " --no-showlocals --tb= --full-trace --color= --lf --last-failed --ff --failed-first --nf --new-first --sw"
+    " --stepwise"
     " --sw-skip --co --collect-only --durations= --durations-min= --no-header --no-summary --disable-warnings --cov?"
     " --cov-append --cov-branch --no-cov --cov-fail-under= --no-cov-on-fail --numprocesses= --dist= --maxprocesses="
     " --strict --strict-markers --strict-config --markers --fixtures --fixtures-per-test --setup-show --setup-only"
     " --setup-plan --runxfail --import-mode= --deselect= --ignore= --ignore-glob= --keep-duplicates --cache-show? --pdb"
-    " --trace --show-capture= --timeout= --randomly-seed= --count= --reruns= --reruns-delay= --asyncio-mode= --benchmark-only"
+    " --trace --show-capture= --timeout= --randomly-seed= --count= --reruns= --reruns-delay= --asyncio-mode="
+    " --benchmark-only"
     " --benchmark-skip --snapshot-update --hypothesis-seed= --hypothesis-show-statistics --doctest-modules"
     " --doctest-glob= --doctest-continue-on-failure --doctest-ignore-import-errors -h --help -V --version"
     " --continue-on-collection-errors --no-successful-cases  --last-failed-no-failures= --noconftest",
@@ -265,9 +292,10 @@ RUNNERS = {
     "tsc": "@long -noEmit -p= -project= -b -build -w -watch -pretty -strict -skipLibCheck -target= -t= -module= -m="
     " -lib= -jsx= -esModuleInterop -allowJs -checkJs -version -v -help -h -listFiles -listFilesOnly -traceResolution"
     " -showConfig -force -f -dry -d -verbose -diagnostics -extendedDiagnostics -preserveWatchOutput -isolatedModules"
-    " -moduleResolution= -noUnusedLocals -noUnusedParameters -noImplicitAny -strictNullChecks -resolveJsonModule -incremental",
-    "vitest": "-t: --testNamePattern= --run -u --update -w --watch --silent? --ui? --coverage? --bail= --retry= --no-color"
-    " --passWithNoTests --changed? --dir= --hideSkippedTests --shard= --project= --allowOnly --testTimeout= --no-coverage"
-    " --color --pool= --maxWorkers= --no-file-parallelism --sequence.shuffle --related",
+    " -moduleResolution= -noUnusedLocals -noUnusedParameters -noImplicitAny -strictNullChecks -resolveJsonModule"
+    " -incremental",
+    "vitest": "-t: --testNamePattern= --run -u --update -w --watch --silent? --ui? --coverage? --bail= --retry="
+    " --no-color --passWithNoTests --changed? --dir= --hideSkippedTests --shard= --project= --allowOnly --testTimeout="
+    " --no-coverage --color --pool= --maxWorkers= --no-file-parallelism --sequence.shuffle --related",
 }
 """Linters, formatters and test runners: their options."""
