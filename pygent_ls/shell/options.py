@@ -226,4 +226,4 @@ def filled(outer: Sequence[str], words: Sequence[str], name: str) -> tuple[str, 
     marks = [each.value for each in options if each.name == "-I" and each.value]
     for mark in [*marks, "{}"]:
         words = [word.replace(mark, ANY) for word in words]
-    return (*words, ANY)
+    return (*words, ANY, ANY)  # several words: the first may be a pattern, the others files

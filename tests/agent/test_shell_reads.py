@@ -176,6 +176,8 @@ xargs -a .env echo
 xargs -a.env echo
 xargs --arg-file=.env ls
 ls -a | xargs wc
+ls -a | xargs grep --
+ls -a | xargs cp
 ls -a | xargs -I% cat %
 env -C src cat notes.txt | env --chdir=src head README.md *
 curl file:///w/.env
