@@ -65,7 +65,7 @@ def wrapped(words: Sequence[str]) -> Iterator[Wrapped]:
 def _could_run_others(name: str) -> bool:
     """Whether a name that only running would tell may be one of these programs: `"$X"eval`."""
     pattern = re.sub(r"[*?\[]", r"[\g<0>]", name).replace(ANY, "*")
-    return any(fnmatchcase(each, pattern) for each in (*_PREFIXES, *SHELLS, *_READERS))
+    return any(fnmatchcase(each, pattern) for each in (*WRAPPERS, *SHELLS, *_READERS))
 
 
 def _after_prefix(name: str, words: Sequence[str]) -> Iterator[Wrapped]:

@@ -53,8 +53,9 @@ READING = (
     "stdbuf,git diff,git log,git grep,git show,git status,git blame,git ls-files,git ls-remote,"
     "git branch --list,go list,openssl,curl"
 )
-"""Programs that write nothing; `split`, `tar` and `make` write what they are for. `date` is not among them: a word such
-as `11230600` sets the clock of the machine, which a run of this test as root did (only `+FORMAT` is a safe word of it)."""
+"""Programs that write nothing; `split`, `tar` and `make` write what they are for. `date` is never run with random
+words:
+if the judgement were wrong, it would set the clock of the machine."""
 
 ORDINARY = "awk,find,jq,less,rg,sed,sort,tree,uniq,xxd"
 

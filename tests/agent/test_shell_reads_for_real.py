@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -16,7 +17,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from pygent_ls.agent.matching import Match
-from pygent_ls.agent.reading_rules import concerns_reads
+from pygent_ls.agent.reading_rules import ReadingCase
 from pygent_ls.agent.rules import Rule
 from pygent_ls.agent.shell_reads import reads_of
 from pygent_ls.workspace.disk import DiskWorkspace
@@ -41,10 +42,11 @@ PROGRAMS = (
     "git status,git commit --dry-run,git ls-files,git rev-list,git archive --format=tar,"
     "git whatchanged,git reflog,git diff-tree,git diff-index,git config,git add,git checkout,"
     "git -C src diff,git branch,git rev-parse,grep,grep KEY,sed,sed -n,awk,file,wc,sort,du,md5sum,"
-    "sha256sum,cat,find,diff,xargs,tar cf -,date,ls,head,env,tree,rg KEY,cut -c1-,stat,echo,ls | xargs,"
+    "sha256sum,cat,find,diff,xargs,tar cf -,ls,head,env,tree,rg KEY,cut -c1-,stat,echo,ls | xargs,"
     "ls -a | xargs grep,cksum,shasum,readlink,basename,realpath,test,touch -r,timeout 5,bash,python3,"
     "jq,less,uniq"
 )
+"""Programs that change nothing outside of their folder, whatever their words: what is not found is run."""
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +92,7 @@ def shown_by(line: str, folder: Path) -> str:
 
 
 def is_found(line: str, folder: Path) -> bool:
-    return concerns_reads(DENY, reads_of(line, folder, DiskWorkspace([folder]))) is not Match.NO
+    return ReadingCase(reads_of(line, folder, DiskWorkspace([folder]))).concerned_by(DENY) is not Match.NO
 
 
 def fresh(template: Path, folder: Path) -> None:
@@ -98,7 +100,9 @@ def fresh(template: Path, folder: Path) -> None:
     shutil.copytree(template, folder, symlinks=True)
 
 
-LINES = [each for each in dict.fromkeys((REFUSED + ASKED + RAN).split("\n")) if each and "/w/" not in each]
+LINES = [
+    each for each in dict.fromkeys((REFUSED + ASKED + RAN).split("\n")) if each and not re.search("/w/|^npm", each)
+]
 
 
 @pytest.mark.parametrize("line", [each for each in LINES if shutil.which(each.partition(" ")[0])])
