@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
+from itertools import islice
 from pathlib import Path
 
 from pygent_ls.agent.git_reads import shown_by_git
@@ -14,7 +16,7 @@ from pygent_ls.agent.reading_rules import FileRead
 from pygent_ls.agent.workspace import Workspace
 from pygent_ls.errors import ToolError
 from pygent_ls.shell.line import ShellLine, SimpleCommand
-from pygent_ls.shell.options import canonical, filled
+from pygent_ls.shell.options import MAX_WORD_CHARS, canonical, filled
 from pygent_ls.shell.parser import read_line
 from pygent_ls.shell.programs import awk, find, sed
 from pygent_ls.shell.programs.arguments import Arguments, split, syntax
@@ -29,6 +31,12 @@ _CODE = re.compile(
 
 _SCRIPTS = frozenset({"-e", "--regexp", "--expression"})
 """Options whose value is a pattern or a program."""
+
+MAX_PATHS = 2_000
+"""Paths of one line that are looked at; a line with more may show any file."""
+
+MAX_LETTERS = 12
+"""Letters behind one dash that are taken for options; more may hide the name of any file."""
 
 MAX_PIECES = 200
 """Pieces of one word that are taken for paths; a longer one may name any file."""
@@ -53,16 +61,20 @@ def reads_of(text: str, folder: Path, workspace: Workspace) -> tuple[FileRead, .
 
     def places(path: str) -> list[Path]:
         absolute = posixpath.normpath(posixpath.join(folder.as_posix(), path))
-        named = [Path(absolute)]
+        both = [Path(absolute)]
         if ANY not in absolute:
             with suppress(ToolError):  # outside the workspace its own name is all there is
-                named.append(workspace.resolve(absolute))
-        return named
+                both.append(workspace.resolve(absolute))
+        return both
 
+    @cache
     def kind_of(path: str) -> str | None:
         return None if ANY in path else workspace.kind_of(places(path)[-1])
 
-    for each in _files_in(read_line(text), kind_of):
+    named = dict.fromkeys(_files_in(read_line(text), kind_of))
+    if len(named) > MAX_PATHS:
+        found[FileRead(path=ANY, is_sure=False)] = None
+    for each in islice(named, MAX_PATHS):
         for place in places(each.path):
             found[FileRead(path=workspace.shown(place), is_sure=each.is_sure)] = None
             if each.may_be_folder and kind_of(each.path) != "file":
@@ -144,7 +156,7 @@ def _may_show_any(name: str, words: Sequence[str]) -> bool:
         return any(re.match(pattern, word) for word in words[1:])
     if name in ("sed", "awk"):
         is_plain = sed.is_plain if name == "sed" else awk.is_plain
-        return not all(is_plain(word) for word in _scripts(name, words))
+        return not all(len(word) <= MAX_WORD_CHARS and is_plain(word) for word in _scripts(name, words))
     return name == "jq" and any(re.search(r"\b(import|include)\b", word) for word in words[1:])
 
 
@@ -181,8 +193,10 @@ def _paths_in(word: str) -> Iterator[str]:
     word = word.replace("{}", ANY)
     if not word.startswith("-"):
         yield word
-    elif not word.startswith("--"):
-        yield from (word[at:] for at in range(2, min(len(word), MAX_PIECES)))
+    elif found := re.match(r"-(\w+)", word):
+        n_letters = len(found[1])  # of which any may be the option whose value begins behind it
+        yield from (word[at:] for at in range(2, min(n_letters, MAX_LETTERS) + 2) if word[at:])
+        yield from [ANY] if n_letters > MAX_LETTERS else []
     yield from (word[found.end() :] for found in re.finditer(r"[=@:]", word) if word[found.end() :])
 
 

@@ -32,7 +32,7 @@ _INTERPRETERS = frozenset(
 
 _GENERIC = re.compile(
     r"--?(exec(ute)?(-\w+)?|eval(uate)?|pre|preload|pager|editor|plugins?|require|rulesdir|import|(experimental-)?loader"
-    r"|load(-extension)?|init-script|javaagent|wrapper|fplugin|specs|toolexec|to-command|use-compress-program)([=:].*)?",
+    r"|load(-extension)?|init-script|javaagent|wrapper|fplugin|specs|toolexec|shell-escape|to-command|use-compress-program)([=:].*)?",
     re.DOTALL,
 )
 """Words by which programs of many kinds are made to run or load another."""
@@ -200,7 +200,7 @@ _CHECKS: Mapping[str, _Check] = {
     "jq": _filter_of(r"(?<![.\w])(env|import|include|modulemeta|get_search_list)\b|\$ENV\b"),
     "less": _plain_unlike(r"[^+].*"),
     "make": _plain_unlike(r"[^=]*|(V|VERBOSE|DEBUG)=[01]"),
-    "mysql": _only_with("-V", "--version"),
+    **dict.fromkeys(["dc", "gnuplot", "m4", "mysql"], _only_with("-V", "--version")),
     "openssl": _openssl,
     "psql": _only_with("-l", "--list", "-V", "--version"),
     "rsync": _plain_unlike(_NO_OPTION),

@@ -7,14 +7,16 @@ from collections.abc import Callable
 
 import pytest
 
+from pygent_ls.agent.matching import allows
 from pygent_ls.agent.permissions import Permissions, Places, Policy, Verdict
 from pygent_ls.agent.reading_rules import FileRead, can_meet
 from pygent_ls.agent.refusals import Protected
 from pygent_ls.agent.rules import Rule
+from pygent_ls.agent.shell_reads import reads_of
 from pygent_ls.shell.parser import read_line
 from pygent_ls.shell.words import ANY
 from tests.agent.abilities import edit_file, shell
-from tests.fakes import MemoryRules
+from tests.fakes import FOLDER, FakeWorkspace, MemoryRules
 
 MOST = 40.0
 """How many times as long as counting to a million anything may take: about a second. Most took minutes once."""
@@ -62,6 +64,30 @@ def judged(command: str) -> str:
 def test_no_command_holds_the_daemon_up(command: str) -> None:
     read_line.cache_clear()
     assert time_of(lambda: judged(command)) < MOST
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sed 's/" + "[]a]" * 400 + "[/x/' a",
+        "sed '" + "/a/{s/" * 300 + "' a",
+        "awk '" + "(/a" * 600 + "' a",
+        "awk '" + "((" * 900 + "' a",
+        "git log " + "-n " * 6_000,
+        "git diff " + "a " * 9_000,
+        "tar xf" + "C" * 1_900 + " a" * 8_000,
+        "find . " + "-exec ls {} + " * 1_300,
+        "xargs " * 3_000 + "sed 1p",
+        "cat " + "-abcdefghijklm " * 1_300,
+        "python3 -c '" + "a(" * 9_000 + "'",
+    ],
+    ids=lambda command: str(command)[:20],
+)
+def test_no_words_of_a_program_hold_the_daemon_up(command: str) -> None:
+    rules = [*RULES, Rule(text="shell(xargs:*)", decision="allow", origin="user")]
+    read_line.cache_clear()
+    assert time_of(lambda: allows(rules, [command])) < MOST
+    assert time_of(lambda: reads_of(command, FOLDER, FakeWorkspace())) < MOST
 
 
 def test_no_rule_about_reading_holds_the_daemon_up() -> None:

@@ -54,8 +54,7 @@ READING = (
     "git branch --list,go list,openssl,curl"
 )
 """Programs that write nothing; `split`, `tar` and `make` write what they are for. `date` is never run with random
-words:
-if the judgement were wrong, it would set the clock of the machine."""
+words: if the judgement were wrong, it would set the clock of the machine."""
 
 ORDINARY = "awk,find,jq,less,rg,sed,sort,tree,uniq,xxd"
 

@@ -8,16 +8,17 @@ from pygent_ls.shell.words import ANY
 
 _OPTIONS = frozenset({"-H", "-L", "-P", "-O0", "-O1", "-O2", "-O3", "-E", "-X", "-x", "-s", "-d"})
 
-_ALONE = (
+_ALONE_TEXT = (
     "-print -print0 -ls -prune -quit -empty -true -false -readable -writable -executable -nouser -nogroup -depth -d"
     " -xdev -mount -x -follow -daystart -noleaf -ignore_readdir_race -noignore_readdir_race -not -a -and -o -or"
     " -warn -nowarn ( ) ! ,"
 )
-_WITH_VALUE = (
+_WITH_VALUE_TEXT = (
     "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -type -xtype -size -mtime -mmin"
     " -ctime -cmin -atime -amin -newer -anewer -cnewer -perm -user -group -uid -gid -links -inum -samefile -maxdepth"
     " -mindepth -regextype -fstype -printf -used -context"
 )
+_ALONE, _WITH_VALUE = frozenset(_ALONE_TEXT.split()), frozenset(_WITH_VALUE_TEXT.split())
 _RUNNING = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
 
@@ -39,8 +40,8 @@ def unknown_in(words: Sequence[str]) -> list[int]:
             position = next(ends, len(words)) + 1
             continue
         is_newer = word.startswith("-newer") and len(word) == len("-newerXY") and word[6:].isalpha()
-        takes_value = word in _WITH_VALUE.split() or is_newer
-        if not takes_value and word not in _ALONE.split():
+        takes_value = word in _WITH_VALUE or is_newer
+        if not takes_value and word not in _ALONE:
             found.append(position)
         if takes_value and position + 1 < len(words) and words[position + 1].startswith(ANY):
             found.append(position + 1)

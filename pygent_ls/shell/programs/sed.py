@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_BRACKET = r"\[\^?\]?(?:\[[:.=][a-z]*[:.=]\]|[^\]\[])*\]"
+_BRACKET = r"\[\^?+\]?+(?:\[[:.=][a-z]*[:.=]\]|[^\]\[])*+\]"
 """A set of characters. Programs differ in whether the delimiter ends a pattern inside one, so none may hold it."""
 
 _BLANKS = re.compile(r"[\s;]*")
@@ -104,7 +104,7 @@ def _section(script: str, position: int, delimiter: str) -> int | None:
     text = script[position:end]
     if end >= len(script) or "\n" in re.sub(r"\\\n", "", text):
         return None
-    return end + 1 if re.fullmatch(rf"(?:{_BRACKET}|\\.|[^\\\[])*", text, re.DOTALL) else None
+    return end + 1 if re.fullmatch(rf"(?:{_BRACKET}|\\.|[^\\\[])*+", text, re.DOTALL) else None
 
 
 def _match(pattern: re.Pattern[str], script: str, position: int) -> int:

@@ -78,6 +78,9 @@ PROGRAMS = {
     " --retry-connrefused --max-redirs= --url= --no-progress-meter --progress-bar --tlsv1.2 --path-as-is !-o: !-O !-J"
     " !-T: !-K: !-D: !-c: !-b: !-E: !-w: !-x: !--output= !--config= !--write-out=",
     "date": "-u -R -I:: -d: -r: --date= --utc --universal --iso-8601? --rfc-3339= --rfc-email --reference= --debug",
+    "apt": "-y -q -s -d --yes --quiet --simulate --dry-run --no-install-recommends --download-only --installed"
+    " --upgradable",
+    "dc": "-V --version",
     "dd": "",
     "diff3": "-a -A -e -E -i -m -T -x -X -3 -L: --merge --text --show-all --label=",
     "expect": "#0",
@@ -89,6 +92,7 @@ PROGRAMS = {
     "find": "",
     "file": "-b -i -L -h -k -p -r -s -0 -N -E -F: -e: --brief --mime --mime-type --mime-encoding --dereference"
     " --no-dereference --keep-going --raw --no-pad --separator= --exclude= --extension -v --version",
+    "gnuplot": "-V --version",
     "gdb": "-v --version -h --help #0",
     "hostname": "-a -A -d -f -i -I -s -y --alias --all-fqdns --domain --fqdn --ip-address --short --long #0",
     "jq": "-c -r -n -s -S -e -a -j -M -C -R -h -V --arg== --argjson== --args --jsonargs --tab --indent= --raw-output"
@@ -97,6 +101,7 @@ PROGRAMS = {
     " !-f: !--from-file= !-L: !--rawfile== !--slurpfile==",
     "less": "-N -S -R -r -F -X -i -I -n -e -E -m -M -s -q -Q -f -g -G -w -W -J -V -x: -p: -j: -z: -h: -b:"
     " --LINE-NUMBERS --chop-long-lines --RAW-CONTROL-CHARS --quit-if-one-screen --no-init --ignore-case --version",
+    "m4": "--version",
     "make": "-B -b -d -i -j:: -k -l:: -L -m -n -O:: -p -q -r -R -s -S -t -v -w --always-make --debug? --dry-run"
     " --just-print"
     " --recon --ignore-errors --jobs? --keep-going --load-average? --max-load? --check-symlink-times --output-sync?"
@@ -107,10 +112,13 @@ PROGRAMS = {
     "man": "-a -f -k -w -W -i -I -7 -d --all --whatis --apropos --where --path --location --no-hyphenation -s:"
     " --sections= --no-justification",
     "mysql": "-V --version",
+    "nc": "-z -v -n -u -4 -6 -w:",
+    "ninja": "-j: -k: -l: -n -v --quiet --version",
     "openssl": "@long -in= -noout -text -subject -issuer -dates -enddate -startdate -serial -fingerprint -pubkey"
-    " -modulus"
-    " -connect= -servername= -showcerts -inform= -check -hex -base64 -sha256 -sha1 -md5 -sha512 -a -v -d -purpose"
-    " -email -ocsp_uri -hash -brief -tls1_2 -tls1_3 -alpn= -nameopt= -certopt= -ext= -verify",
+    " -modulus -connect= -servername= -showcerts -inform= -check -hex -base64 -sha256 -sha1 -md5 -sha512 -a -v -d"
+    " -purpose -email -ocsp_uri -hash -brief -tls1_2 -tls1_3 -alpn= -nameopt= -certopt= -ext= -verify",
+    "patch": "-p: -i: -R -N -s -f -t -E -l -F: -u -c -n --strip= --input= --reverse --forward --dry-run --verbose"
+    " --batch --force --fuzz= --silent --quiet",
     "psql": "-l -V -t -A -q -x -X -w -n -h: -p: -U: -d: -F: -R: -P: --list --version --tuples-only --no-align --quiet"
     " --expanded --no-psqlrc --no-password --host= --port= --username= --dbname= --csv --html #2",
     "rg": "-a -c -F -h -H -i -I -l -L -n -N -o -p -P -q -s -S -u -U -v -V -w -x -0 -A: -B: -C: -d: -e: -E: -f: -g:"
@@ -139,11 +147,13 @@ PROGRAMS = {
     " !--rsh= !--rsync-path= !-T: !-M: !-f: !-B: !-s !-F !-b",
     "scp": "-3 -4 -6 -B -C -p -q -r -R -T -v -P: -l: -i: -c: !-o: !-S: !-F: !-D: !-J: !-X: !-O !-s !-A",
     "script": "!-c: !--command= #0",
+    "screen": "#0",
     "sdiff": "-i -E -b -W -B -a -l -s -d -t -H -w: --ignore-case --suppress-common-lines --left-column --width= --text",
     "sed": "-n -E -r -s -u -z -e: --quiet --silent --regexp-extended --separate --unbuffered --null-data --posix"
     " --sandbox --expression= --version --help !-f: !--file= !-i:: !--in-place? !-l:",
     "sftp": "#0 !-b: !-D: !-F: !-J: !-o: !-S: !-P: !-i:",
     "shuf": "-e -r -z -n: -i: --echo --repeat --zero-terminated --head-count= --input-range= !-o: !--output=",
+    "socat": "-V #0",
     "sort": "-b -d -f -g -i -M -h -n -R -r -V -c -C -m -s -u -z -k: -t: -S: --ignore-leading-blanks --dictionary-order"
     " --ignore-case --general-numeric-sort --ignore-nonprinting --month-sort --human-numeric-sort --numeric-sort"
     " --random-sort --reverse --sort= --version-sort --batch-size= --check? --debug --files0-from= --key= --merge"
@@ -164,6 +174,7 @@ PROGRAMS = {
     " --totals --no-recursion --one-file-system --transform= --xform= --exclude-vcs-ignores --anchored --ignore-case"
     " !-I: !-F: !-T: !-X: !-K: !-N: !-L: !-b: !-g: !-H: !-V: !-P",
     "tcpdump": "-A -D -e -l -n -N -q -t -v -x -X -i: -c: -r: -s: -#",
+    "tmux": "-V #0",
     "tree": "-a -d -f -i -l -x -s -h -u -g -p -D -F -C -n -N -Q -q -S -A -J -X -U -r -t -c -v -L: -P: -I: --dirsfirst"
     " --filesfirst --noreport --prune --gitignore --matchdirs --ignore-case --filelimit= --du --si --charset="
     " --timefmt= --inodes --device --sort= --version --help --metafirst",
@@ -199,6 +210,7 @@ ALIASES = {
     **dict.fromkeys(["gmake", "remake"], "make"),
     **dict.fromkeys(["vim", "nvim", "view", "vimdiff", "ex", "ed", "emacs", "nano", "pico", "rview", "gvim"], "vi"),
     **dict.fromkeys(["python", "python2", "python3", "pypy", "pypy3"], "python"),
+    "apt-get": "apt",
     "bunx": "npx",
     "pnpm": "yarn",
     "fdfind": "fd",
@@ -209,6 +221,8 @@ ALIASES = {
     "gtimeout": "timeout",
     "gxargs": "xargs",
     "mariadb": "mysql",
+    "ncat": "nc",
+    "netcat": "nc",
     "podman": "docker",
     "pnpx": "npx",
     "py.test": "pytest",
@@ -219,12 +233,14 @@ ALIASES = {
 """Programs that take another one's words."""
 
 VALUES = {
+    "cargo": {"--target": r"[a-z0-9_]+(-[a-z0-9_]+)+"},
     "curl": {
         **dict.fromkeys(["-d", "--data", "--json", "-H", "--header"], r"[^@].*|"),
         "--data-urlencode": r"[^@]*",
         **dict.fromkeys(["-F", "--form"], r"[^=]+=[^@<].*"),
         "--url": r"(https?://|[\w.-]+(:\d+)?(/|$)).*",
     },
+    "prettier": {"--parser": r"[a-z-]+"},
     "pytest": {
         "-W": r"(error|ignore|default|always|module|once)(::[A-Za-z]*Warning)?",
         "-p": r"no:\w+",

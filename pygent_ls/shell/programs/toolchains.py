@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 _GO_BUILD = (
-    "@long -a -n -p= -race -msan -asan -cover -covermode= -coverpkg= -v -work -x -asmflags= -buildmode= -buildvcs="
-    " -compiler= -mod= -modcacherw -tags= -trimpath -json !-o= !-exec= !-toolexec= !-C="
+    "@long -a -n -p= -race -msan -asan -cover -covermode= -coverpkg= -v -work -x -buildmode= -buildvcs="
+    " -mod= -modcacherw -tags= -trimpath -json !-o= !-exec= !-toolexec= !-C="
 )
 _CARGO = (
     "-v --verbose -q --quiet -p: --package= --workspace --all --exclude= --lib --bin= --bins --example= --examples"
@@ -296,6 +296,6 @@ RUNNERS = {
     " -incremental",
     "vitest": "-t: --testNamePattern= --run -u --update -w --watch --silent? --ui? --coverage? --bail= --retry="
     " --no-color --passWithNoTests --changed? --dir= --hideSkippedTests --shard= --project= --allowOnly --testTimeout="
-    " --no-coverage --color --pool= --maxWorkers= --no-file-parallelism --sequence.shuffle --related",
+    " --no-coverage --color --maxWorkers= --no-file-parallelism --sequence.shuffle --related",
 }
 """Linters, formatters and test runners: their options."""
