@@ -289,11 +289,11 @@ class FakeWorkspace:
         """Relative to the folder."""
         return path.relative_to(FOLDER).as_posix() if path.is_relative_to(FOLDER) else path.as_posix()
 
-    def kind_of(self, path: Path) -> Literal["file", "folder"] | None:
+    def kind_of(self, path: Path) -> Literal["file", "folder", "missing"]:
         """A file where there is a buffer or a text, a folder above one."""
         if path in self._texts or path in self._buffers:
             return "file"
-        return "folder" if any(path in each.parents for each in self._texts) else None
+        return "folder" if any(path in each.parents for each in self._texts) else "missing"
 
     async def read(self, path: Path) -> Document:
         """The buffer, else the file."""

@@ -18,11 +18,11 @@ _GLOBAL = "--no-pager -P --no-optional-locks --literal-pathspecs"
 """Options before the command with which paths stay what they are."""
 
 
-def shown_by_git(words: Sequence[str], kind_of: Callable[[str], str | None]) -> Iterator[str]:
+def shown_by_git(words: Sequence[str], kind_of: Callable[[str], str]) -> Iterator[str]:
     """The paths of files whose text the command may show.
 
     `FOLDER/ANY` stands for all below a folder, `ANY` for any file of the repository. `kind_of` tells whether a path, as
-    the words give it, is that of a "file" or of a "folder".
+    the words give it, is that of a "file" or a "folder", or "missing".
     """
     before = split(words, replace(syntax(GLOBAL), stops_at=1))
     if not before.plain:
@@ -50,7 +50,7 @@ def shown_by_git(words: Sequence[str], kind_of: Callable[[str], str | None]) -> 
         for path in _paths_in(word):
             yield path
             # a word that is the name of nothing is a revision, unless it stands behind the dashes
-            if kind_of(path) == "folder" or (index >= given.rest and kind_of(path) is None):
+            if kind_of(path) == "folder" or (index >= given.rest and kind_of(path) == "missing"):
                 yield f"{path}/{ANY}"
 
 
@@ -65,7 +65,7 @@ def _is_silent(command: str, options: set[str], objects: Sequence[str]) -> bool:
     return bool(options & set(needed.split())) and not options & set(showing.split())
 
 
-def _is_limited(command: str, words: Sequence[str], given: Arguments, kind_of: Callable[[str], str | None]) -> bool:
+def _is_limited(command: str, words: Sequence[str], given: Arguments, kind_of: Callable[[str], str]) -> bool:
     """Whether the words say which files are meant."""
     plain = [words[at] for at in given.plain]
     if not plain:

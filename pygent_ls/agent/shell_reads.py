@@ -68,8 +68,9 @@ def reads_of(text: str, folder: Path, workspace: Workspace) -> tuple[FileRead, .
         return both
 
     @cache
-    def kind_of(path: str) -> str | None:
-        return None if ANY in path else workspace.kind_of(places(path)[-1])
+    def kind_of(path: str) -> str:
+        resolved = places(path)[1:]
+        return workspace.kind_of(resolved[0]) if resolved else "missing"
 
     named = dict.fromkeys(_files_in(read_line(text), kind_of))
     if len(named) > MAX_PATHS:
@@ -82,7 +83,7 @@ def reads_of(text: str, folder: Path, workspace: Workspace) -> tuple[FileRead, .
     return tuple(found)
 
 
-def _files_in(line: ShellLine, kind_of: Callable[[str], str | None]) -> Iterator[_Named]:
+def _files_in(line: ShellLine, kind_of: Callable[[str], str]) -> Iterator[_Named]:
     for each in line.reads:
         yield _Named(_joined(each.folder, each.path), is_sure=True)
     for command in dict.fromkeys([*line.commands, *(line.plain or ())]):
@@ -90,7 +91,7 @@ def _files_in(line: ShellLine, kind_of: Callable[[str], str | None]) -> Iterator
 
 
 def _shown_by(
-    command: SimpleCommand, words: Sequence[str], folder: str, kind_of: Callable[[str], str | None]
+    command: SimpleCommand, words: Sequence[str], folder: str, kind_of: Callable[[str], str]
 ) -> Iterator[_Named]:
     """What a command shows, and what those show that it runs; `words` are its own, with what is put in."""
     name = canonical(command.name.lower().removesuffix(".exe"))

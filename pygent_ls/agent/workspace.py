@@ -181,8 +181,8 @@ class Workspace(Protocol):
         """The path as the model and the user read it: relative to the folder, with `/`."""
         ...
 
-    def kind_of(self, path: Path) -> Literal["file", "folder"] | None:
-        """What lies at the path, links followed; None for nothing, and for what is neither."""
+    def kind_of(self, path: Path) -> Literal["file", "folder", "missing"]:
+        """The kind of `status`, for judging a call, which cannot wait."""
         ...
 
     async def read(self, path: Path) -> Document:

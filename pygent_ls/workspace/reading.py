@@ -13,7 +13,6 @@ import stat
 from collections.abc import Collection, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Literal
 
 from pygent_ls.agent.pictures import mime_type_of
 from pygent_ls.agent.workspace import MISSING, Document, FileStatus, Stamp

@@ -76,7 +76,7 @@ class LspWorkspace:
         """See the port."""
         return self._folders.shown(path)
 
-    def kind_of(self, path: Path) -> Literal["file", "folder"] | None:
+    def kind_of(self, path: Path) -> Literal["file", "folder", "missing"]:
         """See the port."""
         return self._disk.kind_of(path)
 
