@@ -150,8 +150,8 @@ class Settings(BaseModel):
             "or a whole one (`shell(git status:*)`, `shell(make test)`), for `web_fetch` a host "
             "(`web_fetch(domain:docs.python.org)`). An allow rule for first words must cover every command "
             "of a line, and covers no redirection into a file, assignment, substitution, loop or here-document; of a "
-            "program that can run others or write files it covers the options that are known to be safe, and those that "
-            "it names. Deny and ask rules count for any part of a line. In place of its text a "
+            "program that can run others or write files it covers the options that are known to be safe, and those "
+            "that it names. Deny and ask rules count for any part of a line. In place of its text a "
             'rule may be a table with examples that are checked: `{rule = "…", match = ["…"], not_match = ["…"]}`. '
             "A workspace's file may ask and deny."
         ),
