@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any
 from pygent_ls.app_agents import profiles_of, variants_of
 from pygent_ls.app_beginning import beginning_of, model_and_reason
 from pygent_ls.app_keys import saved_keys
-from pygent_ls.app_values import endpoints_of, hooks_of, limits_of, named_key_variables, policy_of, secrets_of
+from pygent_ls.app_values import (
+    endpoints_of,
+    hooks_of,
+    limits_of,
+    named_key_variables,
+    policy_of,
+    sandbox_options,
+    secrets_of,
+)
 from pygent_ls.config import Settings
 from pygent_ls.config_live import NOT_WRONG, LiveSettings, Taken
 from pygent_ls.config_sources import CommandLine, state_folder, user_file
@@ -177,7 +185,8 @@ class Agent:
         settings = taken.loaded.settings
         of_keys = await asyncio.to_thread(self._shared.refresh_keys)
         self._endpoints = endpoints = await asyncio.to_thread(self._endpoints_of, taken)
-        self._sandbox.change(settings.sandbox, network=settings.sandbox_network)
+        self._sandbox.change(sandbox_options(settings))
+        await asyncio.to_thread(self._sandbox.tidy)
         self._processes.hide(named_key_variables(settings))
         beside, wrong = await asyncio.to_thread(more_folders, taken)
         self._front_end.workspace.use_also(beside)

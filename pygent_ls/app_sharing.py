@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pygent_ls.app_keys import saved_keys
 from pygent_ls.app_sessions import KeptSessions
 from pygent_ls.app_telemetry import AppTelemetry
-from pygent_ls.app_values import programs_of
+from pygent_ls.app_values import programs_of, sandbox_options
 from pygent_ls.config import Settings
 from pygent_ls.config_sources import state_folder, user_file
 from pygent_ls.llm.model_catalog import ModelCatalog
@@ -20,7 +20,7 @@ from pygent_ls.log import hide
 from pygent_ls.sessions.living import LiveSessions
 from pygent_ls.sessions.write_log import WriteLog
 from pygent_ls.workspace.process import LocalProcesses
-from pygent_ls.workspace.sandbox import Sandbox
+from pygent_ls.workspace.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:
     from pygent_ls.agent.workspace import Processes
@@ -49,7 +49,7 @@ class Shared:
         self, settings: Settings, folders: Callable[[], Sequence[Path]], keys: frozenset[str]
     ) -> tuple[LocalProcesses, Sandbox]:
         """The processes for one editor with these folders, in a sandbox of its own; they are given none of `keys`."""
-        sandbox = Sandbox(settings.sandbox, folders, network=settings.sandbox_network, own=self._own)
+        sandbox = Sandbox(sandbox_options(settings), folders, own=self._own)
         return self._processes.beside(sandbox, hidden_variables=keys), sandbox
 
     def models(self, settings: Settings, processes: Processes) -> ModelResources:

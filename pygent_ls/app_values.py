@@ -22,6 +22,27 @@ if TYPE_CHECKING:
     from pygent_ls.llm.endpoint import Endpoint
     from pygent_ls.llm.endpoints import Endpoints
     from pygent_ls.sessions.turn_settings import Limits
+    from pygent_ls.workspace.sandbox.sandbox import SandboxOptions
+
+
+def sandbox_options(settings: Settings) -> SandboxOptions:
+    """How commands are kept."""
+    from pygent_ls.workspace.sandbox.sandbox import Resources, SandboxOptions
+
+    return SandboxOptions(
+        mode=settings.sandbox,
+        network=settings.sandbox_network,
+        read=tuple(path for path in map(_expanded, settings.sandbox_read) if path.is_absolute()),
+        resources=Resources(
+            processes=settings.sandbox_max_processes,
+            memory_mb=settings.sandbox_max_memory_mb,
+            file_mb=settings.sandbox_max_file_mb,
+        ),
+    )
+
+
+def _expanded(text: str) -> Path:
+    return Path(os.path.normpath(os.path.expanduser(text)))  # noqa: PTH111 - of no such user it is the text itself
 
 
 def limits_of(settings: Settings) -> Limits:

@@ -184,6 +184,30 @@ class Settings(BaseModel):
         ),
     )
     sandbox_network: bool = Field(default=False, description="Whether commands in the sandbox may use the network.")
+    sandbox_read: Words = Field(
+        default=(),
+        description=(
+            "Folders of the home that commands in the sandbox may read, by whole paths or with `~`. Without it they "
+            "see of the home only the workspace, tools, what tools have downloaded, and git's settings."
+        ),
+        json_schema_extra={"expected": "a list of folders"},
+    )
+    sandbox_max_processes: int = Field(
+        default=4_096,
+        ge=1,
+        le=MOST,
+        description="Processes and threads that one command in the sandbox may have at once; with more it is ended.",
+    )
+    sandbox_max_memory_mb: int = Field(
+        default=0,
+        ge=0,
+        le=MOST,
+        description="Memory, in MB, that the processes of one command in the sandbox may use together; with more it "
+        "is ended. 0 stands for four fifths of the machine's.",
+    )
+    sandbox_max_file_mb: int = Field(
+        default=65_536, ge=1, le=MOST, description="Size, in MB, of a file that a command in the sandbox writes."
+    )
     redact_secrets: bool = Field(
         default=True,
         description=(

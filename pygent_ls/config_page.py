@@ -57,7 +57,8 @@ A value that is wrong does not count, and nor does a name that is no setting. No
 of the layer does count, and the daemon starts. Files are read again when a turn begins, and a change of the editor's
 configuration counts from the next turn on; a running turn keeps the values that it began with. Only `cache_entries`,
 `snapshot_days` and `stream_flush_ms` stay as they were when the daemon (or the session) began, and `sandbox` and
-`sandbox_network` count from the next command on. A file that cannot be read just then says what it said before.
+those that begin with `sandbox_` count from the next command on. A file that cannot be read just then says what it said
+before.
 
 `PYGENT_LOG` is no setting but tells how much is logged to standard error: `error`, `warning` (the default), `info` or
 `debug`. Only `debug` shows prompts and the texts of files; keys are never shown.

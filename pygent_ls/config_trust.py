@@ -41,6 +41,7 @@ _WORDS: Mapping[str, str] = {
     "permissions": "allow without asking you: {}",
     "sandbox": "set the sandbox to {}",
     "sandbox_network": "set the network of the sandbox to {}",
+    "sandbox_read": "let commands in the sandbox read {}",
     "system_prompt_file": "replace the system prompt by the file {}",
     "additional_dirs": "let tools read and write in {}",
     "fallback_models": "use these models when the first one fails: {}",

@@ -1,15 +1,30 @@
-"""Files that make a program act by itself later: an edit of one is never passed by a mode alone."""
+"""Files that make a program act by itself later: an edit of one is never passed by a mode alone, and the sandbox
+protects them by the same names."""
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
 from itertools import pairwise
 
-_FOLDERS = (
-    *(".git", ".pygent", ".vscode", ".idea", ".zed", ".fleet", ".devcontainer", ".husky", ".githooks"),
-    *(".cursor", ".claude", ".codex", ".gemini", ".opencode", ".continue", ".windsurf", ".roo", ".clinerules"),
-    *(".helix", ".ssh", ".gnupg", ".direnv"),
+OPENED = (
+    *(
+        ".pygent",
+        ".vscode",
+        ".idea",
+        ".zed",
+        ".fleet",
+        ".devcontainer",
+        ".devcontainer.json",
+        ".helix",
+        ".dir-locals.el",
+    ),
+    *(".nvim.lua", ".nvimrc", ".exrc", ".vimrc", ".lvimrc", ".envrc", ".direnv", ".husky"),
+    *(".mcp.json", ".cursor", ".claude", ".claude.json", ".codex", ".gemini", ".opencode", ".continue", ".windsurf"),
+    *(".roo", ".clinerules", ".qwen", ".kiro"),
 )
+"""What an editor, an agent, a shell or a manager of hooks takes up by itself in a folder that it is opened in. In the
+sandbox those that are missing cannot be made in a workspace's folder."""
+
+_FOLDERS = frozenset({*OPENED, ".git", ".githooks", ".ssh", ".gnupg"})
 """Wherever they lie: all that is in them."""
 
 _PAIRS = (
@@ -17,14 +32,15 @@ _PAIRS = (
     *((".aws", "config"), (".kube", "config"), (".docker", "config.json")),
 )
 
-_FILES = (
-    *(".mcp.json", ".claude.json", "*.code-workspace", ".nvimrc", ".nvim.lua", ".exrc", ".vimrc", "*.pth"),
-    *(".envrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".gitconfig", ".gitmodules"),
-    *(".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile"),
-    *(".zlogin", ".inputrc", ".ripgreprc", ".pre-commit-config.yaml", ".lefthook.yml", "lefthook.yml"),
-    *("sitecustomize.py", "usercustomize.py"),
+_FILES = frozenset(
+    {"sitecustomize.py", "usercustomize.py"}
+    | {".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".gitconfig", ".gitmodules"}
+    | {".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile"}
+    | {".zlogin", ".inputrc", ".ripgreprc", ".pre-commit-config.yaml", ".lefthook.yml", "lefthook.yml"}
 )
-"""By their names, small letters, wherever they lie."""
+_ENDINGS = (".code-workspace", ".pth")
+"""By their names, small letters, wherever they lie. Most go with the code of the workspace, which a program that is
+started there runs anyway; in the sandbox those that are there can be read only."""
 
 
 def acts_later(path: str) -> bool:
@@ -32,8 +48,13 @@ def acts_later(path: str) -> bool:
     or an agent, with the next command of git. What takes a push first (the settings of a CI) is not meant, nor what is
     text for a model. File systems that do not tell cases apart are thought of."""
     parts = path.casefold().split("/")
-    if any(part in _FOLDERS for part in parts):
+    if not _FOLDERS.isdisjoint(parts):
         return True
     if any(pair in pairwise(parts) for pair in _PAIRS):
         return True
-    return any(fnmatchcase(parts[-1], name) for name in _FILES)
+    return is_acting_file(parts[-1])
+
+
+def is_acting_file(name: str) -> bool:
+    """Whether a file of this name, in small letters, acts later wherever it lies."""
+    return name in _FILES or name.endswith(_ENDINGS)

@@ -7,18 +7,19 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from pygent_ls.app_values import sandbox_options
 from pygent_ls.config import Settings
 
 
 def sandbox_row(settings: Settings, bwrap: str | None, folder: Path, own: Sequence[Path]) -> str:
     """Try to set the sandbox up for a folder, and say in words whether that works; `bwrap` is its program."""
-    from pygent_ls.workspace.sandbox import Sandbox
+    from pygent_ls.workspace.sandbox.sandbox import Sandbox
 
-    sandbox = Sandbox(settings.sandbox, lambda: [folder], network=settings.sandbox_network, own=own)
+    sandbox = Sandbox(sandbox_options(settings), lambda: [folder], own=own)
     try:
         state = asyncio.run(sandbox.state(bwrap))
     finally:
-        sandbox.remove_temporary()
+        sandbox.close()
     otherwise = (
         'the setting `sandbox` is "require", so no command runs'
         if state.required
@@ -29,7 +30,8 @@ def sandbox_row(settings: Settings, bwrap: str | None, folder: Path, own: Sequen
             return "off: the setting `sandbox` says so"
         case "on":
             network = "with" if settings.sandbox_network else "without"
-            return f"works: commands run in it, {network} network ({bwrap})"
+            weakness = f". {state.reason}" if state.reason else ""
+            return f"works: commands run in it, {network} network ({bwrap}){weakness}"
         case "missing":
             is_linux = sys.platform.startswith("linux")
             how = "bubblewrap is not found; install the package bubblewrap" if is_linux else state.reason.rstrip(".")

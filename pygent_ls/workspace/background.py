@@ -14,6 +14,7 @@ from pygent_ls.agent.kept_output import KeptOutput
 from pygent_ls.agent.workspace import BackgroundState, OutputMask, ProcessResult, ProcessSpec
 from pygent_ls.errors import ToolError
 from pygent_ls.workspace.child import Child, OnOutput
+from pygent_ls.workspace.sandbox.sandbox import Stay
 
 MAX_RUNNING = 16
 """Of one session at once: servers and watchers; more than that is a mistake that repeats itself."""
@@ -35,7 +36,15 @@ class Running:
     child: Child
     spec: ProcessSpec
     started: float
-    undo: contextlib.ExitStack
+    stay: Stay | None = None
+    """What stands for it in the workspace while it runs in the sandbox."""
+    notes: list[str] = field(default_factory=list[str])
+    """What is to be told after its output, in sentences."""
+
+
+def note_line(note: str) -> str:
+    """How a note stands among a command's output."""
+    return f"[sandbox: {note}]\n"
 
 
 class Runner(Protocol):
@@ -162,6 +171,9 @@ class LocalBackground:
     async def _follow(self, command: _Command, running: Running) -> ProcessResult:
         try:
             return await self._runner.finish(running)
+        except asyncio.CancelledError:
+            await command.keep("".join(map(note_line, running.notes)))
+            raise
         finally:
             os.close(command.input)
             command.input = -1

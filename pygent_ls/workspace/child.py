@@ -203,6 +203,12 @@ class Child:
                     break
                 await self._pass_on(pipe)
 
+    async def add(self, text: str) -> None:
+        """Add something to what it wrote, once it has ended."""
+        self._pipes[0].kept.add(text)
+        if self._on_output is not None:
+            await self._on_output(text)
+
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to the whole group, where it still is."""
         if not self._is_gone:

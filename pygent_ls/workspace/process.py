@@ -20,12 +20,13 @@ from pathlib import Path
 
 from pygent_ls.agent.workspace import ProcessResult, ProcessSpec, SandboxState
 from pygent_ls.errors import ToolError
-from pygent_ls.workspace.background import LocalBackground, Running
+from pygent_ls.workspace.background import LocalBackground, Running, note_line
 from pygent_ls.workspace.child import Child, OnOutput, start
 from pygent_ls.workspace.environment import clean_environment, find_program
 from pygent_ls.workspace.repositories import LocalRepositories
-from pygent_ls.workspace.sandbox import Sandbox
-from pygent_ls.workspace.sandbox_places import CREDENTIALS, OF_SERVICES
+from pygent_ls.workspace.sandbox.places import CREDENTIALS, OF_SERVICES
+from pygent_ls.workspace.sandbox.sandbox import Sandbox, SandboxOptions, Stay
+from pygent_ls.workspace.sandbox.use import hold
 from pygent_ls.workspace.watchdog import Watchdog
 
 OF_OUR_MAKE = frozenset({"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"})
@@ -51,8 +52,6 @@ class LocalProcesses:
         other._hidden, other._running, other._watchdog = self._hidden, self._running, self._watchdog
         other._sandboxes = self._sandboxes
         other.background = self.background.beside(other)
-        for known in self._sandboxes:
-            sandbox.mount_beside(known)
         self._sandboxes.add(sandbox)
         self.hide(hidden_variables)
         return other
@@ -89,7 +88,7 @@ class LocalProcesses:
     async def begin(self, spec: ProcessSpec, on_output: OnOutput | None, stdin: int | None = None) -> Running:
         """Start a program, which reads `stdin` where it is given; `finish` must be called. Raises `ToolError`."""
         with contextlib.ExitStack() as undo:
-            argv = await self._confined(spec, undo)
+            argv, stay = await self._confined(spec, undo)
             self._watchdog.start()
             started = time.monotonic()
             merged = on_output is not None and not spec.errors_apart
@@ -97,7 +96,8 @@ class LocalProcesses:
             self._watchdog.watch(process.pid)
             child = Child(process, spec.max_output_chars, on_output)
             self._running.add(child)
-            return Running(child, spec, started, undo.pop_all())
+            undo.pop_all()
+            return Running(child, spec, started, stay)
 
     def _inherited(self, spec: ProcessSpec, argv: tuple[str, ...]) -> dict[str, str]:
         """What a program is given of the daemon's environment."""
@@ -115,12 +115,20 @@ class LocalProcesses:
         return {name: clean.get(name, "") if name.startswith("LD_") else inherited[name] for name in inherited}
 
     async def finish(self, running: Running) -> ProcessResult:
-        """Follow a program to its end, or end it."""
+        """Follow a program to its end, or end it; then tell what of it matters to the sandbox, after its output."""
         child = running.child
         try:
-            timed_out = await _follow(child, running.spec.timeout_s)
+            timed_out = await self._followed(running)
             await child.drain()
-            return child.result(timed_out=timed_out, duration_s=time.monotonic() - running.started)
+            duration_s = time.monotonic() - running.started
+            if running.stay is not None and self._sandbox is not None:
+                result = child.result(timed_out=timed_out, duration_s=duration_s)
+                if result.exit_code != 0:
+                    running.notes.extend(running.stay.explain(result.stdout + result.stderr))
+                running.notes.extend(await asyncio.to_thread(self._sandbox.left, running.stay))
+            for note in running.notes:
+                await child.add(note_line(note))
+            return child.result(timed_out=timed_out, duration_s=duration_s)
         finally:
             if child.is_gone:
                 self._running.remove(child)
@@ -128,26 +136,52 @@ class LocalProcesses:
             else:  # a Ctrl-C can come in between anywhere: what is not gone stays known, and goes with the daemon
                 child.signal(signal.SIGKILL)
             child.close()
-            running.undo.close()
+            if running.stay is not None and self._sandbox is not None:
+                running.notes.extend(self._sandbox.left(running.stay))
+
+    async def _followed(self, running: Running) -> bool:
+        """Follow it to its end, or end it where it takes or uses too much; true where it took too long."""
+        if running.stay is None or self._sandbox is None:
+            return await _follow(running.child, running.spec.timeout_s)
+        holding = asyncio.create_task(hold(running.child.pid, self._sandbox.resources))
+        try:
+            return await _follow(running.child, running.spec.timeout_s)
+        finally:
+            holding.cancel()
+            await asyncio.wait([holding])
+            if not holding.cancelled():
+                running.notes.append(holding.result())
 
     def kill_all(self) -> None:
         """SIGKILL every group that still runs, at once, and remove what they shared; for the daemon's exit."""
         for child in tuple(self._running):
             child.signal(signal.SIGKILL)
         for sandbox in self._sandboxes:
-            sandbox.remove_temporary()
+            sandbox.close()
 
-    async def _confined(self, spec: ProcessSpec, undo: contextlib.ExitStack) -> tuple[str, ...]:
+    async def _confined(self, spec: ProcessSpec, undo: contextlib.ExitStack) -> tuple[tuple[str, ...], Stay | None]:
         """The command line, in the sandbox where it is to be. Raises `ToolError` where that cannot be."""
-        if not (spec.sandboxed or spec.read_only) or self._sandbox is None or not spec.argv or not spec.cwd.is_dir():
-            return spec.argv
+        sandbox = self._sandbox
+        if not (spec.sandboxed or spec.read_only) or sandbox is None or not spec.argv or not spec.cwd.is_dir():
+            return spec.argv, None
         bwrap = self.find("bwrap")
-        state = await self._sandbox.state(bwrap)
+        state = await sandbox.state(bwrap)
         if state.kind == "off" or (state.kind != "on" and not spec.sandboxed):
-            return spec.argv
+            return spec.argv, None
         if bwrap is None or state.kind != "on":
             raise ToolError(f"The command was not run: it would not be sandboxed. {state.reason}")
-        return (*undo.enter_context(self._sandbox.around(bwrap, spec.cwd, spec.read_only)), *spec.argv)
+        if spec.read_only:
+            return (*await asyncio.to_thread(sandbox.look, bwrap, spec.cwd, spec.read_only), *spec.argv), None
+        entering = asyncio.ensure_future(asyncio.to_thread(sandbox.enter, bwrap, self.find("git"), spec.cwd))
+        try:
+            beginning, stay = await asyncio.shield(entering)
+        except asyncio.CancelledError:
+            entering.add_done_callback(lambda done: done.exception() or sandbox.left(done.result()[1]))
+            raise
+        except OSError as error:
+            raise ToolError(f"The command was not run: the sandbox cannot be set up: {error}.") from None
+        undo.callback(sandbox.left, stay)
+        return (*beginning, *spec.argv), stay
 
 
 def _nowhere(_path: Path) -> bool:
@@ -156,7 +190,7 @@ def _nowhere(_path: Path) -> bool:
 
 def processes_in(folder: Path) -> LocalProcesses:
     """The processes of a command that is run in a folder: no program is looked for in there. Nothing is sandboxed."""
-    return LocalProcesses(Sandbox("off", lambda: [folder.resolve()], network=False))
+    return LocalProcesses(Sandbox(SandboxOptions(mode="off"), lambda: [folder.resolve()]))
 
 
 async def _follow(child: Child, timeout_s: float) -> bool:

@@ -70,6 +70,8 @@ OWNED_TASKS: Mapping[str, str] = {
     "sessions/resting.py": "who wants a session that is being closed awaits it, and the daemon does when it ends",
     "sessions/session.py": "the session owns its turn's task and awaits it",
     "trusting.py": "the question stays open when a turn that waits for it is cancelled; `close` awaits it",
+    "workspace/process.py": "who follows a command awaits what looks at its use; what a thread sets up for one that "
+    "was cancelled is removed when the thread is done, or with the daemon",
     "workspace/background.py": "each command's task is awaited when its session ends its commands",
 }
 """Files that start a task without a TaskGroup, and who awaits it."""

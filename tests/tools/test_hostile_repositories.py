@@ -15,7 +15,7 @@ from pygent_ls.agent.tool import Tool
 from pygent_ls.errors import ToolError
 from pygent_ls.tools.git_reading import git_branch, git_diff, git_log, git_status
 from pygent_ls.workspace.process import LocalProcesses
-from pygent_ls.workspace.sandbox import Sandbox
+from pygent_ls.workspace.sandbox.sandbox import Sandbox, SandboxOptions
 from pygent_ls.workspace.snapshots import Snapshots
 from tests.tools.repository import commit_all, git, make_repository
 from tests.tools.tool_bench import Bench
@@ -206,7 +206,7 @@ ARMED: MappingProxyType[str, Callable[[Trap], None]] = MappingProxyType(
 
 
 def sandboxed(bench: Bench) -> LocalProcesses:
-    return LocalProcesses(Sandbox("auto", lambda: [bench.folder], network=False))
+    return LocalProcesses(Sandbox(SandboxOptions(mode="auto"), lambda: [bench.folder]))
 
 
 @pytest.fixture
@@ -311,7 +311,7 @@ async def test_a_configuration_of_the_user_that_a_command_can_write_does_not_cou
         mine.write_text(f"[include]\n\tpath = {planted}\n")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(planted if through == "itself" else mine))
     trap.arm()
-    trap.bench.processes = LocalProcesses(Sandbox("off", lambda: [trap.bench.folder], network=False))
+    trap.bench.processes = LocalProcesses(Sandbox(SandboxOptions(mode="off"), lambda: [trap.bench.folder]))
 
     assert "+BETA" in await trap.bench.call(git_diff)
     assert not trap.sprung.exists()

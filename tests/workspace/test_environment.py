@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pygent_ls.agent.workspace import ProcessSpec
 from pygent_ls.workspace.environment import COMMANDS, PATH_LISTS, clean_environment, find_program, is_safe
 from pygent_ls.workspace.process import LocalProcesses
-from pygent_ls.workspace.sandbox import Sandbox
+from pygent_ls.workspace.sandbox.sandbox import Sandbox, SandboxOptions
 from tests.workspace.programs import LIMIT_S
 
 
@@ -39,7 +39,7 @@ class Machine:
         return find_program("tool", {"PATH": os.pathsep.join(map(str, folders))}, self.may_write)
 
     def processes(self) -> LocalProcesses:
-        return LocalProcesses(Sandbox("off", lambda: [self.writable], network=False))
+        return LocalProcesses(Sandbox(SandboxOptions(mode="off"), lambda: [self.writable]))
 
 
 @pytest.fixture

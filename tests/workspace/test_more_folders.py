@@ -14,7 +14,9 @@ from pygent_ls.tools.reading import list_files, read_file
 from pygent_ls.tools.search import grep_search
 from pygent_ls.workspace.disk import DiskWorkspace
 from pygent_ls.workspace.paths import Folders
-from pygent_ls.workspace.sandbox import Limits, arguments
+from pygent_ls.workspace.sandbox.mounts import Limits, arguments
+from pygent_ls.workspace.sandbox.repositories import protections
+from pygent_ls.workspace.sandbox.survey import survey
 from tests.tools.tool_bench import Bench
 
 
@@ -137,6 +139,7 @@ async def test_a_link_that_takes_its_place_while_the_user_thinks_leads_nowhere(b
 
 
 def test_a_command_in_the_sandbox_may_write_there_and_not_into_its_hooks(place: Path) -> None:
+    folders = [place / "w", place / "beside"]
     (place / "beside" / ".git" / "hooks").mkdir(parents=True)
     limits = Limits(
         folders=(place / "w", place / "beside"),
@@ -144,6 +147,7 @@ def test_a_command_in_the_sandbox_may_write_there_and_not_into_its_hooks(place: 
         home=place / "home",
         own=(),
         temporary=place,
+        protected=protections(folders, survey(folders), None).paths,
     )
     told = " ".join(arguments(limits, place / "w"))
     assert f"--bind {place}/beside {place}/beside" in told

@@ -13,8 +13,10 @@ import pytest
 from pygent_ls.agent.workspace import ProcessSpec, SandboxState
 from pygent_ls.errors import ToolError
 from pygent_ls.workspace.process import LocalProcesses
-from pygent_ls.workspace.sandbox import Limits, Sandbox, SandboxMode, arguments
-from pygent_ls.workspace.sandbox_places import SECRETS
+from pygent_ls.workspace.sandbox.mounts import Limits, arguments
+from pygent_ls.workspace.sandbox.places import SECRETS
+from pygent_ls.workspace.sandbox.repositories import Protection
+from pygent_ls.workspace.sandbox.sandbox import Resources, Sandbox, SandboxMode, SandboxOptions
 from tests.workspace.programs import LIMIT_S, Listener, runs
 
 
@@ -32,6 +34,8 @@ class Place:
         (self.own / "config.toml").write_text('model = "secret-model"\n')
         self.network = False
         self.mode: SandboxMode = "auto"
+        self.read: tuple[Path, ...] = ()
+        self.resources = Resources()
 
     def secret(self, name: str, text: str = "PLUM\n") -> Path:
         """A file in the home."""
@@ -43,7 +47,8 @@ class Place:
     def processes(self, *folders: Path) -> LocalProcesses:
         """With the sandbox around these folders, or the project's."""
         known = [folder.resolve() for folder in folders or (self.folder,)]
-        sandbox = Sandbox(self.mode, lambda: known, network=self.network, own=[self.own])
+        options = SandboxOptions(mode=self.mode, network=self.network, read=self.read, resources=self.resources)
+        sandbox = Sandbox(options, lambda: known, own=[self.own])
         return LocalProcesses(sandbox, hidden_variables=["ANTHROPIC_API_KEY"])
 
     def spec(self, command: str, *, timeout_s: float = LIMIT_S) -> ProcessSpec:
@@ -99,16 +104,73 @@ async def test_programs_find_a_cache_that_they_can_write(place: Place) -> None:
     assert await place.run(script) == "/tmp/caches/uv\n/tmp/caches/npm\n"
 
 
-@pytest.mark.parametrize("name", [*SECRETS[::9], ".ssh/id_test", ".aws/credentials", ".netrc"])
-async def test_secrets_of_the_home_cannot_be_read(place: Place, name: str) -> None:
+@pytest.mark.parametrize("name", [*SECRETS[::19], ".ssh/id_test", ".aws/credentials", ".netrc"])
+async def test_secrets_of_the_home_cannot_be_read_although_the_settings_show_the_folder(
+    place: Place, name: str
+) -> None:
     file = place.secret(name)
     place.secret("notes.txt", "to be read\n")
+    place.read = (place.home,)
 
     said = await place.run(f"cat {file}; cat {place.home}/notes.txt; cat {place.own}/config.toml")
 
     assert "PLUM" not in said
     assert "secret-model" not in said
     assert "to be read" in said
+
+
+async def test_of_the_home_only_tools_and_gits_settings_are_seen(place: Place) -> None:
+    for name in ("notes.txt", "mail/inbox", ".config/app/token", ".cargo/credentials.toml", ".npmrc", ".docker/sock"):
+        place.secret(name)
+    for name in (".cargo/bin/tool", ".pyenv/version", ".gitconfig", ".local/share/uv/python/lib.so"):
+        place.secret(name, f"{name} is shown\n")
+
+    said = await place.run(f"cd {place.home}; find . -type f | sort; cat .cargo/bin/tool; cat mail/inbox notes.txt")
+
+    assert [line for line in said.splitlines() if line.startswith("./")] == [
+        *("./.cargo/bin/tool", "./.cargo/credentials.toml", "./.gitconfig"),
+        *("./.local/share/uv/python/lib.so", "./.pyenv/version"),
+    ]
+    assert ".cargo/bin/tool is shown" in said
+    assert "PLUM" not in await place.run(f"cat {place.home}/.cargo/credentials.toml")
+
+
+async def test_programs_on_the_path_run_also_where_links_lead_into_the_home(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = place.home / "opt" / "tool-1.0"
+    for each in (tool / "bin", tool / "lib", place.home / "bin"):
+        each.mkdir(parents=True)
+    (tool / "lib" / "part").write_text("it works\n")
+    (tool / "bin" / "tool").write_text(f"#!/bin/sh\ncat {tool}/lib/part\n")
+    (tool / "bin" / "tool").chmod(0o755)
+    (place.home / "bin" / "tool").symlink_to(tool / "bin" / "tool")
+    place.secret("opt/tool-1.0/notes.txt")
+    monkeypatch.setenv("PATH", f"{place.home}/bin:{os.environ['PATH']}")
+
+    assert await place.run("tool") == "it works\n"
+    assert "PLUM" not in await place.run(f"cat {tool}/notes.txt; ls {place.home}/* {place.home}")
+
+
+async def test_the_interpreter_of_an_environment_in_the_workspace_is_seen(place: Place) -> None:
+    base = place.home / "pythons" / "3.12"
+    (base / "bin").mkdir(parents=True)
+    (base / "bin" / "python3.12").write_text("#!/bin/sh\necho ran\n")
+    (base / "bin" / "python3.12").chmod(0o755)
+    (place.home / "python").symlink_to(base / "bin" / "python3.12")
+    (place.folder / ".venv" / "bin").mkdir(parents=True)
+    (place.folder / ".venv" / "bin" / "python").symlink_to(place.home / "python")
+
+    assert await place.run(".venv/bin/python") == "ran\n"
+
+
+async def test_the_home_is_not_shown_because_a_command_runs_there(place: Place) -> None:
+    place.secret("notes.txt")
+    spec = ProcessSpec(argv=("cat", "notes.txt"), cwd=place.home, timeout_s=LIMIT_S, sandboxed=True)
+
+    result = await place.processes().run(spec, Listener())
+
+    assert "No such file" in result.stdout
 
 
 async def test_a_secret_behind_a_link_and_one_in_a_workspace_that_is_the_home_are_hidden_too(place: Place) -> None:
@@ -123,64 +185,6 @@ async def test_a_secret_behind_a_link_and_one_in_a_workspace_that_is_the_home_ar
 
     assert "PLUM" not in result.stdout
     assert result.stdout.endswith("w\n")
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "echo x > .git/hooks/pre-commit",
-        "rm -rf .git/hooks; mkdir .git/hooks; echo x > .git/hooks/pre-commit",
-        "mv .git old; mkdir -p .git/hooks; echo x > .git/hooks/pre-commit",
-        "printf '[core]\\nfsmonitor = evil\\n' > .git/config",
-        "printf 'fsmonitor' > c; mv c .git/config",
-        "mkdir .pygent; echo x > .pygent/config.toml",
-    ],
-)
-async def test_what_runs_outside_later_cannot_be_planted(place: Place, command: str) -> None:
-    await place.run(command)
-
-    assert list((place.folder / ".git" / "hooks").iterdir()) == []
-    assert (place.folder / ".git" / "config").read_text() == "[core]\n"
-    assert not (place.folder / ".pygent").exists()
-
-
-async def test_the_agents_configuration_in_the_workspace_can_be_read_only(place: Place) -> None:
-    (place.folder / ".pygent").mkdir()
-    (place.folder / ".pygent" / "config.toml").write_text("max_iterations = 3\n")
-
-    said = await place.run("cat .pygent/config.toml; echo x > .pygent/config.toml; rm -rf .pygent")
-
-    assert said.startswith("max_iterations = 3\n")
-    assert (place.folder / ".pygent" / "config.toml").read_text() == "max_iterations = 3\n"
-
-
-async def test_what_only_serves_to_be_mounted_on_stays_as_long_as_any_command_needs_it(place: Place) -> None:
-    (place.folder / ".git" / "hooks").rmdir()
-    os.mkfifo(place.folder / "go")
-    processes, listener = place.processes(), Listener()
-    async with asyncio.TaskGroup() as group:
-        command = "echo up; cat go; echo x > .git/hooks/pre-commit; echo x > .pygent/x"
-        group.create_task(processes.run(place.spec(command), listener))
-        await listener.until("up\n")
-        await processes.run(place.spec("true"))
-        await asyncio.to_thread((place.folder / "go").write_text, "go")
-
-    assert not (place.folder / ".git" / "hooks").exists()
-    assert not (place.folder / ".pygent").exists()
-
-
-@pytest.mark.parametrize(
-    "name", [".vscode/settings.json", ".mcp.json", ".git/modules/lib/config", ".git/config.worktree"]
-)
-async def test_what_makes_an_editor_or_git_run_something_can_be_read_only(place: Place, name: str) -> None:
-    file = place.folder / name
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text("mine\n")
-
-    said = await place.run(f"cat {name}; echo x > {name}; rm -f {name}; mv {name} gone; echo x > gone; mv gone {name}")
-
-    assert said.startswith("mine\n")
-    assert file.read_text() == "mine\n"
 
 
 async def test_a_link_in_the_workspace_leads_no_write_out(place: Place) -> None:
@@ -246,8 +250,19 @@ async def test_there_is_a_network_only_where_the_settings_say_so(place: Place) -
         server.accept()[0].close()
 
 
-async def test_no_service_of_the_machine_can_be_reached_through_run(place: Place) -> None:
-    assert await place.run("find /run -type s; ls /run/docker.sock /run/dbus 2>/dev/null") == ""
+async def test_no_socket_is_seen(place: Place) -> None:
+    """But those of the workspace, which it may be there to test; a read-only folder would be no obstacle."""
+    with contextlib.ExitStack() as stack:
+        for folder in (place.folder, place.home / ".cargo", place.home / ".colima"):
+            folder.mkdir(exist_ok=True)
+            server = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+            server.bind(str(folder / "s"))
+            server.listen()
+
+        really = "-type s -exec test -S {} \\; -print"  # covered ones look like one in their folder's list
+        said = await place.run(f"find / -xdev {really}; find /run /var /home /root {place.home} {really}; true")
+
+    assert said.splitlines() == [f"{place.folder}/s"]
 
 
 async def test_other_processes_are_neither_seen_nor_signalled(place: Place) -> None:
@@ -370,14 +385,16 @@ def test_later_mounts_cover_earlier_ones(tmp_path: Path) -> None:
     """The order is what protects: the folder inside the hidden one can be worked in, the rest of it not be seen."""
     home = tmp_path.resolve()
     folder = home / ".config" / "gh" / "project"
-    (folder / ".git" / "hooks").mkdir(parents=True)
-    limits = Limits(folders=(folder,), network=True, home=home, own=(), temporary=home / "t")
+    hooks = folder / ".git" / "hooks"
+    hooks.mkdir(parents=True)
+    protected: dict[Path, Protection] = {hooks: "read", hooks.parent: "pin"}
+    limits = Limits(folders=(folder,), network=True, home=home, own=(), temporary=home / "t", protected=protected)
 
     told = arguments(limits, folder)
 
     mounts = [" ".join(told[at : at + 3]) for at, word in enumerate(told) if word in {"--tmpfs", "--bind", "--ro-bind"}]
-    hidden = next(at for at, mount in enumerate(mounts) if mount.startswith(f"--tmpfs {home}/.config/gh"))
+    hidden = next(at for at, mount in enumerate(mounts) if mount.startswith(f"--tmpfs {home} "))
     order = [mounts.index("--ro-bind / /"), hidden, mounts.index(f"--bind {folder} {folder}")]
-    order += [mounts.index(f"--ro-bind {folder}/.git/hooks {folder}/.git/hooks")]
+    order += [mounts.index(f"--bind {hooks.parent} {hooks.parent}"), mounts.index(f"--ro-bind {hooks} {hooks}")]
     assert order == sorted(order)
     assert "--unshare-net" not in told

@@ -20,13 +20,13 @@ import asyncio, sys
 from pathlib import Path
 from pygent_ls.agent.workspace import ProcessSpec
 from pygent_ls.workspace.process import LocalProcesses
-from pygent_ls.workspace.sandbox import Sandbox
+from pygent_ls.workspace.sandbox.sandbox import Sandbox, SandboxOptions
 
 async def main(folder, mode, *commands):
     async def pass_on(text):
         (folder / "alive").write_text(text)
 
-    processes = LocalProcesses(Sandbox(mode, lambda: [folder], network=False))
+    processes = LocalProcesses(Sandbox(SandboxOptions(mode=mode), lambda: [folder]))
     async with asyncio.TaskGroup() as group:
         for command in commands:
             spec = ProcessSpec(argv=("sh", "-c", command), cwd=folder, timeout_s=60, sandboxed=True)

@@ -1,0 +1,123 @@
+"""What of the homes is shown in the sandbox: tools, what they have downloaded, and what the settings name."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from pygent_ls.workspace.sandbox.places import HOME_READ, HOMES, SHARED_TOOLS, TOOL_VARIABLES
+
+BESIDE_PROGRAMS = ("bin", "sbin", "lib", "lib64", "libexec", "share", "include")
+"""Folders of an installation whose `bin` is on the PATH."""
+
+MAX_LINKS = 1_000
+"""Links looked at in one folder of programs."""
+
+MAX_HOPS = 10
+"""Links that lead to an interpreter, one after the other."""
+
+ENVIRONMENTS = (".venv", "venv", "env")
+"""Python environments in a workspace's folder; their interpreter may lie in the home."""
+
+
+def hidden_homes(home: Path) -> tuple[Path, ...]:
+    """The folders that hold homes, and this one; none that the system itself lies in."""
+    real = {each.resolve() for each in (*HOMES, *_own_homes(home)) if each.is_dir()}
+    outer = {each for each in real if not Path("/usr/bin").is_relative_to(each)}
+    return tuple(
+        sorted(each for each in outer if not any(each != other and each.is_relative_to(other) for other in outer))
+    )
+
+
+def _own_homes(home: Path) -> set[Path]:
+    """The user's home as the environment names it, and as the system does."""
+    try:
+        return {home, Path(pwd.getpwuid(os.geteuid()).pw_dir)}
+    except KeyError:  # a container's user without a line in /etc/passwd
+        return {home}
+
+
+def is_there(path: Path) -> bool:
+    """Whether the path leads to something that this user can see."""
+    try:
+        path.stat()
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def shown(home: Path, folders: Sequence[Path], more: Sequence[Path], environment: Mapping[str, str]) -> list[Path]:
+    """What is there of all that may be seen in the homes, each by the name that programs use; no home as a whole."""
+    bases = hidden_homes(home)
+    homes = _own_homes(home)
+    named = [each / name for each in sorted(homes) for name in HOME_READ]
+    named += SHARED_TOOLS
+    named += _of_tools(environment, bases)
+    for program in _interpreters(folders):
+        named += (program, *_installation(program))
+    named += more
+    found: dict[Path, None] = {}
+    for path in dict.fromkeys(named):
+        lies_there = _lies_in(path, bases) or _lies_in(os.path.realpath(path), bases)
+        if lies_there and is_there(path) and (path in more or not _is_too_much(path, homes)):
+            found[path] = None
+    return [path for path in found if not any(path != other and path.is_relative_to(other) for other in found)]
+
+
+def _lies_in(path: Path | str, bases: Iterable[Path]) -> bool:
+    return f"{path}/".startswith(tuple(f"{base}/" for base in bases))
+
+
+def _is_too_much(path: Path, homes: Collection[Path]) -> bool:
+    """Whether it holds a home, or the data of all programs."""
+    return any(home.is_relative_to(path) or path in (home / "share", home / ".local" / "share") for home in homes)
+
+
+def _of_tools(environment: Mapping[str, str], bases: Sequence[Path]) -> Iterator[Path]:
+    for name in TOOL_VARIABLES:
+        for text in environment.get(name, "").split(os.pathsep):
+            if text.startswith("/"):
+                yield Path(os.path.normpath(text))
+    yield from (Path(sys.prefix), Path(sys.base_prefix))
+    for text in dict.fromkeys(environment.get("PATH", "").split(os.pathsep)):
+        if text.startswith("/"):
+            folder = Path(os.path.normpath(text))
+            yield folder
+            yield from _installation(folder / "any")
+            yield from _behind_links(folder, bases)
+
+
+def _behind_links(folder: Path, bases: Sequence[Path]) -> Iterator[Path]:
+    """Where the programs in a folder lead, with what is installed beside them."""
+    try:
+        with os.scandir(folder) as entries:
+            links = [entry.path for _, entry in zip(range(MAX_LINKS), entries, strict=False) if entry.is_symlink()]
+    except OSError:
+        return
+    if not _lies_in(os.path.realpath(folder), bases):  # the system's are many, and few lead to a home at once
+        links = [link for link in links if _lies_in(os.readlink(link), bases)]  # noqa: PTH115 - there are thousands
+    for target in map(Path, {os.path.realpath(link) for link in links}):
+        if target.parent != folder:
+            yield target
+            yield from _installation(target)
+
+
+def _installation(program: Path) -> Iterator[Path]:
+    """What belongs to a program that lies in a `bin`, and the `bin`."""
+    if program.parent.name in ("bin", "sbin"):
+        for name in BESIDE_PROGRAMS:
+            yield program.parent.parent / name
+
+
+def _interpreters(folders: Sequence[Path]) -> Iterator[Path]:
+    for folder in folders:
+        for name in ENVIRONMENTS:
+            python = folder / name / "bin" / "python"
+            for _ in range(MAX_HOPS):
+                if not python.is_symlink():
+                    break
+                python = Path(os.path.normpath(python.parent / python.readlink()))
+                yield python

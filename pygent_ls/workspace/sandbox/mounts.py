@@ -1,0 +1,168 @@
+"""The command line of bubblewrap: what is shown, what can be written, what is hidden and protected."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pygent_ls.agent.workspace import ReadOnly
+from pygent_ls.workspace.sandbox.home import hidden_homes, is_there, shown
+from pygent_ls.workspace.sandbox.places import OF_ROOT, SECRETS, SERVICE_FOLDERS, VAR_READ, sockets
+from pygent_ls.workspace.sandbox.repositories import Protection
+
+RUNNING_SYSTEM = ("/run/current-system", "/run/booted-system", "/run/opengl-driver")
+"""Links to the programs of some distributions; all else below /run is sockets of the system's services."""
+
+NAME_SERVICE = ("/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager")
+"""Where /etc/resolv.conf may lead; of use only with a network."""
+
+ROOT_KEEPS = ("CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_KILL", "CAP_SETGID", "CAP_SETUID")
+"""Where the daemon is root (a container): what it takes to work on files of other users, and nothing with which a
+read-only mount could be changed, or a file reached around it."""
+
+OF_KERNEL = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi")
+"""Settings of the machine; root may write some of them without any capability."""
+
+TMP = "/tmp"  # noqa: S108 - its place inside
+
+CACHES = f"{TMP}/caches"
+"""Where programs that need a cache to run at all (uv, go, npm) find one that they can write."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a command in the sandbox may see and do."""
+
+    folders: tuple[Path, ...]
+    """May be written, their protected parts aside. Absolute, links resolved."""
+    network: bool
+    home: Path
+    own: tuple[Path, ...]
+    """The daemon's configuration and state."""
+    temporary: Path
+    """Holds `tmp`, which stands in the place of /tmp, `empty`, an empty folder, and `nothing`, an empty file."""
+    read: tuple[Path, ...] = ()
+    """Folders of the home that the settings show."""
+    protected: Mapping[Path, Protection] = field(default_factory=dict[Path, Protection])
+    namespaces: bool = False
+    """Whether bubblewrap keeps commands from making user namespaces, beside the filter."""
+
+
+def arguments(limits: Limits, cwd: Path, read_only: ReadOnly | None = None) -> list[str]:
+    """What bubblewrap is told. Later mounts cover earlier ones, so the order is: all, what is hidden of it, what is
+    shown of that, folders, what is protected.
+
+    A program that is `read_only` can write the folders no more than all else, whatever the limits say.
+    """
+    if read_only:
+        limits = replace(limits, network=False, protected={})
+    whole = Path("/") in limits.folders and not read_only
+    folders = sorted(folder for folder in limits.folders if folder.is_dir() and folder != Path("/"))
+    return [
+        *("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
+        *(("--unshare-user", "--disable-userns") if limits.namespaces else ()),
+        *(() if limits.network else ("--unshare-net",)),
+        *("--cap-drop", "ALL"),
+        *(part for name in (ROOT_KEEPS if os.geteuid() == 0 else ()) for part in ("--cap-add", name)),
+        *("--bind" if whole else "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
+        *(part for path in OF_KERNEL if Path(path).exists() for part in ("--ro-bind", path, path)),
+        *(("--tmpfs", TMP) if read_only else ("--bind", str(limits.temporary / "tmp"), TMP)),
+        *_mounts(limits, folders, cwd, read_only),
+        *(("--setenv", "TMPDIR", TMP) if "TMPDIR" in os.environ else ()),
+        *(() if whole else _caches()),
+        *("--chdir", str(cwd), "--"),
+    ]
+
+
+def _caches() -> Iterator[str]:
+    yield from ("--setenv", "XDG_CACHE_HOME", CACHES)
+    yield from ("--setenv", "npm_config_cache", f"{CACHES}/npm")
+
+
+def _mounts(limits: Limits, folders: Sequence[Path], cwd: Path, read_only: ReadOnly | None) -> Iterator[str]:
+    """The folders, and what is hidden or protected around them and in them."""
+    bind = "--ro-bind" if read_only else "--bind"
+    system = dict(_system(network=limits.network))
+    bases = (*hidden_homes(limits.home), *system)
+    empty = [base for base in bases if not any(base.is_relative_to(folder) for folder in limits.folders)]
+    show = shown(limits.home, folders, limits.read, os.environ)
+    yield from _emptied(limits, empty, system, show)
+    visible = [*show, *(path.resolve() for path in show), *folders]
+
+    def is_visible(path: Path) -> bool:
+        covered = any(path.is_relative_to(each) for each in (*empty, Path(TMP)))
+        return not covered or any(path.is_relative_to(each) for each in visible)
+
+    def is_around_a_folder(path: Path) -> bool:  # the user works in there
+        return any(folder.is_relative_to(path) for folder in folders)
+
+    hidden = [path for path in _hidden(limits) if is_visible(path) or is_around_a_folder(path)]
+    for path in filter(is_around_a_folder, hidden):
+        yield from _hiding(path, limits.temporary)
+    if not is_visible(cwd):
+        yield from ("--dir", str(cwd)) if limits.home.is_relative_to(cwd) else ("--ro-bind", str(cwd), str(cwd))
+    yield from (part for folder in folders for part in (bind, str(folder), str(folder)))
+    yield from _seen(read_only) if read_only else ()
+    for path in hidden:
+        if not is_around_a_folder(path):
+            yield from _hiding(path, limits.temporary)
+    for path in filter(is_around_a_folder, limits.own):
+        yield from ("--ro-bind", str(path if path.exists() else limits.temporary / "empty"), str(path))
+    for path, how in sorted(limits.protected.items()):
+        yield from ("--bind" if how == "pin" else "--ro-bind", str(path), str(path))
+    for base in empty:
+        yield from ("--remount-ro", str(base))
+
+
+def _seen(read_only: ReadOnly) -> Iterator[str]:
+    for path in read_only.reads:
+        yield from ("--ro-bind", str(path), str(path))
+    yield from ("--bind", str(read_only.scratch), str(read_only.scratch))
+
+
+def _emptied(
+    limits: Limits, empty: Sequence[Path], system: Mapping[Path, Sequence[Path]], show: Sequence[Path]
+) -> Iterator[str]:
+    """Folders of which little is shown."""
+    for base in empty:
+        yield from ("--tmpfs", str(base))
+    if Path("/var") in empty:
+        yield from ("--bind", str(limits.temporary / "tmp"), "/var/tmp")  # noqa: S108 - its place inside
+        yield from ("--symlink", "/run", "/var/run", "--symlink", "/run/lock", "/var/lock")
+    for base in empty:
+        for path in system.get(base, ()):
+            if is_there(path):
+                yield from ("--ro-bind", str(path), str(path))
+    for path in show:
+        yield from ("--ro-bind", str(path.resolve()), str(path))
+
+
+def _system(*, network: bool) -> Iterator[tuple[Path, Sequence[Path]]]:
+    """What services use, hidden, and what is shown of it all the same."""
+    run = (*RUNNING_SYSTEM, *(NAME_SERVICE if network else ()))
+    var = [Path("/var") / name for name in VAR_READ]
+    for path, shows in ((Path("/run"), list(map(Path, run))), (Path("/var"), var)):
+        if path.is_dir() and not path.is_symlink():
+            yield path, shows
+    for path in SERVICE_FOLDERS:
+        if path.is_dir():
+            yield path, ()
+
+
+def _hidden(limits: Limits) -> Iterator[Path]:
+    """The secrets that there are, by their real paths, and the sockets of what acts for the user."""
+    below_home = (limits.home / name for name in SECRETS)
+    outside = (path for path in sockets(os.environ) if not any(path.is_relative_to(each) for each in limits.folders))
+    for path in (*below_home, *map(Path, OF_ROOT), *limits.own, *outside):
+        if os.path.lexists(path):
+            real = path.resolve()
+            if is_there(real) and real != Path("/"):
+                yield real
+
+
+def _hiding(path: Path, temporary: Path) -> tuple[str, ...]:
+    if path.is_dir():
+        return "--tmpfs", str(path)
+    return "--ro-bind", str(temporary / "nothing"), str(path)

@@ -1,0 +1,96 @@
+"""What stands in a workspace for as long as a command runs in the sandbox, so that a read-only mount can lie on it.
+
+A mount needs something to lie on, and what is missing cannot be covered otherwise. It is removed when nobody needs it
+any more: every command holds a shared lock on the folder that is its workspace, in whatever process, and who can lock
+the folder alone is the last one. What was left by a process that was killed is known by its look: empty (or, as git
+requires of one file, a dot), with the sticky bit. What the user puts into one of them stays.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+PlaceholderKind = Literal["folder", "file", "dot"]
+
+DOT = b".\n"
+"""Content of `commondir`, which leads a repository to itself; git reads no empty one."""
+
+_FOLDER, _FILE = 0o1755, 0o1644
+
+
+class Placeholders:
+    """Those that one command needs, in one folder of a workspace."""
+
+    def __init__(self, folder: Path) -> None:
+        """Lock the folder for a command; `leave` must be called. Blocking, for as long as another one removes."""
+        self._made: set[Path] = set()
+        self._descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_SH)
+        except OSError:  # a file system without locks
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def make(self, path: Path, kind: PlaceholderKind) -> bool:
+        """Put one there if nothing is; whether one is there now, this one's or another's."""
+        with contextlib.suppress(OSError):
+            if kind == "folder":
+                path.mkdir()
+                self._made.add(path)
+                path.chmod(_FOLDER)
+            else:
+                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+                self._made.add(path)
+                try:
+                    os.write(descriptor, DOT if kind == "dot" else b"")
+                    os.fchmod(descriptor, _FILE)
+                finally:
+                    os.close(descriptor)
+        return os.path.lexists(path)
+
+    def leave(self, candidates: Iterable[Path]) -> None:
+        """Let go of the folder; the last one removes what stands at any of these paths, whoever has made it."""
+        try:
+            if self._descriptor != -1:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:  # others need them
+            pass
+        else:
+            for path in sorted({*candidates, *self._made}, reverse=True):
+                if path in self._made or is_placeholder(path):
+                    _remove(path)
+        finally:
+            if self._descriptor != -1:
+                os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def is_placeholder(path: Path) -> bool:
+    """Whether it looks like one: made here, and nothing put into it."""
+    try:
+        status = path.lstat()
+        if not status.st_mode & stat.S_ISVTX:
+            return False
+        if stat.S_ISDIR(status.st_mode):
+            return not any(path.iterdir())
+        return stat.S_ISREG(status.st_mode) and (not status.st_size or path.read_bytes() == DOT)
+    except OSError:
+        return False
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        status = path.lstat()
+        if stat.S_ISDIR(status.st_mode):
+            try:
+                path.rmdir()
+            except OSError:  # the user has put something there
+                path.chmod(stat.S_IMODE(status.st_mode) & ~stat.S_ISVTX)
+        elif stat.S_ISREG(status.st_mode) and (not status.st_size or path.read_bytes() == DOT):
+            path.unlink()

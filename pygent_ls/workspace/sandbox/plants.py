@@ -1,0 +1,178 @@
+"""What a command in the sandbox left that would make programs run outside of it later: found and made harmless."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from pygent_ls.workspace.sandbox.repositories import Protections, leads_to
+from pygent_ls.workspace.sandbox.survey import MORE_ENTRIES, Survey, survey
+
+MAX_CONFIG_BYTES = 65_536
+MAX_NAMED = 10
+
+_SECTION = re.compile(r'\[(?:(?P<plain>[a-z]+)|(?P<named>remote|branch|submodule) "[^"\\\n]*")\]')
+_SETTING = re.compile(r'(?P<key>[a-zA-Z]+) = (?P<value>[^"\\;#\n]*)')
+_PLAIN_KEYS = {
+    "core": {"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode"}
+    | {"symlinks", "autocrlf", "eol"},
+    "extensions": {"objectformat", "partialclone", "refstorage"},
+    "user": {"name", "email"},
+    "init": {"defaultbranch"},
+    "pull": {"rebase"},
+    "commit": {"gpgsign"},
+    "remote": {"url", "fetch", "promisor", "partialclonefilter", "tagopt"},
+    "branch": {"remote", "merge", "rebase"},
+    "submodule": {"active", "url"},
+}
+"""What `git init`, `git clone` and tests write into a repository, and what runs nothing."""
+
+_REMOTE_PROGRAM = re.compile(r"\w+::|-")
+
+
+def look_after(protected: Protections, before: Survey) -> tuple[list[str], Survey]:
+    """Make harmless what a command has made, as far as it can be found; returns what is to be told, in sentences, and
+    what there is now.
+
+    New repositories that would run something are made unusable: git does not find them any more. What else is new and
+    acts is told of.
+    """
+    told = list(_restore_links(protected))
+    after = survey(protected.folders, max_entries=before.entries + MORE_ENTRIES, before=before)
+    for path in _new(after.repositories, before.repositories):
+        if path not in protected.links and not _is_harmless(path, before):
+            told += _disarm(path, protected.folders, bare=False)
+    for path in _new(after.bare, before.bare):
+        if not _is_harmless_folder(path, is_module=False):
+            told += _disarm(path, protected.folders, bare=True)
+    acting = [path for path in _new(after.acting, before.acting) if path not in protected.links]
+    if acting:
+        names = ", ".join(_name(path, protected.folders) for path in acting[:MAX_NAMED])
+        more = f" and {len(acting) - MAX_NAMED} more" if len(acting) > MAX_NAMED else ""
+        told.append(f"New files that make programs act by themselves: {names}{more}. The user should look at them.")
+    if before.is_whole and not after.is_whole:
+        told.append("The command made so many files that not all were looked at for repositories and such files.")
+    return told, after
+
+
+def _new(after: dict[Path, tuple[int, int]], before: dict[Path, tuple[int, int]]) -> Sequence[Path]:
+    return [path for path, identity in after.items() if before.get(path) != identity]
+
+
+def _restore_links(protected: Protections) -> Iterator[str]:
+    for path, target in protected.links.items():
+        with contextlib.suppress(OSError):
+            if path.is_symlink() and path.readlink() == target:
+                continue
+            if os.path.lexists(path):
+                yield from _disarm(path, protected.folders, bare=False)
+            path.symlink_to(target)
+            yield f"The link {_name(path, protected.folders)} was put back: in the sandbox it cannot be changed."
+
+
+def _is_harmless(path: Path, before: Survey) -> bool:
+    """Whether git may find this `.git`."""
+    status = path.lstat()
+    if stat.S_ISDIR(status.st_mode):
+        return _is_harmless_folder(path, is_module=False)
+    if not stat.S_ISREG(status.st_mode):
+        return False
+    targets = list(leads_to(path))
+    homes = (*(each for each in before.repositories), path.parent / ".git")
+    modules = [each.resolve() / "modules" for each in homes] + [parent / ".git" / "modules" for parent in path.parents]
+    for target in targets:
+        is_module = any(target.is_relative_to(each) for each in modules)
+        if not is_module or not _is_harmless_folder(target, is_module=True):
+            return False
+    return bool(targets)
+
+
+def _is_harmless_folder(git: Path, *, is_module: bool) -> bool:
+    """Whether a repository's folder is as git itself makes one: no hook, no settings but the usual ones."""
+    try:
+        if not stat.S_ISDIR(git.lstat().st_mode):
+            return False
+        names = {each.name: each for each in git.iterdir()}
+        if not {name.casefold() for name in names}.isdisjoint({"commondir", "config.worktree", "worktrees"}):
+            return False
+        if any(each.is_symlink() for each in names.values()):
+            return False
+        if "hooks" in names and any(each.suffix != ".sample" for each in (git / "hooks").iterdir()):
+            return False
+        if "config" in names and not _is_harmless_config(git / "config", is_module=is_module):
+            return False
+        return "modules" not in names or all(_are_harmless_modules(git / "modules"))
+    except OSError:
+        return False
+
+
+def _are_harmless_modules(folder: Path) -> Iterator[bool]:
+    for each in sorted(folder.iterdir()):
+        if each.is_symlink() or not each.is_dir():
+            yield not each.is_symlink()
+        elif (each / "HEAD").exists():
+            yield _is_harmless_folder(each, is_module=True)
+        else:
+            yield from _are_harmless_modules(each)
+
+
+def _is_harmless_config(config: Path, *, is_module: bool) -> bool:
+    if not stat.S_ISREG(config.lstat().st_mode) or config.stat().st_size > MAX_CONFIG_BYTES:
+        return False
+    section = ""
+    for line in config.read_text("utf-8", "surrogateescape").split("\n"):
+        text = line.strip(" \t")
+        if not text:
+            continue
+        if header := _SECTION.fullmatch(text):
+            section = header["plain"] or header["named"]
+            continue
+        setting = _SETTING.fullmatch(text)
+        if setting is None or section not in _PLAIN_KEYS:
+            return False
+        key, value = setting["key"].lower(), setting["value"]
+        if is_module and section == "core" and key == "worktree" and value.startswith("../"):
+            continue
+        if key not in _PLAIN_KEYS[section] or (key == "url" and _REMOTE_PROGRAM.match(value)):
+            return False
+    return True
+
+
+def _disarm(path: Path, folders: Sequence[Path], *, bare: bool) -> Iterator[str]:
+    """Rename what makes git find a repository, without following a link on the way."""
+    mark = f".untrusted-{secrets.token_hex(4)}"
+    top = max((each for each in folders if path.is_relative_to(each)), key=lambda each: len(each.parts))
+    name = _name(path, folders)
+    try:
+        if bare:
+            _rename(top, path / "HEAD", f"HEAD{mark}")
+            yield f"{name} would make git run programs; its HEAD was renamed to HEAD{mark}."
+        else:
+            with contextlib.suppress(OSError):  # the folder by itself is a bare repository
+                if not path.is_symlink() and path.is_dir():
+                    _rename(top, path / "HEAD", f"HEAD{mark}")
+            _rename(top, path, f"{path.name}{mark}")
+            yield f"{name} would make programs run outside the sandbox; it was renamed to {path.name}{mark}."
+    except OSError as error:
+        yield f"{name} would make programs run outside the sandbox, and cannot be renamed: {error.strerror}."
+
+
+def _rename(top: Path, path: Path, to: str) -> None:
+    descriptor = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for part in path.relative_to(top).parts[:-1]:
+            below = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = below
+        os.rename(path.name, to, src_dir_fd=descriptor, dst_dir_fd=descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _name(path: Path, folders: Sequence[Path]) -> str:
+    return next((os.path.relpath(path, each) for each in folders if path.is_relative_to(each)), str(path))

@@ -1,0 +1,275 @@
+"""What is protected in a workspace: by whom something would be run outside the sandbox later.
+
+In a repository's own folder everything can be written but what names programs or leads to settings elsewhere. Where the
+list of such names is open (the repositories of submodules and work trees) the whole is read-only but for those known.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from pygent_ls.agent.acting_places import OPENED
+from pygent_ls.workspace.sandbox.placeholders import PlaceholderKind, is_placeholder
+from pygent_ls.workspace.sandbox.survey import Survey
+
+Protection = Literal["pin", "read"] | PlaceholderKind
+"""How a path is protected: `pin` can be written but not be renamed or replaced, `read` cannot be written; a kind of
+placeholder stands for a path that is missing and cannot be made."""
+
+MAX_REPOSITORIES = 40
+"""Whose parts are protected each; of the others nothing can be written."""
+
+MAX_ACTING = 60
+"""Files of editors, agents and shells in deeper folders that are protected."""
+
+MAX_NAMED = 10
+MAX_MODULE_FOLDERS = 2_000
+CONFIG_S = 5.0
+MAX_GITLINK_BYTES = 4_096
+
+_FILES = ("config", "config.worktree")
+_FOLDERS = ("hooks", "remotes", "branches", "modules", "worktrees")
+COVERED_IN_GIT = (*_FILES, "commondir", *_FOLDERS)
+"""Names in a repository's own folder that are missing in most, or can be read only."""
+_ELSEWHERE = re.compile(r"^\s*(?:worktree\s*=|bare\s*(?:=\s*(?:true|yes|on|[1-9])|$))", re.MULTILINE | re.IGNORECASE)
+_RUNS = re.compile(
+    r"core\.(?:fsmonitor|sshcommand|editor|pager|askpass|gitproxy|alternaterefscommand)|sequence\.editor|alias\..*"
+    r"|credential\..*helper|gpg\..*program|diff\..*(?:command|textconv)|diff\.external|merge\..*driver|filter\..*"
+    r"|interactive\.difffilter|pager\..*|(?:diff|merge)tool\..*(?:cmd|path)|uploadpack\.packobjectshook",
+    re.IGNORECASE,
+)
+
+
+@dataclass(slots=True)
+class Protections:
+    """What is protected, by path. A path is real but for its last name."""
+
+    folders: Sequence[Path]
+    paths: dict[Path, Protection] = field(default_factory=dict[Path, Protection])
+    links: dict[Path, Path] = field(default_factory=dict[Path, Path])
+    """Links, on which no mount can lie, and where they lead: put back after the command."""
+
+    def add(self, path: Path, how: Protection, *, is_inside: bool = False) -> None:
+        """Protect a path in the folders, and what leads to it; `is_inside` what is read-only as a whole."""
+        top = max(
+            (each for each in self.folders if path.is_relative_to(each)), key=lambda each: len(each.parts), default=None
+        )
+        if top is None or (path == top and how != "read"):
+            return
+        above = [each for each in path.parents if each != top and each.is_relative_to(top)]
+        if not is_inside and any(self.paths.get(each, "pin") != "pin" for each in above):
+            return
+        for each in above:
+            self.paths.setdefault(each, "pin")
+        if how != "pin" or path not in self.paths:
+            self.paths[path] = how
+
+    def add_name(self, path: Path, missing: PlaceholderKind | None, *, is_inside: bool = False) -> None:
+        """Protect what is there by that name, by a link too; or keep it `missing`."""
+        if path.is_symlink():
+            self.links[path] = path.readlink()
+            target = path.resolve()
+            if target.exists():
+                self.add(target, "read", is_inside=is_inside)
+        elif os.path.lexists(path) and not is_placeholder(path):
+            self.add(path, "read", is_inside=is_inside)
+        elif missing is not None:
+            self.add(path, missing, is_inside=is_inside)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Reads git's settings, by the program and with the environment that are given."""
+
+    git: str
+    environment: Mapping[str, str]
+
+    def of(self, top: Path) -> Iterator[tuple[str, str, str]]:
+        """The file, the key and the value of each setting that counts in this work tree. No program is run for it."""
+        try:
+            done = subprocess.run(
+                [self.git, "config", "--list", "--includes", "--show-origin", "-z"],
+                cwd=top,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=CONFIG_S,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return
+        parts = os.fsdecode(done.stdout).split("\0")
+        for origin, setting in zip(parts[::2], parts[1::2], strict=False):
+            key, _, value = setting.partition("\n")
+            yield origin.removeprefix("file:") if origin.startswith("file:") else "", key, value
+
+
+def protections(folders: Sequence[Path], found: Survey, settings: Settings | None) -> Protections:
+    """What to protect in these folders, in which that was found; without `settings` nothing that git's name."""
+    made = Protections(folders)
+    for folder in folders:
+        for name in OPENED:
+            made.add_name(folder / name, "folder")
+        if folder not in found.bare and folder / ".git" not in found.repositories:
+            made.add_name(folder / ".git", "folder")
+    for number, path in enumerate((*found.repositories, *found.bare)):
+        _protect_repository(made, path, is_whole=number >= MAX_REPOSITORIES)
+    if settings is not None:
+        tops = [path.parent for path in found.repositories if path.parent not in folders][:MAX_REPOSITORIES]
+        for top in (*folders, *tops, *list(found.bare)[:MAX_REPOSITORIES]):
+            _protect_settings(made, top, settings)
+    for path in found.acting:
+        if path.parent in folders:
+            made.add_name(path, None)
+    deeper = (path for path in found.acting if path.parent not in folders and not path.is_symlink())
+    for path in itertools.islice(deeper, MAX_ACTING):
+        made.paths.setdefault(path, "read")
+    return made
+
+
+def _protect_repository(made: Protections, path: Path, *, is_whole: bool) -> None:
+    """`path` is a `.git`, or a bare repository."""
+    if path.is_symlink() or path.is_file():
+        made.add_name(path, None)
+        targets = [path.resolve()] if path.is_symlink() else list(leads_to(path))
+    else:
+        targets = [path]
+    for target in targets:
+        if target.is_dir():
+            _protect_git_folder(made, target, is_whole=is_whole)
+
+
+def leads_to(gitlink: Path) -> Iterator[Path]:
+    """Where a file named `.git` leads: a repository's folder, and the one that it shares settings with."""
+    try:
+        with gitlink.open("rb") as file:
+            text = os.fsdecode(file.read(MAX_GITLINK_BYTES))
+    except OSError:
+        return
+    if not text.startswith("gitdir: "):
+        return
+    folder = (gitlink.parent / text.removeprefix("gitdir: ").rstrip("\r\n")).resolve()
+    yield folder
+    try:
+        yield (folder / (folder / "commondir").read_text("utf-8", "surrogateescape").strip()).resolve()
+    except OSError:
+        return
+
+
+def _protect_git_folder(made: Protections, git: Path, *, is_whole: bool = False, is_module: bool = False) -> None:
+    if made.paths.get(git) == "read":
+        return
+    if is_whole or (not is_module and _ELSEWHERE.search(_text(git / "config")) and git.name == ".git"):
+        made.add(git, "read")
+        return
+    made.add(git, "pin", is_inside=is_module)
+    for name in _FILES:
+        made.add_name(git / name, "file", is_inside=is_module)
+    made.add_name(git / "commondir", "dot", is_inside=is_module)
+    for name in _FOLDERS:
+        made.add_name(git / name, "folder", is_inside=is_module)
+    for module in _repositories_in(git / "modules"):
+        _protect_git_folder(made, module, is_module=True)
+    for tree in _folders_in(git / "worktrees"):
+        made.add(tree, "pin", is_inside=True)
+        for name in ("commondir", "gitdir"):
+            made.add_name(tree / name, None, is_inside=True)
+        made.add_name(tree / "config.worktree", "file", is_inside=True)
+
+
+def _repositories_in(modules: Path) -> Iterator[Path]:
+    """The repositories of submodules, whose names may hold slashes."""
+    left = list(_folders_in(modules))
+    for looked_at, folder in enumerate(left):  # it grows
+        if looked_at >= MAX_MODULE_FOLDERS:
+            return
+        if (folder / "HEAD").is_file() and (folder / "objects").is_dir():
+            yield folder
+        else:
+            left += _folders_in(folder)
+
+
+def _folders_in(folder: Path) -> Iterable[Path]:
+    if folder.is_symlink():
+        return ()
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False))
+    except OSError:
+        return ()
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "surrogateescape")
+    except OSError:
+        return ""
+
+
+def _protect_settings(made: Protections, top: Path, settings: Settings) -> None:
+    """Protect what git's settings name: folders of hooks, further files of settings, programs in the workspace."""
+    for origin, key, value in settings.of(top):
+        source = (top / origin).resolve() if origin else None
+        if source is not None:
+            made.add_name(source, None)
+        if key == "core.hookspath":
+            made.add_name(_first_missing(_place(top, value)), "folder")
+        elif source is not None and (key == "include.path" or key.startswith("includeif.")):
+            place = _place(source.parent, value)
+            made.add_name(_first_missing(place), "file" if place.parent.is_dir() else "folder")
+        elif _RUNS.fullmatch(key):
+            for word in _words(value):
+                place = _place(top, word)
+                if place.is_file():
+                    made.add_name(place, None)
+
+
+def _place(base: Path, value: str) -> Path:
+    """The path that a setting means, real but for its last name."""
+    path = base / os.path.expanduser(value)  # noqa: PTH111 - a `~` in the middle is no home
+    return path.parent.resolve() / path.name if path.name not in ("", "..") else path.resolve()
+
+
+def _first_missing(path: Path) -> Path:
+    """The path, or what is missing on the way to it."""
+    missing = [each for each in (path, *path.parents) if not os.path.lexists(each)]
+    return missing[-1] if missing else path
+
+
+def _words(value: str) -> Sequence[str]:
+    text = value.removeprefix("!")
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()
+
+
+def explanations(made: Protections, missing: Collection[Path], output: str) -> list[str]:
+    """Why a command failed whose output names something that is protected, in sentences for the model."""
+    told: list[str] = []
+    named: list[str] = []
+    for path in made.paths.keys() | made.links.keys():
+        for folder in made.folders:
+            if made.paths.get(path) != "pin" and path.is_relative_to(folder):
+                name = os.path.relpath(path, folder)
+                if name == ".git" and path in missing and ".git" in output:
+                    told.append(
+                        "A git repository cannot be made in the sandbox, since its settings could make git run "
+                        "programs outside of it. Ask the user to run `git init`."
+                    )
+                elif name != ".git" and name in output:
+                    named.append(name)
+    if named:
+        told.append(
+            f"In the sandbox this cannot be written: {', '.join(sorted(named)[:MAX_NAMED])}. Programs outside of it "
+            "act by what is there. Edit files with the editing tools, which ask the user, or ask the user to do it."
+        )
+    return told

@@ -1,0 +1,305 @@
+"""The sandbox for commands: bubblewrap, where the machine has it.
+
+Inside, the system can be read, and of the home what tools need; nothing is written but the workspace's folders and a
+/tmp of its own. Processes see each other alone. The network is cut unless the settings say otherwise.
+`--die-with-parent` is not used: it would kill a command's other processes when bubblewrap itself gets the polite
+SIGTERM, before they could clean up; the process group and the watchdog end them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from pygent_ls.agent.acting_places import OPENED
+from pygent_ls.agent.workspace import ReadOnly, SandboxState
+from pygent_ls.workspace.environment import clean_environment
+from pygent_ls.workspace.git_program import QUIET
+from pygent_ls.workspace.sandbox.filter import MACHINES, program
+from pygent_ls.workspace.sandbox.mounts import Limits, arguments
+from pygent_ls.workspace.sandbox.placeholders import Placeholders
+from pygent_ls.workspace.sandbox.plants import look_after
+from pygent_ls.workspace.sandbox.repositories import (
+    COVERED_IN_GIT,
+    Protection,
+    Protections,
+    Settings,
+    explanations,
+    protections,
+)
+from pygent_ls.workspace.sandbox.survey import Survey, survey
+
+log = logging.getLogger(__name__)
+
+SandboxMode = Literal["auto", "require", "off"]
+
+PROBE_S = 10.0
+"""Setting up takes about 20 ms here."""
+
+SHELL = "/bin/sh"
+
+REFUSALS = ("Read-only file system", "EROFS", "resource busy", "EBUSY", "Is a directory", "EISDIR")
+"""What programs write that met a mount, or a placeholder."""
+
+WITH_FILTER = 'exec 9<"$1"; shift; exec "$@"'
+"""Opens the filter of system calls where bubblewrap looks for it."""
+
+WITH_LIMITS = """
+ulimit -c 0
+ulimit -f "$1" 2>/dev/null
+[ "$2" = 0 ] || ulimit -u "$2" 2>/dev/null || ulimit -p "$2" 2>/dev/null
+shift 2
+exec "$@"
+"""
+"""Runs inside, where a user namespace counts the processes of this command alone. The limit of files is in blocks of
+512 bytes. A lower limit that holds already stays."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resources:
+    """What one command may use up."""
+
+    processes: int = 4_096
+    memory_mb: int = 0
+    """Of all its processes; 0 for four fifths of the machine's."""
+    file_mb: int = 65_536
+    """Size of a file that it writes."""
+
+    @property
+    def memory_bytes(self) -> int:
+        """The limit of memory in bytes."""
+        if self.memory_mb:
+            return self.memory_mb * 1_048_576
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 5 * 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxOptions:
+    """How the settings want the sandbox."""
+
+    mode: SandboxMode = "auto"
+    network: bool = False
+    read: tuple[Path, ...] = ()
+    """Folders of the home that are shown."""
+    resources: Resources = field(default_factory=Resources)
+
+
+class Stay:
+    """What stands on the disk for one command that runs, from before it begins until it has ended."""
+
+    def __init__(self, folders: Sequence[Path], settings: Settings | None, known: Survey | None = None) -> None:
+        """`known` is what an earlier command left. Blocking; `leave` must be called."""
+        self._lock = threading.Lock()
+        self._has_left = False
+        existing = [folder for folder in folders if folder.is_dir() and folder != Path("/")]
+        self._held = {folder: Placeholders(folder) for folder in existing}
+        try:
+            self.before: Survey = survey(existing, before=known)
+            self.after = self.before
+            self.protected: Protections = protections(existing, self.before, settings)
+            self._missing = {path for path, how in self.protected.paths.items() if how not in ("pin", "read")}
+            for path in self._missing:
+                if not self._make(path, self.protected.paths[path]):
+                    del self.protected.paths[path]  # nor can a command make it
+        except BaseException:
+            self._let_go()
+            raise
+
+    def leave(self) -> list[str]:
+        """Look for what the command left, and remove what stood there for it; returns what is to be told. Once."""
+        with self._lock:
+            if self._has_left:
+                return []
+            self._has_left = True
+            try:
+                told, self.after = look_after(self.protected, self.before)
+                return told
+            finally:
+                self._let_go()
+
+    def explain(self, output: str) -> list[str]:
+        """Why a command failed that wrote this, where it met what is protected."""
+        if not any(each in output for each in REFUSALS):
+            return []
+        return explanations(self.protected, self._missing, output)
+
+    def _make(self, path: Path, how: Protection) -> bool:
+        holder = max((each for each in self._held if path.is_relative_to(each)), key=lambda each: len(each.parts))
+        return how in ("folder", "file", "dot") and self._held[holder].make(path, how)
+
+    def _let_go(self) -> None:
+        missing = getattr(self, "_missing", set[Path]())
+        for folder, held in self._held.items():
+            held.leave(path for path in missing if path.is_relative_to(folder))
+
+
+class Sandbox:
+    """Sets up the sandbox of one daemon's commands."""
+
+    def __init__(
+        self, options: SandboxOptions, folders: Callable[[], Sequence[Path]], *, own: Sequence[Path] = ()
+    ) -> None:
+        self._options = options
+        self._folders = folders
+        self._own = tuple(path.resolve() for path in own)
+        self._works: tuple[object, ...] = ()
+        """With what it was seen to work last."""
+        self._namespaces = True
+        self._temporary: Path | None = None
+        self._removal: Callable[[], object] | None = None
+        self._making = threading.Lock()
+        """The probe runs in a thread, and two commands that begin together have one each."""
+        self._stays: set[Stay] = set()
+        self._known: Survey | None = None
+        """What was found last; what has not changed since is not looked at again."""
+
+    @property
+    def resources(self) -> Resources:
+        """What a command may use up."""
+        return self._options.resources
+
+    def change(self, options: SandboxOptions) -> None:
+        """Set it up like this from the next command on."""
+        self._options = options
+
+    def may_write(self, path: Path) -> bool:
+        """Whether a command in the sandbox could have written there; the path has no links before its last part."""
+        own = [self._temporary] if self._temporary is not None else []
+        return any(path.is_relative_to(folder) for folder in (*self._folders(), *own))
+
+    async def state(self, bwrap: str | None) -> SandboxState:
+        """Whether commands will run in it; `bwrap` is the program's path, None where there is none."""
+        required = self._options.mode == "require"
+        if self._options.mode == "off":
+            return SandboxState(kind="off")
+        if bwrap is None or not sys.platform.startswith("linux"):
+            reason = "bubblewrap is not installed." if sys.platform.startswith("linux") else "This system has none."
+            return SandboxState(kind="missing", reason=reason, required=required)
+        reason = await asyncio.to_thread(self._problem, bwrap)
+        if reason:
+            return SandboxState(kind="failed", reason=reason, required=required)
+        return SandboxState(kind="on", reason=self._weakness(), required=required)
+
+    def enter(self, bwrap: str, git: str | None, cwd: Path) -> tuple[tuple[str, ...], Stay]:
+        """The beginning of a command line that runs the rest in the sandbox, and what stands for it meanwhile.
+        Blocking; some 20 ms, and 40 more in a workspace of 20,000 files."""
+        settings = Settings(git, clean_environment({**os.environ, **QUIET}, self.may_write)) if git else None
+        stay = Stay(tuple(self._folders()), settings, self._known)
+        self._stays.add(stay)
+        limits = replace(self._limits(), protected=stay.protected.paths)
+        return self._beginning(bwrap, limits, cwd.absolute()), stay
+
+    def look(self, bwrap: str, cwd: Path, read_only: ReadOnly) -> tuple[str, ...]:
+        """The beginning of a command line whose rest can write nothing in the workspace, so that nothing stands there
+        for it. Blocking."""
+        return self._beginning(bwrap, self._limits(), cwd.absolute(), read_only)
+
+    def tidy(self) -> None:
+        """Remove what stands in the folders for commands of a daemon that was killed. Blocking, and quick."""
+        for folder in self._folders():
+            if folder.is_dir() and folder != Path("/"):
+                names = (*OPENED, ".git", *(f".git/{name}" for name in COVERED_IN_GIT))
+                with contextlib.suppress(OSError):
+                    Placeholders(folder).leave(folder / name for name in names)
+
+    def left(self, stay: Stay) -> list[str]:
+        """A command has ended; returns what is to be told of what it left. Blocking."""
+        told = stay.leave()
+        self._known = stay.after
+        for each in told:
+            log.warning("after a command in the sandbox: %s", each)
+        self._stays.discard(stay)
+        return told
+
+    def close(self) -> None:
+        """Remove what the commands shared under `/tmp`, and what stands for them in the workspace; the daemon leaves
+        without the interpreter's own farewell."""
+        for stay in tuple(self._stays):
+            self.left(stay)
+        if self._removal is not None:
+            self._removal()
+            self._temporary = self._removal = None
+
+    def _beginning(self, bwrap: str, limits: Limits, cwd: Path, read_only: ReadOnly | None = None) -> tuple[str, ...]:
+        filtered = os.uname().machine in MACHINES
+        beginning = (SHELL, "-c", WITH_FILTER, SHELL, str(limits.temporary / "filter")) if filtered else ()
+        resources = self._options.resources
+        processes = resources.processes if limits.namespaces else 0
+        told = arguments(limits, cwd, read_only)
+        return (
+            *beginning,
+            *(bwrap, *(("--seccomp", "9") if filtered else ()), *told),
+            *(SHELL, "-c", WITH_LIMITS, SHELL, str(resources.file_mb * 2_048), str(processes)),
+        )
+
+    def _limits(self) -> Limits:
+        with self._making:
+            if self._temporary is None:
+                self._temporary = Path(tempfile.mkdtemp(prefix="pygent-ls-")).resolve()
+                self._removal = weakref.finalize(self, shutil.rmtree, self._temporary, ignore_errors=True)
+                for name in ("tmp", "empty"):
+                    (self._temporary / name).mkdir()
+                (self._temporary / "nothing").touch(mode=0o444)
+                (self._temporary / "filter").write_bytes(program())
+            temporary = self._temporary
+        return Limits(
+            folders=tuple(self._folders()),
+            network=self._options.network,
+            home=Path.home(),
+            own=self._own,
+            temporary=temporary,
+            read=self._options.read,
+            namespaces=self._namespaces and os.geteuid() != 0,
+        )
+
+    def _problem(self, bwrap: str) -> str:
+        """Why it cannot be set up; empty where it can."""
+        if self._works == self._signature(bwrap):
+            return ""
+        self._namespaces = True
+        reason = self._tried(bwrap)
+        if reason and os.geteuid() != 0:  # before 0.8 bubblewrap has no such option
+            self._namespaces = False
+            reason = self._tried(bwrap) and reason
+        if not reason:
+            self._works = self._signature(bwrap)
+        return reason
+
+    def _tried(self, bwrap: str) -> str:
+        beginning = self._beginning(bwrap, self._limits(), Path("/"))
+        try:
+            done = subprocess.run(
+                [*beginning, SHELL, "-c", ":"],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=PROBE_S,
+                check=False,
+                env=clean_environment(os.environ, self.may_write),
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return f"{bwrap} cannot set it up: {error}"
+        if done.returncode == 0:
+            return ""
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        return f"{bwrap} cannot set it up: {said[-1] if said else f'exit code {done.returncode}'}"
+
+    def _weakness(self) -> str:
+        """What it does not hold on this machine, although it works."""
+        if os.uname().machine in MACHINES or (self._namespaces and os.geteuid() != 0):
+            return ""
+        return "Commands can make user namespaces in it."
+
+    def _signature(self, bwrap: str) -> tuple[object, ...]:
+        return bwrap, self._options, *self._folders()

@@ -1,0 +1,73 @@
+"""How much the processes of a command use, and their end where it is too much.
+
+Limits of the kernel hold for a process each (memory), or not for root (their number), and control groups are rarely
+ours to make: so the processes are counted from outside while the command runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from pathlib import Path
+
+from pygent_ls.workspace.sandbox.sandbox import Resources
+
+FIRST_LOOK_S = 0.25
+"""Most commands have ended by then."""
+
+MAX_LOOK_S = 1.0
+
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+async def hold(pid: int, resources: Resources) -> str:
+    """Look at what a process and its descendants use until it is too much; end them, and return why in a sentence."""
+    wait_s = FIRST_LOOK_S
+    while True:
+        await asyncio.sleep(wait_s)
+        if reason := await asyncio.to_thread(_end_if_too_much, pid, resources):
+            return reason
+        wait_s = min(wait_s * 1.5, MAX_LOOK_S)
+
+
+def _end_if_too_much(pid: int, resources: Resources) -> str:
+    family, resident = _family(pid)
+    reason = ""
+    if len(family) > resources.processes:
+        reason = f"The command was ended: it had more than {resources.processes} processes at once."
+    elif resident > resources.memory_bytes and sum(map(_own_memory, family)) > resources.memory_bytes:
+        reason = f"The command was ended: it used more than {resources.memory_bytes // 1_048_576} MB of memory."
+    if reason:
+        for first in family[1:2]:  # the first in its namespace, with which the kernel ends all others
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(first, signal.SIGKILL)
+    return reason
+
+
+def _family(pid: int) -> tuple[list[int], int]:
+    """A process and its descendants, the elder first, and the memory that they have together, in bytes; what they
+    share is counted for each."""
+    children: dict[int, list[int]] = {}
+    memory: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        name = entry.name
+        if name.isdecimal():
+            with contextlib.suppress(OSError, ValueError, IndexError):  # it has ended meanwhile
+                fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
+                children.setdefault(int(fields[1]), []).append(int(name))
+                memory[int(name)] = int(fields[21]) * PAGE_BYTES
+    family = [pid]
+    for each in family:  # it grows
+        family += children.get(each, ())
+    return family, sum(memory.get(each, 0) for each in family)
+
+
+def _own_memory(pid: int) -> int:
+    """The memory of a process in bytes, its part of what is shared."""
+    with contextlib.suppress(OSError, ValueError):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024
+    return 0
