@@ -356,7 +356,7 @@ class Agent:
             tools=self.tools,
             workspace=self._front_end.workspace,
             processes=self._processes,
-            web=HttpWeb(),
+            web=HttpWeb(self._processes),
             templates=TemplateFolders(
                 self._processes, shipped=Path(__file__).with_name("scaffold"), users=user_file().parent
             ),

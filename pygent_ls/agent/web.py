@@ -30,6 +30,18 @@ class WebResponse:
     """The body was longer than what is read."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebText:
+    """The text of an answer."""
+
+    text: str
+    """The beginning, if it is very long."""
+    n_chars: int
+    """Length of the whole text."""
+    is_cut: bool
+    """It ends where it was cut, maybe within a word."""
+
+
 class Web(Protocol):
     """Reaches servers."""
 
@@ -43,6 +55,13 @@ class Web(Protocol):
 
         The host's name is resolved once, and that address is connected to. Unless `anywhere`, it must be a public one.
         Raises `ToolError`.
+        """
+        ...
+
+    async def text(self, response: WebResponse, url: str) -> WebText:
+        """The text of an answer that is text, HTML as markdown.
+
+        Raises `ToolError` if the conversion takes too much time or memory.
         """
         ...
 

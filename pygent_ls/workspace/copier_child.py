@@ -12,14 +12,13 @@ Reads one JSON object from standard input:
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import resource
 import sys
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
+
+from pygent_ls.workspace.child_limits import confine
 
 CPU_S = 10
 """A project of a hundred files takes less than one second, and most of that is copier's import."""
@@ -34,12 +33,7 @@ def main() -> None:
     """Do what standard input says."""
     sys.excepthook = _tell
     job: Mapping[str, Any] = json.load(sys.stdin)
-    os.environ.clear()
-    os.environ.update({"PATH": "", "HOME": job["target"], "LANG": "C.UTF-8"})
-    _limit(resource.RLIMIT_CPU, CPU_S)
-    _limit(resource.RLIMIT_FSIZE, MAX_FILE_BYTES)
-    _limit(resource.RLIMIT_AS, MAX_MEMORY_BYTES)
-    _limit(resource.RLIMIT_CORE, 0)
+    confine(cpu_s=CPU_S, memory_bytes=MAX_MEMORY_BYTES, file_bytes=MAX_FILE_BYTES, home=job["target"])
     _write({"answers": render(job)})
 
 
@@ -63,14 +57,6 @@ def render(job: Mapping[str, Any]) -> dict[str, Any]:
     answers = worker.answers.combined
     hidden = worker.answers.hidden
     return {name: answers[name] for name in job["names"] if name in answers and name not in hidden}
-
-
-def _limit(what: int, most: int) -> None:
-    """Never raises a limit; where a system knows no such limit, the time that the caller waits is left."""
-    _, hard = resource.getrlimit(what)
-    if hard == resource.RLIM_INFINITY or hard > most:
-        with contextlib.suppress(ValueError, OSError):  # macOS, for the address space
-            resource.setrlimit(what, (most, most))
 
 
 def _tell(kind: type[BaseException], error: BaseException, _: TracebackType | None) -> None:

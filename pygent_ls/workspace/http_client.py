@@ -8,9 +8,11 @@ import zlib
 from email.message import Message
 from typing import TYPE_CHECKING
 
-from pygent_ls.agent.web import WebResponse
+from pygent_ls.agent.web import WebResponse, WebText
+from pygent_ls.agent.workspace import Processes
 from pygent_ls.errors import ToolError
 from pygent_ls.workspace.addresses import is_public
+from pygent_ls.workspace.pages import CONVERT_S, page_text
 
 if TYPE_CHECKING:
     import httpx
@@ -26,13 +28,18 @@ CONNECT_S = 10.0
 MAX_ADDRESSES = 3
 """Of a host with many, so many are tried."""
 
+MAX_TYPE_CHARS = 1_000
+"""Of a content type: the standard library's reading of it takes the square of its length."""
+
 USER_AGENT = "pygent-ls (a coding agent, on behalf of its user)"
 
 
 class HttpWeb:
     """The `Web` port. Proxies of the environment are not used: they would connect to what was not judged here."""
 
-    def __init__(self) -> None:
+    def __init__(self, processes: Processes, *, convert_s: float = CONVERT_S) -> None:
+        self._processes = processes
+        self._convert_s = convert_s
         self.one_at_a_time = asyncio.Lock()
 
     async def get(self, url: str, *, anywhere: bool = False) -> WebResponse:
@@ -48,6 +55,10 @@ class HttpWeb:
             raise ToolError(f"{url} did not answer in time.") from None
         except (httpx.HTTPError, httpx.InvalidURL, zlib.error) as error:
             raise ToolError(f"{url} could not be fetched: {error or type(error).__name__}.") from None
+
+    async def text(self, response: WebResponse, url: str) -> WebText:
+        """See the port."""
+        return await page_text(self._processes, response, url, self._convert_s)
 
 
 def _parsed(url: str) -> httpx.URL:
@@ -113,7 +124,7 @@ async def _ask(client: httpx.AsyncClient, url: httpx.URL, address: str) -> WebRe
         await response.aclose()
     body = _unpacked(raw[:MAX_BODY_BYTES], response.headers.get("content-encoding", ""))
     kind = Message()
-    kind["content-type"] = response.headers.get("content-type", "")
+    kind["content-type"] = response.headers.get("content-type", "")[:MAX_TYPE_CHARS]
     location = response.headers.get("location") if response.is_redirect else None
     return WebResponse(
         status=response.status_code,

@@ -27,6 +27,8 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
     "acp": ("editors/acp/",),
     "mcp": ("extensions/mcp.py",),
     "detect_secrets": ("workspace/secret_detectors.py",),
+    "bs4": ("workspace/page_child.py",),
+    "markdownify": ("workspace/page_child.py",),
     "copier": ("workspace/copier_child.py",),
     "tenacity": ("agent/retrying.py",),
     "opentelemetry": ("extensions/otel_sdk.py",),

@@ -18,6 +18,7 @@ from pygent_ls.agent.web import judge_url
 from pygent_ls.errors import ToolError
 from pygent_ls.tools.web import web_fetch
 from pygent_ls.workspace.http_client import MAX_BODY_BYTES, HttpWeb
+from pygent_ls.workspace.pages import CONVERT_S
 from tests.fakes import MemoryRules
 from tests.tools.tool_bench import Bench
 
@@ -76,12 +77,13 @@ class Browser(Bench):
 
     def __init__(self, *allowed: str, decision: RuleDecision = "allow", origin: RuleOrigin = "user") -> None:
         super().__init__()
+        self.convert_s = CONVERT_S
         self.rules = [Rule(text=f"web_fetch(domain:{host})", decision=decision, origin=origin) for host in allowed]
 
     async def fetch(self, url: str, **given: object) -> str:
         permissions = Permissions("default", MemoryRules(), Policy(rules=tuple(self.rules)))
         context = self.new_context()
-        context.web = HttpWeb()
+        context.web = HttpWeb(self.processes, convert_s=self.convert_s)
         context.judge_url = lambda each: judge_url(permissions, web_fetch, each)
         told = await web_fetch.run(context, **web_fetch.validate({"url": url, **given}))
         assert isinstance(told, str)
@@ -162,6 +164,39 @@ async def test_a_page_that_is_nested_beyond_reason_is_text_all_the_same(site: Si
     told = await browser.fetch(site.html("/deep", "<div>" * 5_000 + "bottom" + "</div>" * 5_000))
 
     assert "bottom" in told
+
+
+@pytest.mark.parametrize("pattern", [" ", "\t", "\n ", "<p> ", "<pre> ", "- ", "> ", "`", "_ ", "1. "])
+async def test_a_page_of_one_repeated_fragment_is_converted(site: Site, browser: Browser, pattern: str) -> None:
+    page = "<body><p>first</p>" + pattern * (100_000 // len(pattern)) + "<p>last</p></body>"
+
+    told = await browser.fetch(site.html("/repeated", page), max_chars=200_000)
+
+    assert "first" in told
+
+
+async def test_blanks_within_preformatted_text_stay(site: Site, browser: Browser) -> None:
+    told = await browser.fetch(site.html("/pre", "<p>a   b\n  c</p><pre>if x:\n    y  = 1</pre>"))
+
+    assert "a b\nc" in told
+    assert "if x:\n    y  = 1" in told
+
+
+async def test_a_page_that_takes_too_long_to_convert_is_an_error_that_says_what_would_work(
+    site: Site, browser: Browser
+) -> None:
+    browser.convert_s = 0.001
+
+    with pytest.raises(ToolError, match="takes too much time or memory, and was ended.*as plain text"):
+        await browser.fetch(site.html("/page", "<p>plums"))
+
+
+@pytest.mark.parametrize("charset", ["punycode", "idna", "utf-7", "hex", "rot13", "a\0b", "x" * 5_000, ";" * 50_000])
+async def test_no_encoding_that_a_server_names_holds_anything_up(site: Site, browser: Browser, charset: str) -> None:
+    site.pages["/t"] = (200, {"content-type": f"text/plain; charset={charset}"}, b"plums-" * 20_000)
+
+    with contextlib.suppress(ToolError):  # which says that it takes too long, or that the server answers nonsense
+        assert "plums" in await browser.fetch(site.url("/t"))
 
 
 # Which addresses

@@ -1,0 +1,46 @@
+"""Answers of web servers as text, converted by a process of their own (`page_child.py`)."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from pygent_ls.agent.web import WebResponse, WebText
+from pygent_ls.agent.workspace import Processes, ProcessSpec
+from pygent_ls.errors import ToolError
+
+PROGRAM = Path(__file__).with_name("page_child.py")
+
+CONVERT_S = 20.0
+"""What the program may take of a core, twice: the machine may be busy."""
+
+MAX_CHARS = 200_000
+"""Of a page's text, that are passed on."""
+
+
+async def page_text(processes: Processes, response: WebResponse, url: str, limit_s: float) -> WebText:
+    """The text of an answer, HTML as markdown. Raises `ToolError` where it takes too much time or memory."""
+    job = {
+        "url": url,
+        "content_type": response.content_type,
+        "charset": response.charset,
+        "max_chars": MAX_CHARS,
+    }
+    result = await processes.run(
+        ProcessSpec(
+            argv=(sys.executable, "-P", str(PROGRAM)),
+            cwd=Path(PROGRAM.anchor),
+            timeout_s=limit_s,
+            max_output_chars=MAX_CHARS * 8,  # an escaped character of JSON has six
+            stdin_bytes=json.dumps(job).encode() + b"\n" + response.body,
+        )
+    )
+    if result.timed_out or result.exit_code != 0:
+        raise ToolError(
+            f"{url} cannot be shown: converting this page to text ({len(response.body):,} bytes) takes too much time or "
+            "memory, and was ended. Look for the same content at another address: as plain text, or as a smaller page."
+        )
+    told: Any = json.loads(result.stdout)
+    return WebText(text=told["text"], n_chars=told["n_chars"], is_cut=told["is_cut"])
