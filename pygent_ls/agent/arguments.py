@@ -73,7 +73,7 @@ def load_json(text: str, *, may_close: bool = False) -> Any:
             raise error from None
 
 
-_FENCE = re.compile(r"\A\s*(`{3,})[ \t]*[\w-]*[ \t]*\n(.*?)(?:\n[ \t]*\1`*\s*)?\Z", re.DOTALL)
+_FENCE = re.compile(r"\A\s*+(`{3,}+)[ \t]*+[\w-]*+[ \t]*+\n(.*?)(?:\n[ \t]*\1`*\s*)?\Z", re.DOTALL)
 
 
 StringState = tuple[bool, bool]

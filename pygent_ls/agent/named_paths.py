@@ -96,7 +96,7 @@ def _read_only(texts: Iterable[str]) -> Iterator[str]:
 
 def _comparable(word: str) -> str:
     """The word as `read_line` has it, which tells no wildcard from another."""
-    return re.sub(r"[*?]|\[[^]]*\]", ANY, word)
+    return re.sub(r"[*?]|\[[^]]{0,200}\]", ANY, word)
 
 
 def _words(texts: Iterable[str]) -> Iterator[str]:

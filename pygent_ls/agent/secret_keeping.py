@@ -30,7 +30,7 @@ _PATTERN = re.compile(r"(?<![\w.])\.[\w.-]{0,40}[*?\[][\w.*?!^\[\]-]{0,40}")
 
 _MASK = re.compile(
     r"\*{3,}|[xX]{4,}|[•●█▪]{3,}|\.{3,}|…|\b(?:REDACTED|MASKED|HIDDEN|redacted|masked)\b"
-    r"|[<\[({]+\s*(?i:redacted|masked|hidden|secret|removed|filtered|sensitive|censored)[\w\s-]*[>\])}]+"
+    r"|(?<![<\[({])[<\[({]++\s*+(?i:redacted|masked|hidden|secret|removed|filtered|sensitive|censored)[\w\s-]*+[>\])}]"
 )
 """What stands for a value without being one."""
 

@@ -337,8 +337,8 @@ class Redacts(Protocol):
         ...
 
 
-_KEY_BEGINS = re.compile(r"BEGIN [A-Z0-9 ]*PRIVATE KEY")
-_KEY_ENDS = re.compile(r"END [A-Z0-9 ]*PRIVATE KEY")
+_KEY_BEGINS = re.compile(r"BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY")
+_KEY_ENDS = re.compile(r"END [A-Z0-9 ]{0,30}PRIVATE KEY")
 
 _FIRST_NAME = r"^(?:---|\*\*\*) (?!\d+(?:,\d+)? [*-]{4})([^\t\r\n]+)(?:\t[^\n]*)?\r?\n"
 

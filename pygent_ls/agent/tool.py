@@ -372,7 +372,7 @@ def tool(  # noqa: PLR0913 - a declaration, read like a table row
 def _description(function: ToolFunction) -> str:
     """The docstring without its section on what is raised, which is for people."""
     text = inspect.getdoc(function) or ""
-    return re.split(r"\n\s*Raises:", text)[0].strip()
+    return text.partition("\nRaises:")[0].strip()
 
 
 class ToolRegistry:

@@ -190,7 +190,7 @@ def _line(head: Mapping[str, Any], key: str) -> str:
 def _names(value: object) -> tuple[str, ...]:
     """A list of names, or one text with commas or white space between them, outside of brackets."""
     if isinstance(value, str):
-        names = re.findall(r"[^\s,(]+(?:\([^)]*\))?", value)
+        names = re.findall(r"[^\s,(]+(?:\([^()]*\))?", value)
     elif isinstance(value, list) and all(isinstance(each, str) for each in cast("list[object]", value)):
         names = [each.strip() for each in cast("list[str]", value)]
     else:

@@ -129,8 +129,8 @@ def _class(verdict: Verdict, chain: Sequence[BaseException]) -> type[ModelError]
     return NoToolsError if verdict[0] in ("invalid_request", "server") and takes_no_tools(chain) else ModelError
 
 
-_NOTHING_ALLOWED = re.compile(r"quota.*\blimit: 0\b", re.I | re.S)
-"""Gemini's, of a model that the account's plan does not have."""
+_LIMIT_OF_NOTHING = re.compile(r"\blimit: 0\b", re.I)
+"""Gemini's, in an error about a quota, of a model that the account's plan does not have."""
 
 
 def _is_final(verdict: Verdict, chain: Sequence[BaseException]) -> bool:
@@ -139,7 +139,7 @@ def _is_final(verdict: Verdict, chain: Sequence[BaseException]) -> bool:
         return False
     if verdict[1] == 402 or error_codes(chain) & EXHAUSTED_CODES:
         return True
-    if any(_NOTHING_ALLOWED.search(str(each)) for each in chain):
+    if any(_LIMIT_OF_NOTHING.search(str(each).lower().partition("quota")[2]) for each in chain):
         return True
     is_said = any(EXHAUSTED.search(str(each)) for each in chain)
     return is_said and _told_to_wait_s(chain) is None  # Gemini says it of a minute's quota too
@@ -153,7 +153,7 @@ def _detail(chain: Sequence[BaseException], keys: Sequence[str]) -> str:
     said = said or (bodies[0].words if bodies else str(chain[0]))
     said = _without_keys(said, keys)  # before it is shortened: half a key would not be known as one
     text = said.split("Traceback (most recent call last)")[0].split(" Original exception:")[0]
-    text = re.sub(r"<(script|style).*?</\1>|<[^>]*>", " ", text, flags=re.S | re.I)
+    text = re.sub(r"<(script|style).*?(?:</\1>|\Z)|<[^<>]*+>", " ", text, flags=re.S | re.I)
     text = re.sub(r"(litellm\.)?\b[A-Z]\w*(Error|Exception)( -|:) ?", "", text)
     text = re.sub(r"Error code: \d+ - |litellm\.|Handle with `\S+`\.?", "", text)
     text = " ".join(_UNSEEN.sub(" ", text).split()).strip(" .-")

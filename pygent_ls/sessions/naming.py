@@ -24,6 +24,9 @@ UNNAMED = "New session"
 MAX_NAME_CHARS = 60
 """Of the name that a prompt gives."""
 
+MAX_LINE_CHARS = 2_000
+"""Of a line that a name is looked for in."""
+
 MIN_NAME_CHARS = 15
 """A first line shorter than that says little ("Hi,"): the next one is taken, too."""
 
@@ -32,14 +35,14 @@ _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})")
 _MARKUP = re.compile(r"^\s*(?:#{1,6}\s+|>\s?|[-*+]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+)+")
 """What a line of markdown begins with: a heading, a quotation, an entry of a list."""
 
-_EMPHASIS = re.compile(r"(?<!\w)\*\*(?=\S)(.+?)(?<=\S)\*\*(?!\w)")
+_EMPHASIS = re.compile(r"(?<!\w)\*\*(?=\S)(.{1,200}?)(?<=\S)\*\*(?!\w)")
 """Underlines are left alone: `__init__`."""
 
-_LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)")
+_LINK = re.compile(r"!?\[([^\]]{0,500})\]\([^)\s]{0,500}\)")
 
 _RULE = re.compile(r"\s*(?:[-=*_]\s*){3,}$")
 
-_MENTIONS_ALONE = re.compile(r"\s*(?:@(?:\"[^\"]+\"\S*|\S+)\s*)+$")
+_MENTIONS_ALONE = re.compile(r"\s*+(?:@(?:\"[^\"]+\"\S*+|\S++)\s*+)++$")
 
 
 def name_of(prompt: str) -> str:
@@ -48,8 +51,9 @@ def name_of(prompt: str) -> str:
 
     Lines that only name files, and code that was pasted, count only where there is nothing else.
     """
-    lines = [_plain(line) for line in prompt.splitlines()]
-    said = [line for line in _outside_of_code(prompt.splitlines()) if line]
+    given = [line[:MAX_LINE_CHARS] for line in prompt.splitlines()]
+    lines = [_plain(line) for line in given]
+    said = [line for line in _outside_of_code(given) if line]
     spoken = [line for line in said if not _MENTIONS_ALONE.match(line)]
     return _short(_joined(spoken) or _joined(said) or next((line for line in lines if line), ""))
 

@@ -23,6 +23,9 @@ MAX_SHOWN = 50
 
 MAX_LINE_CHARS = 200
 
+MAX_JUDGED_CHARS = 2_000
+"""Of a line that may look like a definition."""
+
 _LOOKS_LIKE = (
     r"\b(?:def|class|function|func|fn|fun|sub|proc|struct|enum|trait|interface|type|typedef|module|namespace|macro|"
     r"const|let|var|val|local|static|#define|define|object|record|protocol|extension)\b[^=(]*\b{name}\b"
@@ -81,7 +84,10 @@ def _told(shown: str, line: Line) -> str:
 
 
 def _looks_defined(line: Line, name: str) -> bool:
-    return re.search(_LOOKS_LIKE.replace("{name}", re.escape(name)).replace("{{", "{"), line.text) is not None
+    return (
+        re.search(_LOOKS_LIKE.replace("{name}", re.escape(name)).replace("{{", "{"), line.text[:MAX_JUDGED_CHARS])
+        is not None
+    )
 
 
 def _result(symbol: str, confirmed: list[str], guesses: list[str], n_skipped: int) -> str:

@@ -54,7 +54,7 @@ INERT: Mapping[str, str] = {
 """Settings of the user's that would run a program, or change what is parsed; what a repository brings along of the
 former counts for nothing anyway. External differences and textconv are switched off by options."""
 
-_USER_INFO = re.compile(r"\b([a-z][a-z0-9+.-]*://)([^\s/'\"<>]+)@", re.IGNORECASE)
+_USER_INFO = re.compile(r"(?<=[a-z0-9+.-]://)([^\s/'\"<>]+)@", re.IGNORECASE)
 
 _IN_PROGRESS = {
     "MERGE_HEAD": "a merge",
@@ -70,8 +70,8 @@ def without_secrets(text: str) -> str:
     """The text with `user:password@` and tokens in URLs masked; the user name of ssh is none."""
 
     def masked(found: re.Match[str]) -> str:
-        is_secret = ":" in found[2] or found[1].lower().startswith("http")
-        return f"{found[1]}***@" if is_secret else found[0]
+        scheme = text[max(found.start() - len("https://"), 0) : found.start()].lower()
+        return "***@" if ":" in found[1] or scheme.endswith(("http://", "https://")) else found[0]
 
     return _USER_INFO.sub(masked, text)
 

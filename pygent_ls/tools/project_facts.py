@@ -96,4 +96,4 @@ def _author(given: object) -> str | None:
     """The first of the authors, without an address: a table with a name, or `Name <address>`."""
     first = cast("list[object]", given)[0] if isinstance(given, list) and given else None
     name = first if isinstance(first, str) else _table(first).get("name")
-    return re.sub(r"\s*[<(].*", "", name, flags=re.DOTALL).strip() if isinstance(name, str) else None
+    return re.split(r"[<(]", name, maxsplit=1)[0].strip() if isinstance(name, str) else None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,18 +31,40 @@ class Report:
 
 def read_pytest(output: str) -> Report:
     """pytest with `-q -rfE`: the last line counts, the short summary names, the sections tell."""
-    last = next((line for line in reversed(output.splitlines()) if re.search(r" in [\d.]+s", line)), "")
-    if not re.search(r"\d+ (?:passed|failed|error|skipped|deselected|xfailed|warning)|no tests ran", last):
+    lines = output.split("\n")
+    last = next((line for line in reversed(lines) if re.search(r" in [\d.]++s", line)), "")
+    if not re.search(r"\d (?:passed|failed|error|skipped|deselected|xfailed|warning)|no tests ran", last):
         return Report()
     named = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - (.*))?$", output, re.M)
-    sections = dict(re.findall(r"^_{3,} (.+?) _{3,}\n(.*?)(?=^_{3,} .+ _{3,}$|^={3,})", output, re.M | re.S))
+    sections: dict[str, str] = {}
+    for title, block in _blocks(lines, _PYTEST_TITLE, re.compile(r"\A(?:_{3,}+ .+ _{3,}$|={3})")):
+        sections.setdefault(title, block)
     return Report(
         is_known=True,
-        passed=_count(r"(\d+) passed", last),
-        failed=_count(r"(\d+) failed", last) + _count(r"(\d+) errors?\b", last),
-        skipped=_count(r"(\d+) skipped", last) + _count(r"(\d+) xfailed", last),
+        passed=_count("{} passed", last),
+        failed=_count("{} failed", last) + _count(r"{} errors?\b", last),
+        skipped=_count("{} skipped", last) + _count("{} xfailed", last),
         failures=tuple(Failure(name=name, message=_section(sections, name) or said) for name, said in named),
     )
+
+
+_PYTEST_TITLE = re.compile(r"\A_{3,}+ (.+) _{3,}$")
+
+
+def _blocks(lines: Sequence[str], title: re.Pattern[str], end: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+    """Each title with the lines below it, up to the next title or end."""
+    name: str | None = None
+    block: list[str] = []
+    for line in lines:
+        found = title.match(line)
+        if found or end.match(line):
+            if name is not None:
+                yield name, "\n".join(block).strip()
+            name, block = found[1] if found else None, []
+        elif name is not None:
+            block.append(line)
+    if name is not None:
+        yield name, "\n".join(block).strip()
 
 
 def _section(sections: dict[str, str], name: str) -> str:
@@ -48,75 +72,95 @@ def _section(sections: dict[str, str], name: str) -> str:
     short = name.partition("::")[2].replace("::", ".")
     for title in (short, f"ERROR at setup of {short}", f"ERROR at teardown of {short}", f"ERROR collecting {name}"):
         if title in sections:
-            return sections[title].strip()
+            return sections[title]
     return ""
 
 
 def read_unittest(output: str) -> Report:
     """unittest: blocks between rules, then `Ran 3 tests` and the outcome."""
-    ran = re.search(r"^Ran (\d+) tests? in", output, re.M)
+    ran = re.search(r"^Ran (\d{1,9}+) tests? in", output, re.M)
     if ran is None:
         return Report()
     tail = output[ran.end() :]
-    failed = (
-        _count(r"failures=(\d+)", tail) + _count(r"errors=(\d+)", tail) + _count(r"unexpected successes=(\d+)", tail)
-    )
-    skipped = _count(r"skipped=(\d+)", tail)
-    blocks = re.findall(
-        r"^={70}\n(?:FAIL|ERROR): (.+)\n(?:.*\n)*?-{70}\n((?:.*\n)*?)(?=^(?:={70}|-{70})$)", output, re.M
-    )
+    failed = _count("failures={}", tail) + _count("errors={}", tail) + _count("unexpected successes={}", tail)
+    skipped = _count("skipped={}", tail)
     return Report(
         is_known=True,
         passed=max(0, int(ran[1]) - failed - skipped),
         failed=failed,
         skipped=skipped,
-        failures=tuple(Failure(name=name, message=said.strip()) for name, said in blocks),
+        failures=tuple(_unittest_failures(output[: ran.start()])),
     )
+
+
+def _unittest_failures(output: str) -> Iterator[Failure]:
+    """A block is a rule of `=`, a title, lines about the test, a rule of `-`, and what it wrote up to the next rule."""
+    rule = "-" * 70 + "\n"
+    for block in f"\n{output}".split(f"\n{'=' * 70}\n")[1:]:
+        title, _, rest = block.partition("\n")
+        kind, _, name = title.partition(": ")
+        _, found, said = rest.partition(rule)
+        if found and kind in ("FAIL", "ERROR"):
+            yield Failure(name=name, message=said.partition(f"\n{rule}")[0].strip())
 
 
 def read_cargo(output: str) -> Report:
     """cargo test: one result line for each binary, and a block for each failure."""
-    results = re.findall(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", output, re.M)
+    number = r"(\d{1,9}+)"
+    results = re.findall(rf"^test result: \w+\. {number} passed; {number} failed; {number} ignored", output, re.M)
     if not results:
         return Report()
     passed, failed, skipped = (sum(map(int, column)) for column in zip(*results, strict=True))
-    blocks = re.findall(
-        r"^---- (\S+) stdout ----\n((?:.*\n)*?)(?=^(?:---- |failures:|note:|test result:)|\Z)", output, re.M
-    )
-    failures = tuple(Failure(name=name, message=said.strip()) for name, said in blocks)
+    end = re.compile(r"failures:|note:|test result:")
+    blocks = _blocks(output.split("\n"), re.compile(r"---- (\S++) stdout ----$"), end)
+    failures = tuple(Failure(name=name, message=said) for name, said in blocks)
     return Report(is_known=True, passed=passed, failed=failed, skipped=skipped, failures=failures)
+
+
+MAX_SAID = 20
+"""Failures of Go that are told with what they wrote: the blocks of parallel tests lie within each other."""
 
 
 def read_go(output: str) -> Report:
     """go test -v: a line for each test, and for each package."""
-    ends = re.findall(r"^( *)--- (PASS|FAIL|SKIP): (\S+)", output, re.M)
-    broken = re.findall(r"^FAIL\s+(\S+) \[(.+)\]$", output, re.M)
-    if not ends and not broken and not re.search(r"^(?:ok|\?|FAIL)\s+\S+\s", output, re.M):
+    lines = output.split("\n")
+    began: dict[str, int] = {}
+    ends: list[tuple[str, str, int]] = []
+    for at, line in enumerate(lines):
+        if found := re.match(r" *+--- (PASS|FAIL|SKIP): (\S+)", line):
+            ends.append((found[1], found[2], at))
+        elif line.startswith(_GO_BEGINS):
+            began.setdefault(line.removeprefix(_GO_BEGINS), at)
+    broken = re.findall(r"^FAIL[^\S\n]+(\S+) \[(.+)\]$", output, re.M)
+    if not ends and not broken and not re.search(r"^(?:ok|\?|FAIL)[^\S\n]+\S+\s", output, re.M):
         return Report()
-    outcomes = [(outcome, name) for _, outcome, name in ends]
-    parents = {name for _, name in outcomes if any(other.startswith(f"{name}/") for _, other in outcomes)}
-    counted = [outcome for outcome, name in outcomes if name not in parents]
-    failures = [Failure(name=name, message=_go_said(output, name)) for outcome, name in outcomes if outcome == "FAIL"]
-    failures += [Failure(name=package, message=why) for package, why in broken]
+    parents = _parents(name for _, name, _ in ends)
+    counted = [outcome for outcome, name, _ in ends if name not in parents]
+    failed = [(name, at) for outcome, name, at in ends if outcome == "FAIL" and name not in parents]
+    told = {name: "\n".join(lines[began[name] + 1 : at]).strip() for name, at in failed[:MAX_SAID] if name in began}
+    failures = [Failure(name=name, message=told.get(name, "")) for name, _ in failed]
     return Report(
         is_known=True,
         passed=counted.count("PASS"),
         failed=counted.count("FAIL") + len(broken),
         skipped=counted.count("SKIP"),
-        failures=tuple(failure for failure in failures if failure.name not in parents),
+        failures=(*failures, *(Failure(name=package, message=why) for package, why in broken)),
     )
 
 
-def _go_said(output: str, name: str) -> str:
-    """What a test wrote between its start and its end."""
-    found = re.search(rf"^=== RUN   {re.escape(name)}\n((?:.*\n)*?) *--- FAIL: {re.escape(name)}", output, re.M)
-    return found[1].strip() if found else ""
+_GO_BEGINS = "=== RUN   "
+
+
+def _parents(names: Iterable[str]) -> set[str]:
+    """Those that others lie below: sorted, the first of these follows its parent."""
+    parted = sorted({name.replace("/", "\0") for name in names})
+    return {one.replace("\0", "/") for one, other in pairwise(parted) if other.startswith(f"{one}\0")}
 
 
 _COUNTS = (
-    re.compile(r"^Tests:\s+(.*\btotal)", re.M),  # jest
-    re.compile(r"^\s*Tests\s+(.*\(\d+\))", re.M),  # vitest
-    re.compile(r"((?:^\s*\d+ (?:passing|failing|pending)\b.*\n?)+)", re.M),  # mocha; lines may lie between
+    re.compile(r"^Tests:[ \t]++(.*\btotal)", re.M),  # jest
+    re.compile(r"^[ \t]*+Tests[ \t]++(.*\(\d+\))", re.M),  # vitest
+    re.compile(r"((?:^[ \t]*+\d++ (?:passing|failing|pending)\b.*\n?)+)", re.M),  # mocha; lines may lie between
     re.compile(r"((?:^(?:#|ℹ) (?:pass|fail|skipped|cancelled|todo) \d+\n?)+)", re.M),  # node --test
 )
 
@@ -130,18 +174,19 @@ def read_javascript(output: str) -> Report:
 
 
 def _javascript(output: str, counts: str) -> Report:
-    named = re.findall(r"^\s*(?:●|✕|✗|×|✖|not ok \d+ -) (.+?)(?: \([\d.]+ ?ms\))?$", output, re.M)
-    named = named or re.findall(r"^\s+\d+\) (.+)$", output, re.M)
-    failed = _count(r"(\d+) (?:failed|failing)", counts) + _count(r"(?:fail|cancelled) (\d+)", counts)
+    named = re.findall(r"^[ \t]*+(?:●|✕|✗|×|✖|not ok \d+ -) (.+?)(?: \([\d.]++ ?ms\))?$", output, re.M)
+    named = named or re.findall(r"^[ \t]++\d++\) (.+)$", output, re.M)
+    failed = _count("{} (?:failed|failing)", counts) + _count("(?:fail|cancelled) {}", counts)
     failures = tuple(Failure(name=name, message="") for name in dict.fromkeys(named)) if failed else ()
     return Report(
         is_known=True,
-        passed=_count(r"(\d+) (?:passed|passing)", counts) + _count(r"pass (\d+)", counts),
+        passed=_count("{} (?:passed|passing)", counts) + _count("pass {}", counts),
         failed=failed,
-        skipped=_count(r"(\d+) (?:skipped|pending|todo)", counts) + _count(r"(?:skipped|todo) (\d+)", counts),
+        skipped=_count("{} (?:skipped|pending|todo)", counts) + _count("(?:skipped|todo) {}", counts),
         failures=failures,
     )
 
 
 def _count(pattern: str, text: str) -> int:
-    return sum(int(number) for number in re.findall(pattern, text))
+    """The sum of the numbers in what matches; `{}` stands for a number."""
+    return sum(int(number) for number in re.findall(pattern.replace("{}", r"(?<!\d)(\d{1,9}+)"), text))

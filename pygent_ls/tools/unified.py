@@ -246,7 +246,7 @@ class _Reader:
         line, *below = self._lines[at : at + 3] or [""]
         if line.startswith(("@@", "diff --git ", "Index: ")) or (not line and at >= len(self._lines) - 1):
             return True
-        if line == "-- " and below and re.fullmatch(r"\d+\.\d+.*", below[0]):  # the signature of a mail by git
+        if line == "-- " and below and re.fullmatch(r"\d++\.\d.*", below[0]):  # the signature of a mail by git
             return True
         return self._is_file_header(at) and len(below) == 2 and below[1].startswith("@@")
 

@@ -3,7 +3,8 @@
 It is a process and not a function, because a template is a program too: one that counts to a billion can be ended, one
 that fills the memory is stopped, and the filters that read environment variables find none. What copier offers beyond
 rendering is off: no tasks, no migrations, no extensions, no git (there is no PATH to find it on), no prompts, and the
-user's settings of copier, which could trust a template, are not read.
+user's settings of copier, which could trust a template, are not read. What reads files or lists folders finds the
+template, what is rendered, and Python itself, and an error everywhere else (`_Fence`).
 
 Reads one JSON object from standard input:
 `{"template": folder, "target": folder, "answers": {}, "likely": {}, "names": []}`; writes
@@ -13,10 +14,13 @@ Reads one JSON object from standard input:
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping
+from functools import cached_property, partial
+from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
 from pygent_ls.workspace.child_limits import confine
 
@@ -34,29 +38,78 @@ def main() -> None:
     sys.excepthook = _tell
     job: Mapping[str, Any] = json.load(sys.stdin)
     confine(cpu_s=CPU_S, memory_bytes=MAX_MEMORY_BYTES, file_bytes=MAX_FILE_BYTES, home=job["target"])
+    sys.addaudithook(_Fence(Path(job["template"]), Path(job["target"]).parent))
     _write({"answers": render(job)})
 
 
 def render(job: Mapping[str, Any]) -> dict[str, Any]:
     """Render a template into its target; returns what was answered. Raises what copier raises."""
-    from copier import Settings, run_copy
+    from copier._main import Worker  # `run_copy` lets nobody change the filters
+    from copier._settings import SettingsModel
 
-    worker = run_copy(
-        job["template"],
-        job["target"],
-        job["answers"],
+    template = Path(job["template"]).resolve()
+
+    class Confined(Worker):
+        """Renders with filters that know nothing of the disk beyond the template."""
+
+        @cached_property
+        def jinja_env(self) -> Any:
+            environment = super().jinja_env
+            filters = cast("dict[str, Any]", environment.filters)
+            filters.update(fileglob=partial(_files_in, template), realpath=os.path.normpath, expanduser=_expanded)
+            return environment
+
+    with Confined(
+        src_path=str(template),
+        dst_path=Path(job["target"]),
+        data=job["answers"],
         user_defaults=job["likely"],
-        settings=Settings(),
+        settings=SettingsModel(),
         exclude=[".git", ".hg", ".svn"],
         defaults=True,
         overwrite=True,
         quiet=True,
         skip_tasks=True,
         unsafe=False,
-    )
+    ) as worker:
+        worker.run_copy()
     answers = worker.answers.combined
     hidden = worker.answers.hidden
     return {name: answers[name] for name in job["names"] if name in answers and name not in hidden}
+
+
+def _files_in(template: Path, pattern: str) -> list[str]:
+    """The template's files that a glob matches, by their absolute paths; one that leads out of it matches none."""
+    inside = os.path.relpath(pattern, template) if Path(pattern).is_absolute() else pattern
+    if ".." in Path(inside).parts:
+        return []
+    found = template.glob(inside) if inside.strip() else ()
+    return [str(each) for each in found if each.is_file() and each.resolve().is_relative_to(template)]
+
+
+def _expanded(path: str) -> str:
+    """The path with the home for `~`; nobody else's home is looked up."""
+    return os.environ["HOME"] + path[1:] if path == "~" or path.startswith("~/") else path
+
+
+class _Fence:
+    """An audit hook: nothing is opened or listed outside of these folders."""
+
+    def __init__(self, *folders: Path) -> None:
+        python = (sys.prefix, sys.base_prefix, *(each for each in sys.path if Path(each).is_absolute()))
+        self._folders = tuple(Path(each).resolve() for each in (*folders, *python, *_NEEDED))
+
+    def __call__(self, event: str, arguments: tuple[object, ...]) -> None:
+        """Raises `PermissionError`."""
+        if event in _LOOKING and isinstance(path := arguments[0], str | bytes | os.PathLike):
+            real = Path(os.fsdecode(cast("str", path))).resolve()
+            if not any(real.is_relative_to(folder) for folder in self._folders):
+                raise PermissionError(f"a template may not look at {real}")
+
+
+_LOOKING = ("open", "os.listdir", "os.scandir", "os.chdir")
+
+_NEEDED = ("/usr/share/zoneinfo", "/etc/localtime", "/dev/null", "/dev/urandom")
 
 
 def _tell(kind: type[BaseException], error: BaseException, _: TracebackType | None) -> None:

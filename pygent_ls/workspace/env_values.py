@@ -35,7 +35,7 @@ _ASSIGNMENT = re.compile(
 _LINE = re.compile(rf"{_SHOWN_AS}([^\r\n]*)")
 
 _QUOTED = {
-    '"': re.compile(r'"((?:[^"\\]|\\.)*)"'),
+    '"': re.compile(r'\A"((?:[^"\\]|\\.)*)"'),
     "'": re.compile(r"'([^']*)'"),
     "`": re.compile(r"`([^`]*)`"),
 }

@@ -97,7 +97,7 @@ class StoreIndex:
             return self._run("mktree").decode().strip()  # there is nothing below it
 
     def _can_pack(self) -> bool:
-        version = re.search(rb"(\d+)\.(\d+)", self._store.run("version"))
+        version = re.search(rb"(\d{1,4})\.(\d{1,4})", self._store.run("version"))
         return version is not None and (int(version[1]), int(version[2])) >= PACKS_AT_ONCE
 
     def _run(self, *arguments: str, stdin: bytes = b"") -> bytes:

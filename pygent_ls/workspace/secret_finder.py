@@ -122,7 +122,7 @@ _WORDS = re.compile(
 )
 """A name that a person made up, of words and small numbers; or a number. Every text is read in one way alone: where
 many are tried, a long word that is none in the end takes years."""
-_CODE = re.compile(r"[&*!]?\w*(?:\??\.|::|->)\w+.*")
+_CODE = re.compile(r"[&*!]?\w*(?:\??\.|::|->)\w.*")
 _TEMPLATE = re.compile(r"^[$%{<]\S|\{[^{}]*\}|%\(|%s|^[au]rn:|^\d{4}-\d\d-\d\d[T ]\d|^\(\?|^\[[^\]]+\][+*]")
 """What is filled in later, names another place, is a time or a regular expression."""
 _NO_SECRET_OF = re.compile(
@@ -130,7 +130,7 @@ _NO_SECRET_OF = re.compile(
     r"[_-]?)$"
 )
 """What stands before `token` where it is for turning pages, saying something only once, or naming a public key."""
-_MASK = re.compile(r"[*xX•.#_-]{3,}|.*\*{4,}.*|.*\.\.\.|.*…")
+_MASK = re.compile(r"[*xX•.#_-]{3,}|(?>.*?\*{4}).*+|.*\.\.\.|.*…")
 
 
 def _assigned(text: str, lowered: str) -> Iterator[Finding]:
@@ -279,10 +279,10 @@ _KEY_BEGINS = re.compile(r"BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_ENDS = re.compile(r"-----END [A-Z0-9 ]{0,30}PRIVATE KEY")
 _KEY_LINE = re.compile(r"(?<![A-Za-z0-9+/=])([A-Za-z0-9+/]{16,}={0,2})(?![A-Za-z0-9+/=])")
 _KEY_LAST_LINE = re.compile(
-    r"(?:[ \t]*\d+\t|[ +<>!-]{1,8}|[^\s:=]{1,256}[:-]\d+[:-])?[ \t\"']*([A-Za-z0-9+/=]{2,15})(?:\\n)?[\"',;+ \t\r]*"
+    r"(?:[ \t]*\d+\t|[ +<>!-]{1,8}|[^\s:=]{1,256}[:-]\d+[:-])?[ \t\"']*+([A-Za-z0-9+/=]{2,15})(?:\\n)?[\"',;+ \t\r]*"
 )
 _KEY_HEADER = re.compile(
-    r"(?:[ \t]*\d+\t|[ +<>!-]{1,8}|[^\s:=]{1,256}[:-]\d+[:-])?[ \t\"']*(?:[A-Z][\w-]*: .*)?(?:\\n)?[\"',;+ \t\r]*"
+    r"(?:[ \t]*\d+\t|[ +<>!-]{1,8}|[^\s:=]{1,256}[:-]\d+[:-])?[ \t\"']*+(?:[A-Z][\w-]*+: .*)?(?:\\n)?[\"',;+ \t\r]*"
 )
 MAX_KEY_LINES = 400
 """More than the longest key has."""

@@ -187,7 +187,7 @@ async def test_a_page_that_takes_too_long_to_convert_is_an_error_that_says_what_
 ) -> None:
     browser.convert_s = 0.001
 
-    with pytest.raises(ToolError, match="takes too much time or memory, and was ended.*as plain text"):
+    with pytest.raises(ToolError, match=r"takes too much time or memory, and was ended\..*as plain text"):
         await browser.fetch(site.html("/page", "<p>plums"))
 
 

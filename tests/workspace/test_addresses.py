@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 from pygent_ls.workspace.addresses import is_public
 
 
-@pytest.mark.parametrize("address", ["8.8.8.8", "93.184.216.34", "2606:4700::1111", "2001:4860:4860::8888", "1.0.0.1"])
+@pytest.mark.parametrize(
+    "address",
+    ["8.8.8.8", "93.184.216.34", "2606:4700::1111", "2001:4860:4860::8888", "1.0.0.1", "2001:470:1:2:0:5efe:8.8.8.8"],
+)
 def test_the_internets_are_public(address: str) -> None:
     assert is_public(address)
 
@@ -35,6 +38,11 @@ def test_the_internets_are_public(address: str) -> None:
         ),
         *("fec0::1", "ff02::1", "::127.0.0.1", "::8.8.8.8", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1"),
         *("64:ff9b::a9fe:a9fe", "64:ff9b:1::1", "2002:7f00:1::", "2002:c0a8:101::1", "2001:0:1::1", "2001:db8::1"),
+        *("2001:470:1:2:0:5efe:192.168.1.1", "2001:470:1:2:200:5efe:10.0.0.1", "2001:470::5efe:7f00:1"),
+        *("fe80::5efe:8.8.8.8", "64:ff9b:1:ffff::808:808", "::ffff:0:127.0.0.1", "100::1", "100:0:0:1::1"),
+        *("2001:2::1", "2001:3::1", "2001:4:112::1", "2001:10::1", "2001:20::1", "2001:30::1", "2001:1ff::1"),
+        *("3fff::1", "3fff:fff::1", "5f00::1", "4000::1", "1::1", "2620:4f:8000::1", "fb00::1", "e000::1"),
+        *("192.0.0.9", "192.0.0.10", "192.31.196.1", "192.52.193.1", "192.175.48.1", "198.19.255.255", "0.255.0.1"),
         *("", "example.org", "1.2.3", "0x7f000001"),
     ],
 )
@@ -49,3 +57,28 @@ def test_an_address_that_stands_for_another_is_judged_as_that(number: int) -> No
 
     for spelled in (f"::ffff:{plain}", f"64:ff9b::{plain}", f"2002:{high:x}:{low:x}::1"):
         assert is_public(spelled) == is_public(str(plain))
+
+
+@given(number=st.integers(0, 2**32 - 1), network=st.integers(0, 2**64 - 1), is_global=st.booleans())
+def test_a_tunnel_within_a_site_leads_to_no_address_that_is_not_public(
+    number: int, network: int, is_global: bool
+) -> None:
+    """ISATAP: any network may carry it, and the last 32 bits say which IPv4 address answers."""
+    tunnel = IPv6Address(network << 64 | (0x0200_5EFE if is_global else 0x5EFE) << 32 | number)
+
+    assert not is_public(str(tunnel)) or is_public(str(IPv4Address(number)))
+
+
+@given(number=st.integers(0, 2**32 - 1))
+def test_what_python_knows_to_be_private_is_not_public(number: int) -> None:
+    plain = IPv4Address(number)
+
+    assert plain.is_global or not is_public(str(plain))
+
+
+@given(number=st.integers(0, 2**128 - 1))
+def test_of_all_other_addresses_none_outside_of_global_unicast_is_public(number: int) -> None:
+    plain = IPv6Address(number)
+    stands_for_another = plain.ipv4_mapped is not None or plain in IPv6Network("64:ff9b::/96")
+
+    assert stands_for_another or plain in IPv6Network("2000::/3") or not is_public(str(plain))

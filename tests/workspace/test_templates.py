@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import asyncio
 import os
 import subprocess
@@ -180,6 +181,79 @@ async def test_a_hostile_or_broken_template_makes_nothing(tmp_path: Path, name: 
     assert str(raised.value).count("Nothing was made.") == 1
     assert "pygent-template-" not in str(raised.value)
     assert not place.exists()
+
+
+LOOKS = (
+    "{{ (HERE ~ '/*') | fileglob }}",
+    "{{ (HERE ~ '/secret.txt') | fileglob }}",
+    "{{ '/etc/pass*' | fileglob }}",
+    "{{ '../*' | fileglob }}",
+    "{{ '../../../*.txt' | fileglob }}",
+    "{{ (_copier_conf.src_path ~ '/../../../*') | fileglob }}",
+    "{{ (_copier_conf.src_path ~ '/out/*') | fileglob }}",
+    "{{ 'out/*' | fileglob }}",
+    "{{ 'out/secret.txt' | fileglob }}",
+    "{{ '**' | fileglob }}",
+    "{{ '~/*' | expanduser | fileglob }}",
+    "{{ '~root' | expanduser }}",
+    "{{ (HERE ~ '/link') | realpath }}",
+    "{% include HERE ~ '/secret.txt' %}",
+    "{% include 'out/secret.txt' %}",
+    "{% import '../../../secret.txt' as found %}",
+    "{% extends 'out/secret.txt' %}",
+    "{{ _external_data.outside }}",
+    "{{ _copier_conf.src_path.parent.iterdir() | list }}",
+    "{{ _copier_conf.src_path.read_text() }}",
+    "{{ _copier_conf.settings.from_file(HERE ~ '/secret.txt') }}",
+    "{{ '$HOME' | expandvars }}",
+    "{{ _copier_conf.src_path | string | map('fileglob') | list }}",
+)
+"""Ways of a template to see what lies outside of it."""
+
+
+@pytest.mark.parametrize("look", LOOKS)
+async def test_a_template_sees_nothing_outside_of_its_folder(tmp_path: Path, look: str) -> None:
+    (tmp_path / "secret.txt").write_text("to-be-kept")
+    (tmp_path / "link").symlink_to(tmp_path / "secret.txt")
+    template = write_template(
+        tmp_path / "user" / "templates" / "t",
+        {
+            "copier.yml": f"_external_data: {{outside: '{tmp_path}/secret.txt'}}\n_exclude: [out, copier.yml]\n",
+            "a.jinja": look.replace("HERE", repr(str(tmp_path))),
+        },
+    )
+    (template / "out").symlink_to(tmp_path)
+
+    try:
+        seen = str(texts(await render(tmp_path)))
+    except ToolError as error:  # which names what the template asked for
+        assert "to-be-kept" not in str(error)
+    else:
+        assert not any(kept in seen for kept in ("to-be-kept", "secret.txt", "passwd", "/root"))
+
+
+@pytest.mark.parametrize("content", ["!include {}/secret.txt", "_extra: !include {}/secret.txt", "_subdirectory: {}"])
+async def test_a_templates_own_settings_read_nothing_outside_of_its_folder(tmp_path: Path, content: str) -> None:
+    (tmp_path / "secret.txt").write_text("kept: {type: str, default: to-be-kept}")
+    write_template(
+        tmp_path / "user" / "templates" / "t",
+        {"copier.yml": content.format(tmp_path), "a.jinja": "{{ kept }}"},
+    )
+
+    with contextlib.suppress(ToolError):
+        assert "to-be-kept" not in str(await render(tmp_path))
+
+
+async def test_a_template_lists_its_own_files(tmp_path: Path) -> None:
+    files = {
+        "copier.yml": "",
+        "b.sql": "x",
+        "c/d.sql": "y",
+        "a.jinja": "{{ 'c/*.sql' | fileglob | map('basename') | list }}",
+    }
+    write_template(tmp_path / "user" / "templates" / "t", files)
+
+    assert texts(await render(tmp_path))["a"] == "['d.sql']"
 
 
 async def test_an_answer_cannot_lead_out_of_the_folder(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ _SIGNS_AFTER_SPACE = r"(?<!\S)(?:;+|%+|\*+)|^\s*(?:\"\"\"|''')"
 _STRINGS = r"""\"(?:\\.|[^"\\])*\"|(?<!\w)[bBfFrRuU]{0,2}'(?:\\.|[^'\\])*'|`[^`]*`"""
 """An apostrophe in a word opens none, and a quote that is not closed in its line opens none either."""
 
-_ENDS = re.compile(r"""\s*(?:\*+/\}?|--+>|(?:--+)?%>|\|?-\}|\*+\)|\#\}|\|\#|\]\]|\"\"\"|''')\s*$""")
+_ENDS = re.compile(r"""(?:(?<!\*)\*++(?:/\}?|\))|(?<!-)--++>|(?:(?<!-)--++)?%>|\|?-\}|\#\}|\|\#|\]\]|\"\"\"|''')$""")
 
 
 def _pattern(signs: str) -> re.Pattern[str]:
@@ -69,7 +69,7 @@ def comment_requests(uri: str, text: str) -> Iterator[tuple[int, str]]:
 def _request_in(line: str, pattern: re.Pattern[str]) -> str:
     for found in pattern.finditer(line):
         if found["sign"]:
-            return _ENDS.sub("", found["request"]).strip()
+            return _ENDS.sub("", found["request"].rstrip()).strip()
     return ""
 
 

@@ -77,7 +77,7 @@ PRESETS: Mapping[str, CliProgram] = {
         command=("coro", "--max-steps", "1", CONVERSATION),
         form="plain",
         model_option=("--model", MODEL),
-        noise=r"\s*\d{4}-\d\d-\d\dT\S+Z\s+(?:TRACE|DEBUG|INFO|WARN|ERROR)\s.*",
+        noise=r"[ \t]*+\d{4}-\d\d-\d\dT\S+Z[ \t]+(?:TRACE|DEBUG|INFO|WARN|ERROR)\s.*",
     ),
 }
 """The options are those of claude 2.1, gemini-cli 0.40, ollama 0.9 and coro-code's main branch, by their own pages."""

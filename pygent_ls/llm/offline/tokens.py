@@ -24,16 +24,16 @@ class Token:
         return text if not text.strip(".") else text.rstrip(".").rstrip(",;:!?")
 
 
-# In single and double quotes at most 1,000 characters: without an end, each opening quote would search the whole line.
+# In quotes at most 1,000 characters: without an end, each opening quote would search the whole line.
 _TOKEN = re.compile(
     r"""
       (?m:^)[ \t]*(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<fenced>.*?)(?:(?m:^)[ \t]*(?P=fence)[^\n]*|\Z)
     | (?P<newline>\n)
-    | ``(?P<double>[^\n]+?)``(?!`)
-    | `(?P<single>[^`\n]*)`
+    | ``(?P<double>[^\n]{1,1000}?)``(?!`)
+    | `(?P<single>[^`\n]{0,1000})`
     | "(?P<quotes>[^\n]{0,1000}?)"(?=[\s.,;:!?)]|\Z)
     | '(?P<ticks>[^\n]{0,1000}?)'(?=[\s.,;:!?)]|\Z)
-    | “(?P<curly>[^\n”]*)”
+    | “(?P<curly>[^\n”]{0,1000})”
     | (?P<word>[^\s]+)
     """,
     re.X | re.S,

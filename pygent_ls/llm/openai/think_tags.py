@@ -12,7 +12,7 @@ from pygent_ls.agent.model import TextChunk, ThinkingChunk
 OPEN = "<think>"
 CLOSE = "</think>"
 
-_OPENS_IN_PROMPT = re.compile(r"deepseek[-_]?r1|r1[-_]distill|\bqwq\b|qwen3.*thinking", re.I)
+_OPENS_IN_PROMPT = re.compile(r"deepseek[-_]?r1|r1[-_]distill|\bqwq\b|qwen3.{0,100}thinking", re.I)
 """Models whose chat template ends the prompt with `<think>`, so that their answer begins inside of it."""
 
 

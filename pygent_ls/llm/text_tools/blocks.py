@@ -54,7 +54,7 @@ _INVENTED = re.compile(
 )
 """Begins a line that only a conversation has, as models are shown it: see `text_tool_calls` and `conversation_text`."""
 
-_BEGINNING = re.compile(r"`{1,2}\Z|`{3,}[ \t]*(\w*)([ \t]*\r?)\Z")
+_BEGINNING = re.compile(r"`{1,2}\Z|`{3,}+[ \t]*+(\w*+)([ \t]*+\r?)\Z")
 
 
 class ToolBlocks:

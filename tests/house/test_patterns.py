@@ -1,0 +1,153 @@
+"""No regular expression of the package takes the square of a text's length, whatever the text is.
+
+The list of them is complete by construction: it is read from the source. One that is made while the program runs needs
+an example here.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from importlib import import_module
+
+import pytest
+
+from pygent_ls.agent.globs import glob_to_regex
+from pygent_ls.llm.cli.programs import PRESETS
+from pygent_ls.workspace.secret_detectors import DETECTORS
+from tests.house.growth import grows_too_fast
+from tests.house.patterns import Pattern, hard_texts, patterns
+from tests.house.test_invariants import package
+
+
+def detectors() -> tuple[str, ...]:
+    """The patterns of the library that secrets are found with, and those that say when to ask it."""
+    used = {name: each for name, each in DETECTORS.items() if not each.own}
+    modules = {name: import_module(f"detect_secrets.plugins.{each.module}") for name, each in used.items()}
+    denied = (each.pattern for name, module in modules.items() for each in getattr(module, name).denylist)
+    return (*(form for each in DETECTORS.values() for form in (each.form, each.own) if form), *denied)
+
+
+NUMBER = r"(\d{1,9}+)"
+
+MADE_WHEN_RUN: Mapping[str, tuple[str, ...]] = {
+    "agent/cache.py changed": tuple(map(glob_to_regex, ("*a*b*c", "a/*/b*"))),
+    "agent/named_paths.py glob_to_regex(each)": tuple(map(glob_to_regex, ("*a*a*b", "?*?"))),
+    "agent/rules.py globs.glob_to_regex(self.glob)": tuple(map(glob_to_regex, ("**/.env", "src/**", "*.lock"))),
+    "tools/ripgrep.py globs.glob_to_regex(pattern)": tuple(map(glob_to_regex, ("**/*.py", "**/a/**"))),
+    "editors/lsp/tracing.py re.escape(value)": ("a" * 50 + "b", "ab" * 20 + "c"),
+    "llm/cli/model.py f'(?m)^{self.program.noise}\\\\n?'": tuple(
+        f"(?m)^{each.noise}\\n?" for each in PRESETS.values() if each.noise
+    ),
+    "llm/cli/model.py words": (r"rate.?limit|too many requests|\b429\b|quota|usage limit", r"timed? ?out"),
+    "llm/http/refusals.py f\"(?<![\\\\w-]){(_MANDATORY if sent == 'none' else sent)}\\\\b\"": (r"(?<![\w-])minimal\b",),
+    "llm/routing.py start": (r"(chat)?gpt-|o\d",),
+    "replay/names.py pattern": ("abc|ab|a",),
+    "sessions/completing.py apart": ("[^a]*a[^b]*b", "[^a]*a[^a]*a"),
+    "sessions/index/words.py any_of": (r"a[\W_]*b|b",),
+    "sessions/index/words.py f'(?<![^\\\\W_])(?:{any_of})'": (r"(?<![^\W_])(?:a[\W_]*b|b)",),
+    "tools/grammars.py b'(?<![\\\\w$])' + re.escape(name.encode()) + b'(?![\\\\w$])'": (r"(?<![\w$])aaaa(?![\w$])",),
+    "tools/matching.py '\\\\r\\\\n|\\\\n' if '\\n' in text else '\\\\r'": (r"\r\n|\n", r"\r"),
+    "tools/run_reports.py f'^test result: \\\\w+\\\\. {number} passed; {number} failed; {number} ignored'": (
+        rf"(?m)^test result: \w+\. {NUMBER} passed; {NUMBER} failed; {NUMBER} ignored",
+    ),
+    "tools/run_reports.py pattern.replace('{}', '(?<!\\\\d)(\\\\d{1,9}+)')": (
+        rf"(?<!\d){NUMBER} (?:failed|failing)",
+        rf"(?:skipped|todo) (?<!\d){NUMBER}",
+    ),
+    "tools/runners.py f'^{goal}\\\\s*:(?!=)'": (r"(?m)^test\s*:(?!=)",),
+    "workspace/secret_detectors.py detector.form": detectors(),
+    "workspace/secret_detectors.py own": (),
+}
+"""Patterns that are put together while the program runs, and examples of them."""
+
+COMMANDS = "a command line is judged up to agent/shell_commands.py MAX_CHARS"
+
+BOUNDED: Mapping[str, str] = {
+    "agent/command_options.py _WORDS.get(name, '(?!)')": COMMANDS,
+    "agent/command_options.py f'{re.escape(mark)}[a-zA-Z0-9]*[ew]'": COMMANDS,
+    "agent/refusals.py '[\\\\w:.@-]+$'": "MAX_NAME_CHARS before the body of a function",
+    "agent/refusals.py f'{itself}\\\\s*+\\\\|\\\\s*+{itself}\\\\s*+&'": "200 characters of the body of a function",
+    "agent/shell_reads.py f'-[a-zA-Z]*{letters}|(?:{long})\\\\b'": COMMANDS,
+    "agent/shell_words.py '\\\\{.*(,|\\\\.\\\\.)'": COMMANDS,
+    "agent/shell_words.py '\\\\{.*(,|\\\\.\\\\.).*\\\\}'": COMMANDS,
+    "agent/shell_words.py _TOKEN": COMMANDS,
+    "agent/shell_wrappers.py f'[-+][A-Za-z]*{letter}[A-Za-z]*'": COMMANDS,
+    "config_entries.py given": "it is only compiled",
+    "editors/lsp/comments.py f'(?:(?P<sign>{signs})[ \\\\t]*{MARK}(?P<request>.*))|{_STRINGS}'": "MAX_LINE_CHARS of a line",
+    "extensions/hooks.py each.matcher": "the name of a registered tool",
+    "llm/offline/tokens.py _TOKEN": "1,000 characters behind a quote",
+    "tools/defining.py _LOOKS_LIKE.replace('{name}', re.escape(name)).replace('{{', '{')": "MAX_JUDGED_CHARS of a line",
+}
+"""Patterns that only see short texts, and what bounds these."""
+
+LENGTH, TIMES, FLOOR_S = 1_000, 8, 0.0004
+
+ROOMS = sorted({pattern.place.partition("/")[0] if "/" in pattern.place.split()[0] else "." for pattern in patterns()})
+
+
+def slow_text(pattern: Pattern) -> str:
+    """The first text that it takes too long for; empty if there is none."""
+    assert pattern.compiled is not None
+    for make in hard_texts(pattern.compiled):
+        if grows_too_fast(pattern.run, make, length=LENGTH, times=TIMES, floor_s=FLOOR_S):
+            return repr(make(20))
+    return ""
+
+
+def examples(room: str) -> list[Pattern]:
+    found: list[Pattern] = []
+    for each in patterns():
+        path, _, _ = each.place.partition(" ")
+        if (path.partition("/")[0] if "/" in path else ".") != room or each.place in BOUNDED:
+            continue
+        if each.compiled is not None:
+            found.append(each)
+        found += [Pattern(each.place, each.used, re.compile(text)) for text in MADE_WHEN_RUN.get(each.place, ())]
+    return found
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_pattern_takes_the_square_of_a_text(room: str) -> None:
+    slow = {pattern.place: text for pattern in examples(room) if (text := slow_text(pattern))}
+
+    assert slow == {}
+
+
+def test_a_pattern_that_is_made_when_the_program_runs_has_an_example() -> None:
+    made = {each.place for each in patterns() if each.compiled is None}
+
+    assert made - set(BOUNDED) == set(MADE_WHEN_RUN)
+    assert set(BOUNDED) <= {each.place for each in patterns()}
+
+
+def test_regular_expressions_are_used_by_the_name_that_they_are_looked_for() -> None:
+    others = [
+        place
+        for source in package()
+        for place in source.finds(
+            lambda node: (
+                (isinstance(node, ast.ImportFrom) and node.module in ("re", "regex"))
+                or (isinstance(node, ast.Import) and any(each.name == "re" and each.asname for each in node.names))
+            )
+        )
+    ]
+
+    assert others == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "used"),
+    [
+        (r"[ \t]+\n", "sub"),
+        (r"(?:@\S+\s*)+$", "match"),
+        (r"\b([a-z][a-z0-9+.-]*://)([^\s/]+)@", "sub"),
+        (r"<script.*?</script>", "sub"),
+        (r"\s*x\s*$", "sub"),
+    ],
+)
+def test_patterns_that_do_are_found(pattern: str, used: str) -> None:
+    compiled = re.compile(pattern, re.DOTALL)
+
+    assert slow_text(Pattern("here", frozenset({used}), compiled))
