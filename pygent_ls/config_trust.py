@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from pygent_ls.agent.rules import Rule
-from pygent_ls.config import one_line
+from pygent_ls.agent.showing import whole_on_one_line
 from pygent_ls.config_entries import masked
 from pygent_ls.config_gathering import GATHERED
 from pygent_ls.config_layers import SettingProblem
@@ -27,9 +27,6 @@ VERSION = 1
 
 MAX_KEPT = 100
 """Answers about one folder: as many as branches that somebody goes back and forth between."""
-
-MAX_WISH_CHARS = 400
-"""Of a value in the question: a long command, still whole."""
 
 _WORDS: Mapping[str, str] = {
     "model": "use the model {}",
@@ -65,7 +62,7 @@ class Wish:
     value: object
     """All that would count, as JSON can hold it; the answer is for this value alone."""
     words: str
-    """What it would do, on one line, for the person who is asked."""
+    """What it would do, all of it on one line, for the person who is asked."""
 
 
 def wishes_of(problems: Iterable[SettingProblem]) -> tuple[Wish, ...]:
@@ -86,13 +83,9 @@ def _wish(problem: SettingProblem) -> Wish:
     shown = masked(kept) if name == "providers" else shown
     text = shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False, default=str)
     text = f"{entry}: {text}" if name in GATHERED and entry and not isinstance(value, Rule) else text
-    words = _WORDS[name].format(_cut(text)) if name in _WORDS else f"set {name} = {_cut(text)}"
+    text = whole_on_one_line(text)
+    words = _WORDS[name].format(text) if name in _WORDS else f"set {name} = {text}"
     return Wish(source=WORKSPACE_FILE.as_posix(), key=problem.key, value=kept, words=words)
-
-
-def _cut(text: str) -> str:
-    rest = f" ({len(text) - MAX_WISH_CHARS} more characters)" if len(text) > MAX_WISH_CHARS else ""
-    return one_line(text, MAX_WISH_CHARS) + rest
 
 
 def digest_of(wishes: Sequence[Wish]) -> str:

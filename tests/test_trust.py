@@ -17,8 +17,8 @@ from pygent_ls.config import NAMES, Settings, value_of
 from pygent_ls.config_layers import Layer, Loaded, load
 from pygent_ls.config_live import LiveSettings, Taken
 from pygent_ls.config_sources import MAX_FILE_BYTES, CommandLine
-from pygent_ls.config_trust import MAX_KEPT, MAX_WISH_CHARS, TrustStore, Wish, digest_of, wishes_of
-from pygent_ls.editors.ports import MAX_WISHES, TrustQuestion
+from pygent_ls.config_trust import MAX_KEPT, TrustStore, Wish, digest_of, wishes_of
+from pygent_ls.editors.ports import TrustQuestion
 from pygent_ls.trust_command import trust
 from pygent_ls.trusting import Trusting
 from tests.fakes import Gate, bounded
@@ -144,20 +144,23 @@ def test_a_trusted_workspace_may_use_the_bypass_that_the_user_granted(place: Pla
     assert place.trusts('mode = "bypass"').loaded.settings.mode == "bypass"
 
 
-def test_a_long_value_says_how_much_of_it_is_not_shown_and_nothing_commands_a_dialog(place: Place) -> None:
-    hidden = "x" * MAX_WISH_CHARS
-    (wish,) = place.says(f'system_prompt = "be good {hidden} and evil"\n').wishes
-    assert wish.words.endswith("… (17 more characters)")
+def test_all_of_a_value_is_told_and_nothing_commands_a_dialog(place: Place) -> None:
+    long = f"make {'x' * 5_000}; rm -rf ~"
+    (wish,) = place.says(f'[[hooks]]\nevent = "session_start"\ncommand = "{long}"\n').wishes
+    assert long in wish.words
+    gaps = "good" + " " * 900 + "evil\\nand" + "\\n" * 50 + "more"
+    (wish,) = place.says(f'system_prompt = "{gaps}"\n').wishes
+    assert wish.words.endswith("good ⟨900 spaces⟩ evil\\nand ⟨49 empty lines⟩ more")
     (wish,) = place.says('system_prompt = "a\\u001b[2J\\u202eb"\n').wishes
     assert wish.words.isprintable()
 
 
-def test_a_question_lists_what_has_room_and_says_how_much_has_not() -> None:
-    wishes = tuple(f"wish {number}" for number in range(MAX_WISHES + 3))
+def test_a_question_lists_everything_however_much_it_is() -> None:
+    wishes = tuple(f"wish {number}" for number in range(500))
 
     text = TrustQuestion(folder=Path("/a\nb"), sources=".pygent/config.toml", wishes=wishes).text
 
-    assert f"- wish {MAX_WISHES - 1}\n- … and 3 more" in text
+    assert all(f"\n- {wish}\n" in text for wish in wishes)
     assert "/a\nb" not in text
 
 

@@ -46,6 +46,12 @@ def on_one_line(text: str) -> str:
     return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
+def whole_on_one_line(text: str) -> str:
+    """All of the text, visible and without line breaks; wide gaps and many empty lines are counted."""
+    shown = _EMPTY_LINES.sub(lambda found: f" ⟨{found[0].count(chr(10)) - 1} empty lines⟩ ", visible(text))
+    return _GAP.sub(lambda found: f" ⟨{len(found[0])} spaces⟩ ", shown).replace("\n", "\\n").replace("\t", "\\t")
+
+
 def programs_of(command: str) -> str:
     """What a long command runs, in a line to stand before it; empty for one that can be taken in."""
     if len(command) < LONG_CHARS and command.count("\n") < MAX_NAMED:

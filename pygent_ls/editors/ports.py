@@ -22,9 +22,6 @@ if TYPE_CHECKING:  # with it come the adapters of all models
     from pygent_ls.llm.listing import ListedModel
     from pygent_ls.llm.setup.flow import SetUp
 
-MAX_WISHES = 40
-"""That a question lists: what a dialog has room for."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustQuestion:
@@ -34,22 +31,24 @@ class TrustQuestion:
     sources: str
     """The files, for a person."""
     wishes: tuple[str, ...]
-    """What they would do, a line each."""
+    """What they would do, a line each, nothing left out."""
 
     @property
     def text(self) -> str:
-        """The question in words, several lines."""
-        listed = [f"- {wish}" for wish in self.wishes[:MAX_WISHES]]
-        if len(self.wishes) > MAX_WISHES:
-            rest = len(self.wishes) - MAX_WISHES
-            listed.append(f"- … and {rest} more that have no room here: read {self.sources} before you trust it")
-        return "\n".join(
-            [
-                f"Do you trust the settings in {self.sources} of {one_line(str(self.folder))}? "
-                "They came with the folder, and would:",
-                *listed,
-                "Until you trust them they do not count. If they change, you are asked again.",
-            ]
+        """The question in words, several lines, nothing left out."""
+        listed = "\n".join(f"- {wish}" for wish in self.wishes)
+        return self._asking(f"They came with the folder, and would:\n{listed}\n")
+
+    @property
+    def beside_a_document(self) -> str:
+        """The question for a dialog that has no room for `text`, which the user reads elsewhere."""
+        keys = f"{len(self.wishes)} {'thing' if len(self.wishes) == 1 else 'things'}"
+        return self._asking(f"They came with the folder, and would do {keys}: read the document that was opened. ")
+
+    def _asking(self, would: str) -> str:
+        return (
+            f"Do you trust the settings in {self.sources} of {one_line(str(self.folder))}? {would}"
+            "Until you trust them they do not count. If they change, you are asked again."
         )
 
 

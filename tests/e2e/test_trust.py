@@ -101,7 +101,8 @@ def test_yes_is_an_answer_to_permission_prompts_and_trusts_nothing(folder: Path)
 def test_on_a_terminal_the_person_is_asked_and_the_answer_is_kept(folder: Path) -> None:
     environment = clean_environment(folder.parent)
     (folder / ".pygent").mkdir()
-    (folder / ".pygent" / "config.toml").write_text(LOOSE)
+    hook = f"true {'x' * 3_000}; true the end"
+    (folder / ".pygent" / "config.toml").write_text(f'{LOOSE}[[hooks]]\nevent = "session_start"\ncommand = "{hook}"\n')
 
     with on_terminal(
         "run", "go", "--cwd", str(folder), "--model", model(folder.parent), environment=environment
@@ -113,5 +114,8 @@ def test_on_a_terminal_the_person_is_asked_and_the_answer_is_kept(folder: Path) 
         assert terminal.ends() == 0
 
     assert "- allow without asking you: create_file(**)" in terminal.seen
+    assert hook in terminal.seen
     assert made(folder) == ["made-0"]
-    assert "It is trusted." in run("trust", "--show", environment=environment, cwd=folder).stdout
+    shown = run("trust", "--show", environment=environment, cwd=folder).stdout
+    assert "It is trusted." in shown
+    assert hook in shown

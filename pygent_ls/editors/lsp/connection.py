@@ -77,7 +77,7 @@ class Connection:
                 reviewer=LspReviewer(
                     endpoint=endpoint, features=features, buffers=buffers, workspace=self.workspace, uri_of=uri_of
                 ),
-                ask_trust=partial(ask_trust, endpoint),
+                ask_trust=partial(ask_trust, endpoint, features, lambda: self.core.state_folder),
                 configured=self.configuration.known,
                 offers_setup=True,
                 tell=lambda text: endpoint.show_message(f"pygent: {text}"),
