@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pygent_ls.agent.events import Finished, ToolResult
 from pygent_ls.agent.messages import Message, TextBlock, ToolResultBlock, ToolUseBlock, Usage
@@ -19,7 +21,9 @@ from pygent_ls.agent.workspace import FileChange
 from pygent_ls.cli import _parser  # pyright: ignore[reportPrivateUsage]
 from pygent_ls.cli_sessions import FORMATS
 from pygent_ls.editors.lsp.outgoing import SessionOut
+from pygent_ls.errors import SessionError
 from pygent_ls.extensions.session_files import SavedSession, saved_text
+from pygent_ls.extensions.session_reading import read_saved
 from pygent_ls.sessions.exporting import ExportFormat
 from pygent_ls.sessions.journal.folder import JournalFolder
 from pygent_ls.sessions.journal.records import Begun, Record, Said, Spent, State, Told
@@ -457,6 +461,57 @@ def test_what_is_no_saved_session_is_told_and_nothing_kept(place: Place, content
     (place.here / "x.json").write_bytes(content)
     assert problem in place.fails("import", "x.json")
     assert place.journals.ids() == set()
+
+
+def test_a_file_that_is_nested_deep_is_told_and_nothing_kept(place: Place) -> None:
+    for depth in (101, 700, 990, 100_000):
+        for before, after in (("[", "]"), ('{"a":', "}")):
+            nested = f"{before * depth}1{after * depth}"
+            call = f'{{"type": "tool_use", "id": "1", "name": "x", "input": {{"a": {nested}}}}}'
+            (place.here / "x.json").write_text(saved_with(call))
+            assert "nested" in place.fails("import", "x.json")
+            (place.here / "x.json").write_text(f'{{"version": {nested}}}')
+            assert len(place.fails("import", "x.json")) < 1_000
+    assert place.journals.ids() == set()
+
+
+def saved_with(call: str) -> str:
+    """A session with this call and its result, as text, since what is nested deep cannot be dumped."""
+    moment = '"timestamp": "2024-01-01T00:00:00Z"'
+    result = '{"type": "tool_result", "toolUseId": "1", "content": "x"}'
+    messages = (
+        f'{{"role": "user", "content": "go", {moment}}}',
+        f'{{"role": "assistant", "content": [{call}], {moment}}}',
+        f'{{"role": "user", "content": [{result}], {moment}}}',
+    )
+    begun = '"created": "2024-01-01T00:00:00Z", "updated": "2024-01-01T00:00:00Z"'
+    return f'{{"version": 1, "id": "i", "name": "n", {begun}, "messages": [{", ".join(messages)}]}}'
+
+
+ODD = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**400), 10**400)
+    | st.floats()
+    | st.text(alphabet=st.characters(codec=None), max_size=20)
+    | st.builds(lambda piece, n: piece * n, st.text(min_size=1, max_size=3), st.integers(0, 100_000)),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+PLACES = ["version", "id", "name", "created", "messages", "metadata", "agent", "model", "working_directory", "more"]
+
+
+@given(where=st.sampled_from(PLACES), odd=ODD)
+@settings(max_examples=60, deadline=None)
+def test_whatever_a_file_holds_it_is_a_session_or_an_error_says_what_is_wrong(where: str, odd: object) -> None:
+    content = json.loads(saved_with('{"type": "tool_use", "id": "1", "name": "x", "input": {}}'))
+
+    for text in (json.dumps({**content, where: odd}), saved_with(json.dumps(odd)).replace('"x"', json.dumps(odd), 1)):
+        try:
+            read_saved(text, "x.json")
+        except SessionError as error:
+            assert str(error).startswith("x.json is no saved session: ")
+            assert len(str(error)) < 2_000
 
 
 def test_what_cannot_be_read_is_told(place: Place) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel
 
+from pygent_ls.agent.arguments import nests_deeper
 from pygent_ls.agent.messages import (
     Block,
     ImageBlock,
@@ -26,6 +27,13 @@ from pygent_ls.extensions.session_files import VERSION, SavedSession
 
 MAX_PROBLEMS = 3
 """Of a file, that an error names."""
+
+MAX_NESTING = 100
+"""Of lists and objects: more than a session that was kept has, and less than what exhausts the interpreter's stack in
+whatever walks through them later."""
+
+MAX_QUOTED_CHARS = 200
+"""Of what stands in a file, in an error."""
 
 _LENIENT = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
 _CAMEL = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True, alias_generator=to_camel)
@@ -117,11 +125,13 @@ def read_saved(text: str, file: str) -> SavedSession:
         raise _invalid(file, f"it is not JSON ({error})") from None
     except RecursionError:
         raise _invalid(file, "it is nested too deep") from None
+    if nests_deeper(given, MAX_NESTING):
+        raise _invalid(file, f"it is nested deeper than {MAX_NESTING}")
     if not isinstance(given, Mapping):
         raise _invalid(file, "it is no JSON object")
     version: object = given.get("version")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     if version != VERSION:
-        raise _invalid(file, f"its `version` is {version!r}, and this program reads {VERSION}")
+        raise _invalid(file, f"its `version` is {_cut(repr(version))}, and this program reads {VERSION}")
     try:
         found = _File.model_validate(given)
     except ValidationError as error:
@@ -130,7 +140,13 @@ def read_saved(text: str, file: str) -> SavedSession:
             for each in error.errors(include_url=False, include_input=False)
         ]
         more = [f"and {len(problems) - MAX_PROBLEMS} more"] if len(problems) > MAX_PROBLEMS else []
-        raise _invalid(file, "; ".join([*problems[:MAX_PROBLEMS], *more])) from None
+        raise _invalid(file, "; ".join([*map(_cut, problems[:MAX_PROBLEMS]), *more])) from None
+    try:
+        json.dumps(given, ensure_ascii=False, allow_nan=False).encode()
+    except UnicodeEncodeError:
+        raise _invalid(file, "it holds half of a character (a surrogate)") from None
+    except ValueError:
+        raise _invalid(file, "it holds a number that is none, or is infinite") from None
     messages = tuple(_message(each) for each in found.messages)
     for problem in _unpaired(messages):
         raise _invalid(file, problem)
@@ -149,6 +165,15 @@ def read_saved(text: str, file: str) -> SavedSession:
 
 def _invalid(file: str, problem: str) -> SessionError:
     return SessionError(f"{file} is no saved session: {problem}.", kind="invalid_file")
+
+
+def _cut(text: str) -> str:
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return text if len(text) <= MAX_QUOTED_CHARS else f"{text[:MAX_QUOTED_CHARS]}…"
+
+
+def _named(ids: Sequence[str]) -> str:
+    return _cut(", ".join(ids) or "none")
 
 
 def _utc(moment: datetime) -> datetime:
@@ -219,11 +244,10 @@ def _unpaired(messages: Sequence[Message]) -> Iterator[str]:
         if message.role == "user" and calls:
             yield f"{where}: a tool call stands in a message of the assistant"
         if sorted(results) != sorted(open_calls):
-            wanted = ", ".join(open_calls) or "none"
-            yield f"{where}: it answers the tool calls {', '.join(results) or 'none'}, those before it are {wanted}"
+            yield f"{where}: it answers the tool calls {_named(results)}, those before it are {_named(open_calls)}"
         if len(set(calls)) < len(calls) or seen & set(calls):
             yield f"{where}: the id of a tool call occurs twice"
         seen.update(calls)
         open_calls = calls
     if open_calls:
-        yield f"the tool calls {', '.join(open_calls)} at its end have no results"
+        yield f"the tool calls {_named(open_calls)} at its end have no results"

@@ -190,7 +190,7 @@ async def _javascript(context: ToolContext, wanted: Wanted) -> Runner | None:
 def _scripts(text: str) -> dict[str, str]:
     try:
         manifest: Any = json.loads(text or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     scripts = cast("dict[str, Any]", manifest).get("scripts") if isinstance(manifest, dict) else None
     if not isinstance(scripts, dict):

@@ -109,7 +109,7 @@ def _answer(result: ProcessResult) -> Mapping[str, Any]:
     lines = result.stdout.strip().splitlines()
     try:
         return cast("Mapping[str, Any]", json.loads(lines[-1])) if lines else {}
-    except ValueError:
+    except (ValueError, RecursionError):  # an answer of the template may be nested as deep as it likes
         return {}
 
 

@@ -190,17 +190,24 @@ def _sample(sequence: Any, choice: int) -> str:
                 text += members[choice % len(members)]
             case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
                 text += _sample(argument[2], choice) * argument[0]
-            case "SUBPATTERN":
-                text += _sample(argument[3], choice)
-            case "ATOMIC_GROUP":
-                text += _sample(argument, choice)
-            case "BRANCH":
-                text += _sample(argument[1][choice % len(argument[1])], choice)
-            case "ASSERT" if argument[0] == -1 and not text:
-                text += _sample(argument[1], choice)
             case _:
-                pass
+                text += _sample(_inside(str(operator), argument, choice, is_first=not text), choice)
     return text
+
+
+def _inside(operator: str, argument: Any, choice: int, *, is_first: bool) -> Any:
+    """What a group holds; nothing for what takes no characters."""
+    match operator:
+        case "SUBPATTERN":
+            return argument[3]
+        case "ATOMIC_GROUP":
+            return argument
+        case "BRANCH":
+            return argument[1][choice % len(argument[1])]
+        case "ASSERT" if argument[0] == -1 and is_first:
+            return argument[1]
+        case _:
+            return ()
 
 
 _CATEGORIES = {"CATEGORY_DIGIT": "1", "CATEGORY_SPACE": " \n", "CATEGORY_WORD": "a1", "CATEGORY_NOT_WORD": ". "}

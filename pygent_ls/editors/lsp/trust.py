@@ -1,7 +1,7 @@
 """The question whether a workspace's own settings are trusted, as `window/showMessageRequest`.
 
-Nothing that is asked about is cut. A dialog may cut a long message itself, so a long question is put into a document that
-the client shows beside it; a client that shows none is told how to answer in a terminal.
+Nothing that is asked about is cut. A dialog may cut a long message itself, so a long question is put into a document
+that the client shows beside it; the user of a client that shows none is told how to answer in a terminal.
 """
 
 from __future__ import annotations
