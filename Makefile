@@ -37,7 +37,7 @@ litellm-proxy: .venv/.installed-dev
 	@.ci/litellm-proxy
 
 # Random conversations with strict provider servers, sequences of edits and undo, command lines held against bash and the
-# programs that they run, and folders that are swapped for links; `make test` tries a few.
+# programs that they run, folders that are swapped for links, and long texts of repeated fragments; `make test` tries a few.
 fuzz: .venv/.installed-dev
 	PYGENT_FUZZ=$${PYGENT_FUZZ:-2000} $(PYTHON) -m pytest tests/providers/test_conversations.py -k random -n 0 -o timeout=0
 	PYGENT_FUZZ=$${PYGENT_FUZZ:-500} $(PYTHON) -m pytest tests/e2e/undo_trial -n 0 -o timeout=0
@@ -45,6 +45,7 @@ fuzz: .venv/.installed-dev
 	PYGENT_FUZZ=$${PYGENT_FUZZ:-5000} $(PYTHON) -m pytest tests/workspace/test_swapped_folders.py -n 0 -o timeout=0
 	PYGENT_FUZZ=$${PYGENT_FUZZ:-1000} $(PYTHON) -m pytest tests/agent/test_programs_for_real.py \
 		tests/agent/test_shell_reads_for_real.py -k random\ or\ runs_nothing -n 0 -o timeout=0
+	PYGENT_FUZZ=$${PYGENT_FUZZ:-100} $(PYTHON) -m pytest tests/house/test_text_growth.py -n 0 -o timeout=0
 
 check: .venv/.installed-dev
 	.venv/bin/ruff check .

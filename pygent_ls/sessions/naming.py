@@ -24,6 +24,9 @@ UNNAMED = "New session"
 MAX_NAME_CHARS = 60
 """Of the name that a prompt gives."""
 
+MAX_PROMPT_CHARS = 50_000
+"""Of a prompt that a name is looked for in."""
+
 MAX_LINE_CHARS = 2_000
 """Of a line that a name is looked for in."""
 
@@ -51,7 +54,7 @@ def name_of(prompt: str) -> str:
 
     Lines that only name files, and code that was pasted, count only where there is nothing else.
     """
-    given = [line[:MAX_LINE_CHARS] for line in prompt.splitlines()]
+    given = [line[:MAX_LINE_CHARS] for line in prompt[:MAX_PROMPT_CHARS].splitlines()]
     lines = [_plain(line) for line in given]
     said = [line for line in _outside_of_code(given) if line]
     spoken = [line for line in said if not _MENTIONS_ALONE.match(line)]

@@ -15,6 +15,9 @@ from pygent_ls.tools.unified import Hunk
 MAX_FAILURES = 4
 """Hunks whose failure is told in full: as many as a model can repair in one more try."""
 
+MAX_HUNKS = 1_000
+"""Of one file: each is looked for in the whole of it."""
+
 MAX_LINES_QUOTED = 40
 
 MAX_PLACES_NAMED = 10
@@ -44,6 +47,8 @@ def apply_hunks(text: str, hunks: Sequence[Hunk], name: str) -> Patched:
     A hunk goes where its header says, if its old lines stand there. Else it goes where they stand, if that is one place
     only. Line endings are the file's, unless the patch shows that it knows them. Raises `HunkError`.
     """
+    if len(hunks) > MAX_HUNKS:
+        raise HunkError(f"{name}: {len(hunks)} hunks are too many for one file; a patch may have {MAX_HUNKS}.")
     lines = _LINE.findall(text)
     if "\r" in text and "\n" not in text and not any(line in lines for hunk in hunks for line in hunk.old):
         lines = _CR_LINE.findall(text)  # as on the first Macs
@@ -78,6 +83,25 @@ _FOLDS: Mapping[Literal["exact", "endings", "spaces"], Callable[[str], str]] = {
     "spaces": _spaced,
 }
 """What is done to each line before it is compared, the strictest first."""
+
+
+def _places_of(wanted: Sequence[str], lines: Sequence[str]) -> list[int]:
+    """Where these lines stand, also where they overlap; by Knuth, Morris and Pratt, in one pass whatever they are."""
+    table, n_same = [0], 0
+    for line in wanted[1:]:
+        while n_same and line != wanted[n_same]:
+            n_same = table[n_same - 1]
+        n_same += line == wanted[n_same]
+        table.append(n_same)
+    found: list[int] = []
+    n_same = 0
+    for at, line in enumerate(lines):
+        while n_same and (n_same == len(wanted) or line != wanted[n_same]):
+            n_same = table[n_same - 1]
+        n_same += line == wanted[n_same]
+        if n_same == len(wanted):
+            found.append(at - n_same + 1)
+    return found
 
 
 class _Text:
@@ -163,9 +187,7 @@ class _Text:
         wanted = [fold(line) for line in old]
         if match == "spaces" and not any(wanted):
             return []
-        lines = self._folded_by(match)
-        last = len(lines) - len(wanted)
-        return [at for at in range(last + 1) if lines[at] == wanted[0] and lines[at : at + len(wanted)] == wanted]
+        return _places_of(wanted, self._folded_by(match))
 
     def _folded_by(self, match: Literal["exact", "endings", "spaces"]) -> list[str]:
         if match not in self._folded:

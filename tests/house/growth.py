@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Generator
 from types import FrameType
 
-MAX_CPU_S = 1
+MAX_CPU_S = 4
 """A run that takes longer is ended: what is linear takes a hundredth of it, and what is not would take hours."""
 
 
@@ -49,9 +49,9 @@ def grows_too_fast(
     Times below `floor_s` say nothing, and count as that.
     """
     try:
-        short = seconds(run, make(length))
-        if short < floor_s / times:
+        if seconds(run, make(length), n_runs=1) < floor_s / times:
             return False
+        short = seconds(run, make(length))
         long = seconds(run, make(length * times), n_runs=1)
         if long < floor_s:
             return False

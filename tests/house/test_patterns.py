@@ -75,7 +75,9 @@ BOUNDED: Mapping[str, str] = {
     "agent/shell_words.py _TOKEN": COMMANDS,
     "agent/shell_wrappers.py f'[-+][A-Za-z]*{letter}[A-Za-z]*'": COMMANDS,
     "config_entries.py given": "it is only compiled",
-    "editors/lsp/comments.py f'(?:(?P<sign>{signs})[ \\\\t]*{MARK}(?P<request>.*))|{_STRINGS}'": "MAX_LINE_CHARS of a line",
+    "editors/lsp/comments.py f'(?:(?P<sign>{signs})[ \\\\t]*{MARK}(?P<request>.*))|{_STRINGS}'": (
+        "MAX_LINE_CHARS of a line"
+    ),
     "extensions/hooks.py each.matcher": "the name of a registered tool",
     "llm/offline/tokens.py _TOKEN": "1,000 characters behind a quote",
     "tools/defining.py _LOOKS_LIKE.replace('{name}', re.escape(name)).replace('{{', '{')": "MAX_JUDGED_CHARS of a line",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile
 from typing import NamedTuple
 
 from pygent_ls.agent.messages import Role
@@ -192,10 +193,7 @@ def lead_out(above: str, below: str) -> str:
 
 def trimmed(text: str) -> str:
     """Without empty lines around it, and its lines ending alike."""
-    lines = split(text)
-    while lines and not lines[0].strip():
-        del lines[0]
-    return "\n".join(lines).rstrip()
+    return "\n".join(dropwhile(lambda line: not line.strip(), split(text))).rstrip()
 
 
 def split(text: str) -> list[str]:
