@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 from pygent_ls.agent.web import WebResponse, WebText
-from pygent_ls.agent.workspace import Processes, ProcessSpec
+from pygent_ls.agent.workspace import Processes, ProcessSpec, ReadOnly
 from pygent_ls.errors import ToolError
 
 PROGRAM = Path(__file__).with_name("page_child.py")
@@ -28,15 +30,17 @@ async def page_text(processes: Processes, response: WebResponse, url: str, limit
         "charset": response.charset,
         "max_chars": MAX_CHARS,
     }
-    result = await processes.run(
-        ProcessSpec(
-            argv=(sys.executable, "-P", str(PROGRAM)),
-            cwd=Path(PROGRAM.anchor),
-            timeout_s=limit_s,
-            max_output_chars=MAX_CHARS * 8,  # an escaped character of JSON has six
-            stdin_bytes=json.dumps(job).encode() + b"\n" + response.body,
+    with tempfile.TemporaryDirectory(prefix="pygent-page-", dir=os.path.realpath(tempfile.gettempdir())) as scratch:
+        result = await processes.run(
+            ProcessSpec(
+                argv=(sys.executable, "-P", str(PROGRAM)),
+                cwd=Path(scratch),
+                timeout_s=limit_s,
+                max_output_chars=MAX_CHARS * 8,  # an escaped character of JSON has six
+                stdin_bytes=json.dumps(job).encode() + b"\n" + response.body,
+                read_only=ReadOnly(scratch=Path(scratch), reads=(Path(sys.prefix), PROGRAM.parents[1])),
+            )
         )
-    )
     if result.timed_out or result.exit_code != 0:
         raise ToolError(
             f"{url} cannot be shown: converting this page to text ({len(response.body):,} bytes) takes too much time "

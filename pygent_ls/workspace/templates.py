@@ -88,7 +88,7 @@ class TemplateFolders:
                 cwd=cwd,
                 timeout_s=self._render_s,
                 stdin_bytes=json.dumps(job).encode(),
-                read_only=ReadOnly(scratch=cwd, reads=(template, Path(sys.prefix), PROGRAM.parent)),
+                read_only=ReadOnly(scratch=cwd, reads=(template, Path(sys.prefix), PROGRAM.parents[1])),
             )
         )
         answer = _answer(result)

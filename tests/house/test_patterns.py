@@ -32,10 +32,9 @@ def detectors() -> tuple[str, ...]:
 NUMBER = r"(\d{1,9}+)"
 
 MADE_WHEN_RUN: Mapping[str, tuple[str, ...]] = {
-    "agent/cache.py changed": tuple(map(glob_to_regex, ("*a*b*c", "a/*/b*"))),
-    "agent/named_paths.py glob_to_regex(each)": tuple(map(glob_to_regex, ("*a*a*b", "?*?"))),
-    "agent/rules.py globs.glob_to_regex(self.glob)": tuple(map(glob_to_regex, ("**/.env", "src/**", "*.lock"))),
-    "tools/ripgrep.py globs.glob_to_regex(pattern)": tuple(map(glob_to_regex, ("**/*.py", "**/a/**"))),
+    "agent/globs.py glob_to_regex(pattern)": tuple(
+        map(glob_to_regex, ("*a*b*c", "*a*a*b", "?*?", "a/*/b*", "**/.env", "src/**", "*.lock", "**/a/**"))
+    ),
     "editors/lsp/tracing.py re.escape(value)": ("a" * 50 + "b", "ab" * 20 + "c"),
     "llm/cli/model.py f'(?m)^{self.program.noise}\\\\n?'": tuple(
         f"(?m)^{each.noise}\\n?" for each in PRESETS.values() if each.noise
@@ -62,18 +61,18 @@ MADE_WHEN_RUN: Mapping[str, tuple[str, ...]] = {
 }
 """Patterns that are put together while the program runs, and examples of them."""
 
-COMMANDS = "a command line is judged up to agent/shell_commands.py MAX_CHARS"
+COMMANDS = "a command line is judged up to shell/commands.py MAX_CHARS"
 
 BOUNDED: Mapping[str, str] = {
-    "agent/command_options.py _WORDS.get(name, '(?!)')": COMMANDS,
-    "agent/command_options.py f'{re.escape(mark)}[a-zA-Z0-9]*[ew]'": COMMANDS,
+    "shell/options.py _WORDS.get(name, '(?!)')": COMMANDS,
+    "shell/options.py f'{re.escape(mark)}[a-zA-Z0-9]*[ew]'": COMMANDS,
     "agent/refusals.py '[\\\\w:.@-]+$'": "MAX_NAME_CHARS before the body of a function",
     "agent/refusals.py f'{itself}\\\\s*+\\\\|\\\\s*+{itself}\\\\s*+&'": "200 characters of the body of a function",
     "agent/shell_reads.py f'-[a-zA-Z]*{letters}|(?:{long})\\\\b'": COMMANDS,
-    "agent/shell_words.py '\\\\{.*(,|\\\\.\\\\.)'": COMMANDS,
-    "agent/shell_words.py '\\\\{.*(,|\\\\.\\\\.).*\\\\}'": COMMANDS,
-    "agent/shell_words.py _TOKEN": COMMANDS,
-    "agent/shell_wrappers.py f'[-+][A-Za-z]*{letter}[A-Za-z]*'": COMMANDS,
+    "shell/words.py '\\\\{.*(,|\\\\.\\\\.)'": COMMANDS,
+    "shell/words.py '\\\\{.*(,|\\\\.\\\\.).*\\\\}'": COMMANDS,
+    "shell/words.py _TOKEN": COMMANDS,
+    "shell/wrappers.py f'[-+][A-Za-z]*{letter}[A-Za-z]*'": COMMANDS,
     "config_entries.py given": "it is only compiled",
     "editors/lsp/comments.py f'(?:(?P<sign>{signs})[ \\\\t]*{MARK}(?P<request>.*))|{_STRINGS}'": (
         "MAX_LINE_CHARS of a line"
