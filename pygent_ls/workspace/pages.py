@@ -30,7 +30,7 @@ async def page_text(processes: Processes, response: WebResponse, url: str, limit
         "charset": response.charset,
         "max_chars": MAX_CHARS,
     }
-    with tempfile.TemporaryDirectory(prefix="pygent-page-", dir=os.path.realpath(tempfile.gettempdir())) as scratch:
+    with _private_folder() as scratch:
         result = await processes.run(
             ProcessSpec(
                 argv=(sys.executable, "-P", str(PROGRAM)),
@@ -48,3 +48,8 @@ async def page_text(processes: Processes, response: WebResponse, url: str, limit
         )
     told: Any = json.loads(result.stdout)
     return WebText(text=told["text"], n_chars=told["n_chars"], is_cut=told["is_cut"])
+
+
+def _private_folder() -> tempfile.TemporaryDirectory[str]:
+    """Links resolved, so that the sandbox finds it."""
+    return tempfile.TemporaryDirectory(prefix="pygent-page-", dir=os.path.realpath(tempfile.gettempdir()))

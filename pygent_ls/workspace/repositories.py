@@ -27,7 +27,7 @@ MAX_POINTER_BYTES = 10_000
 MAX_LOG_BYTES = 10_000_000
 """Of the log of a linked work tree's HEAD, which is copied: some 50,000 entries."""
 
-_POINTER = re.compile(r"gitdir: (.+?)[\r\n]*", re.DOTALL)
+_POINTER = re.compile(r"gitdir: (.*[^\r\n])[\r\n]*+", re.DOTALL)
 
 _OF_WORK_TREE = re.compile(r"index|sharedindex\..*|(?!HEAD$)[A-Z_]*HEAD", re.DOTALL)
 """What git reads as it is of a work tree's folder. `HEAD` itself must be no link, and is copied."""
