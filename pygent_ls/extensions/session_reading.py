@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel
@@ -129,7 +129,7 @@ def read_saved(text: str, file: str) -> SavedSession:
         raise _invalid(file, f"it is nested deeper than {MAX_NESTING}")
     if not isinstance(given, Mapping):
         raise _invalid(file, "it is no JSON object")
-    version: object = given.get("version")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    version = cast("Mapping[str, object]", given).get("version")
     if version != VERSION:
         raise _invalid(file, f"its `version` is {_cut(repr(version))}, and this program reads {VERSION}")
     try:

@@ -220,8 +220,8 @@ LONG = replace(QUESTION, wishes=(f"run a command of its own: {'make ' * 1_000}{E
 async def test_a_question_that_is_too_long_for_a_dialog_is_shown_whole_in_a_document_beside_it(tmp_path: Path) -> None:
     read: list[str] = []
 
-    def show(params: dict[str, Any]) -> dict[str, bool]:
-        read.append(Path(unquote(urlsplit(params["uri"]).path)).read_text(encoding="utf-8"))
+    def show(params: Mapping[str, Any]) -> dict[str, bool]:
+        read.append(Path(unquote(urlsplit(str(params["uri"])).path)).read_text(encoding="utf-8"))
         return {"success": True}
 
     async with connected(tmp_path) as editor:
