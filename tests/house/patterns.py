@@ -92,6 +92,8 @@ def _name_and_use(source: Source, call: ast.Call) -> tuple[str, frozenset[str]]:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is call:
                 return name, _methods(name, source)
+            case ast.Attribute(value=value, attr=used) if value is call and used in FLAGS_AT:
+                return "", frozenset({used})
             case _:
                 pass
     return "", frozenset({"search", "match", "fullmatch"})

@@ -57,15 +57,18 @@ MADE_WHEN_RUN: Mapping[str, tuple[str, ...]] = {
 }
 """Patterns that are put together while the program runs, and examples of them."""
 
-COMMANDS = "a command line is judged up to shell/commands.py MAX_CHARS"
+COMMANDS = "a command line is judged up to shell/parser.py MAX_CHARS"
 
 BOUNDED: Mapping[str, str] = {
+    "agent/shell_reads.py pattern": COMMANDS,
+    "shell/options.py compiled": COMMANDS,
+    "shell/options.py pattern": COMMANDS,
+    "shell/programs/arguments.py '(-{1,2})(.+?)(:{1,2}|=+|\\\\?)?'": "an option in the tables of this package",
+    "shell/programs/awk.py _DIVISION": COMMANDS,
+    "shell/programs/sed.py '[ \\\\t]*!?[ \\\\t]*'": COMMANDS,
     "agent/globs.py glob_to_regex(pattern)": "a path, which is matched as a whole",
-    "shell/options.py _WORDS.get(name, '(?!)')": COMMANDS,
-    "shell/options.py f'{re.escape(mark)}[a-zA-Z0-9]*[ew]'": COMMANDS,
     "agent/refusals.py '[\\\\w:.@-]+$'": "MAX_NAME_CHARS before the body of a function",
     "agent/refusals.py f'{itself}\\\\s*+\\\\|\\\\s*+{itself}\\\\s*+&'": "200 characters of the body of a function",
-    "agent/shell_reads.py f'-[a-zA-Z]*{letters}|(?:{long})\\\\b'": COMMANDS,
     "shell/words.py '\\\\{.*(,|\\\\.\\\\.)'": COMMANDS,
     "shell/words.py '\\\\{.*(,|\\\\.\\\\.).*\\\\}'": COMMANDS,
     "shell/words.py _TOKEN": COMMANDS,

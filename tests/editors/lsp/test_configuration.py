@@ -243,7 +243,7 @@ async def test_a_question_that_is_too_long_for_a_dialog_is_shown_whole_in_a_docu
     ("capabilities", "answer"),
     [
         (CAPABILITIES, {"success": False}),
-        (CAPABILITIES, NO_ANSWER),
+        (CAPABILITIES, None),
         ({**CAPABILITIES, "window": {}}, {"success": True}),
     ],
 )
