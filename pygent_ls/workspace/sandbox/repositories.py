@@ -39,7 +39,9 @@ _FILES = ("config", "config.worktree")
 _FOLDERS = ("hooks", "remotes", "branches", "modules", "worktrees")
 COVERED_IN_GIT = (*_FILES, "commondir", *_FOLDERS)
 """Names in a repository's own folder that are missing in most, or can be read only."""
-_ELSEWHERE = re.compile(r"^\s*(?:worktree\s*=|bare\s*(?:=\s*(?:true|yes|on|[1-9])|$))", re.MULTILINE | re.IGNORECASE)
+_ELSEWHERE = re.compile(
+    r"^[^\S\n]*+(?:worktree\s*+=|bare[^\S\n]*+(?:=\s*+(?:true|yes|on|[1-9])|$))", re.MULTILINE | re.IGNORECASE
+)
 _RUNS = re.compile(
     r"core\.(?:fsmonitor|sshcommand|editor|pager|askpass|gitproxy|alternaterefscommand)|sequence\.editor|alias\..*"
     r"|credential\..*helper|gpg\..*program|diff\..*(?:command|textconv)|diff\.external|merge\..*driver|filter\..*"
