@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import codecs
 import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from pygent_ls.agent.kept_output import KeptOutput
+from pygent_ls.agent.system_limits import limit_reached
 from pygent_ls.agent.workspace import ProcessResult, ProcessSpec
 from pygent_ls.errors import ToolError
 
@@ -43,10 +45,13 @@ READ_BYTES = 65_536
 MAX_PIPE_BYTES = 1_048_576
 """The most that a pipe can be made to hold without privileges (`/proc/sys/fs/pipe-max-size`)."""
 
+DESCRIPTOR_PAUSES_S = (0.05, 0.1, 0.2, 0.4, 0.8)
+"""Waits between attempts to start a program while there is no free file descriptor: most are in use for a moment."""
+
 OnOutput = Callable[[str], Awaitable[None]]
 
 
-def start(
+async def start(
     spec: ProcessSpec,
     argv: Sequence[str],
     *,
@@ -56,24 +61,37 @@ def start(
 ) -> subprocess.Popen[bytes]:
     """Start `argv`, which is the spec's or stands around it, with what it has `inherited` of the daemon's environment.
 
-    Raises `ToolError` where that is not possible.
+    While no file descriptor is free it waits, 1.55 s at most. Raises `ToolError` if the program cannot be started.
     """
     if not spec.argv:
         raise ToolError("There is no program to run: the command is empty.")
     try:
-        with _input(spec, stdin) as source:
-            return subprocess.Popen(
-                argv,
-                bufsize=0,
-                cwd=spec.cwd,
-                env={**inherited, **QUIET_ENVIRONMENT, **spec.env},
-                stdin=source,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT if merged else subprocess.PIPE,
-                start_new_session=True,
-            )
+        for pause_s in DESCRIPTOR_PAUSES_S:
+            try:
+                return _started(spec, argv, merged=merged, inherited=inherited, stdin=stdin)
+            except OSError as error:
+                if error.errno != errno.EMFILE:
+                    raise
+            await asyncio.sleep(pause_s)
+        return _started(spec, argv, merged=merged, inherited=inherited, stdin=stdin)
     except (OSError, ValueError) as error:
         raise ToolError(_why_not_started(spec, error)) from None
+
+
+def _started(
+    spec: ProcessSpec, argv: Sequence[str], *, merged: bool, inherited: Mapping[str, str], stdin: int | None
+) -> subprocess.Popen[bytes]:
+    with _input(spec, stdin) as source:
+        return subprocess.Popen(
+            argv,
+            bufsize=0,
+            cwd=spec.cwd,
+            env={**inherited, **QUIET_ENVIRONMENT, **spec.env},
+            stdin=source,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if merged else subprocess.PIPE,
+            start_new_session=True,
+        )
 
 
 @contextlib.contextmanager
@@ -93,6 +111,8 @@ def _input(spec: ProcessSpec, given: int | None) -> Generator[IO[bytes] | int]:
 
 def _why_not_started(spec: ProcessSpec, error: OSError | ValueError) -> str:
     program = spec.argv[0]
+    if limit := limit_reached(error):
+        return f"{program} cannot be started: {limit}"
     if not spec.cwd.is_dir():
         return f"{program} cannot be started in {spec.cwd}: there is no such folder."
     match error:

@@ -92,7 +92,7 @@ class LocalProcesses:
             self._watchdog.start()
             started = time.monotonic()
             merged = on_output is not None and not spec.errors_apart
-            process = start(spec, argv, merged=merged, stdin=stdin, inherited=self._inherited(spec, argv))
+            process = await start(spec, argv, merged=merged, stdin=stdin, inherited=self._inherited(spec, argv))
             self._watchdog.watch(process.pid)
             child = Child(process, spec.max_output_chars, on_output)
             self._running.add(child)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 import sys
 import tracemalloc
@@ -53,6 +54,32 @@ async def test_errors_that_are_kept_apart_do_not_reach_the_listener(processes: P
 
     assert (result.stdout, result.stderr) == ("out\nmore\n", "err\n")
     assert "".join(listener.pieces) == "out\nmore\n"
+
+
+async def test_a_program_waits_a_moment_for_descriptors_that_others_use(processes: Processes, tmp_path: Path) -> None:
+    await processes.run(shell("true", tmp_path))  # what is started with the first program is there
+    usual = resource.getrlimit(resource.RLIMIT_NOFILE)
+    lowest_free = os.dup(0)
+    os.close(lowest_free)
+    asyncio.get_running_loop().call_later(0.02, resource.setrlimit, resource.RLIMIT_NOFILE, usual)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free, usual[1]))
+
+    result = await processes.run(shell("echo out", tmp_path))
+
+    assert result.stdout == "out\n"
+
+
+async def test_without_any_descriptor_it_is_said_what_would_work(processes: Processes, tmp_path: Path) -> None:
+    await processes.run(shell("true", tmp_path))
+    usual = resource.getrlimit(resource.RLIMIT_NOFILE)
+    lowest_free = os.dup(0)
+    os.close(lowest_free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free, usual[1]))
+    try:
+        with pytest.raises(ToolError, match="pygent-ls may open no more files"):
+            await processes.run(shell("echo out", tmp_path))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, usual)
 
 
 async def test_a_signal_is_a_negative_exit_code(processes: Processes, tmp_path: Path) -> None:
