@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from pygent_ls.errors import ToolError
@@ -16,7 +17,11 @@ MAX_FAILURES = 4
 """Hunks whose failure is told in full: as many as a model can repair in one more try."""
 
 MAX_HUNKS = 1_000
-"""Of one file: each is looked for in the whole of it."""
+"""Hunks of one file."""
+
+MAX_STEPS = 5_000_000
+"""Lines that are compared to find all hunks of a file, about 0.5 s of work. A hunk that stands where its header says
+costs its own lines only."""
 
 MAX_LINES_QUOTED = 40
 
@@ -104,22 +109,46 @@ def _places_of(wanted: Sequence[str], lines: Sequence[str]) -> list[int]:
     return found
 
 
+@dataclass(slots=True)
+class _Taken:
+    """The places of hunks, of which no two overlap. A place is a range of lines, empty if the hunk only adds some."""
+
+    starts: list[int] = field(default_factory=list[int])
+    ends: list[int] = field(default_factory=list[int])
+
+    def overlaps(self, start: int, n_lines: int) -> bool:
+        """Whether a place overlaps one of these; an empty place does if it is inside of one."""
+        before = bisect_left(self.starts, start + n_lines)
+        return before > 0 and self.ends[before - 1] > start
+
+    def add(self, start: int, n_lines: int) -> None:
+        """Take a place that overlaps none of these."""
+        end = start + n_lines
+        at = bisect_left(self.ends, end, lo=bisect_left(self.starts, start))
+        self.starts.insert(at, start)
+        self.ends.insert(at, end)
+
+
 class _Text:
     def __init__(self, lines: Sequence[str], name: str) -> None:
         self._lines = lines
         self._name = name
         self._folded: dict[str, list[str]] = {}
+        self._steps_left = MAX_STEPS
+        self._n_explained = 0
 
     def after(self, hunks: Sequence[Hunk]) -> Patched:
         placed: list[tuple[_Place, Hunk, list[str]]] = []
         notes: list[str] = []
         failures: list[str] = []
+        taken = _Taken()
         drift = floor = 0
         for number, hunk in enumerate(hunks, start=1):
             which = f"hunk {number}" if len(hunks) == 1 else f"hunk {number} of {len(hunks)}"
             try:
-                place = self._place(hunk, drift, floor, [(each.start, len(old.old)) for each, old, _ in placed])
+                place = self._place(hunk, drift, floor, taken)
                 placed.append((place, hunk, self._replaced(place, hunk)))
+                taken.add(place.start, len(hunk.old))
             except HunkError as error:
                 failures.append(f"{self._name}, {which} ({hunk.header}) does not apply: {error}")
                 continue
@@ -134,16 +163,19 @@ class _Text:
 
     # Where
 
-    def _place(self, hunk: Hunk, drift: int, floor: int, taken: Sequence[tuple[int, int]]) -> _Place:
+    def _place(self, hunk: Hunk, drift: int, floor: int, taken: _Taken) -> _Place:
         """Where the hunk goes. Raises `HunkError` where that is nowhere, or not certain."""
         old = hunk.old
         if not old:
             return self._place_of_insertion(hunk, drift, taken)
         expected = None if hunk.at is None else hunk.at + drift
+        if expected is not None and self._stands_at(expected, old) and not taken.overlaps(expected, len(old)):
+            self._refuse_applied(hunk, expected)
+            return _Place(start=expected, match="exact")
         match: Literal["exact", "endings", "spaces"]
         for match in _FOLDS:
             everywhere = self._found(match, old)
-            found = [at for at in everywhere if not _overlaps(at, len(old), taken)]
+            found = [at for at in everywhere if not taken.overlaps(at, len(old))]
             if everywhere and (not found or (expected in everywhere and expected not in found)):
                 raise HunkError(OVERLAPS)
             if not found:
@@ -153,7 +185,10 @@ class _Text:
             return _Place(start=start, match=match)
         raise HunkError(self._explained(hunk))
 
-    def _place_of_insertion(self, hunk: Hunk, drift: int, taken: Sequence[tuple[int, int]]) -> _Place:
+    def _stands_at(self, at: int, old: Sequence[str]) -> bool:
+        return at >= 0 and self._lines[at : at + len(old)] == old
+
+    def _place_of_insertion(self, hunk: Hunk, drift: int, taken: _Taken) -> _Place:
         if hunk.at is None and self._lines:
             raise HunkError("it has neither lines of context nor a line number, so there is no telling where it goes.")
         start = 0 if hunk.at is None else hunk.at + drift
@@ -161,7 +196,7 @@ class _Text:
             raise HunkError(
                 f"it has no lines of context, and there is no line {start}: the file has {len(self._lines)}."
             )
-        if _overlaps(start, 0, taken):
+        if taken.overlaps(start, 0):
             raise HunkError(OVERLAPS)
         self._refuse_applied(hunk, start)
         return _Place(start=start, match="endings")
@@ -183,6 +218,12 @@ class _Text:
         )
 
     def _found(self, match: Literal["exact", "endings", "spaces"], old: Sequence[str]) -> list[int]:
+        self._steps_left -= len(self._lines) + len(old)
+        if self._steps_left < 0:
+            raise HunkError(
+                "too many hunks do not stand at the lines that their headers name. Split the patch, or give the right "
+                "line numbers."
+            )
         fold = _FOLDS[match]
         wanted = [fold(line) for line in old]
         if match == "spaces" and not any(wanted):
@@ -211,15 +252,17 @@ class _Text:
             raise HunkError("the lines that it adds stand there already. Was the patch applied before?")
 
     def _explained(self, hunk: Hunk) -> str:
-        """Why its old lines are not there, with the nearest text."""
+        """Why its old lines are not there, with the nearest text; short once nobody is told any more."""
+        self._n_explained += 1
+        if self._n_explained > MAX_FAILURES:
+            return "the lines that it expects are not in the file."
         lines = self._folded_by("endings")
         old, new = [_bare(line) for line in hunk.old], [_bare(line) for line in hunk.new]
         expects = "\n".join(old[:MAX_LINES_QUOTED])
         hidden = f"\n[… {len(old) - MAX_LINES_QUOTED} more lines]" if len(old) > MAX_LINES_QUOTED else ""
         said = f"the lines that it expects are not in the file. It expects:\n{expects}{hidden}\n"
-        there = next((at for at in range(len(lines)) if new and lines[at : at + len(new)] == new), None)
-        if there is not None:
-            return f"{said}Its new lines stand at line {there + 1} already. Was the patch applied before?"
+        if new and (there := _places_of(new, lines)):
+            return f"{said}Its new lines stand at line {there[0] + 1} already. Was the patch applied before?"
         if not lines:
             return f"{said}The file is empty."
         why = explain_missing("\n".join(lines), "\n".join(old), called="what it expects")
@@ -313,7 +356,3 @@ class _Text:
 
 def _indentation(line: str) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
-
-
-def _overlaps(start: int, n_lines: int, taken: Sequence[tuple[int, int]]) -> bool:
-    return any(start < other + n_other and other < start + n_lines for other, n_other in taken)

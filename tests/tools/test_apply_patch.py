@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -357,6 +358,23 @@ async def test_all_hunks_that_do_not_apply_are_told_at_once(bench: Bench) -> Non
     assert [f"a.txt, hunk {number} of 7" in said for number in range(1, 8)] == [True] * 4 + [False] * 3
     assert "3 more hunks of a.txt do not apply either." in said
     assert "b.txt, hunk 1 (@@ -1 +1 @@) does not apply" in said
+
+
+async def test_a_large_file_is_not_searched_for_any_number_of_hunks(bench: Bench) -> None:
+    lines = [f"line {number}\n" for number in range(1, 40_001)]
+    bench.write("a.txt", "".join(lines))
+    numbers = range(100, 40_000, 100)
+
+    def patch(headers: Sequence[int]) -> str:
+        each = zip(numbers, headers, strict=True)
+        return "--- a/a.txt\n+++ b/a.txt\n" + "".join(f"@@ -{at} +{at} @@\n-line {n}\n+LINE {n}\n" for n, at in each)
+
+    said = await refused(bench, patch([n - n // 50 for n in numbers]))  # each is off by another number of lines
+    assert "too many hunks do not stand at the lines that their headers name. Split the patch" in said
+
+    await bench.call(apply_patch, patch=patch([n - 7 for n in numbers]))
+    changed = [f"LINE {n}\n" if n in numbers else line for n, line in enumerate(lines, start=1)]
+    assert (bench.folder / "a.txt").read_text() == "".join(changed)
 
 
 @pytest.mark.parametrize(
