@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeGuard, cast, get_args
 
 from pygent_ls.agent.scaffolding import Question, QuestionType, Template, TemplateKind
+from pygent_ls.file_access import read_beginning
 
 CONFIGURATIONS = ("copier.yml", "copier.yaml")
 
@@ -62,11 +63,12 @@ def _configuration(folder: Path) -> dict[str, Any]:
             raise _BrokenError("it is a template for cookiecutter, and only copier's are taken")
         return {}
     try:
-        if files[0].stat().st_size > MAX_CONFIGURATION_BYTES:
-            raise _BrokenError(f"its {files[0].name} is larger than {MAX_CONFIGURATION_BYTES // 1000} kB")
-        merged = _parsed(files[0].read_bytes())
+        data = read_beginning(files[0], MAX_CONFIGURATION_BYTES + 1)
     except OSError as error:
         raise _BrokenError(f"its {files[0].name} cannot be read: {error.strerror}") from None
+    if len(data) > MAX_CONFIGURATION_BYTES:
+        raise _BrokenError(f"its {files[0].name} is larger than {MAX_CONFIGURATION_BYTES // 1000} kB")
+    merged = _parsed(data)
     if merged.get("_jinja_extensions"):
         raise _BrokenError("it needs Jinja extensions, which are programs, and none is loaded for a template")
     return merged

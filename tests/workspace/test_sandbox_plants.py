@@ -16,6 +16,7 @@ from pygent_ls.agent.acting_places import OPENED
 from pygent_ls.agent.workspace import ProcessResult, ProcessSpec
 from pygent_ls.workspace.process import LocalProcesses
 from pygent_ls.workspace.sandbox.sandbox import Sandbox, SandboxOptions
+from tests.fakes import bounded
 from tests.workspace.programs import LIMIT_S, Listener
 
 NOBODY = {
@@ -64,6 +65,10 @@ class Repository:
         )
         return await self.processes.run(spec, Listener())
 
+    def shell(self, command: str) -> None:
+        """What stands in the workspace before a command in the sandbox begins."""
+        subprocess.run(["bash", "-c", command], cwd=self.folder, check=True, timeout=LIMIT_S)
+
     def use(self) -> None:
         """Do what a user and an editor do in all of the workspace's folders."""
         for folder, names, _ in os.walk(self.folder):
@@ -94,6 +99,24 @@ BARE = (
     r"printf '\trepositoryformatversion = 0\n\tbare = false\n\tworktree = files\n' >> {0}/config"
 )
 """Shell that makes a folder one that git takes for a repository, without a `.git`."""
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        "mkdir -p sub/.git; mkfifo sub/.git/config",
+        "mkdir -p other sub; mkfifo other/commondir; echo gitdir: ../other > sub/.git",
+        "mkdir -p sub; mkfifo sub/.git",
+        "mkdir -p sub/.git; ln -s /dev/tty sub/.git/config",
+    ],
+)
+async def test_a_pipe_where_a_repository_has_a_file_holds_no_command_up(repository: Repository, plant: str) -> None:
+    repository.begin()
+    repository.shell(plant)
+
+    result = await bounded(repository.run("echo done"))
+
+    assert "done" in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
+from pygent_ls.file_access import read_file
+
 PlaceholderKind = Literal["folder", "file", "dot"]
 
 DOT = b".\n"
@@ -79,7 +81,7 @@ def is_placeholder(path: Path) -> bool:
             return False
         if stat.S_ISDIR(status.st_mode):
             return not any(path.iterdir())
-        return stat.S_ISREG(status.st_mode) and (not status.st_size or path.read_bytes() == DOT)
+        return stat.S_ISREG(status.st_mode) and (not status.st_size or read_file(path, len(DOT))[0] == DOT)
     except OSError:
         return False
 
@@ -92,5 +94,5 @@ def _remove(path: Path) -> None:
                 path.rmdir()
             except OSError:  # the user has put something there
                 path.chmod(stat.S_IMODE(status.st_mode) & ~stat.S_ISVTX)
-        elif stat.S_ISREG(status.st_mode) and (not status.st_size or path.read_bytes() == DOT):
+        elif stat.S_ISREG(status.st_mode) and (not status.st_size or read_file(path, len(DOT))[0] == DOT):
             path.unlink()

@@ -10,6 +10,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from pygent_ls.file_access import read_file
 from pygent_ls.workspace.sandbox.repositories import Protections, leads_to
 from pygent_ls.workspace.sandbox.survey import MORE_ENTRIES, Survey, survey
 
@@ -122,10 +123,9 @@ def _are_harmless_modules(folder: Path) -> Iterator[bool]:
 
 
 def _is_harmless_config(config: Path, *, is_module: bool) -> bool:
-    if not stat.S_ISREG(config.lstat().st_mode) or config.stat().st_size > MAX_CONFIG_BYTES:
-        return False
+    data, _ = read_file(config, MAX_CONFIG_BYTES)
     section = ""
-    for line in config.read_text("utf-8", "surrogateescape").split("\n"):
+    for line in os.fsdecode(data).split("\n"):
         text = line.strip(" \t")
         if not text:
             continue

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Literal
 
 from pygent_ls.agent.acting_places import OPENED
+from pygent_ls.file_access import read_beginning
+from pygent_ls.workspace.git_config import MAX_BYTES
 from pygent_ls.workspace.sandbox.placeholders import PlaceholderKind, is_placeholder
 from pygent_ls.workspace.sandbox.survey import Survey
 
@@ -151,25 +153,19 @@ def _protect_repository(made: Protections, path: Path, *, is_whole: bool) -> Non
 
 def leads_to(gitlink: Path) -> Iterator[Path]:
     """Where a file named `.git` leads: a repository's folder, and the one that it shares settings with."""
-    try:
-        with gitlink.open("rb") as file:
-            text = os.fsdecode(file.read(MAX_GITLINK_BYTES))
-    except OSError:
-        return
+    text = _text(gitlink, MAX_GITLINK_BYTES)
     if not text.startswith("gitdir: "):
         return
     folder = (gitlink.parent / text.removeprefix("gitdir: ").rstrip("\r\n")).resolve()
     yield folder
-    try:
-        yield (folder / (folder / "commondir").read_text("utf-8", "surrogateescape").strip()).resolve()
-    except OSError:
-        return
+    if common := _text(folder / "commondir", MAX_GITLINK_BYTES).strip():
+        yield (folder / common).resolve()
 
 
 def _protect_git_folder(made: Protections, git: Path, *, is_whole: bool = False, is_module: bool = False) -> None:
     if made.paths.get(git) == "read":
         return
-    if is_whole or (not is_module and _ELSEWHERE.search(_text(git / "config")) and git.name == ".git"):
+    if is_whole or (not is_module and git.name == ".git" and _leads_elsewhere(git / "config")):
         made.add(git, "read")
         return
     made.add(git, "pin", is_inside=is_module)
@@ -209,9 +205,16 @@ def _folders_in(folder: Path) -> Iterable[Path]:
         return ()
 
 
-def _text(path: Path) -> str:
+def _leads_elsewhere(config: Path) -> bool:
+    """Whether the settings of a repository may name another work tree."""
+    text = _text(config, MAX_BYTES + 1)
+    return len(text) > MAX_BYTES or _ELSEWHERE.search(text) is not None
+
+
+def _text(path: Path, max_bytes: int) -> str:
+    """The text of a file that may be anything by now; nothing if it cannot be read."""
     try:
-        return path.read_text("utf-8", "surrogateescape")
+        return os.fsdecode(read_beginning(path, max_bytes))
     except OSError:
         return ""
 
