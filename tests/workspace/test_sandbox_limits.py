@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from pygent_ls.agent.workspace import ProcessResult, ProcessSpec
 from pygent_ls.workspace.process import LocalProcesses
+from pygent_ls.workspace.sandbox.placeholders import Placeholders
 from pygent_ls.workspace.sandbox.sandbox import Resources, Sandbox, SandboxOptions
 from tests.workspace.programs import LIMIT_S, Listener
 
@@ -18,8 +22,10 @@ class Place:
     """A workspace, and limits around its commands."""
 
     def __init__(self, folder: Path) -> None:
+        folder.mkdir()
         self.folder = folder
-        self.sandbox = Sandbox(SandboxOptions(), lambda: [folder])
+        self.folders = [folder]
+        self.sandbox = Sandbox(SandboxOptions(), lambda: self.folders)
         self.processes = LocalProcesses(self.sandbox)
 
     def spec(self, command: str) -> ProcessSpec:
@@ -32,7 +38,7 @@ class Place:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
-    return Place(tmp_path.resolve())
+    return Place(tmp_path.resolve() / "project")
 
 
 async def test_a_command_that_makes_ever_more_processes_is_ended_and_the_next_one_runs(place: Place) -> None:
@@ -199,3 +205,44 @@ async def test_what_a_background_command_planted_is_found_when_it_ends(place: Pl
     said = (await place.processes.background.end("me", name)).output
 
     assert "[sandbox: sub/.git would make programs run outside the sandbox" in said
+
+
+@pytest.mark.parametrize("name", ["sub/.vscode", "sub/.envrc", "sub/lib/.git", "sub/lib", "inner"])
+async def test_what_is_replaced_by_a_link_while_a_command_is_set_up_leads_nowhere(place: Place, name: str) -> None:
+    """As a command in the background can do it. The link leads to the same name outside and inside the sandbox."""
+    home = place.folder.parent / "home"
+    for each in (home, place.folder / "sub" / ".vscode", place.folder / "inner"):
+        each.mkdir(parents=True)
+    (home / "key").write_text("PLUM")
+    (place.folder / "sub" / ".envrc").touch()
+    await place.run("git init -q sub/lib")
+    place.folders += [place.folder / "inner"]
+    bwrap, path = shutil.which("bwrap"), place.folder / name
+    assert bwrap is not None
+    beginning, stay = place.sandbox.enter(bwrap, shutil.which("git"), place.folder)
+    path.rename(place.folder.parent / "gone")
+    path.symlink_to(os.path.relpath(home, path.parent))
+
+    command = f"cat {home}/key {path}/key; echo x > {path}/key; echo x > {home}/key"
+    argv = [*beginning, "sh", "-c", command]
+    done = await asyncio.to_thread(subprocess.run, argv, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    place.sandbox.left(stay)
+
+    assert (done.stdout, done.returncode != 0) == ("", True)
+    assert [each.read_text() for each in home.iterdir()] == ["PLUM"]
+
+
+def test_nothing_that_covers_names_is_made_or_removed_behind_a_link(place: Place) -> None:
+    outside = place.folder.parent / "outside"
+    (outside / "hooks").mkdir(parents=True)
+    (outside / "hooks").chmod(0o1755)
+    (place.folder / ".git").symlink_to(outside)
+    names = [place.folder / ".git" / name for name in ("hooks", "commondir", "modules")]
+
+    placeholders = Placeholders(place.folder)
+    for path in names:
+        with contextlib.suppress(OSError):
+            placeholders.make(path, "folder")
+    placeholders.leave(names)
+
+    assert [each.name for each in outside.iterdir()] == ["hooks"]
