@@ -215,7 +215,7 @@ async def test_what_is_replaced_by_a_link_while_a_command_is_set_up_leads_nowher
         each.mkdir(parents=True)
     (home / "key").write_text("PLUM")
     (place.folder / "sub" / ".envrc").touch()
-    await place.run("git init -q sub/lib")
+    await place.run(f"git init -q sub/lib; mkdir -p {home}")
     place.folders += [place.folder / "inner"]
     bwrap, path = shutil.which("bwrap"), place.folder / name
     assert bwrap is not None
