@@ -231,6 +231,70 @@ async def test_git_runs_nothing_later_of_what_its_settings_name(
     repository.use()
 
 
+@pytest.mark.parametrize("prepared", ["a folder below", "another owner", "another branch"])
+async def test_hooks_that_git_finds_otherwise_than_the_daemon_are_protected(
+    repository: Repository, prepared: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository.begin()
+    top = repository.folder
+    (top / "tools" / "hooks").mkdir(parents=True)
+    (top / "team.gitconfig").write_text("[core]\n\thooksPath = tools/hooks\n")
+    if prepared == "another branch":
+        repository.git("config", "includeIf.onbranch:side.path", "../team.gitconfig")
+    else:
+        repository.git("config", "core.hooksPath", "tools/hooks")
+    if prepared == "a folder below":
+        repository.folder = top / "tools"
+    with monkeypatch.context() as context:
+        if prepared == "another owner":
+            context.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+        await repository.run(
+            'for d in hooks tools/hooks; do printf "#!/bin/sh\\n$evil\\n" > $d/pre-commit; chmod +x $d/pre-commit; done'
+        )
+    repository.folder = top
+    repository.git("checkout", "-q", "-b", "side")
+
+    repository.use()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ln -sf {0} .git/COMMIT_EDITMSG",
+        "rm -f .git/index; ln -s {0} .git/index",
+        "rm .git/logs/HEAD; ln -s {0} .git/logs/HEAD",
+        "rm -r .git/logs; ln -s {1} .git/logs",
+        "rm -r .git/objects/pack; ln -s {1} .git/objects/pack",
+        "git checkout -q -b objects/x; rm .git/logs/refs/heads/objects/x; ln -s {0} .git/logs/refs/heads/objects/x",
+        "git init -q sub; git -C sub commit -q --allow-empty -m x; ln -sf {0} sub/.git/COMMIT_EDITMSG",
+        "git init -q sub; git -C sub commit -q --allow-empty -m x; ln -sf {0} sub/.git/logs/HEAD",
+    ],
+)
+async def test_git_writes_nothing_later_outside_the_workspace(repository: Repository, command: str) -> None:
+    repository.begin()
+    outside = repository.folder.parent / "outside"
+    outside.mkdir()
+    (outside / "HEAD").write_text("mine\n")
+
+    result = await repository.run(command.format(outside / "HEAD", outside))
+    repository.use()
+    repository.git("gc", "-q")
+
+    assert "[sandbox: " in result.stdout
+    assert [(each.name, each.read_text()) for each in outside.iterdir()] == [("HEAD", "mine\n")]
+
+
+async def test_links_that_a_repository_had_before_stay(repository: Repository) -> None:
+    repository.begin()
+    (repository.folder / ".git" / "logs").rename(repository.folder / "logs")
+    (repository.folder / ".git" / "logs").symlink_to("../logs")
+
+    result = await repository.run("git commit -q --allow-empty -m x; rm .git/logs; ln -s /tmp .git/logs")
+
+    assert (repository.folder / ".git" / "logs").readlink() == Path("../logs")
+    assert ".git/logs was removed" in result.stdout
+
+
 async def test_ordinary_work_with_git_goes_on(repository: Repository) -> None:
     repository.begin()
     result = await repository.run(
@@ -348,3 +412,28 @@ async def test_a_link_that_acts_is_as_it_was_after_the_command(repository: Repos
     assert (repository.folder / ".vscode").readlink() == Path("conf")
     assert (repository.folder / "conf" / "settings.json").read_text() == "mine\n"
     assert "The link .vscode was put back" in result.stdout
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm conf; mkdir conf; echo x > conf/tasks.json",
+        "rm conf; ln -s a conf; mkdir a; echo x > a/tasks.json",
+        "mv deep d; mkdir -p deep/real; echo x > deep/real/tasks.json",
+        "mkdir missing; echo x > missing/tasks.json",
+        "echo x > missing",
+    ],
+)
+async def test_what_a_link_that_acts_leads_to_is_as_it_was_after_the_command(
+    repository: Repository, command: str
+) -> None:
+    (repository.folder / "deep" / "real").mkdir(parents=True)
+    (repository.folder / "conf").symlink_to("deep/real")
+    (repository.folder / ".vscode").symlink_to("conf")
+    (repository.folder / ".claude").symlink_to("missing")
+    (repository.folder / ".idea").symlink_to(".idea")
+
+    await repository.run(command)
+
+    assert list((repository.folder / ".vscode").iterdir()) == []
+    assert not (repository.folder / ".claude").exists()
