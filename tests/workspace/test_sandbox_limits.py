@@ -122,6 +122,28 @@ async def test_no_command_makes_a_user_namespace_or_reaches_keyrings_and_the_vir
     assert said[3].startswith("unshare: unshare failed")
 
 
+async def test_no_way_around_the_filter_reaches_the_virtual_machines_host(place: Place) -> None:
+    """Neither queued calls nor, on x86, the one call for all of sockets that 32-bit programs have."""
+    (place.folder / "try.py").write_text(
+        "import ctypes, mmap, os, struct\n"
+        "libc = ctypes.CDLL(None, use_errno=True)\n"
+        "assert libc.syscall(425, 4, ctypes.create_string_buffer(200)) == -1\n"
+        "print(os.strerror(ctypes.get_errno()), flush=True)\n"
+        "if os.uname().machine == 'x86_64':\n"
+        "  code, low = mmap.mmap(-1, 4096, prot=7), mmap.mmap(-1, 4096, flags=0x62, prot=3)\n"
+        "  code.write(bytes.fromhex('5389f889f389d1cd805bc3'))\n"
+        "  low.write(struct.pack('III', 40, 1, 0))\n"
+        "  at = lambda memory: ctypes.addressof(ctypes.c_char.from_buffer(memory))\n"
+        "  call = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_uint] * 3)(at(code))\n"
+        "  print('reached' if call(102, 1, at(low)) >= 0 else 'no')\n"
+    )
+
+    said = (await place.run("python3 try.py; true")).stdout
+
+    assert said.startswith("Function not implemented\n")
+    assert "reached" not in said
+
+
 async def test_programs_still_make_threads_and_processes(place: Place) -> None:
     threads = "import threading as t; [t.Thread(target=print).start() for _ in range(3)]"
 
