@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pygent_ls.agent.acting_places import OPENED
+from pygent_ls.agent.acting_places import OPENED, VERSION_CONTROL
 from pygent_ls.agent.workspace import ProcessResult, ProcessSpec
 from pygent_ls.workspace.process import LocalProcesses
 from pygent_ls.workspace.sandbox.sandbox import Sandbox, SandboxOptions
@@ -142,6 +142,8 @@ async def test_git_runs_nothing_later_in_the_users_repository(repository: Reposi
         '\\nworktreeConfig = true\\n" >> sub/.git/config',
         f"git init -q sub; {FAKE.format('fake')}; rm -r sub/.git/hooks; ln -s ../../fake/hooks sub/.git/hooks",
         f"{FAKE.format('.vscode/deep/.git')}; {FAKE.format('lib/.vscode/deep/.git')}",
+        f"{FAKE.format('closed/deep/.git')}; chmod 311 closed closed/deep",
+        f"{FAKE.format('sub/.git')}; mv sub/.git/hooks sub/.git/HOOKS; mv sub/.git sub/.GIT",
         f"(for n in $(seq 25000); do echo > a$n; done); {FAKE.format('zz/deep/.git')}",
     ],
 )
@@ -263,6 +265,7 @@ async def test_hooks_that_git_finds_otherwise_than_the_daemon_are_protected(
         "ln -sf {0} .git/COMMIT_EDITMSG",
         "rm -f .git/index; ln -s {0} .git/index",
         "rm .git/logs/HEAD; ln -s {0} .git/logs/HEAD",
+        "rm .git/logs/HEAD; ln -s {0} .git/logs/HEAD; chmod 311 .git/logs",
         "rm -r .git/logs; ln -s {1} .git/logs",
         "rm -r .git/objects/pack; ln -s {1} .git/objects/pack",
         "git checkout -q -b objects/x; rm .git/logs/refs/heads/objects/x; ln -s {0} .git/logs/refs/heads/objects/x",
@@ -437,3 +440,20 @@ async def test_what_a_link_that_acts_leads_to_is_as_it_was_after_the_command(
 
     assert list((repository.folder / ".vscode").iterdir()) == []
     assert not (repository.folder / ".claude").exists()
+
+
+@pytest.mark.parametrize("name", [*VERSION_CONTROL])
+async def test_repositories_of_others_than_git_run_nothing_later(repository: Repository, name: str) -> None:
+    files = [repository.folder / name / each for each in VERSION_CONTROL[name]]
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    files[0].write_text("mine\n")
+
+    result = await repository.run(
+        f"for f in {' '.join(map(str, files))}; do echo x > $f; rm -f $f; echo x > new; mv -f new $f; done; "
+        f"mv {name} gone; mkdir -p sub/{name}; touch {name}/data"
+    )
+
+    assert [file.read_text() for file in files if file.exists()] == ["mine\n"]
+    assert (repository.folder / name / "data").exists(), "work with it goes on"
+    assert f"act by themselves: sub/{name}. " in result.stdout

@@ -44,7 +44,7 @@ def look_after(protected: Protections, before: Survey) -> tuple[list[str], Surve
     acts is told of.
     """
     told = [*_restore_links(protected), *_remove_links(protected)]
-    after = survey(protected.folders, max_entries=before.entries + MORE_ENTRIES, before=before)
+    after = survey(protected.folders, max_entries=before.entries + MORE_ENTRIES, before=before, opens=True)
     for path in _new(after.repositories, before.repositories):
         if path not in protected.links and not _is_harmless(path, before):
             told += _disarm(path, protected.folders, bare=False)
@@ -80,7 +80,7 @@ def _remove_links(protected: Protections) -> Iterator[str]:
     """Take new links out of repositories' own folders: git writes through them, what it is told to a file that it is
     led to, such as a commit's message or the names of branches."""
     for git, before in protected.gits.items():
-        for path, target in links_in(git).items():
+        for path, target in links_in(git, opens=True).items():
             if before.get(path) == target:
                 continue
             with contextlib.suppress(OSError):
@@ -112,16 +112,16 @@ def _is_harmless_folder(git: Path, *, is_module: bool) -> bool:
     try:
         if not stat.S_ISDIR(git.lstat().st_mode):
             return False
-        names = {each.name: each for each in git.iterdir()}
-        if not {name.casefold() for name in names}.isdisjoint({"commondir", "config.worktree", "worktrees"}):
+        if links_in(git, opens=True):
             return False
-        if links_in(git):
+        names = {each.name.casefold(): each for each in git.iterdir()}
+        if not names.keys().isdisjoint({"commondir", "config.worktree", "worktrees"}):
             return False
-        if "hooks" in names and any(each.suffix != ".sample" for each in (git / "hooks").iterdir()):
+        if "hooks" in names and any(each.suffix != ".sample" for each in names["hooks"].iterdir()):
             return False
-        if "config" in names and not _is_harmless_config(git / "config", is_module=is_module):
+        if "config" in names and not _is_harmless_config(names["config"], is_module=is_module):
             return False
-        return "modules" not in names or all(_are_harmless_modules(git / "modules"))
+        return "modules" not in names or all(_are_harmless_modules(names["modules"]))
     except OSError:
         return False
 

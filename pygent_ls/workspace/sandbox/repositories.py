@@ -7,7 +7,6 @@ list of such names is open (the repositories of submodules and work trees) the w
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import re
 import shlex
@@ -17,12 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from pygent_ls.agent.acting_places import OPENED
+from pygent_ls.agent.acting_places import OPENED, VERSION_CONTROL
 from pygent_ls.workspace import git_config
 from pygent_ls.workspace.environment import steps
 from pygent_ls.workspace.repositories import find_repository
 from pygent_ls.workspace.sandbox.placeholders import PlaceholderKind, is_placeholder
-from pygent_ls.workspace.sandbox.survey import Survey
+from pygent_ls.workspace.sandbox.survey import Survey, listing
 
 Protection = Literal["pin", "read"] | PlaceholderKind
 """How a path is protected: `pin` can be written but not be renamed or replaced, `read` cannot be written; a kind of
@@ -165,13 +164,23 @@ def protections(folders: Sequence[Path], found: Survey, settings: Settings | Non
         _protect_repository(made, path, is_whole=number >= MAX_REPOSITORIES)
     if settings is not None:
         _protect_all_settings(made, found, settings)
-    for path in found.acting:
-        if path.parent in folders:
-            made.add_name(path, None)
-    deeper = (path for path in found.acting if path.parent not in folders and not path.is_symlink())
-    for path in itertools.islice(deeper, MAX_ACTING):
-        made.paths.setdefault(path, "read")
+    _protect_acting(made, found)
     return made
+
+
+def _protect_acting(made: Protections, found: Survey) -> None:
+    """Protect files of editors, agents and shells, and what names programs in repositories of others than git."""
+    n_deeper = 0
+    for path in found.acting:
+        if files := VERSION_CONTROL.get(path.name.casefold()):
+            for file in (path / name for name in files):
+                if file.parent.is_dir():
+                    made.add_name(file, "file")
+        elif path.parent in made.folders:
+            made.add_name(path, None)
+        elif n_deeper < MAX_ACTING and not path.is_symlink():
+            made.paths.setdefault(path, "read")
+            n_deeper += 1
 
 
 def _protect_repository(made: Protections, path: Path, *, is_whole: bool) -> None:
@@ -254,14 +263,14 @@ def _text(path: Path) -> str:
         return ""
 
 
-def links_in(git: Path) -> dict[Path, bytes]:
+def links_in(git: Path, *, opens: bool = False) -> dict[Path, bytes]:
     """The links in a repository's own folder, and where they lead; of its objects in the upper folder alone."""
     found: dict[Path, bytes] = {}
     left = [os.fspath(git)]
     objects = {os.fspath(each / "objects") for each in (git, *_repositories_in(git / "modules"))}
     for folder in left:  # it grows
-        with contextlib.suppress(OSError), os.scandir(folder) as entries:
-            for entry in entries:
+        with contextlib.suppress(OSError):
+            for entry in listing(folder, opens=opens):
                 if entry.is_symlink():
                     found[Path(entry.path)] = os.readlink(os.fsencode(entry.path))  # noqa: PTH115 - as bytes
                 elif folder not in objects and entry.is_dir(follow_symlinks=False):
