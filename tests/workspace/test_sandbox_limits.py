@@ -7,6 +7,7 @@ import contextlib
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -227,6 +228,21 @@ async def test_what_a_background_command_planted_is_found_when_it_ends(place: Pl
     said = (await place.processes.background.end("me", name)).output
 
     assert "[sandbox: sub/.git would make programs run outside the sandbox" in said
+
+
+async def test_what_a_background_command_planted_is_found_before_git_runs_outside(place: Place) -> None:
+    await asyncio.to_thread(subprocess.run, ["git", "init", "-q"], cwd=place.folder, check=True)
+    command = "mkdir -p sub/.git; echo x > sub/.git/config; ln -s /etc/passwd .git/COMMIT_EDITMSG; echo up; sleep 60"
+    name = await place.processes.background.start("me", place.spec(command))
+    while "up" not in (await place.processes.background.read("me", name, 0.1)).output:
+        pass
+
+    outside = replace(place.spec("ls -A sub .git"), sandboxed=False)
+    seen = (await place.processes.run(outside, Listener())).stdout.split()
+    said = (await place.processes.background.end("me", name)).output
+
+    assert ("COMMIT_EDITMSG" in seen, any(each.startswith(".git.untrusted-") for each in seen)) == (False, True)
+    assert ("The link .git/COMMIT_EDITMSG was removed" in said, "[sandbox: sub/.git would" in said) == (True, True)
 
 
 @pytest.mark.parametrize("name", ["sub/.vscode", "sub/.envrc", "sub/lib/.git", "sub/lib", "inner"])

@@ -36,12 +36,12 @@ _PLAIN_KEYS = {
 _REMOTE_PROGRAM = re.compile(r"\w+::|-")
 
 
-def look_after(protected: Protections, before: Survey) -> tuple[list[str], Survey]:
+def look_after(protected: Protections, before: Survey, *, runs: bool = False) -> tuple[list[str], Survey]:
     """Make harmless what a command has made, as far as it can be found; returns what is to be told, in sentences, and
     what there is now.
 
     New repositories that would run something are made unusable: git does not find them any more. What else is new and
-    acts is told of.
+    acts is told of, unless the command still `runs`.
     """
     told = [*_restore_links(protected), *_remove_links(protected)]
     after = survey(protected.folders, max_entries=before.entries + MORE_ENTRIES, before=before, opens=True)
@@ -52,11 +52,11 @@ def look_after(protected: Protections, before: Survey) -> tuple[list[str], Surve
         if not _is_harmless_folder(path, is_module=False):
             told += _disarm(path, protected.folders, bare=True)
     acting = [path for path in _new(after.acting, before.acting) if path not in protected.links]
-    if acting:
+    if acting and not runs:
         names = ", ".join(_name(path, protected.folders) for path in acting[:MAX_NAMED])
         more = f" and {len(acting) - MAX_NAMED} more" if len(acting) > MAX_NAMED else ""
         told.append(f"New files that make programs act by themselves: {names}{more}. The user should look at them.")
-    if before.is_whole and not after.is_whole:
+    if before.is_whole and not after.is_whole and not runs:
         told.append("The command made so many files that not all were looked at for repositories and such files.")
     return told, after
 

@@ -116,6 +116,7 @@ class Stay:
         """`known` is what an earlier command left. Blocking; `leave` must be called."""
         self._lock = threading.Lock()
         self._has_left = False
+        self._told: list[str] = []
         existing = [folder for folder in folders if folder != Path("/")]
         self._held = {folder: Placeholders(folder) for folder in existing}
         try:
@@ -130,6 +131,12 @@ class Stay:
             self._let_go()
             raise
 
+    def look(self) -> None:
+        """Look for what the command left so far, while it runs. Blocking."""
+        with self._lock:
+            if not self._has_left:
+                self._told += look_after(self.protected, self.before, runs=True)[0]
+
     def leave(self) -> list[str]:
         """Look for what the command left, and remove what stood there for it; returns what is to be told. Once."""
         with self._lock:
@@ -138,7 +145,7 @@ class Stay:
             self._has_left = True
             try:
                 told, self.after = look_after(self.protected, self.before)
-                return told
+                return [*self._told, *told]
             finally:
                 self._let_go()
 
@@ -222,6 +229,11 @@ class Sandbox:
         """The beginning of a command line whose rest can write nothing in the workspace, so that nothing stands there
         for it. Blocking."""
         return self._beginning(bwrap, self._limits(), cwd.absolute(), read_only)
+
+    def look_at_all(self) -> None:
+        """Look for what commands that still run left so far: a program that runs outside may act by it. Blocking."""
+        for stay in tuple(self._stays):
+            stay.look()
 
     def tidy(self) -> None:
         """Remove what stands in the folders for commands of a daemon that was killed. Blocking, and quick."""
