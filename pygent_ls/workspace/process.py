@@ -130,8 +130,8 @@ class LocalProcesses:
             duration_s = time.monotonic() - running.started
             if running.stay is not None and self._sandbox is not None:
                 result = child.result(timed_out=timed_out, duration_s=duration_s)
-                if result.exit_code != 0:
-                    running.notes.extend(running.stay.explain(result.stdout + result.stderr))
+                said = result.stdout + result.stderr
+                running.notes.extend(running.stay.explain(said, failed=result.exit_code != 0))
                 running.notes.extend(await asyncio.to_thread(self._sandbox.left, running.stay))
             for note in running.notes:
                 await child.add(note_line(note))

@@ -55,8 +55,16 @@ async def test_a_command_that_makes_ever_more_processes_is_ended_and_the_next_on
     assert (await place.run("echo on")).stdout == "on\n"
 
 
-async def test_a_command_that_takes_too_much_memory_is_ended(place: Place) -> None:
-    hungry = "python3 -c 'import time; taken = bytearray(b\"x\") * 300_000_000; time.sleep(50)'"
+@pytest.mark.parametrize(
+    "taking",
+    [
+        'taken = bytearray(b"x") * 300_000_000',
+        '[os.write(os.memfd_create("x"), bytes(100_000_000)) for _ in range(3)]',
+        'open("/dev/shm/x", "wb").write(bytes(300_000_000))',
+    ],
+)
+async def test_a_command_that_takes_too_much_memory_is_ended(place: Place, taking: str) -> None:
+    hungry = f"python3 -c 'import os, time; {taking}; time.sleep(50)'"
 
     result = await place.run(hungry, Resources(memory_mb=200))
 

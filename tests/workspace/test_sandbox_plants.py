@@ -380,6 +380,24 @@ async def test_who_may_not_make_it_reads_why(repository: Repository) -> None:
     assert "cannot be written: .envrc. Programs" in (await repository.run("echo x > .envrc")).stdout
 
 
+async def test_who_may_not_write_it_reads_why_though_the_command_goes_on(repository: Repository) -> None:
+    assert "Ask the user to run `git init`" in (await repository.run("git init 2>&1 | cat")).stdout
+    repository.begin()
+    repository.git("branch", "side")
+
+    assert "cannot be written: .git/config. Programs" in (await repository.run("git branch -d side")).stdout
+    (repository.folder / "notes").write_text(".git/config\nRead-only file system\n")
+    assert "[sandbox" not in (await repository.run("cat notes")).stdout
+
+
+async def test_what_packages_bring_is_not_told_of(repository: Repository) -> None:
+    result = await repository.run(
+        "mkdir -p v/site-packages node_modules/x; touch v/site-packages/a.pth node_modules/x/.npmrc"
+    )
+
+    assert "[sandbox" not in result.stdout
+
+
 async def test_what_is_new_in_deeper_folders_is_told_of(repository: Repository) -> None:
     (repository.folder / "old").mkdir()
     (repository.folder / "old" / ".envrc").write_text("mine\n")

@@ -17,6 +17,9 @@ from pygent_ls.workspace.sandbox.survey import MORE_ENTRIES, Survey, survey
 MAX_CONFIG_BYTES = 65_536
 MAX_NAMED = 10
 
+OF_PACKAGES = frozenset({"site-packages", "node_modules"})
+"""Folders of installed packages, which are full of what acts once the packages are used: it is not told of."""
+
 _SECTION = re.compile(r'\[(?:(?P<plain>[a-z]+)|(?P<named>remote|branch|submodule) "[^"\\\n]*")\]')
 _SETTING = re.compile(r'(?P<key>[a-zA-Z]+) = (?P<value>[^"\\;#\n]*)')
 _PLAIN_KEYS = {
@@ -51,7 +54,11 @@ def look_after(protected: Protections, before: Survey, *, runs: bool = False) ->
     for path in _new(after.bare, before.bare):
         if not _is_harmless_folder(path, is_module=False):
             told += _disarm(path, protected.folders, bare=True)
-    acting = [path for path in _new(after.acting, before.acting) if path not in protected.links]
+    acting = [
+        path
+        for path in _new(after.acting, before.acting)
+        if path not in protected.links and OF_PACKAGES.isdisjoint(path.parts)
+    ]
     if acting and not runs:
         names = ", ".join(_name(path, protected.folders) for path in acting[:MAX_NAMED])
         more = f" and {len(acting) - MAX_NAMED} more" if len(acting) > MAX_NAMED else ""

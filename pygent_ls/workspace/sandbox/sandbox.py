@@ -149,8 +149,10 @@ class Stay:
             finally:
                 self._let_go()
 
-    def explain(self, output: str) -> list[str]:
-        """Why a command failed that wrote this, where it met what is protected."""
+    def explain(self, output: str, *, failed: bool) -> list[str]:
+        """Why a command met what is protected, if it wrote so; in one line, if it did not fail."""
+        if not failed:
+            output = "\n".join(line for line in output.splitlines() if any(each in line for each in REFUSALS))
         if not any(each in output for each in REFUSALS):
             return []
         return explanations(self.protected, self._missing, output)
