@@ -80,8 +80,8 @@ def _lies_in(path: Path | str, bases: Iterable[Path]) -> bool:
 
 def _may_be_shown(path: Path, homes: Collection[Path], folders: Sequence[Path]) -> bool:
     real = Path(os.path.realpath(path))
-    secrets = [home / name for home in homes for name in SECRETS]
-    is_secret = any(each.is_relative_to(secret) for each in (path, real) for secret in secrets)
+    secrets = tuple(f"{home}/{name}/" for home in homes for name in SECRETS)
+    is_secret = any(f"{each}/".startswith(secrets) for each in (path, real))
     return not (is_secret or _is_too_much(path, homes) or _is_led_by(path, folders))
 
 
