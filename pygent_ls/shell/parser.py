@@ -32,6 +32,9 @@ MAX_ARGUMENT_CHARS = 131_072
 MAX_INNER = 100
 """Commands within others that are followed; `env -S` and `unbuffer` can double them with each level."""
 
+MAX_INNER_CHARS = 3 * MAX_CHARS
+"""Length of all texts within a line that are taken apart, such as those behind `bash -c`; one within another again."""
+
 MAX_WORDS = 20_000
 """Words of all commands of a line, those within others counted again; a line without such has at most half as many."""
 
@@ -69,6 +72,7 @@ class _Budget:
     """What the reading of one line may still cost, whatever stands in it."""
 
     inner: int = MAX_INNER
+    chars: int = MAX_INNER_CHARS
     words: int = MAX_WORDS
 
 
@@ -331,6 +335,8 @@ class _Reader:
             self.budget.inner -= 1
             if self.budget.inner < 0:
                 self._give_up()
+                rest = each.text if isinstance(each, Script) else " ".join(words[each.begin : each.end])
+                inner += [Inner(begin=NEVER, command=command) for command in self._flat(rest)]
                 break
             match each:
                 case Words(begin=begin, end=end):
@@ -347,6 +353,10 @@ class _Reader:
         return SimpleCommand(words=tuple(words), folder=self.folder, runs=tuple(inner))
 
     def _nested(self, text: str) -> Sequence[SimpleCommand]:
+        self.budget.chars -= len(text)
+        if self.budget.chars < 0:
+            self._give_up()
+            return self._flat(text)
         nested = _Reader(
             depth=self.depth + 1,
             folder=self.folder,
@@ -359,6 +369,11 @@ class _Reader:
         self.writes += nested.writes
         self.is_parsed &= nested.is_parsed
         return [each for each in nested.commands if each.words[0] != NOTHING]
+
+    def _flat(self, text: str) -> Sequence[SimpleCommand]:
+        """What may be the commands of a text for which no budget is left."""
+        pieces = (re.sub(r"['\"\\]", "", piece).split() for piece in re.split(r"[;&|\n(){}`]", text))
+        return [SimpleCommand(words=tuple(words), folder=self.folder) for words in pieces if words]
 
     def _change_folder(self, given: Sequence[str]) -> None:
         targets = [word for word in given if not re.fullmatch(r"-[LPe@n]+|--", word)]
