@@ -187,7 +187,7 @@ class _Line:
         for command in line.all():
             name = _known_as(command.words[0])
             self._named.setdefault(name, []).append(command)
-            if ANY in name or _reads_commands(command):
+            if ANY in name or command.words[0].startswith(ANY) or _reads_commands(command):
                 self._unknown.append(command)
 
     def candidates(self, program: str) -> Sequence[SimpleCommand]:
@@ -199,9 +199,12 @@ def _known_as(program: str) -> str:
     return program.rpartition("/")[2].lower().removesuffix(".exe")
 
 
+_TAKING_COMMANDS = SHELLS | {"source", "."}
+
+
 def _reads_commands(command: SimpleCommand) -> bool:
     """Whether it takes commands from its input, from a device, or from a file that only running would tell."""
-    if command.runs or command.name not in SHELLS | {"source", "."}:
+    if command.runs or not any(_same(each, command.name) for each in _TAKING_COMMANDS):
         return False
     words = iter(command.words[1:])
     for word in words:
@@ -209,7 +212,7 @@ def _reads_commands(command: SimpleCommand) -> bool:
             next(words, None)
         elif not word.startswith(("-", "+")):
             return word.startswith((ANY, "/dev/", "/proc/"))
-    return command.name in SHELLS
+    return command.name not in (".", "source")
 
 
 def _begins(prefix: Sequence[str], command: SimpleCommand) -> Match:
@@ -253,6 +256,8 @@ def _next(wanted: str, words: Sequence[str], position: int) -> tuple[Match, int]
 
 def _same_name(wanted: str, word: str) -> Match:
     """Programs are the same wherever they lie, and in whatever case, which some file systems do not tell."""
+    if word.startswith(ANY):
+        return Match.MAYBE  # it may be nothing, or several words
     name = word if "/" in wanted else word.rpartition("/")[2]
     if ANY in name and name.strip(ANY) and _same(wanted.lower(), name.lower()):
         return Match.YES

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pygent_ls.shell.accounting import accounts_for
-from pygent_ls.shell.builtins import NOTHING, evaluated, expanding, holds_substitution
+from pygent_ls.shell.builtins import (
+    NOTHING,
+    changes_reading,
+    evaluated,
+    expanding,
+    holds_substitution,
+    run_by_setting,
+)
 from pygent_ls.shell.grammar import UNFIT, parse
 from pygent_ls.shell.line import NEVER, Inner, ShellLine, SimpleCommand, Write
 from pygent_ls.shell.strict import QUIET_TARGETS, read_strictly
@@ -51,6 +58,13 @@ def read_line(text: str) -> ShellLine:
     if joined != text:  # bash joins the lines, and splits there, before it looks for words
         reader.folder = ""
         reader.read(joined)
+    if re.search(r"[$`|<]", text):
+        wary = _Reader(lasting=lasting_variables(joined, reader.commands))
+        for each in dict.fromkeys([text, joined]):
+            wary.folder = ""
+            wary.read(each)
+        reader.commands[:0] = [each for each in dict.fromkeys(wary.commands) if each not in set(reader.commands)]
+        reader.is_parsed &= wary.is_parsed
     strict = _Reader(is_strict=True)
     strict.read(text)
     return ShellLine(
@@ -62,6 +76,9 @@ def read_line(text: str) -> ShellLine:
         plain=tuple(strict.commands) if reader.is_parsed and strict.is_parsed else None,
     )
 
+
+EVALUATION = re.compile(r"\(\(|\[\[|\$\[|\$\{\S*[:@!\[]|\b(let|declare|typeset|local)\b|\bPS4\b|[\w\]]\[[^\]]*\$")
+"""Where bash computes, or expands once more: the values of variables may run something there."""
 
 _READING_COMMANDS = SHELLS | {"source", "."}
 _PRINTERS = frozenset({"echo", "printf", "which", "command"})
@@ -87,6 +104,11 @@ class _Reader:
     is_parsed: bool = True
     is_strict: bool = False
     """Reads by the strict grammar alone, also what commands are made to run."""
+    lasting: frozenset[str] | None = None
+    """Variables that have one value for good. Nothing else is taken for known that depends on what runs before: other
+    variables, and what commands print. None if what is likely is taken for known."""
+    is_evaluating: bool = False
+    """The text has arithmetic or expansions which run what stands in the values of variables."""
     back: dict[int, str] = field(default_factory=dict[int, str])
     """The characters that stand-ins in the parsed text stand for."""
     piped: str | None = None
@@ -112,6 +134,7 @@ class _Reader:
             self.is_parsed = False
             self._guess(text)
             return
+        self.is_evaluating |= EVALUATION.search(text) is not None
         tree, self.back, source = parsed
         root = tree.root_node
         if root.has_error or UNFIT.search(text) or not accounts_for(root, source):
@@ -141,6 +164,7 @@ class _Reader:
             read=self._read_within,
             back=self.back,
             give_up=self._give_up,
+            is_wary=self.lasting is not None,
         )
 
     def _give_up(self) -> None:
@@ -167,8 +191,12 @@ class _Reader:
                 self._redirect(node)
             case "$":
                 self._give_up()
-            case "raw_string" if holds_substitution(text_of(node)):  # in `[[ … ]]`, `((…))` and an index
-                self._read_within(expanding(text_of(node)[1:-1]))
+            case "raw_string" | "string" | "ansi_c_string" | "concatenation" | "word":  # in `[[ … ]]`, `((…))`, an index
+                for word in words_of(node, self._scope):
+                    self._expand(word)
+            case "regex" | "extglob_pattern":
+                self._expand(text_of(node))
+                self._inside(node)
             case _:
                 self._inside(node)
 
@@ -186,13 +214,14 @@ class _Reader:
         if name is not None:
             values = [word for child in node.children_by_field_name("value") for word in words_of(child, self._scope)]
             self._set(text_of(name), " ".join(values) or ANY)
+            self._expand_each(values)
 
     def _pipeline(self, node: Node) -> None:
         self.piped = None
         for child in node.named_children:
             count = len(self.commands)
             self._visit(child)
-            self.piped = self._printed(self.commands[count:]) if child.type == "command" else None
+            self.piped = self._printed(self.commands[count:], [child])
         self.piped = None
 
     def _redirected(self, node: Node) -> None:
@@ -220,6 +249,7 @@ class _Reader:
             self.is_parsed &= not more
         else:
             self._take(more, None)
+        self._expand_each([stdin or ""])
         if stdin is not None and any(command.name in SHELLS for command in self.commands[count:]):
             self.commands += self._nested(stdin)  # `cat <<END | sh`: what is fed to one may reach the other
 
@@ -268,6 +298,7 @@ class _Reader:
                 case _:
                     words += words_of(child, self._scope)
         known = [each for each in (stdin, piped, "\n".join(self.fed)) if each]
+        self._expand_each([stdin or ""])
         self._take([*words, *more], known[0] if known else stdin)
 
     def _declaration(self, node: Node) -> None:
@@ -284,22 +315,27 @@ class _Reader:
         name = node.child_by_field_name("name")
         value = node.child_by_field_name("value")
         words = words_of(value, self._scope) if value is not None else [""]
-        if name is not None:
-            self._visit(name)
-            self._set(text_of(name), " ".join(words))
-        for word in filter(holds_substitution, words):  # `PS4='$(x)'`, and numbers that are computed with later
-            self._read_within(expanding(word))
+        if name is None:
+            return
+        self._visit(name)
+        value_text = " ".join(words)
+        if any(child.type == "+=" for child in node.children):
+            value_text = self.variables.get(text_of(name), ANY) + value_text
+        self._set(text_of(name), value_text)
+        for script in run_by_setting(text_of(name), value_text):
+            self._read_within(script)
 
     def _set(self, name: str, value: str) -> None:
         is_short = len(value) <= MAX_VALUE_CHARS
         self.is_parsed &= is_short
-        self.variables[name] = value if is_short else ANY
+        is_known = is_short and (self.lasting is None or name in self.lasting)
+        self.variables[name] = value if is_known else ANY
 
     def _run(self, node: Node) -> str:
         """The commands of a substitution; returns what they would print, where that is known."""
         count = len(self.commands)
         self._inside(node)
-        printed = self._printed(self.commands[count:])
+        printed = self._printed(self.commands[count:], node.named_children)
         if node.type == "process_substitution":
             self.fed.append(printed or "")
         return ANY if node.type != "command_substitution" or printed is None else printed
@@ -308,8 +344,21 @@ class _Reader:
         """Take note of the commands of a substitution that the grammar has left as text."""
         self.commands += self._nested(text.translate(self.back))
 
-    def _printed(self, commands: Sequence[SimpleCommand]) -> str | None:
+    def _expand_each(self, words: Sequence[str]) -> None:
+        """Take note of what words run if they are computed with later: `read x <<< 'a[$(y)]'; echo $((x))`."""
+        if self.is_evaluating:
+            for word in words:
+                self._expand(word)
+
+    def _expand(self, text: str) -> None:
+        if holds_substitution(text):
+            self._read_within(expanding(text))
+
+    def _printed(self, commands: Sequence[SimpleCommand], nodes: Sequence[Node]) -> str | None:
+        """What the commands of these nodes print; None where that is not known."""
         if len(commands) != 1 or commands[0].name not in _PRINTERS:
+            return None
+        if self.lasting is not None and not (len(nodes) == 1 and _is_plain(nodes[0]) and _prints_its_words(commands[0].words)):
             return None
         words = [word for word in commands[0].words[1:] if not re.fullmatch(r"-[neEvp]+", word)]
         if commands[0].name == "printf" and words and "%" in words[0]:
@@ -321,6 +370,7 @@ class _Reader:
             return
         command = self._simple(words, stdin)
         self.commands.append(command)
+        self._expand_each(words[1:])
         if command.name in ("cd", "pushd", "chdir"):
             self._change_folder(command.words[1:])
 
@@ -346,7 +396,9 @@ class _Reader:
                 case Script(text=text):
                     scripts.append(text)
         scripts += evaluated(words)
-        if stdin is not None and name_of(words) in _READING_COMMANDS and not scripts:
+        if changes_reading(words):
+            self._give_up()
+        if stdin is not None and name_of(words) in _READING_COMMANDS:
             scripts.append(stdin)
         for text in scripts:
             inner += [Inner(begin=NEVER, command=command) for command in self._nested(text)]
@@ -364,11 +416,16 @@ class _Reader:
             reads=self.reads,
             budget=self.budget,
             is_strict=self.is_strict,
+            lasting=None if self.lasting is None else frozenset(),
+            is_evaluating=self.is_evaluating,
         )
         nested.read(text)
+        if "\\\n" in text and not self.is_strict:  # bash joins the lines before it looks for words
+            nested.read(text.replace("\\\n", ""))
         self.writes += nested.writes
         self.is_parsed &= nested.is_parsed
-        return [each for each in nested.commands if each.words[0] != NOTHING]
+        unknown = [SimpleCommand(words=(ANY,), folder=self.folder)] if ANY in text else []  # it may hold anything
+        return [*(each for each in nested.commands if each.words[0] != NOTHING), *unknown]
 
     def _flat(self, text: str) -> Sequence[SimpleCommand]:
         """What may be the commands of a text for which no budget is left."""
@@ -397,6 +454,19 @@ class _Reader:
         return " " if name in ("", "IFS") else {"HOME": HOME, **self.variables}.get(name, ANY)
 
 
+def _prints_its_words(words: Sequence[str]) -> bool:
+    """Whether `echo` or `printf` prints its words as they are."""
+    given = words[1:]
+    if any("\\" in word for word in given) or not given or given[0].startswith("-"):
+        return words[0] == "printf" and len(given) == 2 and given[0] in ("%s", "%s\\n") and "\\" not in given[1]
+    return words[0] == "echo" or (words[0] == "printf" and (len(given) == 1 and "%" not in given[0]) or given[0] == "%s")
+
+
+def _is_plain(node: Node) -> bool:
+    """Whether it is a command without a redirection."""
+    return node.type == "command" and not any(child.type.endswith("redirect") for child in node.children)
+
+
 def _dropped(body: Node, statement: Node) -> list[str]:
     """The `-` that tree-sitter-bash 0.25 drops between a command and its here-document: `python - <<END`."""
     following = body.next_sibling
@@ -406,3 +476,37 @@ def _dropped(body: Node, statement: Node) -> list[str]:
         body.end_byte - statement.start_byte : following.start_byte - statement.start_byte
     ]
     return ["-"] if between.strip() == b"-" else []
+
+
+_SETTERS = re.compile(
+    r"\b(read|printf|mapfile|readarray|getopts|unset|declare|typeset|local|readonly|let|eval|source|trap|alias|coproc|IFS"
+    r"|enable|function|wait)\b|\(\s*\)|\$'|(^|[\s;&|(])\.\s|\{[^}\s]*(,|\.\.)"
+)
+"""What may set a variable whose name stands nowhere, or change what a command prints."""
+
+_SPECIAL = re.compile(r"_|HOME|PWD|OLDPWD|PATH|REPLY|OPT\w+|(BASH|COMP|HIST|FUNC|PS|DIR|LC_)\w*|LANG|RANDOM|SECONDS|LINENO")
+
+
+def lasting_variables(text: str, commands: Sequence[SimpleCommand]) -> frozenset[str]:
+    """The variables that the text sets once, whatever else happens, and that nothing else in it can set."""
+    bare = re.sub(r"[\\'\"]", "", text)
+    if len(text) > MAX_CHARS or _SETTERS.search(bare) or any(ANY in command.words[0] for command in commands):
+        return frozenset()
+    parsed = parse(text.replace(ANY, " "))
+    if parsed is None:
+        return frozenset()
+    return frozenset(name for name in _set_at_once(parsed[0].root_node) if _is_named_once(name, bare))
+
+
+def _set_at_once(root: Node) -> Iterator[str]:
+    for node in root.children:
+        for each in node.children if node.type == "variable_assignments" else [node]:
+            name = each.child_by_field_name("name") if each.type == "variable_assignment" else None
+            following = node.next_sibling
+            if name is not None and name.type == "variable_name" and (following is None or following.type != "&"):
+                yield text_of(name)
+
+
+def _is_named_once(name: str, text: str) -> bool:
+    found = re.findall(rf"(?<![\w$])(?<!\$\{{){name}(?!\w)(.?)", text)
+    return found == ["="] and not _SPECIAL.fullmatch(name)
