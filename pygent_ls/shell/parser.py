@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from pygent_ls.shell.builtins import (
 from pygent_ls.shell.grammar import UNFIT, parse
 from pygent_ls.shell.line import NEVER, Inner, ShellLine, SimpleCommand, Write
 from pygent_ls.shell.strict import QUIET_TARGETS, read_strictly
+from pygent_ls.shell.variables import lasting_variables, printed_for_sure
 from pygent_ls.shell.words import ANY, GAP, HOME, Scope, decode_ansi_c, text_of, words_of
 from pygent_ls.shell.wrappers import SHELLS, Script, Words, name_of, wrapped
 
@@ -59,7 +60,7 @@ def read_line(text: str) -> ShellLine:
         reader.folder = ""
         reader.read(joined)
     if re.search(r"[$`|<]", text):
-        wary = _Reader(lasting=lasting_variables(joined, reader.commands))
+        wary = _Reader(lasting=lasting_variables(joined, reader.commands) if len(text) <= MAX_CHARS else frozenset())
         for each in dict.fromkeys([text, joined]):
             wary.folder = ""
             wary.read(each)
@@ -77,10 +78,15 @@ def read_line(text: str) -> ShellLine:
     )
 
 
-EVALUATION = re.compile(r"\(\(|\[\[|\$\[|\$\{\S*[:@!\[]|\b(let|declare|typeset|local)\b|\bPS4\b|[\w\]]\[[^\]]*\$")
+_EVALUATION = re.compile(r"\(\(|\[\[|\$\[|\$\{\S*[:@!\[]|\b(let|declare|typeset|local)\b|\bPS4\b|[\w\]]\[[^\]]*\$")
 """Where bash computes, or expands once more: the values of variables may run something there."""
 
+_REDEFINITION = re.compile(r"\(\s*\)|\bfunction\b|alias|ALIAS|\benable\b|\bhash\b|BASH_")
+
 _READING_COMMANDS = SHELLS | {"source", "."}
+_TEXTS = frozenset({"raw_string", "string", "ansi_c_string", "concatenation", "word"})
+"""Nodes that are words; outside of commands they stand in `[[ … ]]`, `((…))` and an index, where they are expanded."""
+
 _PRINTERS = frozenset({"echo", "printf", "which", "command"})
 
 
@@ -109,6 +115,8 @@ class _Reader:
     variables, and what commands print. None if what is likely is taken for known."""
     is_evaluating: bool = False
     """The text has arithmetic or expansions which run what stands in the values of variables."""
+    is_redefining: bool = False
+    """The text may give `echo` another meaning."""
     back: dict[int, str] = field(default_factory=dict[int, str])
     """The characters that stand-ins in the parsed text stand for."""
     piped: str | None = None
@@ -134,7 +142,8 @@ class _Reader:
             self.is_parsed = False
             self._guess(text)
             return
-        self.is_evaluating |= EVALUATION.search(text) is not None
+        self.is_evaluating |= _EVALUATION.search(text) is not None
+        self.is_redefining |= _REDEFINITION.search(text) is not None
         tree, self.back, source = parsed
         root = tree.root_node
         if root.has_error or UNFIT.search(text) or not accounts_for(root, source):
@@ -184,24 +193,24 @@ class _Reader:
                 self._declaration(node)
             case "variable_assignment":
                 self._assign(node)
-            case "for_statement":
-                self._name_each(node)
-                self._inside(node)
             case "file_redirect":
                 self._redirect(node)
             case "$":
                 self._give_up()
-            case "raw_string" | "string" | "ansi_c_string" | "concatenation" | "word":  # in `[[ … ]]`, `((…))`, an index
-                for word in words_of(node, self._scope):
-                    self._expand(word)
-            case "regex" | "extglob_pattern":
-                self._expand(text_of(node))
-                self._inside(node)
+            case _ if node.type in _TEXTS:
+                self._expand_text(node)
             case _:
                 self._inside(node)
 
     def _inside(self, node: Node) -> None:
         """What stands in a node that is no command itself."""
+        match node.type:
+            case "for_statement":
+                self._name_each(node)
+            case "regex" | "extglob_pattern":  # one text to the grammar
+                self._expand(text_of(node))
+            case _:
+                pass
         before = self.folder
         for child in node.children:
             self._visit(child)
@@ -221,7 +230,8 @@ class _Reader:
         for child in node.named_children:
             count = len(self.commands)
             self._visit(child)
-            self.piped = self._printed(self.commands[count:], [child])
+            printed = self._printed(self.commands[count:], [child])
+            self.piped = self.piped if printed is None and self.lasting is None else printed  # `… | cat | sh`
         self.piped = None
 
     def _redirected(self, node: Node) -> None:
@@ -250,8 +260,10 @@ class _Reader:
         else:
             self._take(more, None)
         self._expand_each([stdin or ""])
-        if stdin is not None and any(command.name in SHELLS for command in self.commands[count:]):
-            self.commands += self._nested(stdin)  # `cat <<END | sh`: what is fed to one may reach the other
+        fed = [stdin or "", *(self.fed if body is not None and body.type != "command" else [])]
+        if any(command.name in SHELLS for command in self.commands[count:]):
+            for text in filter(None, fed):
+                self.commands += self._nested(text)  # `cat <<END | sh`: what is fed to one may reach the other
 
     def _heredoc(self, node: Node) -> str:
         body = ""
@@ -283,7 +295,8 @@ class _Reader:
 
     def _command(self, node: Node, *, stdin: str | None, more: Sequence[str] = ()) -> None:
         words: list[str] = []
-        piped, self.piped = self.piped, None
+        piped = self.piped
+        fed = list(self.fed) if node.parent is not None and node.parent.type == "redirected_statement" else []
         self.fed.clear()
         for child in node.children:
             match child.type:
@@ -297,7 +310,8 @@ class _Reader:
                     pass
                 case _:
                     words += words_of(child, self._scope)
-        known = [each for each in (stdin, piped, "\n".join(self.fed)) if each]
+        known = [each for each in (stdin, piped, "\n".join([*fed, *self.fed])) if each]
+        self.fed.clear()
         self._expand_each([stdin or ""])
         self._take([*words, *more], known[0] if known else stdin)
 
@@ -350,6 +364,10 @@ class _Reader:
             for word in words:
                 self._expand(word)
 
+    def _expand_text(self, node: Node) -> None:
+        for word in words_of(node, self._scope):
+            self._expand(word)
+
     def _expand(self, text: str) -> None:
         if holds_substitution(text):
             self._read_within(expanding(text))
@@ -358,8 +376,9 @@ class _Reader:
         """What the commands of these nodes print; None where that is not known."""
         if len(commands) != 1 or commands[0].name not in _PRINTERS:
             return None
-        if self.lasting is not None and not (len(nodes) == 1 and _is_plain(nodes[0]) and _prints_its_words(commands[0].words)):
-            return None
+        if self.lasting is not None:
+            is_plain = len(nodes) == 1 and _is_plain(nodes[0]) and not self.is_redefining
+            return printed_for_sure(commands[0].words) if is_plain else None
         words = [word for word in commands[0].words[1:] if not re.fullmatch(r"-[neEvp]+", word)]
         if commands[0].name == "printf" and words and "%" in words[0]:
             words = words[1:]
@@ -418,6 +437,7 @@ class _Reader:
             is_strict=self.is_strict,
             lasting=None if self.lasting is None else frozenset(),
             is_evaluating=self.is_evaluating,
+            is_redefining=self.is_redefining,
         )
         nested.read(text)
         if "\\\n" in text and not self.is_strict:  # bash joins the lines before it looks for words
@@ -445,6 +465,7 @@ class _Reader:
         text = re.sub(r"\{([^{}\s,]*+,[^{}\s]*)\}", lambda found: found[1].replace(",", " "), text)
         for piece in dict.fromkeys(re.split(r"[;&|\n(){}`]", re.sub(r"\$?['\"]|\\", "", text))):
             words = re.sub(rf"\$(\w+|\{{\w+\}})|{UNFIT.pattern}", self._guessed, piece).split()
+            words = [re.sub(r"^~(?=/|$)", HOME, word) for word in words]
             while words and re.fullmatch(r"if|then|elif|else|do|while|until|!|\w+=.*", words[0]):
                 words = words[1:]
             self._take([word for word in words if not re.match(r"\d*[<>]", word)], None)
@@ -452,14 +473,6 @@ class _Reader:
     def _guessed(self, found: re.Match[str]) -> str:
         name = (found[1] or "").strip("{}")
         return " " if name in ("", "IFS") else {"HOME": HOME, **self.variables}.get(name, ANY)
-
-
-def _prints_its_words(words: Sequence[str]) -> bool:
-    """Whether `echo` or `printf` prints its words as they are."""
-    given = words[1:]
-    if any("\\" in word for word in given) or not given or given[0].startswith("-"):
-        return words[0] == "printf" and len(given) == 2 and given[0] in ("%s", "%s\\n") and "\\" not in given[1]
-    return words[0] == "echo" or (words[0] == "printf" and (len(given) == 1 and "%" not in given[0]) or given[0] == "%s")
 
 
 def _is_plain(node: Node) -> bool:
@@ -476,37 +489,3 @@ def _dropped(body: Node, statement: Node) -> list[str]:
         body.end_byte - statement.start_byte : following.start_byte - statement.start_byte
     ]
     return ["-"] if between.strip() == b"-" else []
-
-
-_SETTERS = re.compile(
-    r"\b(read|printf|mapfile|readarray|getopts|unset|declare|typeset|local|readonly|let|eval|source|trap|alias|coproc|IFS"
-    r"|enable|function|wait)\b|\(\s*\)|\$'|(^|[\s;&|(])\.\s|\{[^}\s]*(,|\.\.)"
-)
-"""What may set a variable whose name stands nowhere, or change what a command prints."""
-
-_SPECIAL = re.compile(r"_|HOME|PWD|OLDPWD|PATH|REPLY|OPT\w+|(BASH|COMP|HIST|FUNC|PS|DIR|LC_)\w*|LANG|RANDOM|SECONDS|LINENO")
-
-
-def lasting_variables(text: str, commands: Sequence[SimpleCommand]) -> frozenset[str]:
-    """The variables that the text sets once, whatever else happens, and that nothing else in it can set."""
-    bare = re.sub(r"[\\'\"]", "", text)
-    if len(text) > MAX_CHARS or _SETTERS.search(bare) or any(ANY in command.words[0] for command in commands):
-        return frozenset()
-    parsed = parse(text.replace(ANY, " "))
-    if parsed is None:
-        return frozenset()
-    return frozenset(name for name in _set_at_once(parsed[0].root_node) if _is_named_once(name, bare))
-
-
-def _set_at_once(root: Node) -> Iterator[str]:
-    for node in root.children:
-        for each in node.children if node.type == "variable_assignments" else [node]:
-            name = each.child_by_field_name("name") if each.type == "variable_assignment" else None
-            following = node.next_sibling
-            if name is not None and name.type == "variable_name" and (following is None or following.type != "&"):
-                yield text_of(name)
-
-
-def _is_named_once(name: str, text: str) -> bool:
-    found = re.findall(rf"(?<![\w$])(?<!\$\{{){name}(?!\w)(.?)", text)
-    return found == ["="] and not _SPECIAL.fullmatch(name)
