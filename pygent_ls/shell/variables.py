@@ -40,6 +40,7 @@ def lasting_variables(text: str, commands: Sequence[SimpleCommand]) -> frozenset
     found = [each.groups() for each in _NAME.finditer(bare)]
     counts = Counter(name for name, _ in found)
     once = {name for name, equals in found if equals and counts[name] == 1 and not _SPECIAL.fullmatch(name)}
+    once -= set(re.findall(r"\$\{(\w+):?=", bare))
     return frozenset(once).intersection(_set_at_once(parsed[0].root_node))
 
 

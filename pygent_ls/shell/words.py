@@ -25,6 +25,10 @@ GAP = "\x1f"
 _DEFAULT_OPERATORS = frozenset({":-", "-", ":=", "=", ":+", "+"})
 
 
+_UNQUOTED = frozenset({"simple_expansion", "expansion", "command_substitution"})
+"""Words that are no words if they become nothing."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Scope:
     """What the words of a line are read with."""
@@ -44,9 +48,12 @@ class Scope:
 
 
 def words_of(node: Node, scope: Scope) -> list[str]:
-    """The words that one written word becomes; more than one where the shell splits it."""
+    """The words that one written word becomes; more than one, or none, where the shell splits it."""
     value = _value(node, scope, is_first=True).translate(scope.back)
-    return [part for part in value.split(GAP) if part] or [""]
+    while node.type == "command_name" and node.child_count == 1:
+        node = node.children[0]
+    is_unquoted = all(each.type in _UNQUOTED for each in (node.children if node.type == "concatenation" else [node]))
+    return [part for part in value.split(GAP) if part] or ([] if is_unquoted else [""])
 
 
 def text_of(node: Node) -> str:

@@ -47,7 +47,7 @@ def filled(before: str, fragment: str, after: str = "") -> Callable[[int], str]:
 
 
 def holds_up(run: Callable[[str], object], make: Callable[[int], str]) -> bool:
-    """Whether a command of ten times the length takes much more than ten times as long, or the longest too many calls."""
+    """Whether ten times the command takes much more than ten times as long, or the longest one too many calls."""
 
     def judge(command: str) -> None:
         read_line.cache_clear()
