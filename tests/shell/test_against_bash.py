@@ -192,7 +192,7 @@ STRICT_WORDS = [
     "!",
     "=",
 ]
-STRICT_WORDS += [
+STRICT_SIGNS = [
     "\\",
     '"',
     "'",
@@ -216,7 +216,7 @@ STRICT_WORDS += [
 
 
 @SETTINGS
-@given(st.lists(st.sampled_from(STRICT_WORDS), max_size=12).map(lambda parts: "git " + "".join(parts)))
+@given(st.lists(st.sampled_from(STRICT_WORDS + STRICT_SIGNS), max_size=12).map(lambda parts: "git " + "".join(parts)))
 @example("git 'a''b'\"c\"d\\ e\\;f#g; git h #i")
 def test_words_are_what_bash_gives_to_programs(machine: Machine, line: str) -> None:
     read = read_strictly(line)
