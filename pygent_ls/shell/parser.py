@@ -40,7 +40,7 @@ MAX_ARGUMENT_CHARS = 131_072
 MAX_INNER = 100
 """Commands within others that are followed; `env -S` and `unbuffer` can double them with each level."""
 
-MAX_INNER_CHARS = 3 * MAX_CHARS
+MAX_INNER_CHARS = 2 * MAX_CHARS
 """Length of all texts within a line that are taken apart, such as those behind `bash -c`; one within another again."""
 
 MAX_WORDS = 20_000
@@ -399,13 +399,13 @@ class _Reader:
         self.budget.words -= len(words)
         if self.depth > MAX_DEPTH or self.budget.words < 0:
             self._give_up()
-            return SimpleCommand(words=tuple(words), folder=self.folder)
+            first = next(wrapped(words), None) if self.depth == 0 else None
+            return SimpleCommand(words=tuple(words), folder=self.folder, runs=self._flat_runs(words, first))
         for each in wrapped(words):
             self.budget.inner -= 1
             if self.budget.inner < 0:
                 self._give_up()
-                rest = each.text if isinstance(each, Script) else " ".join(words[each.begin : each.end])
-                inner += [Inner(begin=NEVER, command=command) for command in self._flat(rest)]
+                inner += self._flat_runs(words, each)
                 break
             match each:
                 case Words(begin=begin, end=end):
@@ -446,6 +446,12 @@ class _Reader:
         self.is_parsed &= nested.is_parsed
         unknown = [SimpleCommand(words=(ANY,), folder=self.folder)] if ANY in text else []  # it may hold anything
         return [*(each for each in nested.commands if each.words[0] != NOTHING), *unknown]
+
+    def _flat_runs(self, words: Sequence[str], first: Words | Script | None) -> tuple[Inner, ...]:
+        if first is None:
+            return ()
+        text = first.text if isinstance(first, Script) else " ".join(words[first.begin : first.end])
+        return tuple(Inner(begin=NEVER, command=command) for command in self._flat(text))
 
     def _flat(self, text: str) -> Sequence[SimpleCommand]:
         """What may be the commands of a text for which no budget is left."""
