@@ -260,10 +260,13 @@ class _Reader:
         else:
             self._take(more, None)
         self._expand_each([stdin or ""])
-        fed = [stdin or "", *(self.fed if body is not None and body.type != "command" else [])]
+        self._feed([stdin or "", *(self.fed if body is not None and body.type != "command" else [])], count)
+
+    def _feed(self, texts: Sequence[str], count: int) -> None:
+        """Read what is fed to the commands from `count` on, if one is a shell: `cat <<END | sh`."""
         if any(command.name in SHELLS for command in self.commands[count:]):
-            for text in filter(None, fed):
-                self.commands += self._nested(text)  # `cat <<END | sh`: what is fed to one may reach the other
+            for text in filter(None, texts):
+                self.commands += self._nested(text)
 
     def _heredoc(self, node: Node) -> str:
         body = ""
