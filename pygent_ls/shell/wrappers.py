@@ -60,6 +60,7 @@ def wrapped(words: Sequence[str]) -> Iterator[Wrapped]:
     elif ANY in name and name.strip(ANY) and len(words) > 1 and _could_run_others(name):
         yield Words(begin=1, end=len(words))
         yield Script(text=" ".join(words[1:]))
+        yield from _script(words, "c")
 
 
 def _could_run_others(name: str) -> bool:
