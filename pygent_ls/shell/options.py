@@ -271,6 +271,8 @@ def filled(outer: Sequence[str], words: Sequence[str], name: str) -> tuple[str, 
     name = canonical(name)
     if name == "find":
         return tuple(word.replace("{}", f"./{ANY}") for word in words)
+    if name == "fd":
+        return (*(re.sub(r"\{(//?|/?\.)?\}", ANY, word) for word in words), ANY)
     if name not in ("xargs", "parallel"):
         return tuple(words)
     options = split(outer, syntax(PROGRAMS[name])).options

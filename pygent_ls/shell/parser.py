@@ -56,6 +56,8 @@ def read_line(text: str) -> ShellLine:
         writes=tuple(reader.writes),
         reads=tuple(dict.fromkeys([*reader.reads, *strict.reads])),
         is_parsed=reader.is_parsed,
+        assigned=tuple(dict.fromkeys(reader.assigned)),
+        fed=tuple(dict.fromkeys(reader.inputs)),
         plain=tuple(strict.commands) if reader.is_parsed and strict.is_parsed else None,
     )
 
@@ -80,6 +82,8 @@ class _Reader:
     commands: list[SimpleCommand] = field(default_factory=list[SimpleCommand])
     writes: list[Write] = field(default_factory=list[Write])
     reads: list[Write] = field(default_factory=list[Write])
+    assigned: list[str] = field(default_factory=list[str])
+    inputs: list[str] = field(default_factory=list[str])
     is_parsed: bool = True
     is_strict: bool = False
     """Reads by the strict grammar alone, also what commands are made to run."""
@@ -216,6 +220,7 @@ class _Reader:
             self.is_parsed &= not more
         else:
             self._take(more, None)
+        self.inputs += [stdin] if stdin else []
         if stdin is not None and any(command.name in SHELLS for command in self.commands[count:]):
             self.commands += self._nested(stdin)  # `cat <<END | sh`: what is fed to one may reach the other
 
@@ -283,6 +288,7 @@ class _Reader:
         if name is not None:
             self._visit(name)
             self._set(text_of(name), " ".join(words))
+            self.assigned.append(" ".join(words))
         for word in filter(holds_substitution, words):  # `PS4='$(x)'`, and numbers that are computed with later
             self._read_within(expanding(word))
 
@@ -317,6 +323,7 @@ class _Reader:
             return
         command = self._simple(words, stdin)
         self.commands.append(command)
+        self.inputs += [stdin] if stdin else []
         if command.name in ("cd", "pushd", "chdir"):
             self._change_folder(command.words[1:])
 
@@ -352,6 +359,8 @@ class _Reader:
             folder=self.folder,
             variables=self.variables,
             reads=self.reads,
+            assigned=self.assigned,
+            inputs=self.inputs,
             budget=self.budget,
             is_strict=self.is_strict,
         )
@@ -363,7 +372,8 @@ class _Reader:
     def _change_folder(self, given: Sequence[str]) -> None:
         targets = [word for word in given if not re.fullmatch(r"-[LPe@n]+|--", word)]
         target = targets[0] if targets else HOME
-        self.folder = posixpath.join(self.folder, ANY if target == "-" else target)
+        is_elsewhere = target == "-" or "CDPATH" in self.variables
+        self.folder = posixpath.join(self.folder, ANY if is_elsewhere else target)
 
     # What is not understood
 

@@ -228,7 +228,8 @@ SUBCOMMANDS: Mapping[str, Mapping[str, str]] = {
         "cache": _PIP,
         "config": "@named",
         "install": f"@named {_PIP} -r: --requirement= -c: --constraint= -e: --editable= -U --upgrade"
-        " --upgrade-strategy= --no-deps --pre --user --dry-run --force-reinstall -I --ignore-installed --no-build-isolation --only-binary="
+        " --upgrade-strategy= --no-deps --pre --user --dry-run --force-reinstall -I --ignore-installed"
+        " --no-build-isolation --only-binary="
         " --no-binary= --prefer-binary --require-hashes --no-cache-dir --no-warn-script-location --progress-bar=",
         "download": f"@named {_PIP} -r: --requirement= --no-deps --pre --only-binary=",
         "uninstall": f"@named {_PIP} -y --yes -r: --requirement=",
