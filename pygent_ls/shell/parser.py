@@ -74,6 +74,8 @@ def read_line(text: str) -> ShellLine:
         writes=tuple(reader.writes),
         reads=tuple(dict.fromkeys([*reader.reads, *strict.reads])),
         is_parsed=reader.is_parsed,
+        assigned=tuple(dict.fromkeys(reader.assigned)),
+        fed=tuple(dict.fromkeys(reader.inputs)),
         plain=tuple(strict.commands) if reader.is_parsed and strict.is_parsed else None,
     )
 
@@ -107,6 +109,8 @@ class _Reader:
     commands: list[SimpleCommand] = field(default_factory=list[SimpleCommand])
     writes: list[Write] = field(default_factory=list[Write])
     reads: list[Write] = field(default_factory=list[Write])
+    assigned: list[str] = field(default_factory=list[str])
+    inputs: list[str] = field(default_factory=list[str])
     is_parsed: bool = True
     is_strict: bool = False
     """Reads by the strict grammar alone, also what commands are made to run."""
@@ -259,6 +263,7 @@ class _Reader:
             self.is_parsed &= not more
         else:
             self._take(more, None)
+        self.inputs += [stdin] if stdin else []
         self._expand_each([stdin or ""])
         self._feed([stdin or "", *(self.fed if body is not None and body.type != "command" else [])], count)
 
@@ -339,6 +344,7 @@ class _Reader:
         if any(child.type == "+=" for child in node.children):
             value_text = self.variables.get(text_of(name), ANY) + value_text
         self._set(text_of(name), value_text)
+        self.assigned.append(value_text)
         for script in run_by_setting(text_of(name), value_text):
             self._read_within(script)
 
@@ -392,6 +398,7 @@ class _Reader:
             return
         command = self._simple(words, stdin)
         self.commands.append(command)
+        self.inputs += [stdin] if stdin else []
         self._expand_each(words[1:])
         if command.name in ("cd", "pushd", "chdir"):
             self._change_folder(command.words[1:])
@@ -436,6 +443,8 @@ class _Reader:
             folder=self.folder,
             variables=self.variables,
             reads=self.reads,
+            assigned=self.assigned,
+            inputs=self.inputs,
             budget=self.budget,
             is_strict=self.is_strict,
             lasting=None if self.lasting is None else frozenset(),
@@ -464,7 +473,8 @@ class _Reader:
     def _change_folder(self, given: Sequence[str]) -> None:
         targets = [word for word in given if not re.fullmatch(r"-[LPe@n]+|--", word)]
         target = targets[0] if targets else HOME
-        self.folder = posixpath.join(self.folder, ANY if target == "-" else target)
+        is_elsewhere = target == "-" or "CDPATH" in self.variables
+        self.folder = posixpath.join(self.folder, ANY if is_elsewhere else target)
 
     # What is not understood
 
