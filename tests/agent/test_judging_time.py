@@ -58,6 +58,10 @@ def judged(command: str) -> str:
         "jq '" + "import" * 3_000 + "'",
         "echo ' {" + "," * 19_000,
         "git " + "*" * 60 + "Z" + "*" * 60 + "Y",
+        "\0" * 19_000,
+        "a\0" * 9_000,
+        "|" * 19_000,
+        "a=(" * 6_000,
     ],
     ids=lambda command: str(command)[:20],
 )
