@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, insort
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -17,6 +18,9 @@ MAX_FAILURES = 4
 
 MAX_HUNKS = 1_000
 """Of one file: each is looked for in the whole of it."""
+
+MAX_STEPS = 20_000_000
+"""Lines of a file that are compared, all hunks that do not stand where they say taken together: some 3 s."""
 
 MAX_LINES_QUOTED = 40
 
@@ -109,17 +113,20 @@ class _Text:
         self._lines = lines
         self._name = name
         self._folded: dict[str, list[str]] = {}
+        self._steps_left = MAX_STEPS
 
     def after(self, hunks: Sequence[Hunk]) -> Patched:
         placed: list[tuple[_Place, Hunk, list[str]]] = []
+        taken: list[tuple[int, int]] = []
         notes: list[str] = []
         failures: list[str] = []
         drift = floor = 0
         for number, hunk in enumerate(hunks, start=1):
             which = f"hunk {number}" if len(hunks) == 1 else f"hunk {number} of {len(hunks)}"
             try:
-                place = self._place(hunk, drift, floor, [(each.start, len(old.old)) for each, old, _ in placed])
+                place = self._place(hunk, drift, floor, taken)
                 placed.append((place, hunk, self._replaced(place, hunk)))
+                insort(taken, (place.start, place.start + len(hunk.old)))
             except HunkError as error:
                 failures.append(f"{self._name}, {which} ({hunk.header}) does not apply: {error}")
                 continue
@@ -140,6 +147,9 @@ class _Text:
         if not old:
             return self._place_of_insertion(hunk, drift, taken)
         expected = None if hunk.at is None else hunk.at + drift
+        if expected is not None and self._stands_at(expected, old) and not _overlaps(expected, len(old), taken):
+            self._refuse_applied(hunk, expected)
+            return _Place(start=expected, match="exact")
         match: Literal["exact", "endings", "spaces"]
         for match in _FOLDS:
             everywhere = self._found(match, old)
@@ -182,7 +192,14 @@ class _Text:
             "lines of context, or the right line number."
         )
 
+    def _stands_at(self, start: int, old: Sequence[str]) -> bool:
+        return start >= 0 and self._lines[start : start + len(old)] == old
+
     def _found(self, match: Literal["exact", "endings", "spaces"], old: Sequence[str]) -> list[int]:
+        """Raises `HunkError` once too many hunks were looked for in too long a file."""
+        self._steps_left -= len(self._lines)
+        if self._steps_left < 0:
+            raise HunkError("so many hunks are not looked for in so long a file. Give the right line numbers.")
         fold = _FOLDS[match]
         wanted = [fold(line) for line in old]
         if match == "spaces" and not any(wanted):
@@ -217,9 +234,8 @@ class _Text:
         expects = "\n".join(old[:MAX_LINES_QUOTED])
         hidden = f"\n[… {len(old) - MAX_LINES_QUOTED} more lines]" if len(old) > MAX_LINES_QUOTED else ""
         said = f"the lines that it expects are not in the file. It expects:\n{expects}{hidden}\n"
-        there = next((at for at in range(len(lines)) if new and lines[at : at + len(new)] == new), None)
-        if there is not None:
-            return f"{said}Its new lines stand at line {there + 1} already. Was the patch applied before?"
+        if new and (there := _places_of(new, lines)):
+            return f"{said}Its new lines stand at line {there[0] + 1} already. Was the patch applied before?"
         if not lines:
             return f"{said}The file is empty."
         why = explain_missing("\n".join(lines), "\n".join(old), called="what it expects")
@@ -316,4 +332,6 @@ def _indentation(line: str) -> str:
 
 
 def _overlaps(start: int, n_lines: int, taken: Sequence[tuple[int, int]]) -> bool:
-    return any(start < other + n_other and other < start + n_lines for other, n_other in taken)
+    """Whether lines are amid others, each told by its first and behind its last; they are in order, and apart."""
+    before = bisect_left(taken, (start + n_lines, 0))
+    return before > 0 and start < taken[before - 1][1]
