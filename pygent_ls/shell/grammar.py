@@ -22,7 +22,8 @@ def parse(text: str) -> tuple[Tree, dict[int, str], bytes] | None:
     """The tree of a text, what the stand-ins in it stand for, and its bytes.
 
     None if there are too many different characters, or if tree-sitter reads too much of the text again and again: where
-    the text is no bash, that grows with the square of its length. tree-sitter-bash 0.25 looks characters up in C's tables of 256 entries: one beyond them can end the process.
+    the text is no bash, that grows with the square of its length. tree-sitter-bash 0.25 looks characters up in C's
+    tables of 256 entries: one beyond them can end the process.
     """
     foreign = dict.fromkeys(each for each in text if ord(each) > 0x7F)
     free = [each for each in _STAND_INS if each not in foreign]
