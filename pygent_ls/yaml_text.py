@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 MAX_VALUES = 20_000
@@ -33,10 +34,8 @@ def _size(node: Any, known: dict[int, int]) -> int:
     size = known.get(id(node))
     if size is None:
         known[id(node)] = 1
-        parts = node.value
-        size = 1 + sum(
-            sum(_size(part, known) for part in each) if isinstance(each, tuple) else _size(each, known)
-            for each in parts
-        )
+        is_table = bool(node.value) and isinstance(node.value[0], tuple)
+        parts: list[Any] = list(chain.from_iterable(node.value)) if is_table else node.value
+        size = 1 + sum(_size(part, known) for part in parts)
         known[id(node)] = size
     return size

@@ -156,7 +156,9 @@ def _parts(text: str) -> tuple[Mapping[str, Any], str]:
         raise _BrokenError("its front matter is not YAML") from None
     if len(documents) > 1:
         raise _BrokenError("its front matter is not YAML")
-    given = {} if not documents or documents[0] is None else documents[0]
+    given: object = documents[0] if documents else None
+    if given is None:
+        return {}, text[found.end() :].strip()
     if not isinstance(given, Mapping):
         raise _BrokenError("its front matter is no table of `key: value`")
     return cast("Mapping[str, Any]", given), text[found.end() :].strip()
