@@ -130,11 +130,12 @@ class _Reader:
     budget: _Budget = field(default_factory=_Budget)
 
     def read(self, text: str) -> None:
+        given = text
+        text = text.replace(ANY, "${_unknown}").replace(HOME, "${HOME}").replace(GAP, " ")
         if len(text) > MAX_CHARS:
             self.is_parsed = False
-            self._guess(text[:MAX_ARGUMENT_CHARS])
+            self._guess(given[:MAX_ARGUMENT_CHARS])
             return
-        text = text.replace(ANY, "${_unknown}").replace(HOME, "${HOME}").replace(GAP, " ")
         if self.depth > MAX_DEPTH:
             self.is_parsed = False
             return

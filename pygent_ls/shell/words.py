@@ -95,7 +95,7 @@ def _unknown(node: Node, scope: Scope) -> str:
 
 def _joined(node: Node, scope: Scope, *, is_first: bool) -> str:
     text = text_of(node)
-    if node.type == "concatenation" and re.search(r"\{.*(,|\.\.)", text) and "${" not in text:
+    if node.type == "concatenation" and "${" not in text and re.search(r"(?m)^[^{\n]*+\{.*(,|\.\.)", text):
         scope.run(node)
         return ANY
     return "".join(_values(node.children, scope, is_first=is_first))
@@ -115,7 +115,7 @@ _TOKEN = re.compile(r"\\(.?)|\[[^\]]*\]|[*?\[]|[^\\*?\[]+", re.DOTALL)
 
 
 def _unquoted(text: str, scope: Scope, *, is_first: bool) -> str:
-    if re.search(r"\{.*(,|\.\.).*\}", text, re.DOTALL):
+    if re.search(r",|\.\.", text[text.find("{") + 1 : text.rfind("}") + 1]) and "{" in text:
         return ANY
     if backquoted(text, scope.read):
         return ANY

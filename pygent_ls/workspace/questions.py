@@ -15,6 +15,7 @@ from typing import Any, TypeGuard, cast, get_args
 
 from pygent_ls.agent.scaffolding import Question, QuestionType, Template, TemplateKind
 from pygent_ls.file_access import read_beginning
+from pygent_ls.yaml_text import read_yaml
 
 CONFIGURATIONS = ("copier.yml", "copier.yaml")
 
@@ -76,18 +77,14 @@ def _configuration(folder: Path) -> dict[str, Any]:
 
 def _parsed(data: bytes) -> dict[str, Any]:
     """Raises `_BrokenError`."""
-    import yaml
-
     merged: dict[str, Any] = {}
     try:
-        for document in filter(None, yaml.safe_load_all(data)):
+        for document in filter(None, read_yaml(data)):
             if not _is_table(document):
                 raise _BrokenError("its copier.yml holds something else than questions and settings")
             merged.update(document)
-    except yaml.YAMLError as error:
-        raise _BrokenError(f"its copier.yml is not understood: {' '.join(str(error).split())[:300]}") from None
-    except (ValueError, RecursionError) as error:  # a date that is none; lists in lists without end
-        raise _BrokenError(f"its copier.yml is not understood: {error}") from None
+    except (ValueError, RecursionError) as error:  # also a date that is none; lists in lists without end
+        raise _BrokenError(f"its copier.yml is not understood: {str(error)[:300]}") from None
     return merged
 
 

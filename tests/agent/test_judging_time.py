@@ -97,6 +97,10 @@ def judged(command: str) -> str:
         filled("echo '$(", '"', ")'; ((a))"),
         filled("eval '", "$(a", "'"),
         filled("", "cat <<E\n$(a)\nE\n"),
+        filled("", "\0"),
+        filled("", "a\0"),
+        filled("", "|"),
+        filled("", "a=("),
     ],
     ids=lambda make: make(30)[:30],
 )

@@ -69,8 +69,6 @@ BOUNDED: Mapping[str, str] = {
     "agent/globs.py glob_to_regex(pattern)": "a path, which is matched as a whole",
     "agent/refusals.py '[\\\\w:.@-]+$'": "MAX_NAME_CHARS before the body of a function",
     "agent/refusals.py f'{itself}\\\\s*+\\\\|\\\\s*+{itself}\\\\s*+&'": "200 characters of the body of a function",
-    "shell/words.py '\\\\{.*(,|\\\\.\\\\.)'": COMMANDS,
-    "shell/words.py '\\\\{.*(,|\\\\.\\\\.).*\\\\}'": COMMANDS,
     "shell/words.py _TOKEN": COMMANDS,
     "shell/wrappers.py f'[-+][A-Za-z]*{letter}[A-Za-z]*'": COMMANDS,
     "config_entries.py given": "it is only compiled",
