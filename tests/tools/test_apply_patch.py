@@ -475,4 +475,4 @@ def test_many_hunks_that_stand_nowhere_are_not_looked_for_without_end() -> None:
     with pytest.raises(HunkError) as raised:
         apply_hunks("a\n" * (MAX_STEPS // 4), hunks, "a.txt")
 
-    assert "so many hunks are not looked for" in str(raised.value)
+    assert "too many hunks do not stand at the lines that their headers name" in str(raised.value)
