@@ -32,9 +32,10 @@ def parse(text: str) -> tuple[Tree, dict[int, str], bytes] | None:
     pairs = dict(zip(foreign, free, strict=False))
     source = text.translate(str.maketrans(pairs)).encode()
     reader = _Reader(source)
-    tree = _parser().parse(reader.read)
+    _parser().parse(reader.read)
     if reader.n_left < 0:
         return None
+    tree = _parser().parse(source)  # a tree that was read by a function asks it for each node's text, and may crash
     return tree, {ord(stand_in): each for each, stand_in in pairs.items()}, source
 
 
