@@ -80,8 +80,8 @@ def read_line(text: str) -> ShellLine:
     )
 
 
-_EVALUATION = re.compile(r"\(\(|\[\[|\$\[|\$\{\S*[:@!\[]|\b(let|declare|typeset|local)\b|\bPS4\b|[\w\]]\[[^\]]*\$")
-"""Where bash computes, or expands once more: the values of variables may run something there."""
+_EVALUATION = re.compile(r"\(\(|\[\[|\$\[|\$\{[^\s:@!\[$]*+[:@!\[]|\b(let|declare|typeset|local)\b|\bPS4\b")
+_SUBSCRIPT = re.compile(r"(?:\A|\w)\[")
 
 _REDEFINITION = re.compile(r"\(\s*\)|\bfunction\b|alias|ALIAS|\benable\b|\bhash\b|BASH_")
 
@@ -147,7 +147,7 @@ class _Reader:
             self.is_parsed = False
             self._guess(text)
             return
-        self.is_evaluating |= _EVALUATION.search(text) is not None
+        self.is_evaluating |= _is_evaluating(text)
         self.is_redefining |= _REDEFINITION.search(text) is not None
         tree, self.back, source = parsed
         root = tree.root_node
@@ -498,6 +498,14 @@ class _Reader:
 def _is_plain(node: Node) -> bool:
     """Whether it is a command without a redirection."""
     return node.type == "command" and not any(child.type.endswith("redirect") for child in node.children)
+
+
+def _is_evaluating(text: str) -> bool:
+    """Whether bash may compute, or expand once more, in a text: the values of variables may run something there."""
+    if _EVALUATION.search(text):
+        return True
+    subscripts = ((_SUBSCRIPT.search(piece), piece) for piece in text.split("]"))  # `a[$i`
+    return any(found and "$" in piece[found.end() :] for found, piece in subscripts)
 
 
 def _dropped(body: Node, statement: Node) -> list[str]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _SETTERS = re.compile(
     r"\b(read|printf|mapfile|readarray|getopts|unset|declare|typeset|local|readonly|let|eval|source|trap|alias|coproc|IFS"
-    r"|enable|function|wait)\b|\(\s*\)|\$'|(^|[\s;&|(])\.\s|\{[^}\s]*(,|\.\.)"
+    r"|enable|function|wait)\b|\(\s*\)|\$'|(^|[\s;&|(])\.\s"
 )
 """What may set a variable whose name stands nowhere."""
 
@@ -32,7 +32,11 @@ def lasting_variables(text: str, commands: Sequence[SimpleCommand]) -> frozenset
     `commands` are those of the text. A name that stands in it a second time may be set there, in any of many ways.
     """
     bare = re.sub(r"[\\'\"]", "", text)
-    if _SETTERS.search(bare) or any(ANY in command.words[0] for command in commands):
+    if (
+        _SETTERS.search(bare)
+        or any(map(_has_braces, bare.split()))
+        or any(ANY in command.words[0] for command in commands)
+    ):
         return frozenset()
     parsed = parse(text.replace(ANY, " "))
     if parsed is None:
@@ -70,3 +74,9 @@ def printed_for_sure(words: Sequence[str]) -> str | None:
             return " ".join(given)
         case _:
             return None
+
+
+def _has_braces(word: str) -> bool:
+    """Whether bash may make several words of one: `{a,b}`, `{1..3}`."""
+    _, _, within = word.partition("{")
+    return "," in within or ".." in within

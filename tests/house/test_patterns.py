@@ -60,7 +60,9 @@ MADE_WHEN_RUN: Mapping[str, tuple[str, ...]] = {
 COMMANDS = "a command line is judged up to shell/parser.py MAX_CHARS"
 
 BOUNDED: Mapping[str, str] = {
+    "agent/matching.py translate(re.sub('[*?\\\\[]', '[\\\\g<0>]', word).replace(ANY, '*'))": COMMANDS,
     "agent/shell_reads.py pattern": COMMANDS,
+    "shell/builtins.py f'-[A-Za-z0-9]*?{letter}(.*)'": COMMANDS,
     "shell/options.py compiled": COMMANDS,
     "shell/options.py pattern": COMMANDS,
     "shell/programs/arguments.py '(-{1,2})(.+?)(:{1,2}|=+|\\\\?)?'": "an option in the tables of this package",
