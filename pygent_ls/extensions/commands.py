@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from pygent_ls.agent.cutting import whole_words
+from pygent_ls.data_files import read_yaml
 from pygent_ls.file_access import read_file
-from pygent_ls.yaml_text import read_yaml
 
 MAX_FILE_BYTES = 100_000
 """Of a command: about 25,000 tokens, far more than a prompt that anyone writes."""

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, TypeGuard, cast, get_args
 
 from pygent_ls.agent.scaffolding import Question, QuestionType, Template, TemplateKind
+from pygent_ls.data_files import read_yaml
 from pygent_ls.file_access import read_beginning
-from pygent_ls.yaml_text import read_yaml
 
 CONFIGURATIONS = ("copier.yml", "copier.yaml")
 
