@@ -56,8 +56,11 @@ _STAND_FOR_4: Sequence[tuple[IPv6Network, int]] = (
 )
 """Those that lead to an IPv4 address and nowhere else, and how many bits they have behind it."""
 
-_ISATAP = (0x0000_5EFE, 0x0200_5EFE)
+_ISATAP = 0x0000_5EFE
 """Begins the second half of an address that leads to the IPv4 address at its end, whatever network it is in."""
+
+_ISATAP_MASK = 0xFCFF_FFFF
+"""Without the bits `u` and `g`, which may have either value (RFC 5214, section 6.1)."""
 
 
 def is_public(address: str) -> bool:
@@ -68,11 +71,11 @@ def is_public(address: str) -> bool:
         return False
     if isinstance(ip, IPv4Address):
         return _is_public_4(ip)
+    if int(_inner(ip, 32)) & _ISATAP_MASK == _ISATAP and not _is_public_4(_inner(ip, 0)):
+        return False
     for network, n_bits in _STAND_FOR_4:
         if ip in network:
             return _is_public_4(_inner(ip, n_bits))
-    if int(_inner(ip, 32)) in _ISATAP and not _is_public_4(_inner(ip, 0)):
-        return False
     return ip in PUBLIC_6 and not any(ip in network for network in NOT_PUBLIC_6)
 
 

@@ -10,6 +10,7 @@ of the body after it; writes `{"text": …, "n_chars": …, "is_cut": …}`, wit
 from __future__ import annotations
 
 import codecs
+import contextlib
 import json
 import re
 import sys
@@ -68,21 +69,26 @@ def _encoding(body: bytes, charset: str | None) -> str:
 
 def _markdown(html: str, url: str) -> str:
     from bs4 import BeautifulSoup
+    from bs4.exceptions import ParserRejectedMarkup
     from markdownify import MarkdownConverter
 
-    soup = BeautifulSoup(html, "html.parser")
+    try:
+        soup = BeautifulSoup(html, "html.parser")
+    except (ParserRejectedMarkup, ValueError):  # `<![`; a character reference of 5,000 digits
+        return html
     title = soup.title.get_text(" ", strip=True) if soup.title else ""
     for each in soup.find_all(NOT_SAID):
         each.decompose()
     for link in soup.find_all("a", href=True):
-        link["href"] = urljoin(url, str(link["href"]))
+        with contextlib.suppress(ValueError):  # `http://[`: the link stays as the page has it
+            link["href"] = urljoin(url, str(link["href"]))
     for image in soup.find_all("img", src=re.compile("^data:")):
         image.decompose()
     for said in soup.find_all(string=re.compile(r"[\t \r\n]{2}")):
         said.replace_with(_squeezed(said, is_pre=said.find_parent("pre") is not None))
     try:
         text = MarkdownConverter(heading_style="ATX").convert_soup(soup)
-    except RecursionError:  # nested deeper than anything that a person wrote
+    except (RecursionError, ValueError):  # nested deeper than anything that a person wrote; a list that starts at 10**5000
         text = soup.get_text("\n", strip=True)
     text = "\n".join(line.rstrip(" \t") for line in text.split("\n"))
     text = re.sub(r"\n{3,}", "\n\n", text).strip()

@@ -63,8 +63,11 @@ def _configuration(folder: Path) -> dict[str, Any]:
         if (folder / "cookiecutter.json").exists():
             raise _BrokenError("it is a template for cookiecutter, and only copier's are taken")
         return {}
+    real = files[0].resolve()
+    if not real.is_relative_to(folder):
+        raise _BrokenError(f"its {files[0].name} is a link that leads out of its folder")
     try:
-        data = read_beginning(files[0], MAX_CONFIGURATION_BYTES + 1)
+        data = read_beginning(real, MAX_CONFIGURATION_BYTES + 1)
     except OSError as error:
         raise _BrokenError(f"its {files[0].name} cannot be read: {error.strerror}") from None
     if len(data) > MAX_CONFIGURATION_BYTES:

@@ -166,6 +166,19 @@ async def test_a_page_that_is_nested_beyond_reason_is_text_all_the_same(site: Si
     assert "bottom" in told
 
 
+@pytest.mark.parametrize(
+    "broken",
+    ["<a href='http://[::1'>x</a>", f"&#{'9' * 5_000};", "<![" * 1_000, f"<ol start={'9' * 5_000}><li>x</ol>"],
+    ids=["link", "character", "declaration", "list"],
+)
+async def test_a_page_with_a_part_that_no_parser_takes_is_text_all_the_same(
+    site: Site, browser: Browser, broken: str
+) -> None:
+    told = await browser.fetch(site.html("/broken", f"<p>plums</p>{broken}"), max_chars=100_000)
+
+    assert "plums" in told
+
+
 @pytest.mark.parametrize("pattern", [" ", "\t", "\n ", "<p> ", "<pre> ", "- ", "> ", "`", "_ ", "1. "])
 async def test_a_page_of_one_repeated_fragment_is_converted(site: Site, browser: Browser, pattern: str) -> None:
     page = "<body><p>first</p>" + pattern * (100_000 // len(pattern)) + "<p>last</p></body>"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address, IPv6Address, IPv6Network
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_network
 
 import pytest
 from hypothesis import given
@@ -59,14 +59,53 @@ def test_an_address_that_stands_for_another_is_judged_as_that(number: int) -> No
         assert is_public(spelled) == is_public(str(plain))
 
 
-@given(number=st.integers(0, 2**32 - 1), network=st.integers(0, 2**64 - 1), is_global=st.booleans())
+@given(number=st.integers(0, 2**32 - 1), network=st.integers(0, 2**64 - 1), bits=st.integers(0, 3))
 def test_a_tunnel_within_a_site_leads_to_no_address_that_is_not_public(
-    number: int, network: int, is_global: bool
+    number: int, network: int, bits: int
 ) -> None:
     """ISATAP: any network may carry it, and the last 32 bits say which IPv4 address answers."""
-    tunnel = IPv6Address(network << 64 | (0x0200_5EFE if is_global else 0x5EFE) << 32 | number)
+    tunnel = IPv6Address(network << 64 | (bits << 24 | 0x5EFE) << 32 | number)
 
     assert not is_public(str(tunnel)) or is_public(str(IPv4Address(number)))
+
+
+SPECIAL_PURPOSE = (
+    *("0.0.0.0/8", "127.0.0.0/8"),  # RFC 1122: this network, loopback
+    *("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"),  # RFC 1918: private
+    "100.64.0.0/10",  # RFC 6598: shared
+    *("169.254.0.0/16", "fe80::/10"),  # RFC 3927, 4291: link-local
+    *("192.0.0.0/24", "2001::/23"),  # RFC 6890, 2928: protocol assignments
+    *("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32", "3fff::/20"),  # RFC 5737, 3849, 9637
+    *("192.31.196.0/24", "192.175.48.0/24", "2001:4:112::/48", "2620:4f:8000::/48"),  # RFC 7535, 7534: AS112
+    *("192.52.193.0/24", "2001:3::/32"),  # RFC 7450: AMT
+    "192.88.99.0/24",  # RFC 7526: relays of 6to4
+    *("198.18.0.0/15", "2001:2::/48"),  # RFC 2544, 5180: benchmarks
+    *("224.0.0.0/4", "ff00::/8"),  # RFC 5771, 4291: multicast
+    "240.0.0.0/4",  # RFC 1112, 8190: reserved, broadcast
+    "::/96",  # RFC 4291: unspecified, loopback, IPv4-compatible
+    "::ffff:0:0:0/96",  # RFC 2765: IPv4-translated
+    "64:ff9b:1::/48",  # RFC 8215: translation within a network
+    *("100::/64", "100:0:0:1::/64"),  # RFC 6666, 9780: discarded, dummy
+    "2001::/32",  # RFC 4380: Teredo
+    *("2001:10::/28", "2001:20::/28", "2001:30::/28"),  # RFC 4843, 7343, 9374: ORCHID, DRIP
+    "5f00::/16",  # RFC 9602: segment routing
+    "fc00::/7",  # RFC 4193: private
+    "fec0::/10",  # RFC 3879: site-local
+)
+"""IANA's registries of special-purpose addresses, with the documents that reserve them."""
+
+
+@pytest.mark.parametrize("network", SPECIAL_PURPOSE)
+def test_no_address_that_is_reserved_is_public_however_it_is_spelled(network: str) -> None:
+    reserved = ip_network(network)
+
+    for plain in (reserved[0], reserved[-1], reserved[reserved.num_addresses // 2]):
+        spellings = [str(plain), plain.exploded]
+        if isinstance(plain, IPv4Address):
+            high, low = int(plain) >> 16, int(plain) & 0xFFFF
+            spellings += [f"{prefix}{plain}" for prefix in ("::ffff:", "::FFFF:", "0:0:0:0:0:ffff:", "64:ff9b::", "::")]
+            spellings += [f"::ffff:{high:x}:{low:x}", f"2002:{high:x}:{low:x}::1", f"2001:470::5efe:{plain}"]
+        assert [each for each in spellings if is_public(each)] == []
 
 
 @given(number=st.integers(0, 2**32 - 1))

@@ -123,3 +123,24 @@ async def test_aliases_that_grow_without_end_are_not_written_out(tmp_path: Path)
     write_template(tmp_path / "user" / "templates" / "grows", {"copier.yml": grows})
 
     assert "aliases stand for more than 20,000 values" in (await the_only(port(tmp_path))).problem
+
+
+@pytest.mark.parametrize("content", ["token: to-be-kept", "_description: to-be-kept", "to-be-kept: [\n- {"])
+async def test_of_a_configuration_that_is_a_link_out_of_the_template_nothing_is_told(
+    tmp_path: Path, content: str
+) -> None:
+    (tmp_path / "outside.yml").write_text(content)
+    folder = write_template(tmp_path / "user" / "templates" / "t", {"a.jinja": "x"})
+    (folder / "copier.yml").symlink_to(tmp_path / "outside.yml")
+
+    told = await the_only(port(tmp_path))
+
+    assert told.problem == "its copier.yml is a link that leads out of its folder"
+    assert "to-be-kept" not in repr(told)
+
+
+async def test_a_configuration_may_be_a_link_within_the_template(tmp_path: Path) -> None:
+    folder = write_template(tmp_path / "user" / "templates" / "t", {"own/questions.yml": "_description: Plums"})
+    (folder / "copier.yml").symlink_to("own/questions.yml")
+
+    assert (await the_only(port(tmp_path))).description == "Plums"
