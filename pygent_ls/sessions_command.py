@@ -17,6 +17,7 @@ from pygent_ls.app_sessions import KeptSessions
 from pygent_ls.editors.terminal_text import palette_for
 from pygent_ls.errors import SessionError
 from pygent_ls.extensions.session_files import timestamp
+from pygent_ls.file_access import read_beginning
 from pygent_ls.places import state_folder
 from pygent_ls.sessions.index.entries import Entry
 from pygent_ls.sessions.index.index import Index
@@ -45,6 +46,9 @@ if TYPE_CHECKING:
 
 ALL = 2**31
 """A limit that limits nothing."""
+
+MAX_FILE_BYTES = 50_000_000
+"""Longest saved session that is imported: reading it takes up to thirty times its length of memory."""
 
 MAX_NAMED = 5
 """Sessions that an error names."""
@@ -345,7 +349,11 @@ def _read(file: str) -> tuple[str, str]:
     """The text of a file, or of standard input, and how it is called."""
     shown = "Standard input" if file == "-" else file
     try:
-        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        data = (
+            sys.stdin.buffer.read(MAX_FILE_BYTES + 1) if file == "-" else read_beginning(Path(file), MAX_FILE_BYTES + 1)
+        )
+        if len(data) > MAX_FILE_BYTES:
+            raise SessionError(f"{shown} is longer than {MAX_FILE_BYTES // 1_000_000} MB.", kind="invalid_file")
         return data.decode("utf-8-sig"), shown
     except OSError as error:
         raise SessionError(f"{shown} cannot be read: {error.strerror}.", kind="invalid_file") from None

@@ -29,7 +29,7 @@ from pygent_ls.sessions.journal.folder import JournalFolder
 from pygent_ls.sessions.journal.records import Begun, Record, Said, Spent, State, Told
 from pygent_ls.sessions.naming import UNNAMED
 from pygent_ls.sessions.stream import SessionEvent
-from pygent_ls.sessions_command import run_command
+from pygent_ls.sessions_command import MAX_FILE_BYTES, run_command
 from pygent_ls.sessions_shown import local
 from tests.e2e.command_line import COMMAND, WAIT_S, clean_environment, run
 
@@ -472,6 +472,17 @@ def test_a_file_that_is_nested_deep_is_told_and_nothing_kept(place: Place) -> No
             assert "nested" in place.fails("import", "x.json")
             (place.here / "x.json").write_text(f'{{"version": {nested}}}')
             assert len(place.fails("import", "x.json")) < 1_000
+    assert place.journals.ids() == set()
+
+
+def test_what_has_no_end_or_no_writer_is_told_and_not_waited_for(place: Place) -> None:
+    os.mkfifo(place.here / "pipe")
+
+    for endless in ("pipe", "/dev/zero"):
+        assert place.fails("import", endless).endswith(f"{endless} cannot be read: not a regular file.")
+    with (place.here / "x.json").open("wb") as file:
+        file.truncate(MAX_FILE_BYTES + 1)
+    assert place.fails("import", "x.json").endswith("x.json is longer than 50 MB.")
     assert place.journals.ids() == set()
 
 

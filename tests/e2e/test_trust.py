@@ -6,7 +6,12 @@ import asyncio
 import json
 from pathlib import Path
 
-from lsprotocol.types import ShowMessageRequestParams
+from lsprotocol.types import (
+    ClientCapabilities,
+    ShowMessageRequestClientCapabilities,
+    ShowMessageRequestParams,
+    WindowClientCapabilities,
+)
 
 from tests.e2e.command_line import clean_environment, on_terminal, run, script, tool
 from tests.e2e.lsp_client import editor_client
@@ -119,3 +124,26 @@ def test_on_a_terminal_the_person_is_asked_and_the_answer_is_kept(folder: Path) 
     shown = run("trust", "--show", environment=environment, cwd=folder).stdout
     assert "It is trusted." in shown
     assert hook in shown
+
+
+async def test_a_hook_that_is_too_long_for_a_dialog_is_not_asked_about_by_a_client_that_shows_no_document(
+    folder: Path,
+) -> None:
+    hook = f"true {'x' * 5_000}; touch made-by-the-hook"
+    (folder / ".pygent").mkdir()
+    (folder / ".pygent" / "config.toml").write_text(f'[[hooks]]\nevent = "session_start"\ncommand = "{hook}"\n')
+    window = WindowClientCapabilities(show_message=ShowMessageRequestClientCapabilities())
+    capabilities = ClientCapabilities(window=window)
+    call = {"name": "create_file", "input": {"path": "made-by-the-model", "content": "x"}}
+    script = folder.parent / "script.jsonl"
+    script.write_text(f"{json.dumps({'tool_calls': [call]})}\n" + '{"text": "done"}\n')
+
+    async with editor_client(folder, {"PYGENT_MODEL": f"scripted:{script}"}, capabilities=capabilities) as editor:
+        editor.choose = lambda prompt: next(iter(prompt.actions or ())).title
+        async with asyncio.timeout(40):
+            await editor.turn("go")
+        said = list(editor.messages)
+
+    assert [each for each in editor.prompts if TRUST in [action.title for action in each.actions or ()]] == []
+    assert len([each for each in said if "Run `pygent-ls trust --show` in the folder to read all of it" in each]) == 1
+    assert "made-by-the-hook" not in made(folder)

@@ -60,9 +60,7 @@ def test_an_address_that_stands_for_another_is_judged_as_that(number: int) -> No
 
 
 @given(number=st.integers(0, 2**32 - 1), network=st.integers(0, 2**64 - 1), bits=st.integers(0, 3))
-def test_a_tunnel_within_a_site_leads_to_no_address_that_is_not_public(
-    number: int, network: int, bits: int
-) -> None:
+def test_a_tunnel_within_a_site_leads_to_no_address_that_is_not_public(number: int, network: int, bits: int) -> None:
     """ISATAP: any network may carry it, and the last 32 bits say which IPv4 address answers."""
     tunnel = IPv6Address(network << 64 | (bits << 24 | 0x5EFE) << 32 | number)
 
