@@ -88,10 +88,7 @@ def _markdown(html: str, url: str) -> str:
         said.replace_with(_squeezed(said, is_pre=said.find_parent("pre") is not None))
     try:
         text = MarkdownConverter(heading_style="ATX").convert_soup(soup)
-    except (
-        RecursionError,
-        ValueError,
-    ):  # nested deeper than anything that a person wrote; a list that starts at 10**5000
+    except (RecursionError, ValueError):  # nested too deep; a list that starts at 10**5000
         text = soup.get_text("\n", strip=True)
     text = "\n".join(line.rstrip(" \t") for line in text.split("\n"))
     text = re.sub(r"\n{3,}", "\n\n", text).strip()
