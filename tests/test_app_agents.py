@@ -235,7 +235,7 @@ def test_a_pipe_that_takes_the_place_of_a_prompt_file_is_not_waited_for(house: H
 
     def swap(event: str, args: tuple[object, ...]) -> None:
         if event == "open" and left and str(args[0]) == str(file):  # before the file is opened
-            os.unlink(left.pop())
+            left.pop().unlink()
             os.mkfifo(file)
 
     agent = house.agent()
