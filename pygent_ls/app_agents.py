@@ -68,11 +68,11 @@ def _with_prompt(profile: AgentProfile, named: str, taken: Taken) -> AgentProfil
     if not named:
         return profile
     from pygent_ls.app_prompt import place_in
-    from pygent_ls.file_access import read_beginning
+    from pygent_ls.workspace.reading import beginning_of
 
     file = place_in(taken, _origin(profile.name, named, taken), named)
     try:
-        text = read_beginning(file, MAX_PROMPT_BYTES).decode("utf-8", "replace")
+        text = beginning_of(file, MAX_PROMPT_BYTES).decode("utf-8", "replace")
     except (OSError, ValueError) as error:
         why = (error.strerror if isinstance(error, OSError) else "") or str(error)
         problem = f"agents.{profile.name}.prompt_file: {file} cannot be read ({why}); it has no prompt."
