@@ -250,7 +250,7 @@ TRAPPED_LINES = st.tuples(
 @example("git \\\n#a\ntouch z")
 @example("git $(touch z)")
 @example("git {a,b}")
-def test_the_strict_grammar_reads_every_word_that_bash_gives_to_programs(machine: Machine, line: str) -> None:
+def test_words_are_what_bash_gives_to_programs(machine: Machine, line: str) -> None:
     read = read_strictly(line)
     if read is None:
         return
