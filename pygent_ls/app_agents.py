@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from errno import EINVAL
 from typing import TYPE_CHECKING, cast
 
 from pygent_ls.config import Settings
@@ -69,13 +68,11 @@ def _with_prompt(profile: AgentProfile, named: str, taken: Taken) -> AgentProfil
     if not named:
         return profile
     from pygent_ls.app_prompt import place_in
+    from pygent_ls.workspace.reading import beginning_of
 
     file = place_in(taken, _origin(profile.name, named, taken), named)
     try:
-        if file.exists() and not file.is_file():  # a pipe would be waited for
-            raise OSError(EINVAL, "it is no file")
-        with file.open("rb") as opened:
-            text = opened.read(MAX_PROMPT_BYTES).decode("utf-8", "replace")
+        text = beginning_of(file, MAX_PROMPT_BYTES).decode("utf-8", "replace")
     except (OSError, ValueError) as error:
         why = (error.strerror if isinstance(error, OSError) else "") or str(error)
         problem = f"agents.{profile.name}.prompt_file: {file} cannot be read ({why}); it has no prompt."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -210,7 +211,12 @@ async def test_a_prompt_file_is_looked_for_beside_the_file_that_names_it_and_now
 
 @pytest.mark.parametrize(
     ("named", "why"),
-    [("pipe", "it is no file"), (".", "it is no file"), ("a\\u0000b", "null"), ("~nobody-here/a.md", "No such file")],
+    [
+        ("pipe", "not a regular file"),
+        (".", "Is a directory"),
+        ("a\\u0000b", "null"),
+        ("~nobody-here/a.md", "No such file"),
+    ],
 )
 def test_a_prompt_file_that_is_none_is_said_and_not_waited_for(house: House, named: str, why: str) -> None:
     os.mkfifo(house.users / "pipe")
@@ -220,6 +226,25 @@ def test_a_prompt_file_that_is_none_is_said_and_not_waited_for(house: House, nam
 
     assert (mine.prompt, len(mine.notices)) == ("", 1)
     assert why in mine.notices[0]
+
+
+def test_a_pipe_that_takes_the_place_of_a_prompt_file_is_not_waited_for(house: House) -> None:
+    file = house.users / "mine.md"
+    house.users_file('[agents.mine]\nprompt_file = "mine.md"\n')
+    left = [file]
+
+    def swap(event: str, args: tuple[object, ...]) -> None:
+        if event == "open" and left and str(args[0]) == str(file):  # before the file is opened
+            left.pop().unlink()
+            os.mkfifo(file)
+
+    agent = house.agent()
+    file.write_text("You are MINE.")
+    sys.addaudithook(swap)
+    mine = next(each for each in agent.agents if each.name == "mine")
+
+    assert (mine.prompt, left) == ("", [])
+    assert "not a regular file" in mine.notices[0]
 
 
 def test_tools_that_the_settings_disallow_are_offered_to_nobody(house: House) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import stat
 import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
 from pygent_ls.errors import SnapshotError
+from pygent_ls.file_access import entries_below, open_file, status_of
 from pygent_ls.workspace.environment import clean_environment
 
 QUIET: Mapping[str, str] = {
@@ -32,6 +36,18 @@ ALONE: Mapping[str, str] = {
 }
 """For the daemon's own stores: what the user configured for theirs does not count. Git takes and gives back memory for
 each file; the C library is to keep it, which halves the time of many files."""
+
+PATTERN_FILES = frozenset({".gitignore", ".gitattributes", "exclude", "attributes"})
+"""Names of files that git opens without a look at their kind: it waits for the other end of a named pipe."""
+
+PATIENCE_S = 1.0
+"""How long a program runs before named pipes are looked for."""
+
+BETWEEN_PIPES_S = 0.005
+"""How often pipes that were found are released."""
+
+MAX_ENTRIES_SEEN = 200_000
+"""Number of directory entries among which pipes are looked for."""
 
 
 def users_environment(folder: Path) -> dict[str, str]:
@@ -66,6 +82,7 @@ class Git:
         self._running: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
         self._aborted = False
+        self._pipes: dict[Path, list[Path]] = {}
 
     def abort(self) -> None:
         """End what runs, and start nothing more."""
@@ -124,11 +141,23 @@ class Git:
             self._running.add(process)
             if self._aborted:
                 process.kill()
-        return RunningGit(self, process)
+        return RunningGit(self, process, cwd)
 
     def left_s(self) -> float:
         """Seconds until the job's time is over."""
         return max(self._deadline - time.monotonic(), 0.0)
+
+    def patience_s(self, folder: Path) -> float:
+        """Seconds to wait before `release_pipes` is called again."""
+        return min(self.left_s(), BETWEEN_PIPES_S if self._pipes.get(folder) else PATIENCE_S)
+
+    def release_pipes(self, folder: Path) -> None:
+        """Let programs that wait for a named pipe in place of a file of patterns find it empty."""
+        if folder not in self._pipes:
+            self._pipes[folder] = [path for path in islice(entries_below(folder), MAX_ENTRIES_SEEN) if _is_pipe(path)]
+        for path in self._pipes[folder]:
+            with contextlib.suppress(OSError):  # nobody waits for it
+                os.close(open_file(path, os.O_WRONLY))
 
     def ended(self, process: subprocess.Popen[bytes]) -> None:
         """A program is over."""
@@ -139,15 +168,16 @@ class Git:
 class RunningGit:
     """A program that runs."""
 
-    def __init__(self, job: Git, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, job: Git, process: subprocess.Popen[bytes], folder: Path) -> None:
         self._job = job
         self._process = process
+        self._folder = folder
 
     def end(self, stdin: bytes = b"", good: tuple[int, ...] = (0,)) -> bytes:
         """Feed it, wait for it, and return what it wrote."""
         process = self._process
         try:
-            output, errors = process.communicate(stdin, timeout=self._job.left_s())
+            output, errors = self._communicate(stdin)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
@@ -159,3 +189,22 @@ class RunningGit:
             said = errors.decode("utf-8", "replace").strip().splitlines() or [f"exit code {process.returncode}"]
             raise SnapshotError(f"git said: {said[-1]}")
         return output
+
+    def _communicate(self, stdin: bytes) -> tuple[bytes, bytes]:
+        """Both outputs. Raises `subprocess.TimeoutExpired` where the job's time is over."""
+        given: bytes | None = stdin
+        while True:
+            try:
+                return self._process.communicate(given, timeout=self._job.patience_s(self._folder))
+            except subprocess.TimeoutExpired:
+                if not self._job.left_s():
+                    raise
+            given = None  # it is sent to its end by the calls that follow
+            self._job.release_pipes(self._folder)
+
+
+def _is_pipe(path: Path) -> bool:
+    try:
+        return path.name in PATTERN_FILES and stat.S_ISFIFO(status_of(path).st_mode)
+    except OSError:
+        return False

@@ -17,7 +17,7 @@ from pathlib import Path
 from pygent_ls.agent.pictures import mime_type_of
 from pygent_ls.agent.workspace import MISSING, Document, FileStatus, Stamp
 from pygent_ls.errors import ToolError
-from pygent_ls.file_access import check_regular, entries, entries_below, open_file, status_of
+from pygent_ls.file_access import check_regular, entries, entries_below, open_file, read_beginning, status_of
 from pygent_ls.workspace.documents import document_from_bytes
 from pygent_ls.workspace.paths import printable
 
@@ -69,6 +69,14 @@ async def _read_whole(path: Path, name: str) -> tuple[bytes, Stamp]:
         return await asyncio.to_thread(_read_bytes, path, name)
     except OSError as error:
         raise await asyncio.to_thread(_unreadable, path, name, error) from None
+
+
+def beginning_of(path: Path, max_bytes: int) -> bytes:
+    """The first bytes of a regular file, which may lie anywhere; a named pipe is not waited for. Blocking.
+
+    Raises OSError, and ValueError for a path that no file can have.
+    """
+    return read_beginning(path, max_bytes)
 
 
 def lines_of(path: Path, numbers: Collection[int]) -> dict[int, bytes]:

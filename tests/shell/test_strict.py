@@ -98,6 +98,23 @@ def test_whatever_is_no_part_of_the_grammar_rejects_the_whole_text(text: str) ->
     assert read_strictly(text + "\na") is None or text in ("", "a &&", "a | ")
 
 
+WORDS = st.lists(st.sampled_from(["a", "'b'", '"c"', "\\;", "d*", "~/e", "2>&1", "#", "\n"]), max_size=3).map(" ".join)
+
+
+@given(
+    before=WORDS.filter(lambda words: "#" not in words),
+    text=st.sampled_from(
+        ["\\\n", "$\n", "$(x)", "`x`", "{x,y}", "{1..2}", "${x}", "$'x'", "$((1))", "<(x)", ">x", "<<<x", "(x)", "|& x"]
+    ),
+    glue=st.sampled_from(["", " ", "a"]),
+    behind=WORDS,
+)
+def test_what_is_not_accepted_is_not_accepted_amid_anything_else(
+    before: str, text: str, glue: str, behind: str
+) -> None:
+    assert read_strictly(f"a {before}{glue}{text}{behind}") is None
+
+
 @given(st.text(max_size=60))
 def test_any_text_is_read_or_rejected(text: str) -> None:
     read_strictly(text)

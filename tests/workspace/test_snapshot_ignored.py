@@ -152,6 +152,17 @@ async def test_links_are_kept_as_links_and_nothing_else_is_opened(folder: Path) 
     assert await changed(folder, before, after) == {"link.log": (b"build", None), "local.db": (b"local.db\n", None)}
 
 
+@pytest.mark.parametrize("name", [".gitignore", "deep/.gitignore", ".gitattributes", "deep/er/.gitattributes"])
+async def test_a_pipe_in_place_of_a_file_of_patterns_costs_no_undo(folder: Path, name: str) -> None:
+    before = await take(folder)
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+    (folder / "a.txt").write_text("changed\n")
+    after = await take(folder, before)
+
+    assert (await changed(folder, before, after))["a.txt"] == (b"a.txt\n", b"changed\n")
+
+
 async def test_stores_and_what_editors_keep_beside_open_files_count_for_nothing(folder: Path) -> None:
     (folder / ".gitignore").write_text("*.swp\n.#*\nstate/\n")
     snapshots = Snapshots(folder / "state" / "stores", find_git, days=30)
