@@ -22,25 +22,25 @@ from pygent_ls.agent.tool import visible
 from pygent_ls.agent.turn import TurnResult
 from pygent_ls.editors.closing import close
 from pygent_ls.editors.errand import CANCELLED, DONE, FAILED, Errand, exit_code
-from pygent_ls.editors.outlet import Outlet
 from pygent_ls.editors.ports import Blueprint, Core, FrontEnd, TrustQuestion
 from pygent_ls.editors.scripts.asking import LineApprover
 from pygent_ls.editors.scripts.lines import InitLine
 from pygent_ls.editors.scripts.stdin import lines_of
 from pygent_ls.editors.scripts.view import ScriptView
 from pygent_ls.editors.scripts.writer import LineWriter
-from pygent_ls.editors.spinner import spinner_for
-from pygent_ls.editors.terminal_approver import (
+from pygent_ls.editors.terminal.approver import (
     AllowingApprover,
     RefusingApprover,
     Terminal,
     TerminalApprover,
     terminal_of,
 )
-from pygent_ls.editors.terminal_questioner import NO_TERMINAL, NOT_WANTED, TerminalQuestioner
-from pygent_ls.editors.terminal_text import Colour, palette_for
-from pygent_ls.editors.terminal_trust import ask_trust
-from pygent_ls.editors.terminal_view import TerminalView
+from pygent_ls.editors.terminal.outlet import Outlet
+from pygent_ls.editors.terminal.questioner import NO_TERMINAL, NOT_WANTED, TerminalQuestioner
+from pygent_ls.editors.terminal.spinner import spinner_for
+from pygent_ls.editors.terminal.text import Colour, palette_for
+from pygent_ls.editors.terminal.trust import ask_trust
+from pygent_ls.editors.terminal.view import TerminalView
 from pygent_ls.errors import PygentError
 from pygent_ls.sessions.choices import narrowed
 from pygent_ls.sessions.session import Session

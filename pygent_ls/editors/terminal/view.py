@@ -13,9 +13,9 @@ from pygent_ls.agent import events as ev
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.tool import one_line
 from pygent_ls.agent.turn import TurnResult
-from pygent_ls.editors.outlet import Outlet
-from pygent_ls.editors.spinner import Spinner
-from pygent_ls.editors.terminal_text import Colour, Palette, harmless
+from pygent_ls.editors.terminal.outlet import Outlet
+from pygent_ls.editors.terminal.spinner import Spinner
+from pygent_ls.editors.terminal.text import Colour, Palette, harmless
 from pygent_ls.editors.turn_text import Limit, failure_line, limit_line
 from pygent_ls.sessions.stream import SessionEvent
 
