@@ -23,7 +23,7 @@ from pygent_ls.editors.closing import close
 from pygent_ls.editors.errand import CANCELLED, DONE, FAILED, Errand
 from pygent_ls.editors.ports import Blueprint, Core, FrontEnd, TrustQuestion
 from pygent_ls.editors.terminal.approver import prompt_text
-from pygent_ls.editors.terminal.chat_input import ChatInput, Choice, PromptUse
+from pygent_ls.editors.terminal.chat_input import ChatInput, Choice, OpenQuestion, PromptUse
 from pygent_ls.editors.terminal.markdown import MarkdownStream
 from pygent_ls.editors.terminal.spinner import FRAMES, Activity
 from pygent_ls.editors.terminal.text import Palette, palette_for
@@ -109,11 +109,12 @@ class ChatApprover:
         await self.view.ready_to_ask(request.permission_id)
         self.view.show(prompt_text(request, self.palette))
         choices = PERMISSION_CHOICES if request.rules else (PERMISSION_CHOICES[0], PERMISSION_CHOICES[-1])
-        chosen = await self.input.choose("", choices)
-        if chosen is not None and chosen.key in OUTCOMES:
-            self.view.tell(f"  {chosen.title}", "dim")
-            return PermissionAnswer(outcome=OUTCOMES[chosen.key])
-        feedback = await self.input.words("Rejected. What should it do instead? (Enter: nothing) ") if chosen else ""
+        async with self.input.question() as question:
+            chosen = await question.choose("", choices)
+            if chosen is not None and chosen.key in OUTCOMES:
+                self.view.tell(f"  {chosen.title}", "dim")
+                return PermissionAnswer(outcome=OUTCOMES[chosen.key])
+            feedback = await question.words("What should it do instead? (Enter: nothing) ") if chosen else ""
         self.view.tell("  Rejected", "dim")
         return PermissionAnswer(outcome="reject_once", feedback=feedback)
 
@@ -131,22 +132,26 @@ class ChatQuestioner:
         if question.tool_id:
             await self.view.ready_to_ask(question.tool_id)
         self.view.show(self.palette.paint(visible(question.text), "bold") + "\n")
-        if question.choices and len(question.choices) < MAX_CHOICES:
-            choices = [Choice(title=_titled(each.title, each.description)) for each in question.choices]
-            own = (Choice(key="w", title="Answer in your own words"),) if question.takes_words else ()
-            chosen = await self.input.choose("", [*choices, *own])
-            if chosen is None:
-                return NotAnswered()
-            if chosen in choices:
-                return Answered(choice=question.choices[choices.index(chosen)].title)
-        elif question.choices:
-            listed = (f"  {_titled(each.title, each.description)}" for each in question.choices)
-            self.view.show("\n".join(listed) + "\n")
-        said = await self.input.words("Your answer (Enter: none): ", secret=question.secret)
-        by_title = {each.title.casefold(): each.title for each in question.choices}
-        if said.casefold() in by_title:
-            return Answered(choice=by_title[said.casefold()])
-        return Answered(text=said) if said and question.takes_words else NotAnswered()
+        async with self.input.question() as asked:
+            return await _answered(question, asked, self.view)
+
+
+async def _answered(question: Question, asked: OpenQuestion, view: TerminalView) -> QuestionAnswer:
+    choices = [Choice(title=_titled(each.title, each.description)) for each in question.choices]
+    if choices and len(choices) < MAX_CHOICES:
+        own = (Choice(key="w", title="Answer in your own words"),) if question.takes_words else ()
+        chosen = await asked.choose("", [*choices, *own])
+        if chosen is None:
+            return NotAnswered()
+        if chosen in choices:
+            return Answered(choice=question.choices[choices.index(chosen)].title)
+    elif choices:
+        view.show("".join(f"  {each.title}\n" for each in choices))
+    said = await asked.words("Your answer (Enter: none): ", secret=question.secret)
+    by_title = {each.title.casefold(): each.title for each in question.choices}
+    if said.casefold() in by_title:
+        return Answered(choice=by_title[said.casefold()])
+    return Answered(text=said) if said and question.takes_words else NotAnswered()
 
 
 def _titled(title: str, description: str) -> str:
@@ -249,7 +254,8 @@ class Chat:
             Choice(title=f"{one_line(each.name, 60)} · {each.updated_at:%Y-%m-%d %H:%M} · {each.n_messages} messages")
             for each in found
         ]
-        chosen = await self.input.choose("Go on with which session? (Esc: none)", choices)
+        async with self.input.question() as question:
+            chosen = await question.choose("Go on with which session? (Esc: none)", choices)
         return found[choices.index(chosen)].id if chosen else ""
 
     async def _use(self, session: Session) -> None:
@@ -356,5 +362,6 @@ async def _chat(blueprint: Blueprint, errand: Errand, first: str) -> int:
 async def _trusts(chat_input: ChatInput, view: TerminalView, question: TrustQuestion) -> bool | None:
     view.show(f"{question.text}\n")
     trust = Choice(key="y", title="Trust them")
-    chosen = await chat_input.choose("", [trust, Choice(key="n", title="Do not trust them")])
+    async with chat_input.question() as asked:
+        chosen = await asked.choose("", [trust, Choice(key="n", title="Do not trust them")])
     return None if chosen is None else chosen is trust

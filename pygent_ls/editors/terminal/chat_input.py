@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -27,18 +27,14 @@ if TYPE_CHECKING:
 
     from pygent_ls.sessions import completing
 
-GRACE_S = 0.5
-"""A key that comes within this time after a question was meant for something else, and does not count."""
+PAUSE_S = 0.5
+"""Time without a key before a key counts as an answer. Whoever writes while a question appears answers nothing."""
 
 REFRESH_S = 0.2
 """Between two drawings of the line below the prompt, which counts seconds."""
 
 Complete = Callable[[str], Awaitable["completing.Completion"]]
 """Given the text before the cursor."""
-
-
-class _PutAsideError(Exception):
-    """The prompt that is being written has to wait for a question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,11 +78,10 @@ class ChatInput:
             output=self._screen,
         )
         self._draft = ""
+        self._writing: asyncio.Task[str] | None = None
+        """The prompt that is being written."""
         self._questions = asyncio.Lock()
-        self._is_free = asyncio.Event()
-        self._is_free.set()
-        self._is_aside = asyncio.Event()
-        self._is_aside.set()
+        """Held while a question is open, and while the next prompt begins."""
 
     def remember(self, prompts: Sequence[str]) -> None:
         """Offer these former prompts behind the arrow keys, the oldest first."""
@@ -97,78 +92,39 @@ class ChatInput:
         """The next prompt; None when the person leaves. What is being written when a question comes is kept."""
         bindings = self._bindings(use)
         while True:
-            await self._is_free.wait()
-            self._is_aside.clear()
-            try:
-                return await self._prompt.prompt_async(
-                    default=self._draft,
-                    completer=_Completer(use.complete),
-                    bottom_toolbar=lambda: ANSI(use.status()),
-                    key_bindings=bindings,
+            async with self._questions:
+                writing = self._writing = asyncio.create_task(
+                    self._prompt.prompt_async(
+                        default=self._draft,
+                        completer=_Completer(use.complete),
+                        bottom_toolbar=lambda: ANSI(use.status()),
+                        key_bindings=bindings,
+                    )
                 )
-            except _PutAsideError:
-                continue
+            try:
+                await asyncio.wait([writing])
+            finally:
+                writing.cancel()
+                await asyncio.wait([writing])
+                self._writing = None
+            try:
+                return writing.result()
             except EOFError:
                 return None
-            finally:
+            except asyncio.CancelledError:  # put aside for a question
                 self._prompt.app.erase_when_done = False
-                self._is_aside.set()
-
-    async def choose(self, question: str, choices: Sequence[Choice]) -> Choice | None:
-        """Ask for one of the choices by a key; None when the person closes the question with Esc or Ctrl-C."""
-        by_key: Mapping[str, Choice] = {
-            **{str(number): choice for number, choice in enumerate(choices, start=1)},
-            **{choice.key: choice for choice in choices if choice.key},
-        }
-        letters = [f"[{each.key}] " if each.key else "" for each in choices]
-        listed = [f"  {number}. {letters[number - 1]}{each.title}" for number, each in enumerate(choices, start=1)]
-        text = "\n".join([question, *listed, ""])
-        opened = time.monotonic()
-        bindings = KeyBindings()
-
-        @bindings.add(Keys.Any)
-        def _(event: KeyPressEvent) -> None:
-            chosen = by_key.get(event.data.lower())
-            if chosen is not None and time.monotonic() - opened >= GRACE_S:
-                event.app.exit(result=event.data.lower())
-
-        @bindings.add("escape", eager=True)
-        @bindings.add("c-c")
-        @bindings.add("c-d")
-        def _(event: KeyPressEvent) -> None:
-            if time.monotonic() - opened >= GRACE_S:
-                event.app.exit(result="")
-
-        @bindings.add("enter")
-        def _(_event: KeyPressEvent) -> None:
-            """Nothing is chosen by accident."""
-
-        async with self._aside() as prompt:
-            return by_key.get(await prompt.prompt_async(text, key_bindings=bindings))
-
-    async def words(self, question: str, *, secret: bool = False) -> str:
-        """Ask for an answer in words; empty when the person gives none."""
-        async with self._aside() as prompt:
-            try:
-                return (await prompt.prompt_async(question, is_password=secret)).strip()
-            except (EOFError, KeyboardInterrupt):
-                return ""
 
     @asynccontextmanager
-    async def _aside(self) -> AsyncGenerator[PromptSession[str]]:
-        """A prompt of its own for a question, while the person's own waits."""
+    async def question(self) -> AsyncGenerator[OpenQuestion]:
+        """Put the prompt that is being written aside, and ask something."""
         async with self._questions:
-            self._is_free.clear()
-            try:
+            if self._writing is not None:
                 app = self._prompt.app
-                if app.is_running and not app.is_done:
-                    self._draft = self._prompt.default_buffer.text
-                    app.erase_when_done = True
-                    app.exit(exception=_PutAsideError())
-                await self._is_aside.wait()
-                yield PromptSession(input=self._source, output=self._screen)
-            finally:
-                self._is_free.set()
+                self._draft = self._prompt.default_buffer.text if app.is_running else self._draft
+                app.erase_when_done = True
+                self._writing.cancel()
+                await asyncio.wait([self._writing])
+            yield OpenQuestion(PromptSession(input=self._source, output=self._screen))
 
     def _bindings(self, use: PromptUse) -> KeyBindings:
         bindings = KeyBindings()
@@ -208,6 +164,72 @@ class ChatInput:
             event.app.invalidate()
 
         return bindings
+
+
+@dataclass(frozen=True, slots=True)
+class OpenQuestion:
+    """The terminal while a question has it."""
+
+    _prompt: PromptSession[str]
+
+    async def choose(self, text: str, choices: Sequence[Choice]) -> Choice | None:
+        """Ask for one of the choices: a key marks it, Enter takes it. None when the person closes the question with Esc
+        or Ctrl-C. A key that comes right behind another marks nothing, so no word that is being written answers."""
+        marked: Choice | None = None
+        last_key_s = time.monotonic()
+        bindings = KeyBindings()
+
+        def shown() -> str:
+            rows = [
+                f"{'❯' if each is marked else ' '} {number}. {f'[{each.key}] ' if each.key else ''}{each.title}"
+                for number, each in enumerate(choices, start=1)
+            ]
+            keys = "Enter: this · Esc: none " if marked else "A number or letter, then Enter · Esc: none "
+            return "\n".join([*([text] if text else []), *rows, keys])
+
+        def is_meant() -> bool:
+            nonlocal last_key_s
+            before, last_key_s = last_key_s, time.monotonic()
+            return last_key_s - before >= PAUSE_S
+
+        @bindings.add(Keys.Any)
+        def _(event: KeyPressEvent) -> None:
+            nonlocal marked
+            key = event.data.lower()
+            named = (each for number, each in enumerate(choices, start=1) if key in (str(number), each.key))
+            marked = next(named, None) if is_meant() else None
+
+        @bindings.add("up")
+        @bindings.add("down")
+        def _(event: KeyPressEvent) -> None:
+            nonlocal marked
+            step = 1 if event.key_sequence[0].key == Keys.Down else -1
+            at = choices.index(marked) + step if marked else min(step, 0)
+            marked = choices[at % len(choices)]
+
+        @bindings.add("escape", eager=True)
+        @bindings.add("c-c")
+        @bindings.add("c-d")
+        def _(event: KeyPressEvent) -> None:
+            nonlocal marked
+            if is_meant():
+                marked = None
+                event.app.exit(result="")
+
+        @bindings.add("enter")
+        def _(event: KeyPressEvent) -> None:
+            if marked is not None:
+                event.app.exit(result="")
+
+        await self._prompt.prompt_async(shown, key_bindings=bindings)
+        return marked
+
+    async def words(self, question: str, *, secret: bool = False) -> str:
+        """Ask for an answer in words; empty when the person gives none."""
+        try:
+            return (await self._prompt.prompt_async(question, is_password=secret)).strip()
+        except (EOFError, KeyboardInterrupt):
+            return ""
 
 
 class _Completer(Completer):

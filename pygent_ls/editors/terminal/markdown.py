@@ -155,9 +155,10 @@ class MarkdownStream:
             return f"  {line}\n"
         known = self._block if len(self._block) <= MAX_COLOURED_LINES else [line]
         code = Syntax("", language or "text", theme=CODE_THEME, background_color="default")
-        text: Text = code.highlight("\n".join(known)).split("\n")[len(known) - 1]
+        lines = code.highlight("\n".join(known)).split("\n", allow_blank=True)
+        coloured = lines[len(known) - 1] if len(lines) >= len(known) else Text(line)
         out = self._console()
-        out.print(text, soft_wrap=True, end="")
+        out.print(coloured if coloured.plain == line else Text(line), soft_wrap=True, end="")
         return f"  {''.join(_lines_of(out))}\n"
 
     def _console(self) -> Console:
