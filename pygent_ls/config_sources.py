@@ -16,6 +16,7 @@ from typing import Literal, cast
 from pygent_ls.agent.rules import RuleOrigin
 from pygent_ls.config import FIELDS, GROUPS, NAMES, shown
 from pygent_ls.config_layers import Layer, SettingProblem
+from pygent_ls.data_files import read_toml
 from pygent_ls.log import LEVEL_VARIABLE
 from pygent_ls.places import state_folder as state_folder  # noqa: PLC0414 - the settings' readers find it here
 from pygent_ls.places import user_file as user_file  # noqa: PLC0414 - likewise
@@ -175,8 +176,6 @@ def _file_layer(name: str, file: Path, origin: RuleOrigin) -> Layer:
 
 def _read_toml(file: Path) -> dict[str, object]:
     """The file's table. Raises OSError, ValueError or RecursionError; a pipe or a device is never opened."""
-    import tomllib
-
     _must_be_a_file(file.stat())
     descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
@@ -187,7 +186,7 @@ def _read_toml(file: Path) -> dict[str, object]:
         os.close(descriptor)
     if len(content) > MAX_FILE_BYTES:
         raise OSError(f"larger than {MAX_FILE_BYTES:,} bytes")
-    return tomllib.loads(content.decode("utf-8-sig"))
+    return read_toml(content.decode("utf-8-sig"))
 
 
 def _must_be_a_file(status: os.stat_result) -> None:

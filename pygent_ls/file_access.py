@@ -5,7 +5,7 @@ below the other, none of them through a link, and acts on the last name by the d
 taken the place of a folder, or of the file that is opened, since the path was resolved, the call fails with ELOOP and
 nothing is read or changed. A folder that is moved while its descriptor is held is still the folder that stood there.
 
-POSIX only. All functions block, and raise OSError.
+`read_beginning` alone follows links. POSIX only. All functions block, and raise OSError.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
 """Without `O_PATH`, folders on the way must be readable, too."""
 
-_FILE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+_FILE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 """A named pipe is opened without waiting for its other end."""
 
 _LINK_ERRORS = {errno.ELOOP, errno.ENOTDIR, errno.EMLINK}
@@ -50,12 +50,25 @@ def open_file(path: Path, flags: int, mode: int = 0o600) -> int:
 
 
 def read_file(path: Path, max_bytes: int | None = None) -> tuple[bytes, os.stat_result]:
-    """The bytes of a regular file and its status. Other kinds, and larger files, are refused with EINVAL and EFBIG."""
-    with os.fdopen(open_file(path, os.O_RDONLY), "rb", buffering=0) as file:
+    """The bytes of a regular file and its status. Other kinds, and larger files, are refused with EINVAL and EFBIG.
+
+    Of a file that grows meanwhile there is one byte more than the status says.
+    """
+    with os.fdopen(open_file(path, os.O_RDONLY), "rb") as file:
         status = check_regular(os.fstat(file.fileno()))
         if max_bytes is not None and status.st_size > max_bytes:
             raise OSError(errno.EFBIG, "the file is too large")
-        return file.read(), status
+        return file.read(status.st_size + 1), status  # a program may write on without end
+
+
+def read_beginning(path: Path, max_bytes: int) -> bytes:
+    """The first bytes of a regular file, through links: for files that may lie anywhere.
+
+    Other kinds are refused with EINVAL, and a named pipe is not waited for.
+    """
+    with os.fdopen(os.open(path, os.O_RDONLY | _FILE & ~os.O_NOFOLLOW), "rb") as file:
+        check_regular(os.fstat(file.fileno()))
+        return file.read(max_bytes)
 
 
 def check_regular(status: os.stat_result) -> os.stat_result:

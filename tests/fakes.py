@@ -329,6 +329,10 @@ class FakeWorkspace:
             return FileStatus(kind="file", mode=0o644)
         return FileStatus(kind="folder" if await self.files_below(path) else "missing", mode=0o755)
 
+    async def files_named(self, is_wanted: Callable[[str], bool]) -> Sequence[Path]:
+        """By name."""
+        return sorted(each for each in self._texts if is_wanted(each.name))
+
     async def files_below(self, path: Path) -> Sequence[Path]:
         """By name."""
         return sorted(each for each in self._texts if each.is_relative_to(path))

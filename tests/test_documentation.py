@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[1]
 
 PAGES = (
     "README.md",
+    "SECURITY.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "docs/architecture.md",

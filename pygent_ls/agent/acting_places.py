@@ -17,14 +17,23 @@ OPENED = (
         ".helix",
         ".dir-locals.el",
     ),
-    *(".nvim.lua", ".nvimrc", ".exrc", ".vimrc", ".lvimrc", ".envrc", ".direnv", ".husky"),
+    *(".dir-locals-2.el", ".nvim.lua", ".nvimrc", ".exrc", ".vim", ".vimrc", ".lvimrc", ".envrc", ".direnv", ".husky"),
     *(".mcp.json", ".cursor", ".claude", ".claude.json", ".codex", ".gemini", ".opencode", ".continue", ".windsurf"),
-    *(".roo", ".clinerules", ".qwen", ".kiro"),
+    *(".roo", ".clinerules", ".qwen", ".kiro", ".kilocode", ".trae", ".augment", ".factory", ".amazonq", ".junie"),
+    *("opencode.json", "opencode.jsonc", "crush.json", ".crush.json", ".aider.conf.yml"),
 )
 """What an editor, an agent, a shell or a manager of hooks takes up by itself in a folder that it is opened in. In the
 sandbox those that are missing cannot be made in a workspace's folder."""
 
-_FOLDERS = frozenset({*OPENED, ".git", ".githooks", ".ssh", ".gnupg"})
+VERSION_CONTROL = {
+    ".hg": ("hgrc", "hgrc-not-shared"),
+    ".sl": ("config",),
+    ".jj": ("repo/config.toml", "workspace-config.toml"),
+    "_darcs": ("prefs/defaults",),
+}
+"""Repositories of others than git, and the files in them that name programs to run."""
+
+_FOLDERS = frozenset({*OPENED, *VERSION_CONTROL, ".git", ".githooks", ".lefthook", ".ssh", ".gnupg"})
 """Wherever they lie: all that is in them."""
 
 _PAIRS = (
@@ -36,7 +45,12 @@ _FILES = frozenset(
     {"sitecustomize.py", "usercustomize.py"}
     | {".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".gitconfig", ".gitmodules"}
     | {".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile"}
-    | {".zlogin", ".inputrc", ".ripgreprc", ".pre-commit-config.yaml", ".lefthook.yml", "lefthook.yml"}
+    | {".zlogin", ".inputrc", ".ripgreprc", ".pre-commit-config.yaml", ".pre-commit-config.yml", "prek.toml"}
+    | {".huskyrc", ".huskyrc.json", ".simple-git-hooks.json", ".overcommit.yml"}
+    | {f"{dot}lefthook{local}.{kind}" for dot in ("", ".") for local in ("", "-local") for kind in ("yml", "yaml")}
+    | {f"{dot}mise{local}.toml" for dot in ("", ".") for local in ("", ".local")}
+    | {".rprofile", ".gdbinit", ".lldbinit", ".pdbrc", ".ghci", ".iex.exs", ".irbrc", ".pryrc", ".octaverc"}
+    | {".neoconf.json", ".ycm_extra_conf.py", ".vimspector.json"}
 )
 _ENDINGS = (".code-workspace", ".pth")
 """By their names, small letters, wherever they lie. Most go with the code of the workspace, which a program that is

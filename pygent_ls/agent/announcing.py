@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 
 from pygent_ls.agent.batches import PlannedCall
 from pygent_ls.agent.events import Location, ToolCall, ToolResult
 from pygent_ls.agent.messages import ToolUseBlock
 from pygent_ls.agent.surroundings import Surroundings
-from pygent_ls.agent.tool import Tool, ToolRisk, path_arguments
+from pygent_ls.agent.tool import MAX_PATHS, Tool, ToolRisk, path_arguments
 from pygent_ls.errors import ToolError
 
 
@@ -51,10 +52,12 @@ def not_run(call: ToolUseBlock, content: str) -> ToolResult:
 
 
 def paths_of(call: ToolUseBlock, tool: Tool | None, around: Surroundings) -> list[Path]:
-    """The places that the arguments name; what leads outside is left out here, and refused when it runs."""
+    """The places that the arguments name; what leads outside is left out here, and refused when it runs, as is a call
+    that names too many."""
     follow = tool is None or tool.kind not in ("delete", "move")
     found: list[Path] = []
-    for path in tool.paths_in(call.input) if tool else path_arguments(call.input):
+    named = tool.paths_in(call.input) if tool else path_arguments(call.input)
+    for path in islice(named, MAX_PATHS):
         try:
             found.append(around.workspace.resolve(path, follow=follow))
         except ToolError:

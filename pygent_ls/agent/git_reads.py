@@ -9,10 +9,13 @@ from dataclasses import replace
 from pygent_ls.shell.programs.arguments import Arguments, split, syntax
 from pygent_ls.shell.programs.display import GIT_SILENT, GIT_SUMMARY
 from pygent_ls.shell.programs.git import COMMANDS, GLOBAL
-from pygent_ls.shell.words import ANY
+from pygent_ls.shell.words import ANY, HOME
 
-_ALL = frozenset({"stash show", "stash list", "reflog", "status", "commit"})
-"""Commands that show all text, whichever files their words name."""
+_ALL = frozenset(
+    {"stash show", "stash list", "reflog", "status", "commit", "apply", "clone", "fetch", "fsck", "pull", "remote"}
+    | {"worktree add"}
+)
+"""Commands that show or copy all text, whichever files their words name."""
 
 _GLOBAL = "--no-pager -P --no-optional-locks --literal-pathspecs"
 """Options before the command with which paths stay what they are."""
@@ -39,9 +42,14 @@ def shown_by_git(words: Sequence[str], kind_of: Callable[[str], str]) -> Iterato
     )
     names = {each.name for each in given.options} | ({"--"} & set(words[begin + 1 :]))
     objects = [words[at] for at in given.plain if at < given.rest]
-    if is_known and _is_silent(command, names, objects):
+    own = {each.name for each in before.options} - set(_GLOBAL.split())
+    moves = bool(own - {"-c", "-C"} or before.unknown)  # to another work tree, to which it could copy all
+    yield from (path for each in before.options if each.name == "-c" for path in _pieces_of(each.value or ""))
+    if command == "config":  # programs, such as editors, may be among the values
+        yield from (path for at in given.plain[1:] for path in _pieces_of(words[at]))
+    if is_known and not moves and _is_silent(command, names, objects, kind_of):
         return
-    is_elsewhere = {each.name for each in before.options} - set(_GLOBAL.split()) or before.unknown
+    is_elsewhere = moves or own
     if is_elsewhere or not is_known or command in _ALL or "--full-diff" in names:
         yield ANY
     elif command != "mv":
@@ -54,7 +62,11 @@ def shown_by_git(words: Sequence[str], kind_of: Callable[[str], str]) -> Iterato
                 yield f"{path}/{ANY}"
 
 
-def _is_silent(command: str, options: set[str], objects: Sequence[str]) -> bool:
+def _is_silent(command: str, options: set[str], objects: Sequence[str], kind_of: Callable[[str], str]) -> bool:
+    if command == "clone":
+        return all(re.match(r"(?!file:)[^/:]+:", each) for each in objects[:1])
+    if command in ("fetch", "pull", "remote"):  # this or another repository of the machine may be where it fetches from
+        return not any(re.match(rf"[./~{ANY}{HOME}]|file:", each) or kind_of(each) == "folder" for each in objects)
     if command in GIT_SILENT:
         return not options & set(GIT_SILENT[command].split())
     needed, showing = GIT_SUMMARY.get(command, ("", ""))
@@ -79,6 +91,10 @@ def _is_limited(command: str, words: Sequence[str], given: Arguments, kind_of: C
     if words[given.rest - 1] == "--":
         return given.plain[-1] >= given.rest
     return kind_of(plain[-1]) == "file"
+
+
+def _pieces_of(setting: str) -> Iterator[str]:
+    yield from re.findall(r"[^\s'\"`(),;<>|\[\]{}=]+", setting)
 
 
 def _paths_in(word: str) -> Iterator[str]:

@@ -169,6 +169,7 @@ class ToolGuard:
             raise ToolError(f"{what}. The tools are: {known}.")
         if call.problem is not None:
             raise ToolError(with_schema(call.problem, tool.definition.schema))
+        tool.check_paths(call.input)
         return tool, tool.validate(await self.around.secrets.restored(call, tool))
 
     async def _as_hooks_want(

@@ -39,6 +39,9 @@ ENV_FILES_OF_A_FOLDER = (
 MAX_MENTIONED = 16
 """Files of environment variables that are looked for because a call or its result names them."""
 
+MAX_LEARNED = 200
+"""Files of environment variables that are learned before a program runs."""
+
 _MENTION = re.compile(r"(?<![\w./~-])[\w./~-]{0,200}?\.(?:env|flaskenv|dev\.vars)[\w.-]{0,40}")
 _KEY_MENTION = re.compile(
     r"(?<![\w./~-])(?:[\w./~-]{1,200}?\.(?:pem|key|p8)|[\w./~-]{0,200}?id_(?:rsa|dsa|ecdsa|ed25519))(?![\w.-])"
@@ -243,6 +246,12 @@ class Masks:
         folders = (*workspace.folders, *workspace.more_folders) if workspace else ()
         names = [str(folder / name) for folder in folders for name in ENV_FILES_OF_A_FOLDER]
         await self.learn_files([*names, *list(dict.fromkeys(mentioned(text)))[:MAX_MENTIONED]])
+
+    async def learn_all(self) -> None:
+        """Know the values of every file of environment variables in the workspace: a program may show any of them."""
+        if self.is_on and self._workspace is not None:
+            found = await self._workspace.files_named(is_env_file)
+            await self.learn_files(str(path) for path in found[:MAX_LEARNED])
 
     async def learn_files(self, names: Iterable[str]) -> None:
         """Know the secrets of files, without showing them; what cannot be read is left out."""

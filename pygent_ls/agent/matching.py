@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import IntEnum
-from fnmatch import fnmatchcase
-from functools import cached_property
+from fnmatch import translate
+from functools import cached_property, lru_cache
 
 from pygent_ls.agent.rules import AnyCall, CommandPrefix, Domain, PathGlob, Pattern, Rule, WholeCommand
 from pygent_ls.shell.line import ShellLine, SimpleCommand
@@ -128,6 +128,7 @@ class Case:
 
     def __init__(self, subjects: Sequence[str]) -> None:
         self._subjects = subjects
+        self._n_chars = sum(map(len, subjects))
         self._steps_left = MAX_STEPS
 
     def concerned_by(self, rule: Rule) -> Match:
@@ -135,10 +136,12 @@ class Case:
         pattern = rule.pattern
         if isinstance(pattern, AnyCall):
             return Match.YES
+        if self._steps_left < 0:
+            return Match.MAYBE  # without a look at the subjects, which may be as many as the rules
         if rule.tool_name == "shell":
             return max((self._concerns(pattern, line) for line in self._lines), default=Match.NO)
         if isinstance(pattern, PathGlob):
-            self._steps_left -= sum(pattern.cost(subject) for subject in self._subjects)
+            self._steps_left -= len(self._subjects) + pattern.cost(self._n_chars)
             if self._steps_left < 0:
                 return Match.MAYBE
         return Match.YES if any(_is_about(rule, subject) for subject in self._subjects) else Match.NO
@@ -184,7 +187,7 @@ class _Line:
         for command in line.all():
             name = _known_as(command.words[0])
             self._named.setdefault(name, []).append(command)
-            if ANY in name or _reads_commands(command):
+            if ANY in name or command.words[0].startswith(ANY) or _reads_commands(command):
                 self._unknown.append(command)
 
     def candidates(self, program: str) -> Sequence[SimpleCommand]:
@@ -196,8 +199,20 @@ def _known_as(program: str) -> str:
     return program.rpartition("/")[2].lower().removesuffix(".exe")
 
 
+_TAKING_COMMANDS = SHELLS | {"source", "."}
+
+
 def _reads_commands(command: SimpleCommand) -> bool:
-    return command.name in SHELLS and not command.runs and all(word.startswith("-") for word in command.words[1:])
+    """Whether it takes commands from its input, from a device, or from a file that only running would tell."""
+    if command.runs or not any(_same(each, command.name) for each in _TAKING_COMMANDS):
+        return False
+    words = iter(command.words[1:])
+    for word in words:
+        if re.fullmatch(r"[-+]\w*[oO]|--(rcfile|init-file)", word):
+            next(words, None)
+        elif not word.startswith(("-", "+")):
+            return word.startswith((ANY, "/dev/", "/proc/"))
+    return command.name not in (".", "source")
 
 
 def _begins(prefix: Sequence[str], command: SimpleCommand) -> Match:
@@ -206,6 +221,8 @@ def _begins(prefix: Sequence[str], command: SimpleCommand) -> Match:
     if _reads_commands(command):
         return max(Match.MAYBE, _same_name(prefix[0], words[0]))
     found, position = _same_name(prefix[0], words[0]), 1
+    if not found:
+        return found
     letters: set[str] = set()
     if any(re.match(r"-[^-]", wanted) for wanted in prefix[1:]):
         letters.update(letter for word in words[1:] if re.match(r"-[^-]", word) for letter in word[1:])
@@ -214,16 +231,23 @@ def _begins(prefix: Sequence[str], command: SimpleCommand) -> Match:
             continue
         here, position = _next(wanted, words, position)
         found = min(found, here)
+        if not found:
+            break
     return found
 
 
 def _next(wanted: str, words: Sequence[str], position: int) -> tuple[Match, int]:
-    """Look for a word behind options, each with or without a value."""
+    """Look for a word behind options, each with or without a value. A word that begins with `ANY` may become several
+    words, or none."""
+    if words[position - 1].startswith(ANY):
+        return Match.MAYBE, position
     is_value = False
     for index in range(position, len(words)):
         word = words[index]
         if here := _same(wanted, word):
             return here, index + 1
+        if word.startswith(ANY):
+            return Match.MAYBE, index + 1
         if not word.startswith("-") and not is_value:
             break
         is_value = word.startswith("-")
@@ -232,6 +256,8 @@ def _next(wanted: str, words: Sequence[str], position: int) -> tuple[Match, int]
 
 def _same_name(wanted: str, word: str) -> Match:
     """Programs are the same wherever they lie, and in whatever case, which some file systems do not tell."""
+    if word.startswith(ANY):
+        return Match.MAYBE  # it may be nothing, or several words
     name = word if "/" in wanted else word.rpartition("/")[2]
     if ANY in name and name.strip(ANY) and _same(wanted.lower(), name.lower()):
         return Match.YES
@@ -241,5 +267,10 @@ def _same_name(wanted: str, word: str) -> Match:
 def _same(wanted: str, word: str) -> Match:
     if ANY not in word:
         return Match.YES if wanted == word else Match.NO
-    pattern = re.sub(r"[*?\[]", r"[\g<0>]", word).replace(ANY, "*")
-    return Match.MAYBE if fnmatchcase(wanted, pattern) else Match.NO
+    return Match.MAYBE if _with_wildcards(word).match(wanted) else Match.NO
+
+
+@lru_cache(maxsize=4_096)
+def _with_wildcards(word: str) -> re.Pattern[str]:
+    """What the whole of a word can be in which `ANY` is any text."""
+    return re.compile(translate(re.sub(r"[*?\[]", r"[\g<0>]", word).replace(ANY, "*")))

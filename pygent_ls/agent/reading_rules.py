@@ -112,14 +112,16 @@ class ReadingCase:
 
     def __init__(self, reads: Sequence[FileRead]) -> None:
         self._reads = reads
-        self._paths = [read.path for read in reads]
-        self._n_unknown_chars = sum(len(path) for path in self._paths if ANY in path)
+        self._n_chars = sum(len(read.path) for read in reads)
+        self._n_unknown_chars = sum(len(read.path) for read in reads if ANY in read.path)
         self._steps_left = MAX_STEPS
 
     def concerned_by(self, rule: Rule) -> Match:
         """How surely the rule is about any of the files."""
-        if isinstance(rule.pattern, PathGlob):
-            self._steps_left -= sum(map(rule.pattern.cost, self._paths)) + self._n_unknown_chars
+        if self._steps_left >= 0:
+            self._steps_left -= len(self._reads)
+        if self._steps_left >= 0 and isinstance(rule.pattern, PathGlob):
+            self._steps_left -= rule.pattern.cost(self._n_chars) + self._n_unknown_chars
         if self._steps_left < 0:
             return Match.MAYBE
         return max((_concerns(rule, read) for read in self._reads), default=Match.NO)

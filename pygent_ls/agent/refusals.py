@@ -193,7 +193,7 @@ def _plain(arguments: Sequence[str]) -> list[str]:
 
 def _is_recursive(arguments: Sequence[str]) -> bool:
     options = arguments[: list(arguments).index("--")] if "--" in arguments else arguments
-    return any(re.match(r"-[a-zA-Z]*[rR]|--r(ec|$)", word.replace(ANY, "")) for word in options)
+    return any(re.match(r"-[a-zA-Z]*[rR]|--r(ec|e?$)", word.replace(ANY, "")) for word in options)
 
 
 def _start_points(arguments: Sequence[str]) -> Iterator[str]:

@@ -115,6 +115,8 @@ class Secrets:
         texts = " ".join(_texts_in(call.input))
         if self._redactor.is_on:
             await self.masks.learn_named(texts)  # before the call can show any of it
+            if tool.runs_programs and not tool.read_only:
+                await self.masks.learn_all()
         if "SECRET_" not in texts or tool.category is ToolCategory.AGENT:
             return call.input
         if tool.plans_edit and tool.kind == "edit":

@@ -17,9 +17,10 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from operator import itemgetter
 from typing import Protocol
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 PLACEHOLDER = re.compile(r"\{\{SECRET_[a-z_]+_([0-9a-f]{12})\}\}")
 
@@ -29,12 +30,11 @@ MAX_PLACEHOLDER_CHARS = 80
 ALTERED_PLACEHOLDER = re.compile(r"(?<!\$)\{{1,2}\s*SECRET_[a-z]\w*|\bSECRET_[a-z_]+_[0-9a-f]{6,}")
 """What is left of a placeholder that was not copied exactly."""
 
-ENV_NAME = r"\.env(?:\.[\w-]+)*|[\w.-]+\.env|\.envrc|\.flaskenv|\.dev\.vars"
-"""The names of files that hold environment variables for a program."""
+_ENV_FILE = re.compile(r"#?(?:\.env(?:[._-][\w.-]+)?|[\w.-]+\.env|\.envrc|\.flaskenv|\.dev\.vars)[~#]?", re.IGNORECASE)
+"""The names of files that hold environment variables for a program, and of copies that editors make of them. File
+systems that do not tell cases apart are thought of."""
 
-_ENV_FILE = re.compile(ENV_NAME)
-
-_EXAMPLE_FILE = re.compile(r".*\.(?:example|sample|template|dist|defaults?)")
+_EXAMPLE_FILE = re.compile(r".*[._-](?:example|sample|template|dist|defaults?)", re.IGNORECASE)
 
 _PUBLIC = (
     r"sk-(?:ant-|proj-)?|A(?:KI|SI)A|AIza|GOCSPX-|gh[pousr]_|github_pat_|gl(?:pat|dt|rt)-|hf_|gsk_|xai-|xox[a-z]-|xapp-"
@@ -200,26 +200,27 @@ class Redactor:
     def _masked_once(self, finder: SecretFinder, text: str, path: str | None, also: Collection[str]) -> str:
         """Runs in threads, several at a time: what it adds to is never changed or taken out of, and copied to be gone
         through."""
-        found = [*finder(text, path), *_words_in(text, also)]
+        seen, place = _as_seen(text)
+        found = [*finder(seen, path), *_words_in(seen, also)]
         if path is None or not is_example_file(path):
-            found += self._assigned_in(text)
-        return self._masked(text, found)
+            found += self._assigned_in(seen, anywhere=path is not None and is_env_file(path))
+        kept = [match.span() for match in PLACEHOLDER.finditer(seen)]
+        parts: list[str] = []
+        done = 0
+        for span in _merged(self._spans(seen, [each for each in found if not _overlaps(each, kept)], kept)):
+            self._know(seen[span.start : span.end], span)
+            start, end = place(span.start), place(span.end - 1) + 1
+            self._add(text[start:end], span.kind)  # with what is not seen in it, since it is put back
+            parts += (text[done:start], self._placeholders[text[start:end]])
+            done = end
+        return "".join([*parts, text[done:]])
 
-    def _masked(self, text: str, found: Iterable[Finding]) -> str:
-        kept = [match.span() for match in PLACEHOLDER.finditer(text)]
-        new = [span for span in found if not _overlaps(span, kept)]
+    def _spans(self, text: str, new: Sequence[Finding], kept: Sequence[tuple[int, int]]) -> Sequence[Finding]:
+        """What was found in a text, and what else in it is known, in order."""
         for span in new:
             self._know(text[span.start : span.end], span)  # also what lies within another, as a password in an address
         known = [span for span in self._known_in(text) if not _overlaps(span, kept)]
-        spans = sorted([*new, *known], key=lambda span: (span.start, -span.end))
-        parts: list[str] = []
-        done = 0
-        for span in _merged(spans):
-            value = text[span.start : span.end]
-            self._know(value, span)
-            parts += (text[done : span.start], self._placeholders[value])
-            done = span.end
-        return "".join([*parts, text[done:]])
+        return sorted([*new, *known], key=lambda span: (span.start, -span.end))
 
     def _known_in(self, text: str) -> Iterator[Finding]:
         for value in tuple(self._everywhere):
@@ -228,20 +229,28 @@ class Redactor:
                 yield Finding(start=at, end=at + len(value), kind="value")
                 at = text.find(value, at + len(value))
 
-    def _assigned_in(self, text: str) -> Iterator[Finding]:
-        """Where an environment variable that is known has a value that it is known to have."""
+    def _assigned_in(self, text: str, *, anywhere: bool) -> Iterator[Finding]:
+        """Where an environment variable that is known has a value that it is known to have; with `anywhere` in whatever
+        form, and also a value that has a line for itself."""
         for match in _ASSIGNED.finditer(text) if self._variables else ():
             for value, is_named in self._variables.get(match[1], {}).items():
                 end = match.end() + len(value)
                 has_it = text.startswith(value, match.end()) and _ends_value(text, end)
-                if has_it and (is_named or (match[2] == "=" and _is_line_of_its_own(text, match.start(), end))):
+                is_plain = anywhere or is_named or (match[2] == "=" and _is_line_of_its_own(text, match.start(), end))
+                if has_it and is_plain:
                     yield Finding(start=match.end(), end=end, kind="value", everywhere=False)
+        if anywhere:
+            values = {value for each in tuple(self._variables.values()) for value in tuple(each)}
+            for line in re.finditer(r"[^\n]+", text) if values else ():
+                if (value := line[0].strip(" \t\r\"'`,;")) in values:
+                    start = line.start() + line[0].index(value)
+                    yield Finding(start=start, end=start + len(value), kind="value", everywhere=False)
 
     def _know(self, value: str, found: Finding) -> None:
         self._add(value, found.kind)
         if found.variable and not found.everywhere:
-            values = self._variables.get(found.variable, {})
-            self._variables[found.variable] = {**values, value: found.is_named}
+            values = dict.fromkeys((value, _unescaped(value)), found.is_named)
+            self._variables[found.variable] = {**self._variables.get(found.variable, {}), **values}
         if found.everywhere and value not in self._everywhere:
             self._everywhere[value] = None
             for spelled in _spellings(value):
@@ -288,10 +297,62 @@ def _words_in(text: str, words: Collection[str]) -> Iterator[Finding]:
 
 
 def _spellings(value: str) -> set[str]:
-    """How else a value may be written: within an address, within JSON, and as base64."""
-    data = value.encode("utf-8", "surrogatepass")
-    spelled = {quote(data, safe=""), json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
-    return (spelled | {base64.b64encode(data).decode()}) - {value}
+    """How else a value may be written: within an address, JSON, HTML or quotes, without the backslashes of its quotes,
+    and as base64."""
+    spelled: set[str] = set()
+    for each in {value, _unescaped(value)}:
+        data = each.encode("utf-8", "surrogatepass")
+        in_json = json.dumps(each)[1:-1]
+        for_pages = in_json.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+        spelled |= {each, in_json, for_pages, json.dumps(each, ensure_ascii=False)[1:-1], each.replace("'", "'\\''")}
+        spelled |= {quote(data, safe=""), quote_plus(data), escape(each), escape(each, quote=False)}
+        spelled.add(base64.b64encode(data).decode())
+    lines = re.split(r"(?:\\[nrt])+", value)  # a program writes them as lines
+    return (spelled | {line for line in lines if len(line) >= MIN_LINE_CHARS}) - {value}
+
+
+MIN_LINE_CHARS = 16
+"""Of a line of a secret, that it is known for itself."""
+
+
+def _unescaped(value: str) -> str:
+    """What a program has of a value that stood between quotes with backslashes in it."""
+    return re.sub(r"\\([\"'\\$`])", r"\1", value)
+
+
+# What of a text can be seen
+
+
+_NOT_SEEN = re.compile(
+    r"\x1b\[[0-?]*+[ -/]*+[@-~]|\x1b\][^\x07\x1b\n]*+(?:\x07|\x1b\\)?|\x1b[()].|\x1b[=>78cM]|[^\n]\x08"
+    r"|[\0\x0e\x0f\xad\u200b-\u200f\u2060\ufeff\ufffd]"
+)
+"""Colours and other commands for a terminal, what is struck over, and characters that show nothing: a NUL stands beside
+each letter where UTF-16 is read as UTF-8, with the two bytes of its mark before the first."""
+
+_OF_ASCII = ("\x1b", "\x08", "\0", "\x0e", "\x0f")
+
+
+def _as_seen(text: str) -> tuple[str, Callable[[int], int]]:
+    """The text without what cannot be seen, each carriage return as the end of a line; and where a character of it
+    stands in the whole text."""
+    seen = re.sub(r"\r(?!\n)", "\n", text) if "\r" in text else text
+    if text.isascii() and not any(each in text for each in _OF_ASCII):
+        return seen, int
+    starts, lost, pieces = [0], [0], list[str]()
+    done = 0
+    for found in _NOT_SEEN.finditer(seen):
+        pieces.append(seen[done : found.start()])
+        done = found.end()
+        lost.append(lost[-1] + done - found.start())
+        starts.append(done - lost[-1])
+    if not pieces:
+        return seen, int
+
+    def place(at: int) -> int:
+        return at + lost[bisect_right(starts, at) - 1]
+
+    return "".join([*pieces, seen[done:]]), place
 
 
 def _overlaps(span: Finding, others: Sequence[tuple[int, int]]) -> bool:

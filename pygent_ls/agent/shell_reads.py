@@ -26,8 +26,18 @@ from pygent_ls.shell.words import ANY, HOME
 
 _CODE = re.compile(
     r"python[\d.]*|node|deno|bun|perl|ruby|php|lua|psql|sqlite3|mysql|vim?|nvim|ex|ed|emacs|gdb|expect|osascript"
+    r"|curl|wget|http|https|xh"
 )
-"""Programs that are given code in their words, in which paths stand among other things."""
+"""Programs that are given code, or forms, in their words and their input, in which paths stand among other things."""
+
+_OTHER_NAMES = re.compile(r"/proc/.*\b(cwd|root|fd|task|map_files)\b.*|/dev/(fd|stdin)\b.*", re.DOTALL)
+"""Names that the system has for open files, and for the folders of processes."""
+
+_ELSEWHERE = re.compile(r"\bGIT_(WORK_TREE|(COMMON_)?DIR|CONFIG\w*|INDEX_FILE|TEMPLATE_DIR|EXTERNAL_DIFF)\b")
+"""Variables by which git works with other files than its words tell."""
+
+_ARCHIVING = frozenset({"tarfile", "zipfile", "http.server", "shutil"})
+"""Modules of Python that copy or serve the folders which they are given."""
 
 _SCRIPTS = frozenset({"-e", "--regexp", "--expression"})
 """Options whose value is a pattern or a program."""
@@ -40,6 +50,10 @@ MAX_LETTERS = 12
 
 MAX_PIECES = 200
 """Pieces of one word that are taken for paths; a longer one may name any file."""
+
+
+MAX_TEXT_PIECES = 1_000
+"""Different pieces of one text that are taken for paths; a longer one may name any file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +74,23 @@ def reads_of(text: str, folder: Path, workspace: Workspace) -> tuple[FileRead, .
     found: dict[FileRead, None] = {}
 
     def places(path: str) -> list[Path]:
-        absolute = posixpath.normpath(posixpath.join(folder.as_posix(), path))
-        both = [Path(absolute)]
-        if ANY not in absolute:
-            with suppress(ToolError):  # outside the workspace its own name is all there is
-                both.append(workspace.resolve(absolute))
+        absolute = posixpath.join(folder.as_posix(), path)
+        both = [Path(posixpath.normpath(absolute))]
+        known, _, rest = absolute.partition(ANY)
+        if rest or ANY in absolute:
+            known, _, last = known.rpartition("/")
+            rest = last + ANY + rest
+        with suppress(ToolError):  # outside the workspace its own name is all there is
+            both.append(workspace.resolve(known or "/") / rest)  # `..` behind a link leads where the link does
         return both
+
+    def below(place: Path) -> str:
+        is_above = any(each.is_relative_to(place) for each in (folder, *workspace.folders, *workspace.more_folders))
+        return ANY if is_above or ".." in place.parts else posixpath.join(workspace.shown(place), ANY)
 
     @cache
     def kind_of(path: str) -> str:
-        resolved = places(path)[1:]
+        resolved = places(path)[1:] if ANY not in path else []
         return workspace.kind_of(resolved[0]) if resolved else "missing"
 
     named = dict.fromkeys(_files_in(read_line(text), kind_of))
@@ -79,7 +100,7 @@ def reads_of(text: str, folder: Path, workspace: Workspace) -> tuple[FileRead, .
         for place in places(each.path):
             found[FileRead(path=workspace.shown(place), is_sure=each.is_sure)] = None
             if each.may_be_folder and kind_of(each.path) != "file":
-                found[FileRead(path=posixpath.join(workspace.shown(place), ANY), is_sure=False)] = None
+                found[FileRead(path=below(place), is_sure=False)] = None
     return tuple(found)
 
 
@@ -88,6 +109,12 @@ def _files_in(line: ShellLine, kind_of: Callable[[str], str]) -> Iterator[_Named
         yield _Named(_joined(each.folder, each.path), is_sure=True)
     for command in dict.fromkeys([*line.commands, *(line.plain or ())]):
         yield from _shown_by(command, command.words, command.folder, kind_of)
+    takes_code = any(_CODE.fullmatch(each.name.lower()) for each in line.all())
+    if _ELSEWHERE.search(line.text) and any(each.name == "git" for each in line.all()):
+        yield _Named(ANY, is_sure=False)
+    texts = [*line.assigned, *(line.fed if takes_code else ())]  # `PAGER` and `GIT_EDITOR` are command lines
+    for text in texts:
+        yield from (_Named(piece, is_sure=False) for piece in _named_in(text))
 
 
 def _shown_by(
@@ -103,12 +130,15 @@ def _shown_by(
     else:
         yield from _shown_by_words(command, name, words, folder)
     moves = name in WRAPPERS and _has_unlisted(words, WRAPPERS[name])
+    moves = moves or any(word in ("-execdir", "-okdir") for word in words)
     for inner in command.runs:
         within = filled(words, inner.command.words, name) if name != "find" else inner.command.words
         yield from _shown_by(inner.command, within, ANY if moves else inner.command.folder, kind_of)
 
 
 def _shown_by_words(command: SimpleCommand, name: str, words: Sequence[str], folder: str) -> Iterator[_Named]:
+    if name == "parallel" and any(word.startswith("::::") for word in words):
+        yield from (_Named(_joined(folder, word), is_sure=False) for word in words[1:])
     if _is_silent(name, words):
         return
     own = [inner.begin for inner in command.runs if inner.begin < len(words)]
@@ -118,7 +148,8 @@ def _shown_by_words(command: SimpleCommand, name: str, words: Sequence[str], fol
         given = [word for word in given if not re.search(r"\s", word)]  # a script is looked through by itself
     if not shows:
         pieces = (piece for word in given for piece in (_pieces_of(word) if _CODE.fullmatch(name) else _paths_in(word)))
-        yield from (_Named(_joined(folder, piece), is_sure=False) for piece in pieces)
+        is_deep = name == "python" and not _ARCHIVING.isdisjoint(words)
+        yield from (_Named(_joined(folder, piece), is_sure=False, may_be_folder=is_deep) for piece in pieces)
         return
     if _may_show_any(name, words):
         yield _Named(ANY, is_sure=False)
@@ -129,7 +160,7 @@ def _shown_by_words(command: SimpleCommand, name: str, words: Sequence[str], fol
     paths = [(path, not word.startswith("-")) for word in given for path in _paths_in(word)]
     may_be_folder = is_deep or name == "diff"
     yield from (_Named(_joined(folder, path), is_sure, may_be_folder) for path, is_sure in paths)
-    if is_deep and not paths:
+    if is_deep and not _operands(name, words):
         yield _Named(_joined(folder, ""), is_sure=False, may_be_folder=True)
 
 
@@ -150,19 +181,23 @@ def _has_unlisted(words: Sequence[str], listed: str) -> bool:
 
 def _may_show_any(name: str, words: Sequence[str]) -> bool:
     """Whether a program that shows files may show others than those which its words name."""
-    if any(re.match(r"--?fil", word) for word in words):
-        return True  # `--files0-from`, `--files-from`: a list of files
+    if name == "patch" or any(re.match(r"--?fil", word) for word in words):
+        return True  # a patch names its files, and `--files0-from` and `--files-from` a list of them
+    if name == "yq":
+        return any(re.search(r"\bload", word) for word in words[1:])
     if name in ("tar", "zip", "7z", "rsync", "cpio"):
         pattern = r"-?[a-zA-Z]*[TC]|--(dir|cd)|-?@|-i" if name == "tar" else r"-[a-zA-Z]*[@i]|@"
         return any(re.match(pattern, word) for word in words[1:])
     if name in ("sed", "awk"):
+        if any(each.name in ("-f", "-E", "-i", "--file") for each in _split(name, words).options):
+            return True  # a script that is read from elsewhere
         is_plain = sed.is_plain if name == "sed" else awk.is_plain
         return not all(len(word) <= MAX_WORD_CHARS and is_plain(word) for word in _scripts(name, words))
     return name == "jq" and any(re.search(r"\b(import|include)\b", word) for word in words[1:])
 
 
 def _scripts(name: str, words: Sequence[str]) -> list[str]:
-    given = split(words, syntax(PROGRAMS[name]))
+    given = _split(name, words)
     by_option = [each.value or "" for each in given.options if each.name in _SCRIPTS]
     has_other = any(each.name in PATTERN_OPTIONS for each in given.options)
     return [
@@ -176,11 +211,25 @@ def _arguments(name: str, words: Sequence[str]) -> list[str]:
     """The words that may name what is shown."""
     left_out: list[int] = []
     if name in SEARCHING:
-        given = split(words, syntax(FLAT.get(name) or PROGRAMS.get(name, "")))
+        given = _split(name, words)
         left_out = [*_pattern_of(given), *(each.last for each in given.options if each.name in _SCRIPTS)]
-    elif name in COPYING and not any(re.match(r"-[a-zA-Z]*t|--target", word) for word in words):
-        left_out = [index for index, word in enumerate(words) if index and not word.startswith("-")][-1:]
+    elif name in COPYING and not any(re.match(r"-[a-zA-Z]*t|--t", word) for word in words):
+        plain = [index for index, word in enumerate(words) if index and not word.startswith("-")]
+        left_out = plain[1:][-1:]  # a single word is what `ln` makes a name for here
     return [word for index, word in enumerate(words) if index and index not in left_out]
+
+
+def _operands(name: str, words: Sequence[str]) -> list[int]:
+    """The words that surely are neither options, nor their values, nor the pattern; none where that cannot be told."""
+    given = _split(name, words)
+    if given.unknown:
+        return []
+    pattern = _pattern_of(given) if name in SEARCHING else []
+    return [at for at in given.plain if at not in pattern]
+
+
+def _split(name: str, words: Sequence[str]) -> Arguments:
+    return split(words, syntax(FLAT.get(name) or PROGRAMS.get(name, "")))
 
 
 def _pattern_of(given: Arguments) -> list[int]:
@@ -192,13 +241,17 @@ def _pattern_of(given: Arguments) -> list[int]:
 def _paths_in(word: str) -> Iterator[str]:
     """What of a word may be a path: all of it, the value of an option, `@FILE`, and `REVISION:FILE`."""
     word = word.replace("{}", ANY)
+    if re.search(r"(?i)\bfile:", word):
+        yield ANY  # an address, in which any character may be encoded
     if not word.startswith("-"):
         yield word
     elif found := re.match(r"-(\w+)", word):
         n_letters = len(found[1])  # of which any may be the option whose value begins behind it
         yield from (word[at:] for at in range(2, min(n_letters, MAX_LETTERS) + 2) if word[at:])
         yield from [ANY] if n_letters > MAX_LETTERS else []
-    yield from (word[found.end() :] for found in re.finditer(r"[=@:]", word) if word[found.end() :])
+    for found in re.finditer(r"[=@:]<?", word):
+        value = word[found.end() :]
+        yield from dict.fromkeys([value, re.split("[,;]", value)[0]]) if value else ()
 
 
 def _pieces_of(code: str) -> Iterator[str]:
@@ -210,5 +263,16 @@ def _pieces_of(code: str) -> Iterator[str]:
         yield ANY
 
 
+def _named_in(text: str) -> Iterator[str]:
+    """What of a text of many lines may be a path."""
+    text = re.sub(r"\\[abefnrtv]", " ", text) + " " + text  # `printf 'a\n'`
+    pieces = dict.fromkeys(re.findall(r"[^\s'\"`(),;<>|\[\]{}=]+", text))
+    for piece in islice(pieces, MAX_TEXT_PIECES):
+        yield from _paths_in(piece) if len(piece) <= MAX_PIECES else [piece]
+    if len(pieces) > MAX_TEXT_PIECES:
+        yield ANY
+
+
 def _joined(folder: str, path: str) -> str:
-    return posixpath.normpath(posixpath.join(folder, path)).replace(HOME, ANY)
+    joined = posixpath.join(folder, path).replace(HOME, ANY)
+    return ANY if _OTHER_NAMES.fullmatch(posixpath.normpath(joined)) else joined

@@ -180,6 +180,9 @@ MAX_PROBLEMS = 10
 
 MAX_PROBLEM_CHARS = 300
 
+MAX_PATHS = 500
+"""Of one call. Each is resolved several times before the call runs, some 0.1 ms each time."""
+
 MAX_EXCERPT_CHARS = 8_000
 """Most of a document that an error quotes: about 2 000 tokens, enough to make an edit again."""
 
@@ -270,6 +273,14 @@ class Tool:
         inside = self.paths_of(given) if self.paths_of else ()
         named = dict.fromkeys((*path_arguments(given), *inside))
         return tuple(path for path in named if not is_output(self.name, path))
+
+    def check_paths(self, given: Mapping[str, Any]) -> None:
+        """Raises `ToolError` if a call names more paths than are looked at in one."""
+        if (n_paths := len(self.paths_in(given))) > MAX_PATHS:
+            raise ToolError(
+                f"This call names {n_paths:,} paths, and one call may name {MAX_PATHS}. Nothing was done. Name a "
+                "folder, or make several calls."
+            )
 
     def title_for(self, given: Mapping[str, Any]) -> str:
         """One line for a person, with this call's arguments in it, shortened."""

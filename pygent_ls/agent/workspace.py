@@ -212,6 +212,11 @@ class Workspace(Protocol):
         """What there is on the disk, whatever a buffer holds; what cannot be looked at is missing."""
         ...
 
+    async def files_named(self, is_wanted: Callable[[str], bool]) -> Sequence[Path]:
+        """The files in all folders whose name is wanted, the upper ones first. In `.git` and `node_modules`, and where
+        there are too many names, none are looked for."""
+        ...
+
     async def files_below(self, path: Path) -> Sequence[Path]:
         """All files on the disk below a folder, ignored ones too, or the file itself; links are left out."""
         ...

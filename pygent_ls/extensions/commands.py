@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from pygent_ls.agent.cutting import whole_words
+from pygent_ls.data_files import read_yaml
 from pygent_ls.file_access import read_file
 
 MAX_FILE_BYTES = 100_000
@@ -141,8 +142,6 @@ _HEAD = re.compile(r"---[ \t]*\n(?P<head>.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | r
 
 def _parts(text: str) -> tuple[Mapping[str, Any], str]:
     """The front matter and the prompt. Raises `_BrokenError`."""
-    import yaml  # takes longer than the files without front matter
-
     found = _HEAD.match(text)
     if found is None:
         if re.match(r"---[ \t]*\n", text):
@@ -152,11 +151,14 @@ def _parts(text: str) -> tuple[Mapping[str, Any], str]:
     if len(head.encode()) > MAX_HEAD_BYTES:
         raise _BrokenError(f"its front matter is longer than {MAX_HEAD_BYTES:,} bytes")
     try:
-        given: object = yaml.safe_load(_HINT.sub(lambda found: found[1] + json.dumps(found[2]), head))
-    except (yaml.YAMLError, ValueError, RecursionError):
+        documents = read_yaml(_HINT.sub(lambda found: found[1] + json.dumps(found[2]), head))
+    except (ValueError, RecursionError):
         raise _BrokenError("its front matter is not YAML") from None
+    if len(documents) > 1:
+        raise _BrokenError("its front matter is not YAML")
+    given: object = documents[0] if documents else None
     if given is None:
-        given = {}
+        return {}, text[found.end() :].strip()
     if not isinstance(given, Mapping):
         raise _BrokenError("its front matter is no table of `key: value`")
     return cast("Mapping[str, Any]", given), text[found.end() :].strip()

@@ -61,6 +61,10 @@ class ShellLine:
     reads: tuple[Write, ...]
     is_parsed: bool
     """Every byte of the text is accounted for. If not, `commands` are guesses, good for a refusal and nothing else."""
+    assigned: tuple[str, ...]
+    """What variables are set to."""
+    fed: tuple[str, ...]
+    """What commands find in their input, as far as it stands in the line."""
     plain: tuple[SimpleCommand, ...] | None
     """The commands as the strict grammar reads them; None unless it accepts the text, and the other has parsed it."""
 

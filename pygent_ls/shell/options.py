@@ -32,10 +32,19 @@ _INTERPRETERS = frozenset(
 
 _GENERIC = re.compile(
     r"--?(exec(ute)?(-\w+)?|eval(uate)?|pre|preload|pager|editor|plugins?|require|rulesdir|import|(experimental-)?loader"
-    r"|load(-extension)?|init-script|javaagent|wrapper|fplugin|specs|toolexec|shell-escape|to-command|use-compress-program)([=:].*)?",
+    r"|load(-extension|-plugins)?|init-(script|hook)|javaagent|wrapper|f(pass-)?plugin|specs|toolexec|shell-escape"
+    r"|to-command|use-compress-program|post-renderer|python-?path|python-executable|run_under)([=:].*)?"
+    r"|-D(jvm|argLine|exec\.|maven\.ext\.).*",  # of Maven
     re.DOTALL,
 )
 """Words by which programs of many kinds are made to run or load another."""
+
+_COMPILERS = re.compile(r"(.*-)?(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|javac|ld|rustc)(-[\d.]+)?")
+_OF_COMPILERS = re.compile(r"@.*|-B.*", re.DOTALL)
+"""Words by which compilers read options from a file, or take their parts from elsewhere."""
+
+_NO_DASHED_VALUES = frozenset({*RUNNERS, "bun", "cargo", "npm", "pnpm", "uv", "yarn"})
+"""Programs of which some take a word that begins with a dash for an option, even where a value should stand."""
 
 _ONLY_WITH_COMMAND = frozenset(
     {"parallel", "unshare", "nsenter", "fakeroot", "firejail", "su", "script", "chroot", "systemd-run", "xvfb-run"}
@@ -64,6 +73,8 @@ def does_more(words: Sequence[str], n_named: int, name: str) -> bool:
     if known in PROGRAMS or known in _COMMANDS:
         return any(len(word) > MAX_WORD_CHARS for word in more) or _unlisted(words, n_named, known)
     is_own = "/" in words[0] or known in _INTERPRETERS or known.startswith("python")
+    if not is_own and _COMPILERS.fullmatch(known) and any(_OF_COMPILERS.fullmatch(word) for word in more):
+        return True
     return not is_own and any(_GENERIC.fullmatch(word) for word in more)
 
 
@@ -93,6 +104,9 @@ def _listed(words: Sequence[str], n_named: int, name: str, how: Syntax, begin: i
     for option in given.options:
         pattern = allowed.get(option.name)
         if option.index >= n_named and option.name in how.unsafe:
+            return True
+        is_dashed = option.last > option.index and (option.value or "").startswith("-")
+        if option.last >= n_named and is_dashed and name in _NO_DASHED_VALUES:
             return True
         if option.last >= n_named and pattern and not re.fullmatch(pattern, option.value or "", re.DOTALL):
             return True
@@ -147,6 +161,7 @@ def _scripts_of_sed(words: Sequence[str], given: Arguments) -> Iterable[int]:
 def _program_of_awk(words: Sequence[str], given: Arguments) -> Iterable[int]:
     if not any(each.name in ("-f", "--file") for each in given.options):
         yield from (index for index in given.plain[:1] if not awk.is_plain(words[index]))
+    yield from (index for index in given.plain if words[index].startswith("/inet"))  # a connection
 
 
 def _plain_unlike(pattern: str, begin: int = 0, end: int | None = None) -> _Check:
@@ -155,9 +170,20 @@ def _plain_unlike(pattern: str, begin: int = 0, end: int | None = None) -> _Chec
     return lambda words, given: [at for at in given.plain[begin:end] if not compiled.fullmatch(words[at])]
 
 
-def _filter_of(pattern: str) -> _Check:
-    """A check that takes the first plain word for unsafe if it holds any of these words."""
-    return lambda words, given: [at for at in given.plain[:1] if re.search(pattern, words[at])]
+def _filter_of(pattern: str, *commands: str) -> _Check:
+    """A check that takes the first plain word behind any of the commands for unsafe if it holds any of these words."""
+
+    def check(words: Sequence[str], given: Arguments) -> Iterable[int]:
+        has_command = "".join(words[at] for at in given.plain[:1]) in commands
+        return [at for at in given.plain[has_command : has_command + 1] if re.search(pattern, words[at])]
+
+    return check
+
+
+def _any_like(pattern: str) -> _Check:
+    """A check that takes all words for unsafe that match, values of options among them."""
+    compiled = re.compile(pattern, re.DOTALL)
+    return lambda words, given: [at for at, word in enumerate(words) if at and compiled.fullmatch(word)]
 
 
 def _only_with(*options: str, n_plain: int = 0) -> _Check:
@@ -184,11 +210,25 @@ def _remotes_of_git(words: Sequence[str], given: Arguments) -> Iterable[int]:
     return [at for at in given.plain if "::" in words[at] or words[at].startswith("-")]
 
 
+def _ip(words: Sequence[str], given: Arguments) -> Iterable[int]:
+    objects = r"a|addr|address|l|link|r|ro|route|rule|n|neigh|maddr|netns"
+    return [
+        *_plain_unlike(objects, 0, 1)(words, given),
+        *_plain_unlike("s|sh|show|l|ls|lst|list|get", 1, 2)(words, given),
+    ]
+
+
 _NOT_A_LIST = _plain_unlike(r"[^@].*|")
+_SCRIPTED = ("run", "run-script", "rum", "urn", "test", "t", "tst", "start", "stop", "restart")
+"""Commands that hand words on to a script of the project."""
+
+_GENERIC_WORDS = _any_like(_GENERIC.pattern)
+_EVALUATIONS = ("e", "ea", "eval", "eval-all")
 _NO_OPTION = r"[^-].*"
 
 _CHECKS: Mapping[str, _Check] = {
     **dict.fromkeys(RUNNERS, _NOT_A_LIST),
+    **dict.fromkeys(["mypy", "pytest", "ruff"], _any_like("@.*")),  # a list wherever it stands
     **dict.fromkeys(["env", "sudo", "doas", "time"], _plain_unlike(r"[^=]*", 0, 1)),
     "awk": _program_of_awk,
     **{f"cargo {each}": _plain_unlike(_AFTER_DASHES) for each in SUBCOMMANDS["cargo"] if each not in ("run", "r")},
@@ -197,18 +237,29 @@ _CHECKS: Mapping[str, _Check] = {
     "dd": _plain_unlike(r"(if|bs|ibs|obs|cbs|count|skip|status|conv|iflag)=.*"),
     **{f"git {each}": _remotes_of_git for each in ("clone", "fetch", "ls-remote", "pull", "push", "remote")},
     "git config": lambda _, given: given.plain[1:],  # a name and its new value
-    "jq": _filter_of(r"(?<![.\w])(env|import|include|modulemeta|get_search_list)\b|\$ENV\b"),
+    "expect": _only_with("-v", "--version"),
+    "gdb": _only_with("-v", "--version", "-h", "--help"),
+    "gpg": _only_with("-k", "-K", "--list-keys", "--list-secret-keys", "--verify", "--fingerprint", "--version"),
+    "ip": _ip,
+    "jq": _filter_of(r"(?<![.\w])(env|import|include|modulemeta|get_search_list)\b|\bENV\b"),
     "less": _plain_unlike(r"[^+].*"),
+    **{f"npm {each}": _GENERIC_WORDS for each in _SCRIPTED},
+    **{f"pnpm {each}": _GENERIC_WORDS for each in (*_SCRIPTED, "*")},
+    "yarn *": _GENERIC_WORDS,
     "make": _plain_unlike(r"[^=]*|(V|VERBOSE|DEBUG)=[01]"),
     **dict.fromkeys(["dc", "gnuplot", "m4", "mysql"], _only_with("-V", "--version")),
     "openssl": _openssl,
+    "parallel": _any_like(r".*\{[^{}]*=.*|--"),  # Perl; what moreutils' own takes for several commands
     "psql": _only_with("-l", "--list", "-V", "--version"),
-    "rsync": _plain_unlike(_NO_OPTION),
+    "rsync": _plain_unlike(r"(?![^/]*@-)[^-].*"),
     "scp": _plain_unlike(_NO_OPTION),
     "sed": _scripts_of_sed,
     "sqlite3": _sqlite,
     "ssh": _plain_unlike(_NO_OPTION, 0, 2),
-    "yq": _filter_of(r"(?<![.\w])(env|strenv|envsubst|load\w*|system|eval|input_filename|import|include)\b|\$ENV\b"),
+    "vi": _only_with("--version"),
+    "yq": _filter_of(
+        r"(?<![.\w])(env|strenv|envsubst|load\w*|system|eval|input_filename|import|include)\b|\bENV\b", *_EVALUATIONS
+    ),
 }
 
 
@@ -220,6 +271,8 @@ def filled(outer: Sequence[str], words: Sequence[str], name: str) -> tuple[str, 
     name = canonical(name)
     if name == "find":
         return tuple(word.replace("{}", f"./{ANY}") for word in words)
+    if name == "fd":
+        return (*(re.sub(r"\{(//?|/?\.)?\}", ANY, word) for word in words), ANY)
     if name not in ("xargs", "parallel"):
         return tuple(words)
     options = split(outer, syntax(PROGRAMS[name])).options

@@ -10,10 +10,18 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pygent_ls.shell.accounting import accounts_for
-from pygent_ls.shell.builtins import NOTHING, evaluated, expanding, holds_substitution
+from pygent_ls.shell.builtins import (
+    NOTHING,
+    changes_reading,
+    evaluated,
+    expanding,
+    holds_substitution,
+    run_by_setting,
+)
 from pygent_ls.shell.grammar import UNFIT, parse
 from pygent_ls.shell.line import NEVER, Inner, ShellLine, SimpleCommand, Write
 from pygent_ls.shell.strict import QUIET_TARGETS, read_strictly
+from pygent_ls.shell.variables import lasting_variables, printed_for_sure
 from pygent_ls.shell.words import ANY, GAP, HOME, Scope, decode_ansi_c, text_of, words_of
 from pygent_ls.shell.wrappers import SHELLS, Script, Words, name_of, wrapped
 
@@ -32,6 +40,9 @@ MAX_ARGUMENT_CHARS = 131_072
 MAX_INNER = 100
 """Commands within others that are followed; `env -S` and `unbuffer` can double them with each level."""
 
+MAX_INNER_CHARS = 2 * MAX_CHARS
+"""Length of all texts within a line that are taken apart, such as those behind `bash -c`; one within another again."""
+
 MAX_WORDS = 20_000
 """Words of all commands of a line, those within others counted again; a line without such has at most half as many."""
 
@@ -48,6 +59,13 @@ def read_line(text: str) -> ShellLine:
     if joined != text:  # bash joins the lines, and splits there, before it looks for words
         reader.folder = ""
         reader.read(joined)
+    if re.search(r"[$`|<]", text):
+        wary = _Reader(lasting=lasting_variables(joined, reader.commands) if len(text) <= MAX_CHARS else frozenset())
+        for each in dict.fromkeys([text, joined]):
+            wary.folder = ""
+            wary.read(each)
+        reader.commands[:0] = [each for each in dict.fromkeys(wary.commands) if each not in set(reader.commands)]
+        reader.is_parsed &= wary.is_parsed
     strict = _Reader(is_strict=True)
     strict.read(text)
     return ShellLine(
@@ -56,11 +74,21 @@ def read_line(text: str) -> ShellLine:
         writes=tuple(reader.writes),
         reads=tuple(dict.fromkeys([*reader.reads, *strict.reads])),
         is_parsed=reader.is_parsed,
+        assigned=tuple(dict.fromkeys(reader.assigned)),
+        fed=tuple(dict.fromkeys(reader.inputs)),
         plain=tuple(strict.commands) if reader.is_parsed and strict.is_parsed else None,
     )
 
 
+_EVALUATION = re.compile(r"\(\(|\[\[|\$\[|\$\{[^\s:@!\[$]*+[:@!\[]|\b(let|declare|typeset|local)\b|\bPS4\b")
+_SUBSCRIPT = re.compile(r"(?:\A|\w)\[")
+
+_REDEFINITION = re.compile(r"\(\s*\)|\bfunction\b|alias|ALIAS|\benable\b|\bhash\b|BASH_")
+
 _READING_COMMANDS = SHELLS | {"source", "."}
+_TEXTS = frozenset({"raw_string", "string", "ansi_c_string", "concatenation", "word"})
+"""Nodes that are words; outside of commands they stand in `[[ … ]]`, `((…))` and an index, where they are expanded."""
+
 _PRINTERS = frozenset({"echo", "printf", "which", "command"})
 
 
@@ -69,6 +97,7 @@ class _Budget:
     """What the reading of one line may still cost, whatever stands in it."""
 
     inner: int = MAX_INNER
+    chars: int = MAX_INNER_CHARS
     words: int = MAX_WORDS
 
 
@@ -80,9 +109,18 @@ class _Reader:
     commands: list[SimpleCommand] = field(default_factory=list[SimpleCommand])
     writes: list[Write] = field(default_factory=list[Write])
     reads: list[Write] = field(default_factory=list[Write])
+    assigned: list[str] = field(default_factory=list[str])
+    inputs: list[str] = field(default_factory=list[str])
     is_parsed: bool = True
     is_strict: bool = False
     """Reads by the strict grammar alone, also what commands are made to run."""
+    lasting: frozenset[str] | None = None
+    """Variables that have one value for good. Nothing else is taken for known that depends on what runs before: other
+    variables, and what commands print. None if what is likely is taken for known."""
+    is_evaluating: bool = False
+    """The text has arithmetic or expansions which run what stands in the values of variables."""
+    is_redefining: bool = False
+    """The text may give `echo` another meaning."""
     back: dict[int, str] = field(default_factory=dict[int, str])
     """The characters that stand-ins in the parsed text stand for."""
     piped: str | None = None
@@ -92,11 +130,12 @@ class _Reader:
     budget: _Budget = field(default_factory=_Budget)
 
     def read(self, text: str) -> None:
+        given = text
+        text = text.replace(ANY, "${_unknown}").replace(HOME, "${HOME}").replace(GAP, " ")
         if len(text) > MAX_CHARS:
             self.is_parsed = False
-            self._guess(text[:MAX_ARGUMENT_CHARS])
+            self._guess(given[:MAX_ARGUMENT_CHARS])
             return
-        text = text.replace(ANY, "${_unknown}").replace(HOME, "${HOME}").replace(GAP, " ")
         if self.depth > MAX_DEPTH:
             self.is_parsed = False
             return
@@ -108,6 +147,8 @@ class _Reader:
             self.is_parsed = False
             self._guess(text)
             return
+        self.is_evaluating |= _is_evaluating(text)
+        self.is_redefining |= _REDEFINITION.search(text) is not None
         tree, self.back, source = parsed
         root = tree.root_node
         if root.has_error or UNFIT.search(text) or not accounts_for(root, source):
@@ -137,6 +178,7 @@ class _Reader:
             read=self._read_within,
             back=self.back,
             give_up=self._give_up,
+            is_wary=self.lasting is not None,
         )
 
     def _give_up(self) -> None:
@@ -156,20 +198,24 @@ class _Reader:
                 self._declaration(node)
             case "variable_assignment":
                 self._assign(node)
-            case "for_statement":
-                self._name_each(node)
-                self._inside(node)
             case "file_redirect":
                 self._redirect(node)
             case "$":
                 self._give_up()
-            case "raw_string" if holds_substitution(text_of(node)):  # in `[[ … ]]`, `((…))` and an index
-                self._read_within(expanding(text_of(node)[1:-1]))
+            case _ if node.type in _TEXTS:
+                self._expand_text(node)
             case _:
                 self._inside(node)
 
     def _inside(self, node: Node) -> None:
         """What stands in a node that is no command itself."""
+        match node.type:
+            case "for_statement":
+                self._name_each(node)
+            case "regex" | "extglob_pattern":  # one text to the grammar
+                self._expand(text_of(node))
+            case _:
+                pass
         before = self.folder
         for child in node.children:
             self._visit(child)
@@ -182,13 +228,15 @@ class _Reader:
         if name is not None:
             values = [word for child in node.children_by_field_name("value") for word in words_of(child, self._scope)]
             self._set(text_of(name), " ".join(values) or ANY)
+            self._expand_each(values)
 
     def _pipeline(self, node: Node) -> None:
         self.piped = None
         for child in node.named_children:
             count = len(self.commands)
             self._visit(child)
-            self.piped = self._printed(self.commands[count:]) if child.type == "command" else None
+            printed = self._printed(self.commands[count:], [child])
+            self.piped = self.piped if printed is None and self.lasting is None else printed  # `… | cat | sh`
         self.piped = None
 
     def _redirected(self, node: Node) -> None:
@@ -216,8 +264,15 @@ class _Reader:
             self.is_parsed &= not more
         else:
             self._take(more, None)
-        if stdin is not None and any(command.name in SHELLS for command in self.commands[count:]):
-            self.commands += self._nested(stdin)  # `cat <<END | sh`: what is fed to one may reach the other
+        self.inputs += [stdin] if stdin else []
+        self._expand_each([stdin or ""])
+        self._feed([stdin or "", *(self.fed if body is not None and body.type != "command" else [])], count)
+
+    def _feed(self, texts: Sequence[str], count: int) -> None:
+        """Read what is fed to the commands from `count` on, if one is a shell: `cat <<END | sh`."""
+        if any(command.name in SHELLS for command in self.commands[count:]):
+            for text in filter(None, texts):
+                self.commands += self._nested(text)
 
     def _heredoc(self, node: Node) -> str:
         body = ""
@@ -249,7 +304,8 @@ class _Reader:
 
     def _command(self, node: Node, *, stdin: str | None, more: Sequence[str] = ()) -> None:
         words: list[str] = []
-        piped, self.piped = self.piped, None
+        piped = self.piped
+        fed = list(self.fed) if node.parent is not None and node.parent.type == "redirected_statement" else []
         self.fed.clear()
         for child in node.children:
             match child.type:
@@ -263,7 +319,9 @@ class _Reader:
                     pass
                 case _:
                     words += words_of(child, self._scope)
-        known = [each for each in (stdin, piped, "\n".join(self.fed)) if each]
+        known = [each for each in (stdin, piped, "\n".join([*fed, *self.fed])) if each]
+        self.fed.clear()
+        self._expand_each([stdin or ""])
         self._take([*words, *more], known[0] if known else stdin)
 
     def _declaration(self, node: Node) -> None:
@@ -280,22 +338,28 @@ class _Reader:
         name = node.child_by_field_name("name")
         value = node.child_by_field_name("value")
         words = words_of(value, self._scope) if value is not None else [""]
-        if name is not None:
-            self._visit(name)
-            self._set(text_of(name), " ".join(words))
-        for word in filter(holds_substitution, words):  # `PS4='$(x)'`, and numbers that are computed with later
-            self._read_within(expanding(word))
+        if name is None:
+            return
+        self._visit(name)
+        value_text = " ".join(words)
+        if any(child.type == "+=" for child in node.children):
+            value_text = self.variables.get(text_of(name), ANY) + value_text
+        self._set(text_of(name), value_text)
+        self.assigned.append(value_text)
+        for script in run_by_setting(text_of(name), value_text):
+            self._read_within(script)
 
     def _set(self, name: str, value: str) -> None:
         is_short = len(value) <= MAX_VALUE_CHARS
         self.is_parsed &= is_short
-        self.variables[name] = value if is_short else ANY
+        is_known = is_short and (self.lasting is None or name in self.lasting)
+        self.variables[name] = value if is_known else ANY
 
     def _run(self, node: Node) -> str:
         """The commands of a substitution; returns what they would print, where that is known."""
         count = len(self.commands)
         self._inside(node)
-        printed = self._printed(self.commands[count:])
+        printed = self._printed(self.commands[count:], node.named_children)
         if node.type == "process_substitution":
             self.fed.append(printed or "")
         return ANY if node.type != "command_substitution" or printed is None else printed
@@ -304,9 +368,27 @@ class _Reader:
         """Take note of the commands of a substitution that the grammar has left as text."""
         self.commands += self._nested(text.translate(self.back))
 
-    def _printed(self, commands: Sequence[SimpleCommand]) -> str | None:
+    def _expand_each(self, words: Sequence[str]) -> None:
+        """Take note of what words run if they are computed with later: `read x <<< 'a[$(y)]'; echo $((x))`."""
+        if self.is_evaluating:
+            for word in words:
+                self._expand(word)
+
+    def _expand_text(self, node: Node) -> None:
+        for word in words_of(node, self._scope):
+            self._expand(word)
+
+    def _expand(self, text: str) -> None:
+        if holds_substitution(text):
+            self._read_within(expanding(text))
+
+    def _printed(self, commands: Sequence[SimpleCommand], nodes: Sequence[Node]) -> str | None:
+        """What the commands of these nodes print; None where that is not known."""
         if len(commands) != 1 or commands[0].name not in _PRINTERS:
             return None
+        if self.lasting is not None:
+            is_plain = len(nodes) == 1 and _is_plain(nodes[0]) and not self.is_redefining
+            return printed_for_sure(commands[0].words) if is_plain else None
         words = [word for word in commands[0].words[1:] if not re.fullmatch(r"-[neEvp]+", word)]
         if commands[0].name == "printf" and words and "%" in words[0]:
             words = words[1:]
@@ -317,6 +399,8 @@ class _Reader:
             return
         command = self._simple(words, stdin)
         self.commands.append(command)
+        self.inputs += [stdin] if stdin else []
+        self._expand_each(words[1:])
         if command.name in ("cd", "pushd", "chdir"):
             self._change_folder(command.words[1:])
 
@@ -326,11 +410,13 @@ class _Reader:
         self.budget.words -= len(words)
         if self.depth > MAX_DEPTH or self.budget.words < 0:
             self._give_up()
-            return SimpleCommand(words=tuple(words), folder=self.folder)
+            first = next(wrapped(words), None) if self.depth == 0 else None
+            return SimpleCommand(words=tuple(words), folder=self.folder, runs=self._flat_runs(words, first))
         for each in wrapped(words):
             self.budget.inner -= 1
             if self.budget.inner < 0:
                 self._give_up()
+                inner += self._flat_runs(words, each)
                 break
             match each:
                 case Words(begin=begin, end=end):
@@ -340,30 +426,56 @@ class _Reader:
                 case Script(text=text):
                     scripts.append(text)
         scripts += evaluated(words)
-        if stdin is not None and name_of(words) in _READING_COMMANDS and not scripts:
+        if changes_reading(words):
+            self._give_up()
+        if stdin is not None and name_of(words) in _READING_COMMANDS:
             scripts.append(stdin)
         for text in scripts:
             inner += [Inner(begin=NEVER, command=command) for command in self._nested(text)]
         return SimpleCommand(words=tuple(words), folder=self.folder, runs=tuple(inner))
 
     def _nested(self, text: str) -> Sequence[SimpleCommand]:
+        self.budget.chars -= len(text)
+        if self.budget.chars < 0:
+            self._give_up()
+            return self._flat(text)
         nested = _Reader(
             depth=self.depth + 1,
             folder=self.folder,
             variables=self.variables,
             reads=self.reads,
+            assigned=self.assigned,
+            inputs=self.inputs,
             budget=self.budget,
             is_strict=self.is_strict,
+            lasting=None if self.lasting is None else frozenset(),
+            is_evaluating=self.is_evaluating,
+            is_redefining=self.is_redefining,
         )
         nested.read(text)
+        if "\\\n" in text and not self.is_strict:  # bash joins the lines before it looks for words
+            nested.read(text.replace("\\\n", ""))
         self.writes += nested.writes
         self.is_parsed &= nested.is_parsed
-        return [each for each in nested.commands if each.words[0] != NOTHING]
+        unknown = [SimpleCommand(words=(ANY,), folder=self.folder)] if ANY in text else []  # it may hold anything
+        return [*(each for each in nested.commands if each.words[0] != NOTHING), *unknown]
+
+    def _flat_runs(self, words: Sequence[str], first: Words | Script | None) -> tuple[Inner, ...]:
+        if first is None:
+            return ()
+        text = first.text if isinstance(first, Script) else " ".join(words[first.begin : first.end])
+        return tuple(Inner(begin=NEVER, command=command) for command in self._flat(text))
+
+    def _flat(self, text: str) -> Sequence[SimpleCommand]:
+        """What may be the commands of a text for which no budget is left."""
+        pieces = (re.sub(r"['\"\\]", "", piece).split() for piece in re.split(r"[;&|\n(){}`]", text))
+        return [SimpleCommand(words=tuple(words), folder=self.folder) for words in pieces if words]
 
     def _change_folder(self, given: Sequence[str]) -> None:
         targets = [word for word in given if not re.fullmatch(r"-[LPe@n]+|--", word)]
         target = targets[0] if targets else HOME
-        self.folder = posixpath.join(self.folder, ANY if target == "-" else target)
+        is_elsewhere = target == "-" or "CDPATH" in self.variables
+        self.folder = posixpath.join(self.folder, ANY if is_elsewhere else target)
 
     # What is not understood
 
@@ -373,6 +485,7 @@ class _Reader:
         text = re.sub(r"\{([^{}\s,]*+,[^{}\s]*)\}", lambda found: found[1].replace(",", " "), text)
         for piece in dict.fromkeys(re.split(r"[;&|\n(){}`]", re.sub(r"\$?['\"]|\\", "", text))):
             words = re.sub(rf"\$(\w+|\{{\w+\}})|{UNFIT.pattern}", self._guessed, piece).split()
+            words = [re.sub(r"^~(?=/|$)", HOME, word) for word in words]
             while words and re.fullmatch(r"if|then|elif|else|do|while|until|!|\w+=.*", words[0]):
                 words = words[1:]
             self._take([word for word in words if not re.match(r"\d*[<>]", word)], None)
@@ -380,6 +493,19 @@ class _Reader:
     def _guessed(self, found: re.Match[str]) -> str:
         name = (found[1] or "").strip("{}")
         return " " if name in ("", "IFS") else {"HOME": HOME, **self.variables}.get(name, ANY)
+
+
+def _is_plain(node: Node) -> bool:
+    """Whether it is a command without a redirection."""
+    return node.type == "command" and not any(child.type.endswith("redirect") for child in node.children)
+
+
+def _is_evaluating(text: str) -> bool:
+    """Whether bash may compute, or expand once more, in a text: the values of variables may run something there."""
+    if _EVALUATION.search(text):
+        return True
+    subscripts = ((_SUBSCRIPT.search(piece), piece) for piece in text.split("]"))  # `a[$i`
+    return any(found and "$" in piece[found.end() :] for found, piece in subscripts)
 
 
 def _dropped(body: Node, statement: Node) -> list[str]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from pygent_ls.shell.builtins import expanding, holds_substitution
+
 if TYPE_CHECKING:
     from tree_sitter import Node
 
@@ -23,6 +25,10 @@ GAP = "\x1f"
 _DEFAULT_OPERATORS = frozenset({":-", "-", ":=", "=", ":+", "+"})
 
 
+_UNQUOTED = frozenset({"simple_expansion", "expansion", "command_substitution"})
+"""Words that are no words if they become nothing."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Scope:
     """What the words of a line are read with."""
@@ -35,14 +41,19 @@ class Scope:
     """Takes note of the commands of a substitution; returns what it would print, or `ANY`."""
     read: Callable[[str], None]
     """Takes note of the commands in a text that the grammar did not read as such."""
+    is_wary: bool
+    """Whether nothing is taken for known that only running can tell, however likely it is."""
     give_up: Callable[[], None]
     """Called for what the grammar is known to read otherwise than bash."""
 
 
 def words_of(node: Node, scope: Scope) -> list[str]:
-    """The words that one written word becomes; more than one where the shell splits it."""
+    """The words that one written word becomes; more than one, or none, where the shell splits it."""
     value = _value(node, scope, is_first=True).translate(scope.back)
-    return [part for part in value.split(GAP) if part] or [""]
+    while node.type == "command_name" and node.child_count == 1:
+        node = node.children[0]
+    is_unquoted = all(each.type in _UNQUOTED for each in (node.children if node.type == "concatenation" else [node]))
+    return [part for part in value.split(GAP) if part] or ([] if is_unquoted else [""])
 
 
 def text_of(node: Node) -> str:
@@ -62,7 +73,7 @@ def _value(node: Node, scope: Scope, *, is_first: bool = False, is_quoted: bool 
             return _joined(node, scope, is_first=is_first)
         case "simple_expansion" | "expansion" | "command_substitution":
             value = scope.run(node) if node.type == "command_substitution" else _expanded(node, scope)
-            return value if is_quoted else re.sub(r"\s+", GAP, value)
+            return value if is_quoted else re.sub(r"\s+", GAP, re.sub(r"[*?\[]", ANY, value))
         case _:
             return _unknown(node, scope)
 
@@ -84,7 +95,7 @@ def _unknown(node: Node, scope: Scope) -> str:
 
 def _joined(node: Node, scope: Scope, *, is_first: bool) -> str:
     text = text_of(node)
-    if node.type == "concatenation" and re.search(r"\{.*(,|\.\.)", text) and "${" not in text:
+    if node.type == "concatenation" and "${" not in text and re.search(r"(?m)^[^{\n]*+\{.*(,|\.\.)", text):
         scope.run(node)
         return ANY
     return "".join(_values(node.children, scope, is_first=is_first))
@@ -104,7 +115,7 @@ _TOKEN = re.compile(r"\\(.?)|\[[^\]]*\]|[*?\[]|[^\\*?\[]+", re.DOTALL)
 
 
 def _unquoted(text: str, scope: Scope, *, is_first: bool) -> str:
-    if re.search(r"\{.*(,|\.\.).*\}", text, re.DOTALL):
+    if re.search(r",|\.\.", text[text.find("{") + 1 : text.rfind("}") + 1]) and "{" in text:
         return ANY
     if backquoted(text, scope.read):
         return ANY
@@ -158,29 +169,38 @@ def _expanded(node: Node, scope: Scope) -> str:
         return ANY if known is None else known
     default = [child for child in parts if child.is_named and child.type != "variable_name"]
     values = "".join(_value(child, scope, is_quoted=True) for child in default)
+    for child in default:
+        if not child.children and holds_substitution(text_of(child)):  # a pattern is one text to the grammar
+            scope.read(expanding(text_of(child)))
     if text_of(parts[0]) == "!" if parts else True:
         return ANY
-    if known is None and values and any(text_of(child) in _DEFAULT_OPERATORS for child in parts):
-        return values
-    return ANY if known is None else known
+    if not any(text_of(child) in _DEFAULT_OPERATORS for child in parts):
+        return ANY if scope.is_wary or known is None else known
+    return known or (ANY if scope.is_wary else values) or ANY
 
 
-_ESCAPES = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", "'": "'", '"': '"', "?": "?", **dict.fromkeys("abeEfrv", ANY)}
 _ESCAPE = re.compile(
-    r"\\(?:([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|c(.)|(.))", re.DOTALL
+    r"\\(?:([0-7]{1,3})|x(?:([0-9A-Fa-f]{1,2})|\{([0-9A-Fa-f]+)\}?)|[uU]([0-9A-Fa-f]{1,8})|c(.)|(.))", re.DOTALL
 )
 
 
 def decode_ansi_c(text: str) -> str:
-    """What stands between `$'` and `'`, its escapes read as bash reads them."""
+    """What stands between `$'` and `'`, its escapes read as bash reads them; `ANY` for what is no plain ASCII."""
 
     def character(found: re.Match[str]) -> str:
-        octal, short, middle, long, control, other = found.groups()
-        if control:
-            return chr(ord(control) & 0x1F)
-        if other:
-            return _ESCAPES.get(other, other)
-        code = int(octal, 8) if octal else int(short or middle or long, 16)
-        return chr(code) if 0 < code < 0x110000 and not 0xD800 <= code < 0xE000 else ANY
+        octal, short, braced, long, control, other = found.groups()
+        if other or control:
+            return ANY if control else _ESCAPES.get(other, found[0])
+        code = int(octal, 8) & 0xFF if octal else int(short or braced or long, 16) & (-1 if long else 0xFF)
+        return "" if code == 0 else chr(code) if 0x1F < code < 0x7F or code in b"\t\n" else ANY
 
-    return _ESCAPE.sub(character, text)
+    parts: list[str] = []
+    at = 0
+    for found in _ESCAPE.finditer(text):
+        parts.append(text[at : found.start()])
+        at = found.end()
+        if not (value := character(found)):
+            return "".join(parts)  # the text ends at a NUL
+        parts.append(value)
+    return "".join(parts) + text[at:]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from pygent_ls.shell.programs.arguments import split, syntax
+from pygent_ls.shell.programs.find import end_of_command
 from pygent_ls.shell.programs.tables import ALIASES, PROGRAMS, WRAPPERS
 from pygent_ls.shell.programs.toolchains import SUBCOMMANDS
 from pygent_ls.shell.words import ANY
@@ -60,6 +61,7 @@ def wrapped(words: Sequence[str]) -> Iterator[Wrapped]:
     elif ANY in name and name.strip(ANY) and len(words) > 1 and _could_run_others(name):
         yield Words(begin=1, end=len(words))
         yield Script(text=" ".join(words[1:]))
+        yield from _script(words, "c")
 
 
 def _could_run_others(name: str) -> bool:
@@ -125,8 +127,7 @@ def _trap(words: Sequence[str]) -> Iterator[Script]:
 def _find(words: Sequence[str]) -> Iterator[Words]:
     for index, word in enumerate(words):
         if word in _FIND_RUNS and index + 1 < len(words):
-            ends = [at for at in range(index + 1, len(words)) if words[at] in (";", "+")]
-            yield Words(begin=index + 1, end=ends[0] if ends else len(words))
+            yield Words(begin=index + 1, end=end_of_command(words, index + 1))
 
 
 def _ssh(words: Sequence[str]) -> Iterator[Script]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
 from pygent_ls.agent.tool import ToolContext
 from pygent_ls.agent.workspace import MISSING
+from pygent_ls.data_files import read_toml
 from pygent_ls.errors import ToolError
 
 
@@ -83,7 +83,7 @@ def _go(text: str) -> Mapping[str, object]:
 
 def _toml(text: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
+        return read_toml(text)
     except (ValueError, RecursionError):
         return {}
 

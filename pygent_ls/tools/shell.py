@@ -11,6 +11,7 @@ from pydantic import Field
 from pygent_ls.agent.tool import Tool, ToolCategory, ToolContext, ToolRisk, tool
 from pygent_ls.agent.workspace import ProcessResult, ProcessSpec
 from pygent_ls.errors import ToolError
+from pygent_ls.shell.portable import is_portable
 
 MAX_TIMEOUT_S = 3_600.0
 """Longest time that a call may ask for: an hour."""
@@ -62,7 +63,7 @@ def shell_tool(default_timeout_s: float) -> Tool:
         """
         limit_s = timeout_s or default_timeout_s
         spec = ProcessSpec(
-            argv=(*_shell(context), command),
+            argv=(*_shell(context, command), command),
             cwd=_folder(context, cwd),
             timeout_s=limit_s,
             max_output_chars=MAX_OUTPUT_CHARS,
@@ -80,10 +81,14 @@ def shell_tool(default_timeout_s: float) -> Tool:
     return replace(shell, description=f"{shell.description}\n\n{limit}")
 
 
-def _shell(context: ToolContext) -> tuple[str, ...]:
-    for name in ("bash", "sh"):
-        if program := context.processes.find(name):
+def _shell(context: ToolContext, command: str) -> tuple[str, ...]:
+    """The shell that reads the command as it was judged. Raises `ToolError`."""
+    if program := context.processes.find("bash"):
+        return program, "-c"
+    if program := context.processes.find("sh"):
+        if is_portable(command):
             return program, "-c"
+        raise ToolError("There is no bash on this machine, and sh reads this line otherwise: write it for POSIX sh.")
     raise ToolError("There is neither bash nor sh on this machine, so no command can be run.")
 
 

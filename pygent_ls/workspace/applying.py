@@ -213,7 +213,7 @@ class _Transaction:
                     place_new(self._staged[number], path)
                     undo = partial(unlink, path)
                 else:
-                    old, status = read_file(path)
+                    old, status = read_file(path, MAX_DOCUMENT_BYTES)
                     rename(self._staged[number], path)
                     undo = partial(replace_file, path, old, stat.S_IMODE(status.st_mode))
                 self._undo.append((path, lambda: _undo_written(undo, is_ours=read_file(path)[0] == written)))

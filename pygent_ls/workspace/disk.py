@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +16,7 @@ from pygent_ls.workspace.plan_runs import paths_of
 from pygent_ls.workspace.reading import (
     disk_stamp,
     files_below,
+    files_named,
     lines_of,
     read_bytes,
     read_document,
@@ -82,6 +83,10 @@ class DiskWorkspace:
     async def status(self, path: Path) -> FileStatus:
         """See the port."""
         return await asyncio.to_thread(status, path)
+
+    async def files_named(self, is_wanted: Callable[[str], bool]) -> Sequence[Path]:
+        """See the port."""
+        return await asyncio.to_thread(files_named, (*self.folders, *self.more_folders), is_wanted)
 
     async def files_below(self, path: Path) -> Sequence[Path]:
         """See the port."""

@@ -18,15 +18,20 @@ _NAME_OF_A_PROPERTY = re.compile(
 )
 """`KEY_FILE`, `TOKEN_TTL`: something about a secret, not the secret."""
 
-_SHOWN_AS = (
-    r"(?:[ \t]*\d+\t|[ +<>!-]{1,8}|[^\r\n:=]{0,256}(?:env|vars)[\w.-]{0,40}[:-]\d+[:-]"
-    r"|\^?[0-9a-f]{7,40} [^\r\n()]{0,256}\([^\r\n()]{0,256}\) )?(?:\[-|\{\+)?[ \t]*"
+_PLACES = (
+    r"[ \t]*\d+\t|[ +<>!-]{1,8}|[^\r\n:=]{0,256}(?:env|vars)[\w.-]{0,40}[:-]\d+[:-]"
+    r"|\^?[0-9a-f]{7,40} [^\r\n()]{0,256}\([^\r\n()]{0,256}\) "
 )
+_SHOWN_AS = rf"(?:{_PLACES})?(?:\[-|\{{\+)?[ \t]*"
 """What stands before a line that is shown: read_file's number, the signs of a diff, of a merge one for each parent,
 grep's place, what `git blame` knows, and the first mark of `git diff --word-diff`."""
 
+_HUNK = r"@@+ -\d[\d, +-]{0,80}@@+ "
+"""What stands before the line that a hunk of a diff is below."""
+
 _ASSIGNMENT = re.compile(
-    rf"^{_SHOWN_AS}(#[ \t]*)?(?:(?:export|declare|typeset|readonly|local)[ \t]+(?:-\w+[ \t]+)?)?"
+    rf"^(?:{_HUNK}|\d{{1,9}}[:-])?{_SHOWN_AS}"
+    r"(#[ \t]*)?(?:(?:export|declare|typeset|readonly|local)[ \t]+(?:-\w+[ \t]+)?)?"
     r"([A-Za-z_][\w.-]{0,250}+)(?:[ \t]*(=)|:(?=[ \t]))[ \t]*([^\r\n]*)",
     re.MULTILINE,
 )
@@ -39,6 +44,7 @@ _QUOTED = {
     "'": re.compile(r"'([^']*)'"),
     "`": re.compile(r"`([^`]*)`"),
 }
+_HERE = re.compile(r"<<-?[ \t]*[\"'\\]?(\w+)")
 _REST_OF_LINE = re.compile(r"[ \t]*(?:[ \t]#.*)?")
 _COMMENT = re.compile(r"[ \t]#")
 
@@ -67,12 +73,16 @@ class EnvValue(NamedTuple):
 
 def secret_values(text: str) -> Iterator[EnvValue]:
     """The values of a file of environment variables, or of lines that are shown of one."""
-    for match in _ASSIGNMENT.finditer(text):
+    at = 0
+    while match := _ASSIGNMENT.search(text, at):
+        at = match.end()
         name = match[2]
         named = _SECRET_NAME.search(name) is not None and _NAME_OF_A_PROPERTY.fullmatch(name) is None
         if match[3] is None and (match[1] or not (name.isupper() and (named or "_" in name))):
             continue  # words with a colon after them, as in what a program prints
         for start, end in _spans(text, *match.span(4)):
+            if match[4][:1] not in _QUOTED:
+                at = max(at, end)  # its further lines are no assignments of their own
             value = text[start:end]
             if not (is_nothing(value) or (not named and _SMALL_NUMBER.fullmatch(value))):
                 yield EnvValue(name, start, end, named)
@@ -85,6 +95,7 @@ def _spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     if quoted is None:
         comment = _COMMENT.search(text, start - 1, end)
         yield start, start + len(text[start : comment.start() if comment else end].rstrip())
+        yield from _continued(text, end, rest)
         return
     closed = quoted.match(rest)
     if closed is None and (lines := list(_following(text, end, rest[0]))):
@@ -105,10 +116,41 @@ def _following(text: str, end: int, quote: str) -> Iterator[tuple[int, int]]:
         if line is None:
             return
         end = line.end()
-        closing = line[1].find(quote)
-        spans.append((line.start(1), line.start(1) + closing if closing >= 0 else end))
+        closing = _closing(line[1], quote)
+        is_over = _REST_OF_LINE.fullmatch(line[1], closing + 1) is not None
+        spans.append((line.start(1), line.start(1) + closing if closing >= 0 and is_over else end))
         if closing >= 0:
             yield from spans
+            return
+
+
+def _closing(line: str, quote: str) -> int:
+    """Where a quote ends that was open before; -1 if it does not."""
+    at = line.find(quote)
+    while at >= 0 and quote == '"' and _is_escaped(line, at):
+        at = line.find(quote, at + 1)
+    return at
+
+
+def _is_escaped(line: str, at: int) -> bool:
+    begin = at
+    while begin and line[begin - 1] == "\\":
+        begin -= 1
+    return (at - begin) % 2 == 1
+
+
+def _continued(text: str, end: int, rest: str) -> Iterator[tuple[int, int]]:
+    """The further lines of a value without quotes: after a backslash, and of a text within the line of a shell."""
+    here = _HERE.search(rest)
+    for _ in range(MAX_LINES_OF_A_VALUE if here or rest.endswith("\\") else 0):
+        begin = text.find("\n", end) + 1
+        line = _LINE.match(text, begin) if begin else None
+        if line is None or (here and line[1].strip() == here[1]):
+            return
+        end = line.end()
+        if line[1].strip():
+            yield line.start(1), line.start(1) + len(line[1].rstrip())
+        if not here and not line[1].endswith("\\"):
             return
 
 

@@ -82,7 +82,7 @@ def is_safe(path: str, may_write: MayWrite) -> bool:
     if not Path(path).is_absolute():
         return False
     last = Path("/")
-    for last in _steps(path):
+    for last in steps(path):
         if may_write(last):
             return False
     return not _is_for_everybody(last)
@@ -93,7 +93,7 @@ def _is_safe_word(part: str, may_write: MayWrite) -> bool:
     return ("/" not in part and not part.startswith((".", "~"))) or is_safe(part, may_write)
 
 
-def _steps(path: str) -> Iterator[Path]:
+def steps(path: str) -> Iterator[Path]:
     """Every entry of a folder that is looked up on the way to what a path leads to, the last of it at the end."""
     at, left, n_links = Path("/"), list(Path(path).parts[1:]), 0
     while left:

@@ -8,6 +8,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
+from pygent_ls.file_access import read_beginning
+
 MAX_BYTES = 5_000_000
 """Of one file: a configuration with some 20,000 branches."""
 
@@ -67,12 +69,9 @@ def rendered(settings: Iterable[Setting]) -> str:
 def read(file: Path) -> list[Setting]:
     """The settings of a file; none where there is none. Raises ValueError where they cannot all be known."""
     try:
-        if not file.exists():
-            return []
-        if not file.is_file():
-            raise ValueError("is not a file")
-        with file.open("rb") as opened:
-            data = opened.read(MAX_BYTES + 1)
+        data = read_beginning(file, MAX_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
     except OSError as error:
         raise ValueError(error.strerror or "cannot be read") from None
     if len(data) > MAX_BYTES:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
 import stat
 from pathlib import Path
 
@@ -71,7 +70,8 @@ def move(source: Path, destination: Path) -> None:
 def stage_copy(source: Path, folder: Path, *, is_move: bool = False) -> Path:
     """Copy a file's bytes and mode into a folder, under a name for a moment; return the path.
 
-    A copy that is a move keeps owner, times and extended attributes too, as far as that is permitted.
+    Of a file that grows meanwhile the copy has what it held at first. A copy that is a move keeps owner, times and
+    extended attributes too, as far as that is permitted.
     Raises OSError, and then nothing is left behind.
     """
     with os.fdopen(open_file(source, os.O_RDONLY), "rb", buffering=0) as old:
@@ -79,7 +79,9 @@ def stage_copy(source: Path, folder: Path, *, is_move: bool = False) -> Path:
         staged = draft_in(folder)
         try:
             with os.fdopen(open_file(staged, os.O_CREAT | os.O_EXCL | os.O_WRONLY), "wb") as new:
-                shutil.copyfileobj(old, new, _COPIED_AT_ONCE)
+                n_left = status.st_size  # a program may write on without end
+                while n_left > 0 and (data := old.read(min(n_left, _COPIED_AT_ONCE))):
+                    n_left -= new.write(data)
                 new.flush()
                 if is_move:
                     take_after(new.fileno(), old.fileno(), status)

@@ -64,11 +64,11 @@ class Folders:
         """
         if not self.resolved:
             raise ToolError(NO_FOLDER)
+        _check_length(str(path))
         found = _real(path) if follow else _real_but_last(path)
         if self.folder_of(found) is None and not any(found.is_relative_to(folder) for folder in self.more):
             raise OutsideWorkspaceError(self._outside(str(path) if said is None else said, found))
-        if len(os.fsencode(found)) > MAX_PATH_BYTES:
-            raise ToolError(f"The path is too long: {len(os.fsencode(found))} bytes, {MAX_PATH_BYTES} are possible.")
+        _check_length(str(found))
         return found
 
     def folder_of(self, path: Path) -> Path | None:
@@ -132,6 +132,7 @@ def printable(text: str) -> str:
 
 def _check_text(path: str) -> None:
     """Raises `ToolError` for text that can be no path."""
+    _check_length(path)
     if not path.strip():
         raise ToolError("The path is empty; `.` is the workspace folder.")
     if "\0" in path:
@@ -149,6 +150,13 @@ def _check_text(path: str) -> None:
     if len(longest) > MAX_NAME_BYTES:
         start = longest[:40].decode("utf-8", "replace")
         raise ToolError(f"The name {start}… is too long: {len(longest)} bytes, {MAX_NAME_BYTES} are possible.")
+
+
+def _check_length(path: str) -> None:
+    """Raises `ToolError` for a path that the system does not take; resolving a very long one takes minutes."""
+    n_bytes = len(path) if len(path) > MAX_PATH_BYTES else len(path.encode("utf-8", "surrogatepass"))
+    if n_bytes > MAX_PATH_BYTES:
+        raise ToolError(f"The path is too long: {n_bytes} bytes, {MAX_PATH_BYTES} are possible.")
 
 
 def _real(path: Path) -> Path:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import shutil
 import signal
@@ -31,6 +32,9 @@ from pygent_ls.workspace.watchdog import Watchdog
 
 OF_OUR_MAKE = frozenset({"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"})
 """What a `make` that started the daemon told its own children: another `make` would take itself for a part of it."""
+
+LOOK_AGAIN_S = 5.0
+"""Between two looks at what a command in the background leaves."""
 
 
 class LocalProcesses:
@@ -89,6 +93,9 @@ class LocalProcesses:
         """Start a program, which reads `stdin` where it is given; `finish` must be called. Raises `ToolError`."""
         with contextlib.ExitStack() as undo:
             argv, stay = await self._confined(spec, undo)
+            if argv == spec.argv:
+                for sandbox in tuple(self._sandboxes):
+                    await asyncio.to_thread(sandbox.look_at_all)
             self._watchdog.start()
             started = time.monotonic()
             merged = on_output is not None and not spec.errors_apart
@@ -123,8 +130,8 @@ class LocalProcesses:
             duration_s = time.monotonic() - running.started
             if running.stay is not None and self._sandbox is not None:
                 result = child.result(timed_out=timed_out, duration_s=duration_s)
-                if result.exit_code != 0:
-                    running.notes.extend(running.stay.explain(result.stdout + result.stderr))
+                said = result.stdout + result.stderr
+                running.notes.extend(running.stay.explain(said, failed=result.exit_code != 0))
                 running.notes.extend(await asyncio.to_thread(self._sandbox.left, running.stay))
             for note in running.notes:
                 await child.add(note_line(note))
@@ -144,11 +151,13 @@ class LocalProcesses:
         if running.stay is None or self._sandbox is None:
             return await _follow(running.child, running.spec.timeout_s)
         holding = asyncio.create_task(hold(running.child.pid, self._sandbox.resources))
+        looking = asyncio.create_task(_look_again(running.stay, running.spec))
         try:
             return await _follow(running.child, running.spec.timeout_s)
         finally:
             holding.cancel()
-            await asyncio.wait([holding])
+            looking.cancel()
+            await asyncio.wait([holding, looking])
             if not holding.cancelled():
                 running.notes.append(holding.result())
 
@@ -182,6 +191,14 @@ class LocalProcesses:
             raise ToolError(f"The command was not run: the sandbox cannot be set up: {error}.") from None
         undo.callback(sandbox.left, stay)
         return (*beginning, *spec.argv), stay
+
+
+async def _look_again(stay: Stay, spec: ProcessSpec) -> None:
+    """Look at what a command without an end leaves; others are looked at when they end, since a test may make and
+    remove a repository that would run something."""
+    while math.isinf(spec.timeout_s):
+        await asyncio.sleep(LOOK_AGAIN_S)
+        await asyncio.to_thread(stay.look)
 
 
 def _nowhere(_path: Path) -> bool:

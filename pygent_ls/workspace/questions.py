@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any, TypeGuard, cast, get_args
 
 from pygent_ls.agent.scaffolding import Question, QuestionType, Template, TemplateKind
+from pygent_ls.data_files import read_yaml
+from pygent_ls.file_access import read_beginning
 
 CONFIGURATIONS = ("copier.yml", "copier.yaml")
 
@@ -62,11 +64,12 @@ def _configuration(folder: Path) -> dict[str, Any]:
             raise _BrokenError("it is a template for cookiecutter, and only copier's are taken")
         return {}
     try:
-        if files[0].stat().st_size > MAX_CONFIGURATION_BYTES:
-            raise _BrokenError(f"its {files[0].name} is larger than {MAX_CONFIGURATION_BYTES // 1000} kB")
-        merged = _parsed(files[0].read_bytes())
+        data = read_beginning(files[0], MAX_CONFIGURATION_BYTES + 1)
     except OSError as error:
         raise _BrokenError(f"its {files[0].name} cannot be read: {error.strerror}") from None
+    if len(data) > MAX_CONFIGURATION_BYTES:
+        raise _BrokenError(f"its {files[0].name} is larger than {MAX_CONFIGURATION_BYTES // 1000} kB")
+    merged = _parsed(data)
     if merged.get("_jinja_extensions"):
         raise _BrokenError("it needs Jinja extensions, which are programs, and none is loaded for a template")
     return merged
@@ -74,18 +77,14 @@ def _configuration(folder: Path) -> dict[str, Any]:
 
 def _parsed(data: bytes) -> dict[str, Any]:
     """Raises `_BrokenError`."""
-    import yaml
-
     merged: dict[str, Any] = {}
     try:
-        for document in filter(None, yaml.safe_load_all(data)):
+        for document in filter(None, read_yaml(data)):
             if not _is_table(document):
                 raise _BrokenError("its copier.yml holds something else than questions and settings")
             merged.update(document)
-    except yaml.YAMLError as error:
-        raise _BrokenError(f"its copier.yml is not understood: {' '.join(str(error).split())[:300]}") from None
-    except (ValueError, RecursionError) as error:  # a date that is none; lists in lists without end
-        raise _BrokenError(f"its copier.yml is not understood: {error}") from None
+    except (ValueError, RecursionError) as error:  # also a date that is none; lists in lists without end
+        raise _BrokenError(f"its copier.yml is not understood: {str(error)[:300]}") from None
     return merged
 
 

@@ -10,7 +10,7 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -32,6 +32,9 @@ MAX_TREE_ENTRIES = 5_000
 
 MAX_NAMES = 2_000
 """Most names of a folder that are compared with a name that is not there."""
+
+MAX_NAMES_SEEN = 20_000
+"""Most names that are looked through for files of a name: some 50 ms."""
 
 MAX_ATTEMPTS = 3
 """How often a file that changes while it is read is read again."""
@@ -119,6 +122,23 @@ def files_below(path: Path) -> Iterator[Path]:
         with contextlib.suppress(OSError):
             if stat.S_ISREG(status_of(file).st_mode):
                 yield file
+
+
+def files_named(folders: Sequence[Path], is_wanted: Callable[[str], bool]) -> list[Path]:
+    """See `Workspace.files_named`. Blocking."""
+    found: list[Path] = []
+    waiting, n_seen = list(folders), 0
+    for folder in waiting:  # it grows
+        with contextlib.suppress(OSError):
+            for entry in entries(folder):
+                n_seen += 1
+                if entry.is_dir(follow_symlinks=False):
+                    waiting += [folder / entry.name] if entry.name not in (".git", "node_modules") else []
+                elif is_wanted(entry.name):
+                    found.append(folder / entry.name)
+                if n_seen >= MAX_NAMES_SEEN:
+                    return found
+    return found
 
 
 def tree_stamp(folder: Path) -> Stamp | None:

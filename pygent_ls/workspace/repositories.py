@@ -11,13 +11,13 @@ import asyncio
 import contextlib
 import os
 import re
-import shutil
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
 from pathlib import Path
 
 from pygent_ls.agent.workspace import Repository
 from pygent_ls.errors import ToolError
+from pygent_ls.file_access import read_beginning
 from pygent_ls.workspace import git_config
 from pygent_ls.workspace.environment import is_safe
 
@@ -110,9 +110,9 @@ def inert(repository: Repository) -> Generator[Mapping[str, str]]:
             if os.path.lexists(target):
                 (folder / name).symlink_to(target)
         log = repository.own / "logs" / "HEAD"
-        if repository.own != repository.common and _is_at_most(log, MAX_LOG_BYTES):  # git reads no log through a link
+        if repository.own != repository.common and (entries := _log(log)):  # git reads no log through a link
             (folder / "logs").mkdir(exist_ok=True)
-            shutil.copyfile(log, folder / "logs" / "HEAD")
+            (folder / "logs" / "HEAD").write_bytes(entries)
         yield {"GIT_DIR": str(folder), "GIT_WORK_TREE": str(repository.top)}
 
 
@@ -145,8 +145,12 @@ def _head(file: Path) -> str:
     return _small(file)
 
 
-def _is_at_most(file: Path, n_bytes: int) -> bool:
-    return file.is_file() and file.stat().st_size <= n_bytes
+def _log(file: Path) -> bytes:
+    """The log of HEAD; nothing if there is none, or too much."""
+    with contextlib.suppress(OSError):
+        entries = read_beginning(file, MAX_LOG_BYTES + 1)
+        return entries if len(entries) <= MAX_LOG_BYTES else b""
+    return b""
 
 
 def _is_there(folder: Path, name: str) -> bool:
@@ -155,7 +159,4 @@ def _is_there(folder: Path, name: str) -> bool:
 
 def _small(file: Path) -> str:
     """The text of a small file. Raises OSError."""
-    if not file.is_file():
-        raise FileNotFoundError(2, "no such file", str(file))
-    with file.open("rb") as opened:
-        return opened.read(MAX_POINTER_BYTES).decode("utf-8", "surrogateescape")
+    return read_beginning(file, MAX_POINTER_BYTES).decode("utf-8", "surrogateescape")

@@ -21,6 +21,7 @@ def find_secrets(text: str, path: str | None = None) -> Sequence[Finding]:
     lowered = _lowered(text)
     found = [*detected(text, lowered), *_of_known_forms(text), *_in_addresses(text), *_assigned(text, lowered)]
     found += _in_private_keys(text)
+    found += _cut_off(text)
     for start, end in _env_parts(text, path):
         found += _in_env_file(text, start, end)
     return found
@@ -94,6 +95,18 @@ def _in_addresses(text: str) -> Iterator[Finding]:
     for match in _IN_HEADER.finditer(text):
         if is_mixed(match[1]) and _is_random(match[1]):
             yield Finding(start=match.start(1), end=match.end(1), kind="token")
+
+
+# What git cuts off
+
+_HUNK_BELOW = re.compile(r"^@@+ -\d[\d, +-]{0,80}@@+ [^\r\n]{0,160}?([^\s\"'`=:,;(){}\[\]<>]{8,160})$", re.MULTILINE)
+"""The last word of the line that a hunk of a diff is below, of which git shows the first 80 bytes."""
+
+
+def _cut_off(text: str) -> Iterator[Finding]:
+    for match in _HUNK_BELOW.finditer(text) if "@@ -" in text else ():
+        if _is_random(match[1]):
+            yield Finding(start=match.start(1), end=match.end(1), kind="value", everywhere=False)
 
 
 # What is assigned to a name such as `api_key`
@@ -223,7 +236,9 @@ def _kind(name: str) -> str:
 
 
 _MATCHED_IN = re.compile(
-    r"^([^\r\n:]{0,256}\.(?:env|flaskenv|dev\.vars)[\w.-]{0,40}?)(?:[:-]\d+[:-]|:(?=[A-Za-z_]))", re.MULTILINE
+    r"^(?:[\w./~^@{}-]{1,100}+:)?([^\r\n:]{0,256}\.(?:env|flaskenv|dev\.vars)[\w.-]{0,40}?)"
+    r"(?:[:-]\d+[:-]|:(?=[A-Za-z_]))",
+    re.MULTILINE,
 )
 
 

@@ -54,6 +54,8 @@ def test_a_rule_that_names_an_option_covers_it(rule: str, line: str) -> None:
         (("timeout:*", "make test:*"), "timeout -k 5 60 make test"),
         (("nice:*", "cargo build:*"), "nice -n 5 cargo build --release"),
         (("ssh:*", "ls:*"), "ssh host ls -l"),
+        (("parallel:*", "ls:*"), "parallel -j4 ls ::: a b"),
+        (("find:*", "ls:*"), "find . -name '*.py' -exec ls -l {} + -print"),
     ],
 )
 def test_rules_for_a_wrapper_and_for_what_it_runs_cover_both(rules: tuple[str, ...], line: str) -> None:
@@ -73,6 +75,11 @@ def test_rules_for_a_wrapper_and_for_what_it_runs_cover_both(rules: tuple[str, .
         (("timeout:*", "sed:*"), "timeout 5 sed 1wz a"),
         (("nice:*", "ls:*"), "nice -n ls touch z"),
         (("xargs:*", "ls:*"), "xargs -rI ls touch z"),
+        (("find:*", "sort:*"), "find . -exec sort + -o -name \\;"),
+        (("find:*", "ls:*"), "find . -ok ls {} + -fprint \\;"),
+        (("parallel:*", "ls:*"), "parallel ls '{= system \"touch z\" =}' ::: a"),
+        (("parallel:*", "ls:*"), "parallel ls '{1= system \"touch z\" =}' ::: a"),
+        (("parallel:*", "ls:*"), "parallel -- ls 'touch z'"),
     ],
 )
 def test_words_that_a_wrapper_puts_in_may_be_options_and_scripts(rules: tuple[str, ...], line: str) -> None:

@@ -28,7 +28,7 @@ async def judged(command: str, *rules: Rule, mode: Mode = "default") -> str:
     """`refused`, `asked` or `ran`; the folder holds `.env`, `src/.env` and a link to the first."""
     rig = make_rig(
         *FILE_TOOLS,
-        files={".env": "K=1", "src/.env": "K=2", "README.md": "x", "src/a.py": "x"},
+        files={".env": "K=1", "src/.env": "K=2", "README.md": "x", "src/a.py": "x", "keys/a": "K=3"},
         mode=mode,
         rules=(ALLOW, *rules),
     )
@@ -199,6 +199,37 @@ sqlite3 x.db '.read .env'
 vim -c 'r .env' x
 tree --fromfile .env
 jq -n 'import "./.env" as $x; $x'
+rgrep KEY .
+rg -in --hidden KEY
+parallel echo :::: .env
+sed -f x.sed README.md
+awk -f x.awk README.md
+awk 'BEGIN{ARGV[1]=".env"}1' README.md
+yq 'load(".env")' README.md
+git apply x.diff
+patch -p1 -i x.diff
+git clone . out
+git clone file:///w out
+git worktree add out
+git pull .. main
+git --work-tree=out checkout -f
+git fsck --lost-found
+GIT_WORK_TREE=out git checkout -f
+GIT_EDITOR='cat .env;:' git commit --allow-empty
+export GIT_EDITOR='cat .env;:'; git commit
+git config -e; PAGER='cat .env' man ls
+curl file:///w/%2eenv
+curl -F 'x=<.env' http://localhost:1/
+curl -F 'x=@.env;type=a/b' http://localhost:1/
+docker run --mount type=bind,src=.env,dst=/x image
+printf 'r .env\\n,p\\n' | ed -s
+echo '.read .env' | sqlite3
+echo 'print(open(".env").read())' | python3
+python3 <<< 'print(open(".env").read())'
+ls -a | xargs -I{} fd . {} -x cat
+fd KEY -x cat
+cat /proc/self/cwd/x
+python3 -m tarfile -c x.tar .
 """
 
 RAN = """
@@ -275,7 +306,55 @@ mkdir .env.d
 tree -L 2
 cd src && ls
 make test
+git -C src status
+git -c core.pager=cat log --oneline
+git pull origin main
+git fetch --all
+git clone https://example.com/a.git
+git clone git@example.com:a.git
+git worktree list
+git apply --stat x.diff
+git fsck
+GIT_PAGER=cat git log
+A=1 npm test
+echo 'print(1)' | python3 -
+rg KEY README.md
+grep -n -A 3 KEY README.md src/a.py
+curl -s https://example.com/a
+cat /proc/cpuinfo
 """
+
+BELOW = """
+cat keys/a
+grep -r KEY
+grep -rn KEY
+grep -r KEY -A 2
+grep -r KEY ..
+rg KEY
+rg -uu KEY
+rg KEY --color=never
+tar cf x.tar .
+tar -C .. -cf x.tar w
+zip -r x.zip .
+cp -r . ../x
+cp -r /w ../x
+cp --t=. keys/a
+mv --ta=. keys/a
+ln keys/a
+ln -s keys/a
+cd keys && cat a
+CDPATH=keys; cd sub && cat a
+find keys -name a -execdir cat a \\;
+find . -execdir cat a \\;
+gawk -E p.awk keys/a
+curl file://localhost/w/keys/a
+cat /proc/self/cwd/keys/a
+git worktree add out
+git show HEAD:keys/a
+git -c core.editor='cat keys/a' commit
+git config core.editor 'cat keys/a'
+"""
+"""Show, or may show, what lies in one folder, which is withheld as a whole."""
 
 
 @pytest.mark.parametrize("command", REFUSED.strip().splitlines())
@@ -291,6 +370,21 @@ async def test_a_command_that_may_show_such_a_file_is_asked_for_though_a_rule_al
 @pytest.mark.parametrize("command", RAN.strip().splitlines())
 async def test_a_command_that_shows_nothing_of_such_a_file_is_not_held_up(command: str) -> None:
     assert await judged(command, DENY) == "ran"
+
+
+@pytest.mark.parametrize("command", BELOW.strip().splitlines())
+async def test_a_folder_that_is_withheld_is_not_shown_by_any_way_into_it(command: str) -> None:
+    assert await judged(command, Rule(text="read_file(keys/**)", decision="deny", origin="user")) != "ran"
+    assert await judged(command, Rule(text="read_file(keys/**)", decision="ask", origin="user")) == "asked"
+
+
+@pytest.mark.parametrize(
+    "command", ["python3 - <<'E'\nprint(open('.env').read())\nE", "cat <<'E' | python3\nprint(open('.env'))\nE"]
+)
+async def test_a_program_that_is_fed_in_the_line_is_looked_through(command: str) -> None:
+    assert await judged(command, DENY) == "asked"
+    assert await judged(command.replace(".env", "a.txt"), DENY) == "ran"
+    assert await judged("cat > notes.md <<'E'\nSee .env\nE", DENY) == "ran"
 
 
 async def test_without_a_rule_about_reading_nothing_changes() -> None:

@@ -23,6 +23,7 @@ from pygent_ls.agent.tool import (
     tool,
 )
 from pygent_ls.errors import OutsideWorkspaceError, StaleDocumentError, ToolError
+from pygent_ls.tools.git_writing import git_add
 from tests.fakes import FOLDER, make_rig
 
 
@@ -292,3 +293,9 @@ def test_a_long_excerpt_keeps_both_ends_and_says_how_much_it_left_out() -> None:
     assert shown.count("a") - shown.count("characters") * 3 >= MAX_EXCERPT_CHARS - 200
     assert shown.endswith("b" * 100 + "\n```")
     assert excerpt("short") == "```\nshort\n```"
+
+
+def test_a_call_that_names_too_many_paths_is_refused() -> None:
+    git_add.check_paths({"paths": ["a"] * 10_000})
+    with pytest.raises(ToolError, match="names 501 paths"):
+        git_add.check_paths({"paths": [f"{n}.py" for n in range(501)]})

@@ -167,3 +167,12 @@ def test_whatever_a_file_holds_it_is_a_command_or_a_problem(
     (command,) = commands.read()
 
     assert bool(command.template) != bool(command.problem)
+
+
+def test_aliases_that_stand_for_billions_of_values_are_refused(tmp_path: Path) -> None:
+    levels = "".join(f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 10)}]}}\n" for n in range(1, 12))
+    text = f"---\na0: &a0 {{x: 1}}\n{levels}---\nDo it.\n"
+
+    (made,) = commands_in(tmp_path, "workspace", bomb=text).read()
+
+    assert made.problem == "its front matter is not YAML"

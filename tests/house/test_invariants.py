@@ -37,7 +37,7 @@ OWNERS: Mapping[str, tuple[str, ...]] = {
     "markdown_it": ("sessions/markdown_html.py",),
     "keyring": ("llm/setup/keyring_child.py",),
     "tomlkit": ("app_user_settings.py",),
-    "yaml": ("workspace/questions.py", "extensions/commands.py"),
+    "yaml": ("data_files.py",),
     "pygent_ls.file_access": (
         "workspace/",
         "extensions/commands.py",

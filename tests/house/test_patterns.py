@@ -60,7 +60,9 @@ MADE_WHEN_RUN: Mapping[str, tuple[str, ...]] = {
 COMMANDS = "a command line is judged up to shell/parser.py MAX_CHARS"
 
 BOUNDED: Mapping[str, str] = {
+    "agent/matching.py translate(re.sub('[*?\\\\[]', '[\\\\g<0>]', word).replace(ANY, '*'))": COMMANDS,
     "agent/shell_reads.py pattern": COMMANDS,
+    "shell/builtins.py f'-[A-Za-z0-9]*?{letter}(.*)'": COMMANDS,
     "shell/options.py compiled": COMMANDS,
     "shell/options.py pattern": COMMANDS,
     "shell/programs/arguments.py '(-{1,2})(.+?)(:{1,2}|=+|\\\\?)?'": "an option in the tables of this package",
@@ -69,8 +71,6 @@ BOUNDED: Mapping[str, str] = {
     "agent/globs.py glob_to_regex(pattern)": "a path, which is matched as a whole",
     "agent/refusals.py '[\\\\w:.@-]+$'": "MAX_NAME_CHARS before the body of a function",
     "agent/refusals.py f'{itself}\\\\s*+\\\\|\\\\s*+{itself}\\\\s*+&'": "200 characters of the body of a function",
-    "shell/words.py '\\\\{.*(,|\\\\.\\\\.)'": COMMANDS,
-    "shell/words.py '\\\\{.*(,|\\\\.\\\\.).*\\\\}'": COMMANDS,
     "shell/words.py _TOKEN": COMMANDS,
     "shell/wrappers.py f'[-+][A-Za-z]*{letter}[A-Za-z]*'": COMMANDS,
     "config_entries.py given": "it is only compiled",

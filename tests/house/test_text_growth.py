@@ -39,6 +39,7 @@ from pygent_ls.tools.run_reports import read_cargo, read_go, read_javascript, re
 from pygent_ls.tools.unified import parse_patch
 from pygent_ls.workspace.documents import decode
 from pygent_ls.workspace.env_values import secret_values
+from pygent_ls.workspace.paths import Folders
 from pygent_ls.workspace.secret_finder import find_secrets
 from tests.house.growth import EndlessError, grows_too_fast, seconds
 from tests.house.patterns import FRAGMENTS, repeating
@@ -58,6 +59,13 @@ def patched(text: str) -> None:
         apply_hunks(f"a\n{text}\nb\n", patch.hunks, "x")
 
 
+def not_patched(text: str) -> None:
+    """A hunk that stands nowhere, although what it adds nearly does."""
+    body = "-b\n" + "".join(f"+{line}\n" for line in text.split("\n"))
+    for patch in parse_patch(f"--- a/x\n+++ b/x\n@@\n{body}+b\n"):
+        apply_hunks(f"{text}\n{text}\n", patch.hunks, "x")
+
+
 FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "a model's arguments": lambda text: parse_arguments('{"a": "' + text),
     "arguments in a fence": lambda text: parse_arguments("```json\n" + text),
@@ -71,6 +79,8 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
         "\n".join(sorted(text.split(), reverse=True)), text, "a"
     ),
     "a patch": patched,
+    "a patch that does not apply": not_patched,
+    "a path": lambda text: Folders.of(["/"]).resolve(text),
     "an edit": lambda text: replace(f"{text}\nx\n{text}", "\nx\n", "y", name="a", every=True),
     "an edit of what is not there": lambda text: explain_missing(text, f"{text[:500]}x"),
     "a long edit of what is not there": lambda text: explain_missing(text, f"{text}x"),

@@ -9,11 +9,15 @@ import pytest
 
 from pygent_ls.agent.workspace import WriteText
 from pygent_ls.errors import OutsideWorkspaceError, StaleDocumentError, ToolError
+from pygent_ls.tools.hunks import MAX_STEPS, HunkError, apply_hunks
 from pygent_ls.tools.patching import apply_patch
 from pygent_ls.tools.reading import read_file
+from pygent_ls.tools.unified import Hunk, HunkLine
 from tests.tools.tool_bench import Bench
 
 TEXT = "alpha\nbeta\ngamma\n"
+
+CHANGE = (HunkLine(side="-", text="a\n"), HunkLine(side="+", text="b\n"))
 
 SEVERAL = """\
 --- a/a.txt
@@ -455,3 +459,20 @@ def test_the_paths_of_a_call_are_all_that_the_patch_names() -> None:
     assert apply_patch.paths_in({"patch": patch}) == ("a.txt", "b.txt", "sub/c.txt", "x", "y")
     assert apply_patch.title_for({"patch": SEVERAL}) == "Patch a.txt, b.txt, sub/c.txt"
     assert apply_patch.paths_in({"patch": "nonsense"}) == apply_patch.paths_in({"patch": 7}) == ()
+
+
+def test_many_hunks_on_lines_that_are_all_alike_go_where_they_say() -> None:
+    hunks = [Hunk(header="@@", at=at, lines=CHANGE) for at in range(0, 2_000, 2)]
+
+    patched = apply_hunks("a\n" * 20_000, hunks, "a.txt")
+
+    assert patched.text == "b\na\n" * 1_000 + "a\n" * 18_000
+
+
+def test_many_hunks_that_stand_nowhere_are_not_looked_for_without_end() -> None:
+    hunks = [Hunk(header="@@", at=None, lines=(HunkLine(side="-", text=f"{n}\n"),)) for n in range(1_000)]
+
+    with pytest.raises(HunkError) as raised:
+        apply_hunks("a\n" * (MAX_STEPS // 4), hunks, "a.txt")
+
+    assert "too many hunks do not stand at the lines that their headers name" in str(raised.value)

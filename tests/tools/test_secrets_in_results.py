@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import re
+import shlex
 import string
 from pathlib import Path
 
@@ -271,6 +273,136 @@ async def test_a_difference_that_is_cut_in_the_middle_is_masked_to_its_end(bench
     said = await bench.call("git_diff") + await bench.call("shell", command="git diff")
 
     assert shows(said + bench.told(), "the-old-", "the-new-", "-value-of-it") == []
+
+
+HIDDEN = ("harmless-words", "hunter", "db.internal.example", "4711")
+
+
+def committed(bench: MaskedBench, name: str, old: str, new: str) -> None:
+    """A repository whose file was changed since the commit."""
+    make_repository(bench.folder)
+    bench.write(name, old)
+    git(bench.folder, "add", "-Af")
+    git(bench.folder, "commit", "-qm", "one")
+    bench.write(name, new)
+
+
+async def test_the_line_that_a_hunk_is_below_is_masked(bench: MaskedBench) -> None:
+    below = "# a\n# b\n# c\n"
+    committed(bench, "conf/prod.env", f"{ENV}{below}LAST=one\n", f"{ENV}{below}LAST=two\n")
+
+    said = await bench.call("git_diff")
+    git(bench.folder, "commit", "-qam", "two")
+    (bench.folder / "conf/prod.env").unlink()
+    for command in ("git diff HEAD~1..HEAD", "git show --color=always HEAD", "git log -p --oneline"):
+        said += await bench.call("shell", command=command)
+
+    assert "@@ MODE=" in said
+    assert shows(said + bench.told(), *HIDDEN) == []
+
+
+async def test_a_key_that_git_cuts_off_in_the_line_that_a_hunk_is_below_shows_no_piece(bench: MaskedBench) -> None:
+    key, below = KEY[13:], "".join(f"    line {n}\n" for n in range(9))
+    committed(bench, "a.py", f'TOKEN = "{key}"\n{below}', f'TOKEN = "{key}"\n{below}    more\n')
+
+    said = await bench.call("git_diff") + await bench.call("shell", command="git diff")
+
+    assert said.count('@@ TOKEN = "') == 2
+    assert shows(said + bench.told(), key) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cd conf && grep -n . prod.env",
+        "cd conf && cut -d= -f2 prod.env",
+        "cat conf/*",
+        "grep -rh . conf",
+        "sed 's/^/at 1 /' conf/prod.env",
+        "python3 -c \"print(open('conf/prod.env').readlines())\"",
+        "python3 -c \"print(dict(l.strip().split('=') for l in open('conf/prod.env') if '=' in l))\"",
+        "cat -A conf/prod.env; grep --color=always -n = conf/prod.env",
+    ],
+)
+async def test_a_program_that_shows_a_file_of_secrets_in_its_own_form_is_masked(
+    bench: MaskedBench, command: str
+) -> None:
+    bench.write("conf/prod.env", ENV.replace(LONG, "x"))
+
+    assert shows(await bench.call("shell", command=command) + bench.told(), *HIDDEN) == []
+
+
+async def test_a_line_of_a_file_of_secrets_that_git_finds_in_a_commit_is_masked(bench: MaskedBench) -> None:
+    committed(bench, "conf/prod.env", ENV, "A=b\n")
+
+    said = await bench.call("shell", command="git grep -n . HEAD -- conf; git grep . HEAD -- conf")
+
+    assert "HEAD:conf/prod.env:" in said
+    assert shows(said, *HIDDEN) == []
+
+
+@pytest.mark.parametrize(
+    "name", [".env~", "#.env#", ".env-local", ".env_prod", ".ENV", ".Env.Local", "conf/Prod.ENV", ".env.bak"]
+)
+async def test_a_copy_of_a_file_of_secrets_by_an_editor_and_any_spelling_of_its_name_are_masked(
+    bench: MaskedBench, name: str
+) -> None:
+    bench.write(name, ENV)
+
+    said = await bench.call("read_file", path=name)
+    said += await bench.call("grep_search", pattern="MODE|PIN")
+    assert shows(said + await bench.call("shell", command=f"cat '{name}'"), *HIDDEN) == []
+
+
+async def test_an_example_of_a_file_of_secrets_is_shown(bench: MaskedBench) -> None:
+    for name in (".env.example", ".env-sample", ".env.local.example", ".ENV.Template"):
+        bench.write(name, "MODE=harmless-words\n")
+        assert "harmless-words" in await bench.call("read_file", path=name)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "MODE=harmless-words\nPIN=4711\n".encode("utf-16"),
+        b"\xef\xbb\xbfMODE=harmless-words\nPIN=4711\n",
+        b"A=1\rMODE=harmless-words\rPIN=4711\r",
+        b"A=1\r\nMODE=harmless-words\r\nPIN=4711\r\n",
+        b"MODE=a\\\nharmless-words\nNOTE=a\n",
+        b'MODE="first\nsec\\"harmless-words\nlast"\n',
+        b"export MODE=$(cat <<EOF\nharmless-words\nEOF\n)\n",
+    ],
+    ids=["UTF-16", "mark", "CR", "CRLF", "backslash", "quotes", "here"],
+)
+async def test_no_form_of_a_file_of_secrets_shows_a_value(bench: MaskedBench, data: bytes) -> None:
+    (bench.folder / ".envrc").write_bytes(data)
+
+    said = await bench.call("read_file", path=".envrc")
+    said += await bench.call("grep_search", pattern="MODE|PIN|words|A", path=".envrc")
+    said += await bench.call("shell", command="cat .envrc")
+
+    assert shows(said.replace("\0", ""), "harmless-words", "4711") == []
+
+
+async def test_colours_and_what_is_struck_over_hide_no_key(bench: MaskedBench) -> None:
+    token = f"ghp_{KEY[20:56]}"
+    bench.write("c.py", f'token = "{token}"\n')
+
+    said = await bench.call("shell", command=f"grep --color=always {token[4:9]} c.py; grep --color=always ghp_ c.py")
+    said += await bench.call("shell", command="sed 's/./&\\x08&/g' c.py")
+
+    seen = re.sub(r"\x1b\[[0-9;]*[mK]|.\x08", "", said)
+    assert 'token = "' in seen
+    assert shows(seen, token[4:]) == []
+
+
+async def test_a_value_is_masked_as_programs_have_it_and_as_pages_write_it(bench: MaskedBench) -> None:
+    bench.write(".env", 'DB_PASSWORD="p4ss\\"w0rd\\$1xx&<y>"\n')
+    show = "import html, json, os, urllib.parse as u; v = os.environ['DB_PASSWORD']"
+    show += "; print(v, html.escape(v), json.dumps(v), u.quote(v), repr(v))"
+
+    said = await bench.call("shell", command=f"set -a; . ./.env; python3 -c {shlex.quote(show)}")
+
+    assert shows(said, "w0rd$1xx", "w0rd%241xx") == []
 
 
 # What is attached and given

@@ -124,6 +124,15 @@ async def test_sh_is_used_where_there_is_no_bash(bench: Bench, shell: Tool) -> N
         await bench.call(shell, command="true")
 
 
+@pytest.mark.parametrize(
+    "command", ["echo a &>/dev/null touch z", "((touch z))", "echo $'\\'; touch z; '", "[[ a || touch z ]]"]
+)
+async def test_without_bash_no_line_is_run_that_sh_may_read_otherwise(bench: Bench, shell: Tool, command: str) -> None:
+    bench.processes = ProcessesWithout("bash")
+    with pytest.raises(ToolError, match="write it for POSIX sh"):
+        await bench.call(shell, command=command)
+
+
 class ProcessesWithout(LocalProcesses):
     """A machine where some programs are not installed."""
 

@@ -214,6 +214,8 @@ def test_a_name_that_is_not_utf_8_is_shown_in_text_that_can_be_sent(tmp_path: Pa
         ("x" * 256, "too long"),
         ("ä" * 128, "too long"),
         ("/".join(["x" * 200] * 30), "too long"),
+        ("a/" * 1_000_000, "too long"),
+        ("a/../" * 1_000_000, "too long"),
         ("half\ud800", "no file name can"),
     ],
 )

@@ -122,4 +122,4 @@ async def test_aliases_that_grow_without_end_are_not_written_out(tmp_path: Path)
     assert yaml.safe_load(grows)["a"] == ["x"] * 9
     write_template(tmp_path / "user" / "templates" / "grows", {"copier.yml": grows})
 
-    assert "is longer than 10,000 characters" in (await the_only(port(tmp_path))).problem
+    assert "aliases stand for more than 20,000 values" in (await the_only(port(tmp_path))).problem

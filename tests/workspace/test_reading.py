@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,9 @@ from hypothesis import strategies as st
 
 from pygent_ls.agent.workspace import MISSING
 from pygent_ls.errors import ToolError
+from pygent_ls.file_access import read_file
 from pygent_ls.workspace.disk import disk_stamp, read_document, tree_stamp
+from pygent_ls.workspace.moving import stage_copy
 from pygent_ls.workspace.reading import lines_of
 from tests.workspace.trees import UNPRIVILEGED, run_script
 
@@ -203,3 +207,29 @@ def test_what_is_no_file_has_no_lines(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
 
     assert [lines_of(tmp_path / name, {1}) for name in (".", "pipe", "missing")] == [{}, {}, {}]
+
+
+_WRITES_ON = """
+import os, sys
+out = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND)
+for number in range(64):
+    os.write(out, bytes(8_000_000))
+    if number == 1:
+        print("ready", flush=True)
+"""
+
+
+def test_a_file_that_a_program_writes_on_is_read_to_where_it_ended_at_first(tmp_path: Path) -> None:
+    file = tmp_path.resolve() / "growing.log"
+    file.touch()
+    with subprocess.Popen([sys.executable, "-c", _WRITES_ON, str(file)], stdout=subprocess.PIPE) as writer:
+        try:
+            assert writer.stdout is not None
+            assert writer.stdout.readline() == b"ready\n"
+            data, status = read_file(file)
+            copy = stage_copy(file, file.parent)
+        finally:
+            writer.kill()
+
+    assert len(data) <= status.st_size + 1
+    assert copy.stat().st_size <= file.stat().st_size

@@ -205,3 +205,22 @@ def test_what_is_no_repository_is_none_and_one_above_is_found(tmp_path: Path) ->
     (folder / "deep" / ".git").write_text("gitdir: nowhere\n")
     for below in (folder / "sub", folder / "deep" / "er"):
         assert find_repository(below) == Repository(top=folder, own=folder / ".git", common=folder / ".git")
+
+
+@pytest.mark.parametrize("name", ["HEAD", "config"])
+def test_a_pipe_in_place_of_a_repositorys_file_is_not_waited_for(tmp_path: Path, name: str) -> None:
+    top = start(tmp_path / "project")
+    (top / ".git" / name).unlink()
+    os.mkfifo(top / ".git" / name)
+    found = find_repository(top)
+    assert found is not None
+
+    with pytest.raises((OSError, ValueError), match="not a regular file"), inert(found):
+        pass
+
+
+def test_a_pipe_that_should_lead_to_a_repository_leads_to_none(tmp_path: Path) -> None:
+    top = start(tmp_path / "project")
+    os.mkfifo(top / ".git" / "commondir")
+
+    assert find_repository(top) is None

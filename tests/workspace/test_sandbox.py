@@ -164,6 +164,26 @@ async def test_the_interpreter_of_an_environment_in_the_workspace_is_seen(place:
     assert await place.run(".venv/bin/python") == "ran\n"
 
 
+@pytest.mark.parametrize("target", [".ssh/id_test", ".ssh", "mail", "mail/inbox", ".netrc", "python"])
+async def test_no_link_in_the_workspace_makes_a_part_of_the_home_seen(
+    place: Place, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (".ssh/id_test", "mail/inbox", ".netrc", "python/notes.txt", ".local/bin/tool"):
+        place.secret(name)
+    monkeypatch.setenv("PATH", f"{place.folder}/.venv/bin:{place.home}/bin:{os.environ['PATH']}")
+    (place.home / "bin").mkdir()
+    (place.home / "bin" / "linked").symlink_to(place.folder / "cli")
+    links = (".venv/bin/python", ".venv/bin/other", "venv/bin/python", "cli")
+    processes = place.processes()
+    await processes.run(
+        place.spec(f"mkdir -p .venv/bin venv/bin; for n in {' '.join(links)}; do ln -s {place.home}/{target} $n; done")
+    )
+
+    result = await processes.run(place.spec(f"cd {place.home}; cat .ssh/* mail/* .netrc python/*; cat .local/bin/tool"))
+
+    assert result.stdout.count("PLUM") == 1, "what is to be seen"
+
+
 async def test_the_home_is_not_shown_because_a_command_runs_there(place: Place) -> None:
     place.secret("notes.txt")
     spec = ProcessSpec(argv=("cat", "notes.txt"), cwd=place.home, timeout_s=LIMIT_S, sandboxed=True)
@@ -260,7 +280,9 @@ async def test_no_socket_is_seen(place: Place) -> None:
             server.listen()
 
         really = "-type s -exec test -S {} \\; -print"  # covered ones look like one in their folder's list
-        said = await place.run(f"find / -xdev {really}; find /run /var /home /root {place.home} {really}; true")
+        said = await place.run(
+            f"(find / -xdev {really}; find /run /var /home /root {place.home} {really}) 2>/dev/null; true"
+        )
 
     assert said.splitlines() == [f"{place.folder}/s"]
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import shutil
+import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pygent_ls.agent.workspace import ProcessResult, ProcessSpec
 from pygent_ls.workspace.process import LocalProcesses
+from pygent_ls.workspace.sandbox.placeholders import Placeholders
 from pygent_ls.workspace.sandbox.sandbox import Resources, Sandbox, SandboxOptions
 from tests.workspace.programs import LIMIT_S, Listener
 
@@ -18,8 +23,10 @@ class Place:
     """A workspace, and limits around its commands."""
 
     def __init__(self, folder: Path) -> None:
+        folder.mkdir()
         self.folder = folder
-        self.sandbox = Sandbox(SandboxOptions(), lambda: [folder])
+        self.folders = [folder]
+        self.sandbox = Sandbox(SandboxOptions(), lambda: self.folders)
         self.processes = LocalProcesses(self.sandbox)
 
     def spec(self, command: str) -> ProcessSpec:
@@ -32,7 +39,7 @@ class Place:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
-    return Place(tmp_path.resolve())
+    return Place(tmp_path.resolve() / "project")
 
 
 async def test_a_command_that_makes_ever_more_processes_is_ended_and_the_next_one_runs(place: Place) -> None:
@@ -48,8 +55,16 @@ async def test_a_command_that_makes_ever_more_processes_is_ended_and_the_next_on
     assert (await place.run("echo on")).stdout == "on\n"
 
 
-async def test_a_command_that_takes_too_much_memory_is_ended(place: Place) -> None:
-    hungry = "python3 -c 'import time; taken = bytearray(b\"x\") * 300_000_000; time.sleep(50)'"
+@pytest.mark.parametrize(
+    "taking",
+    [
+        'taken = bytearray(b"x") * 300_000_000',
+        '[os.write(os.memfd_create("x"), bytes(100_000_000)) for _ in range(3)]',
+        'open("/dev/shm/x", "wb").write(bytes(300_000_000))',
+    ],
+)
+async def test_a_command_that_takes_too_much_memory_is_ended(place: Place, taking: str) -> None:
+    hungry = f"python3 -c 'import os, time; {taking}; time.sleep(50)'"
 
     result = await place.run(hungry, Resources(memory_mb=200))
 
@@ -114,6 +129,28 @@ async def test_no_command_makes_a_user_namespace_or_reaches_keyrings_and_the_vir
     assert said[0] == "Operation not permitted, Operation not permitted, Function not implemented"
     assert said[1:3] == ["Operation not permitted", "Address family not supported by protocol"]
     assert said[3].startswith("unshare: unshare failed")
+
+
+async def test_no_way_around_the_filter_reaches_the_virtual_machines_host(place: Place) -> None:
+    """Neither queued calls nor, on x86, the one call for all of sockets that 32-bit programs have."""
+    (place.folder / "try.py").write_text(
+        "import ctypes, mmap, os, struct\n"
+        "libc = ctypes.CDLL(None, use_errno=True)\n"
+        "assert libc.syscall(425, 4, ctypes.create_string_buffer(200)) == -1\n"
+        "print(os.strerror(ctypes.get_errno()), flush=True)\n"
+        "if os.uname().machine == 'x86_64':\n"
+        "  code, low = mmap.mmap(-1, 4096, prot=7), mmap.mmap(-1, 4096, flags=0x62, prot=3)\n"
+        "  code.write(bytes.fromhex('5389f889f389d1cd805bc3'))\n"
+        "  low.write(struct.pack('III', 40, 1, 0))\n"
+        "  at = lambda memory: ctypes.addressof(ctypes.c_char.from_buffer(memory))\n"
+        "  call = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_uint] * 3)(at(code))\n"
+        "  print('reached' if call(102, 1, at(low)) >= 0 else 'no')\n"
+    )
+
+    said = (await place.run("python3 try.py; true")).stdout
+
+    assert said.startswith("Function not implemented\n")
+    assert "reached" not in said
 
 
 async def test_programs_still_make_threads_and_processes(place: Place) -> None:
@@ -199,3 +236,59 @@ async def test_what_a_background_command_planted_is_found_when_it_ends(place: Pl
     said = (await place.processes.background.end("me", name)).output
 
     assert "[sandbox: sub/.git would make programs run outside the sandbox" in said
+
+
+async def test_what_a_background_command_planted_is_found_before_git_runs_outside(place: Place) -> None:
+    await asyncio.to_thread(subprocess.run, ["git", "init", "-q"], cwd=place.folder, check=True)
+    command = "mkdir -p sub/.git; echo x > sub/.git/config; ln -s /etc/passwd .git/COMMIT_EDITMSG; echo up; sleep 60"
+    name = await place.processes.background.start("me", place.spec(command))
+    while "up" not in (await place.processes.background.read("me", name, 0.1)).output:
+        pass
+
+    outside = replace(place.spec("ls -A sub .git"), sandboxed=False)
+    seen = (await place.processes.run(outside, Listener())).stdout.split()
+    said = (await place.processes.background.end("me", name)).output
+
+    assert ("COMMIT_EDITMSG" in seen, any(each.startswith(".git.untrusted-") for each in seen)) == (False, True)
+    assert ("The link .git/COMMIT_EDITMSG was removed" in said, "[sandbox: sub/.git would" in said) == (True, True)
+
+
+@pytest.mark.parametrize("name", ["sub/.vscode", "sub/.envrc", "sub/lib/.git", "sub/lib", "inner"])
+async def test_what_is_replaced_by_a_link_while_a_command_is_set_up_leads_nowhere(place: Place, name: str) -> None:
+    """As a command in the background can do it. The link leads to the same name outside and inside the sandbox."""
+    home = place.folder.parent / "home"
+    for each in (home, place.folder / "sub" / ".vscode", place.folder / "inner"):
+        each.mkdir(parents=True)
+    (home / "key").write_text("PLUM")
+    (place.folder / "sub" / ".envrc").touch()
+    await place.run(f"git init -q sub/lib; mkdir -p {home}")
+    place.folders += [place.folder / "inner"]
+    bwrap, path = shutil.which("bwrap"), place.folder / name
+    assert bwrap is not None
+    beginning, stay = place.sandbox.enter(bwrap, shutil.which("git"), place.folder)
+    path.rename(place.folder.parent / "gone")
+    path.symlink_to("../" * (name.count("/") + 1) + "home")
+
+    command = f"cat {home}/key {path}/key; echo x > {path}/key; echo x > {home}/key"
+    argv = [*beginning, "sh", "-c", command]
+    done = await asyncio.to_thread(subprocess.run, argv, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    place.sandbox.left(stay)
+
+    assert (done.stdout, done.returncode != 0) == ("", True)
+    assert [each.read_text() for each in home.iterdir()] == ["PLUM"]
+
+
+def test_nothing_that_covers_names_is_made_or_removed_behind_a_link(place: Place) -> None:
+    outside = place.folder.parent / "outside"
+    (outside / "hooks").mkdir(parents=True)
+    (outside / "hooks").chmod(0o1755)
+    (place.folder / ".git").symlink_to(outside)
+    names = [place.folder / ".git" / name for name in ("hooks", "commondir", "modules")]
+
+    placeholders = Placeholders(place.folder)
+    for path in names:
+        with contextlib.suppress(OSError):
+            placeholders.make(path, "folder")
+    placeholders.leave(names)
+
+    assert [each.name for each in outside.iterdir()] == ["hooks"]

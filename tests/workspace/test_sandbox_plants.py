@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from pygent_ls.agent.acting_places import OPENED
+from pygent_ls.agent.acting_places import OPENED, VERSION_CONTROL
 from pygent_ls.agent.workspace import ProcessResult, ProcessSpec
 from pygent_ls.workspace.process import LocalProcesses
 from pygent_ls.workspace.sandbox.sandbox import Sandbox, SandboxOptions
+from tests.fakes import bounded
 from tests.workspace.programs import LIMIT_S, Listener
 
 NOBODY = {
@@ -64,6 +65,10 @@ class Repository:
         )
         return await self.processes.run(spec, Listener())
 
+    def shell(self, command: str) -> None:
+        """What stands in the workspace before a command in the sandbox begins."""
+        subprocess.run(["bash", "-c", command], cwd=self.folder, check=True, timeout=LIMIT_S)
+
     def use(self) -> None:
         """Do what a user and an editor do in all of the workspace's folders."""
         for folder, names, _ in os.walk(self.folder):
@@ -94,6 +99,24 @@ BARE = (
     r"printf '\trepositoryformatversion = 0\n\tbare = false\n\tworktree = files\n' >> {0}/config"
 )
 """Shell that makes a folder one that git takes for a repository, without a `.git`."""
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        "mkdir -p sub/.git; mkfifo sub/.git/config",
+        "mkdir -p other sub; mkfifo other/commondir; echo gitdir: ../other > sub/.git",
+        "mkdir -p sub; mkfifo sub/.git",
+        "mkdir -p sub/.git; ln -s /dev/tty sub/.git/config",
+    ],
+)
+async def test_a_pipe_where_a_repository_has_a_file_holds_no_command_up(repository: Repository, plant: str) -> None:
+    repository.begin()
+    repository.shell(plant)
+
+    result = await bounded(repository.run("echo done"))
+
+    assert "done" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -142,6 +165,8 @@ async def test_git_runs_nothing_later_in_the_users_repository(repository: Reposi
         '\\nworktreeConfig = true\\n" >> sub/.git/config',
         f"git init -q sub; {FAKE.format('fake')}; rm -r sub/.git/hooks; ln -s ../../fake/hooks sub/.git/hooks",
         f"{FAKE.format('.vscode/deep/.git')}; {FAKE.format('lib/.vscode/deep/.git')}",
+        f"{FAKE.format('closed/deep/.git')}; chmod 311 closed closed/deep",
+        f"{FAKE.format('sub/.git')}; mv sub/.git/hooks sub/.git/HOOKS; mv sub/.git sub/.GIT",
         f"(for n in $(seq 25000); do echo > a$n; done); {FAKE.format('zz/deep/.git')}",
     ],
 )
@@ -231,6 +256,71 @@ async def test_git_runs_nothing_later_of_what_its_settings_name(
     repository.use()
 
 
+@pytest.mark.parametrize("prepared", ["a folder below", "another owner", "another branch"])
+async def test_hooks_that_git_finds_otherwise_than_the_daemon_are_protected(
+    repository: Repository, prepared: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository.begin()
+    top = repository.folder
+    (top / "tools" / "hooks").mkdir(parents=True)
+    (top / "team.gitconfig").write_text("[core]\n\thooksPath = tools/hooks\n")
+    if prepared == "another branch":
+        repository.git("config", "includeIf.onbranch:side.path", "../team.gitconfig")
+    else:
+        repository.git("config", "core.hooksPath", "tools/hooks")
+    if prepared == "a folder below":
+        repository.folder = top / "tools"
+    with monkeypatch.context() as context:
+        if prepared == "another owner":
+            context.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+        await repository.run(
+            'for d in hooks tools/hooks; do printf "#!/bin/sh\\n$evil\\n" > $d/pre-commit; chmod +x $d/pre-commit; done'
+        )
+    repository.folder = top
+    repository.git("checkout", "-q", "-b", "side")
+
+    repository.use()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ln -sf {0} .git/COMMIT_EDITMSG",
+        "rm -f .git/index; ln -s {0} .git/index",
+        "rm .git/logs/HEAD; ln -s {0} .git/logs/HEAD",
+        "rm .git/logs/HEAD; ln -s {0} .git/logs/HEAD; chmod 311 .git/logs",
+        "rm -r .git/logs; ln -s {1} .git/logs",
+        "rm -r .git/objects/pack; ln -s {1} .git/objects/pack",
+        "git checkout -q -b objects/x; rm .git/logs/refs/heads/objects/x; ln -s {0} .git/logs/refs/heads/objects/x",
+        "git init -q sub; git -C sub commit -q --allow-empty -m x; ln -sf {0} sub/.git/COMMIT_EDITMSG",
+        "git init -q sub; git -C sub commit -q --allow-empty -m x; ln -sf {0} sub/.git/logs/HEAD",
+    ],
+)
+async def test_git_writes_nothing_later_outside_the_workspace(repository: Repository, command: str) -> None:
+    repository.begin()
+    outside = repository.folder.parent / "outside"
+    outside.mkdir()
+    (outside / "HEAD").write_text("mine\n")
+
+    result = await repository.run(command.format(outside / "HEAD", outside))
+    repository.use()
+    repository.git("gc", "-q")
+
+    assert "[sandbox: " in result.stdout
+    assert [(each.name, each.read_text()) for each in outside.iterdir()] == [("HEAD", "mine\n")]
+
+
+async def test_links_that_a_repository_had_before_stay(repository: Repository) -> None:
+    repository.begin()
+    (repository.folder / ".git" / "logs").rename(repository.folder / "logs")
+    (repository.folder / ".git" / "logs").symlink_to("../logs")
+
+    result = await repository.run("git commit -q --allow-empty -m x; rm .git/logs; ln -s /tmp .git/logs")
+
+    assert (repository.folder / ".git" / "logs").readlink() == Path("../logs")
+    assert ".git/logs was removed" in result.stdout
+
+
 async def test_ordinary_work_with_git_goes_on(repository: Repository) -> None:
     repository.begin()
     result = await repository.run(
@@ -313,6 +403,24 @@ async def test_who_may_not_make_it_reads_why(repository: Repository) -> None:
     assert "cannot be written: .envrc. Programs" in (await repository.run("echo x > .envrc")).stdout
 
 
+async def test_who_may_not_write_it_reads_why_though_the_command_goes_on(repository: Repository) -> None:
+    assert "Ask the user to run `git init`" in (await repository.run("git init 2>&1 | cat")).stdout
+    repository.begin()
+    repository.git("branch", "side")
+
+    assert "cannot be written: .git/config. Programs" in (await repository.run("git branch -d side")).stdout
+    (repository.folder / "notes").write_text(".git/config\nRead-only file system\n")
+    assert "[sandbox" not in (await repository.run("cat notes")).stdout
+
+
+async def test_what_packages_bring_is_not_told_of(repository: Repository) -> None:
+    result = await repository.run(
+        "mkdir -p v/site-packages node_modules/x; touch v/site-packages/a.pth node_modules/x/.npmrc"
+    )
+
+    assert "[sandbox" not in result.stdout
+
+
 async def test_what_is_new_in_deeper_folders_is_told_of(repository: Repository) -> None:
     (repository.folder / "old").mkdir()
     (repository.folder / "old" / ".envrc").write_text("mine\n")
@@ -348,3 +456,45 @@ async def test_a_link_that_acts_is_as_it_was_after_the_command(repository: Repos
     assert (repository.folder / ".vscode").readlink() == Path("conf")
     assert (repository.folder / "conf" / "settings.json").read_text() == "mine\n"
     assert "The link .vscode was put back" in result.stdout
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm conf; mkdir conf; echo x > conf/tasks.json",
+        "rm conf; ln -s a conf; mkdir a; echo x > a/tasks.json",
+        "mv deep d; mkdir -p deep/real; echo x > deep/real/tasks.json",
+        "mkdir missing; echo x > missing/tasks.json",
+        "echo x > missing",
+    ],
+)
+async def test_what_a_link_that_acts_leads_to_is_as_it_was_after_the_command(
+    repository: Repository, command: str
+) -> None:
+    (repository.folder / "deep" / "real").mkdir(parents=True)
+    (repository.folder / "conf").symlink_to("deep/real")
+    (repository.folder / ".vscode").symlink_to("conf")
+    (repository.folder / ".claude").symlink_to("missing")
+    (repository.folder / ".idea").symlink_to(".idea")
+
+    await repository.run(command)
+
+    assert list((repository.folder / ".vscode").iterdir()) == []
+    assert not (repository.folder / ".claude").exists()
+
+
+@pytest.mark.parametrize("name", [*VERSION_CONTROL])
+async def test_repositories_of_others_than_git_run_nothing_later(repository: Repository, name: str) -> None:
+    files = [repository.folder / name / each for each in VERSION_CONTROL[name]]
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    files[0].write_text("mine\n")
+
+    result = await repository.run(
+        f"for f in {' '.join(map(str, files))}; do echo x > $f; rm -f $f; echo x > new; mv -f new $f; done; "
+        f"mv {name} gone; mkdir -p sub/{name}; touch {name}/data"
+    )
+
+    assert [file.read_text() for file in files if file.exists()] == ["mine\n"]
+    assert (repository.folder / name / "data").exists(), "work with it goes on"
+    assert f"act by themselves: sub/{name}. " in result.stdout

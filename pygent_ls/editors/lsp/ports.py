@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import stat
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -108,6 +108,10 @@ class LspWorkspace:
     async def status(self, path: Path) -> FileStatus:
         """See the port."""
         return await self._disk.status(path)
+
+    async def files_named(self, is_wanted: Callable[[str], bool]) -> Sequence[Path]:
+        """See the port."""
+        return await self._disk.files_named(is_wanted)
 
     async def files_below(self, path: Path) -> Sequence[Path]:
         """See the port."""

@@ -15,11 +15,9 @@ _FUNCTIONS = frozenset(
     {"length", "substr", "index", "split", "sub", "gsub", "match", "sprintf", "tolower", "toupper", "int", "sqrt"}
     | {"log", "exp", "sin", "cos", "atan2", "rand", "srand", "strftime", "systime", "gensub", "asort", "asorti"}
 )
-_OUTSIDE = frozenset({"getline", "system", "close", "fflush", "ENVIRON", "PROCINFO", "SYMTAB", "FUNCTAB", "func"}) | {
-    "function",
-    "return",
-    "nextfile",
-}
+_OUTSIDE = frozenset(
+    {"getline", "system", "close", "fflush", "ENVIRON", "PROCINFO", "SYMTAB", "FUNCTAB", "ARGV", "ARGC"}
+) | {"func", "function", "return", "nextfile"}
 """Words that reach files, programs and the environment, or that make the grammar wider than this one."""
 
 _TOKEN = re.compile(
@@ -30,6 +28,9 @@ _TOKEN = re.compile(
     |(?P<operator>\+\+|--|&&|\|\||[=!<>+*%^-]=|!~|[-{}()\[\];,\n$+*%^!<>=~?:])""",
     re.VERBOSE,
 )
+_GOES_ON = frozenset({",", "&&", "||", "\n", "?", ":", "do", "else"})
+"""Tokens behind which a statement goes on in the next line."""
+
 _REGEX = re.compile(r"(?P<regex>/(?:[^/\\\n\[]|\\[^\n]|\[\^?[^/\]\\\n\[]+\])+/)")
 _DIVISION = re.compile(r"[ \t]*(?P<division>/)(?!=)")
 _BEFORE_A_REGEX = frozenset({"", "(", ",", "{", "}", ";", "\n", "!", "~", "!~", "&&", "||"})
@@ -65,12 +66,12 @@ def _tokens(program: str) -> list[str] | None:
 def _writes(tokens: Sequence[str]) -> bool:
     """Whether `>` may stand for a file behind `print`, or the brackets are not balanced."""
     depth, prints = 0, False
-    for each in tokens:
+    for before, each in pairwise(["", *tokens]):
         if each in ("(", ")"):
             depth += 1 if each == "(" else -1
         elif each in ("print", "printf"):
             prints = True
-        elif each in ("{", "}", "\n") or (each == ";" and not depth):
+        elif each in ("{", "}") or (each == "\n" and before not in _GOES_ON) or (each == ";" and not depth):
             if depth:
                 return True
             prints = False

@@ -61,11 +61,29 @@ FLAT = {
 """By program: the options with which it goes into no folder below those that it is given."""
 
 SEARCHING = frozenset(
-    {"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "sed", "gsed", "awk", "gawk", "mawk", "jq", "yq"}
+    {
+        "grep",
+        "egrep",
+        "fgrep",
+        "zgrep",
+        "rgrep",
+        "ugrep",
+        "ug",
+        "rg",
+        "ag",
+        "ack",
+        "sed",
+        "gsed",
+        "awk",
+        "gawk",
+        "mawk",
+        "jq",
+        "yq",
+    }
 )
 """Programs whose first word is a pattern or a program, unless an option gives it."""
 
-PATTERN_OPTIONS = frozenset({"-e", "-f", "--regexp", "--file", "--expression", "--from-file", "--files"})
+PATTERN_OPTIONS = frozenset({"-e", "-f", "-E", "--regexp", "--file", "--expression", "--from-file", "--files"})
 """Options which give the pattern, so that the first word names a file, too."""
 
 COPYING = frozenset({"cp", "gcp", "mv", "ln", "install", "rsync", "scp"})
@@ -86,6 +104,12 @@ SHOWING = (
         "tar",
         "zip",
         "7z",
+        "7za",
+        "7zr",
+        "7zz",
+        "jar",
+        "pax",
+        "patch",
         "source",
         ".",
         "readarray",
@@ -97,7 +121,10 @@ SHOWING = (
 )
 """Programs that show, copy, rename or load the files that they are given."""
 
-RECURSIVE = frozenset({"rg", "ag", "ack", "tar", "zip", "7z", "rsync", "mv", "ln", "cpio"})
+RECURSIVE = frozenset(
+    {"rg", "ag", "ack", "rgrep", "ugrep", "ug", "tar", "zip", "7z", "7za", "7zr", "7zz", "jar", "pax", "rsync", "mv"}
+    | {"ln", "cpio"}
+)
 """Programs that take all below a folder that they are given, and below their own if they are given none."""
 
 _PATCH = (
@@ -107,15 +134,16 @@ _PATCH = (
 _NOTHING = ""
 
 _GIT_WITHOUT_TEXT = (
-    "bisect branch check-attr check-ignore cherry cherry-pick clean clone config count-objects describe fetch fsck gc"
+    "bisect branch check-attr check-ignore cherry cherry-pick clean clone config count-objects describe fetch gc"
     " help init ls-files ls-remote ls-tree merge merge-base name-rev prune pull push remote rev-parse revert rm"
-    " show-branch show-ref switch symbolic-ref tag update-index var version worktree"
+    " show-branch show-ref switch symbolic-ref tag update-index var version"
 )
 
 GIT_SILENT = {
     "add": "-p --patch -i --interactive",
     "checkout": "-p --patch",
     "commit": "-v --verbose -p --patch",
+    "fsck": "--lost-found",
     "rebase": "--show-current-patch",
     "reset": "-p --patch",
     "restore": "-p --patch",
@@ -127,6 +155,7 @@ GIT_SILENT = {
     **dict.fromkeys(
         ["stash apply", "stash pop", "stash drop", "stash clear", "stash create", "stash branch"], _NOTHING
     ),
+    **{f"worktree {each}": _NOTHING for each in ("list", "lock", "move", "prune", "remove", "repair", "unlock")},
     **{f"submodule {each}": _NOTHING for each in ("init", "status", "sync", "update")},
     **{f"bisect {each}": _NOTHING for each in ("start", "good", "bad", "new", "old", "skip", "log", "reset")},
 }
@@ -140,6 +169,7 @@ _SUMMARY = (
 )
 
 GIT_SUMMARY = {
+    "apply": ("--stat --numstat --summary --check", ""),
     "diff": (f"{_SUMMARY} --quiet", _PATCH),
     "show": (_SUMMARY, _PATCH),
     "stash show": (_SUMMARY, _PATCH),

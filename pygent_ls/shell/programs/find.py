@@ -22,6 +22,15 @@ _ALONE, _WITH_VALUE = frozenset(_ALONE_TEXT.split()), frozenset(_WITH_VALUE_TEXT
 _RUNNING = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
 
+def end_of_command(words: Sequence[str], begin: int) -> int:
+    """The index of the `;` or `+` that ends the command which begins at `begin`; the number of words if none does.
+
+    A `+` ends it behind `{}` alone: elsewhere it is a word of the command.
+    """
+    ends = (at for at in range(begin, len(words)) if words[at] == ";" or (words[at] == "+" and words[at - 1] == "{}"))
+    return next(ends, len(words))
+
+
 def unknown_in(words: Sequence[str]) -> list[int]:
     """Indices of the words that may do more than look for files and print what is found.
 
@@ -36,8 +45,10 @@ def unknown_in(words: Sequence[str]) -> list[int]:
     while position < len(words):
         word = words[position]
         if word in _RUNNING:
-            ends = (at for at in range(position, len(words)) if words[at] in (";", "+"))
-            position = next(ends, len(words)) + 1
+            position = end_of_command(words, position + 1)
+            if word.startswith("-ok") and words[position : position + 1] == ["+"]:
+                found.append(position)  # programs differ in whether it ends the command of `-ok`
+            position += 1
             continue
         is_newer = word.startswith("-newer") and len(word) == len("-newerXY") and word[6:].isalpha()
         takes_value = word in _WITH_VALUE or is_newer

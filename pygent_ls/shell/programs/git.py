@@ -185,6 +185,13 @@ COMMANDS = {
     "var": "-l",
     "version": "--build-options",
     "whatchanged": f"{_FORMAT} {_REVISIONS}",
-    "worktree": "-v --porcelain -z -b: -B: -d --detach -f --force --checkout --no-checkout -q --quiet --lock --reason="
-    " -n --dry-run --expire= --track --no-track --guess-remote",
+    "worktree add": "-b: -B: -d --detach -f --force --checkout --no-checkout -q --quiet --lock --reason= --track"
+    " --no-track --guess-remote",
+    "worktree list": "-v --porcelain -z --expire=",
+    "worktree lock": "--reason=",
+    "worktree move": "-f --force",
+    "worktree prune": "-n --dry-run -v --expire=",
+    "worktree remove": "-f --force",
+    "worktree repair": "",
+    "worktree unlock": "",
 }

@@ -83,7 +83,7 @@ PROGRAMS = {
     "dc": "-V --version",
     "dd": "",
     "diff3": "-a -A -e -E -i -m -T -x -X -3 -L: --merge --text --show-all --label=",
-    "expect": "#0",
+    "expect": "-v --version #0",
     "fd": "-H -I -u -s -i -g -F -a -L -p -0 -1 -q -e: -t: -E: -d: -c: -S: -j: -o: --hidden --no-ignore --unrestricted"
     " --case-sensitive --ignore-case --glob --regex --fixed-strings --absolute-path --follow --full-path --print0"
     " --max-depth= --min-depth= --exact-depth= --exclude= --type= --extension= --size= --changed-within="
@@ -99,6 +99,8 @@ PROGRAMS = {
     " --raw-output0 --compact-output --slurp --null-input --exit-status --sort-keys --raw-input --ascii-output"
     " --join-output --color-output --monochrome-output --unbuffered --stream --stream-errors --seq --help --version"
     " !-f: !--from-file= !-L: !--rawfile== !--slurpfile==",
+    "ip": "@long -4 -6 -s -stats -statistics -d -details -j -json -p -pretty -o -oneline -r -resolve -br -brief -c"
+    " -color? -t -timestamp -h -human -V",
     "less": "-N -S -R -r -F -X -i -I -n -e -E -m -M -s -q -Q -f -g -G -w -W -J -V -x: -p: -j: -z: -h: -b:"
     " --LINE-NUMBERS --chop-long-lines --RAW-CONTROL-CHARS --quit-if-one-screen --no-init --ignore-case --version",
     "m4": "--version",
@@ -181,7 +183,7 @@ PROGRAMS = {
     "uniq": "-c -d -D -i -u -z -f: -s: -w: --count --repeated --all-repeated? --ignore-case --skip-fields="
     " --skip-chars= --unique --zero-terminated --check-chars= --group? #1",
     "unzip": "-l -v -p -q -o -n -t -Z -j -u -d: -C -L -a -c",
-    "vi": "#0",
+    "vi": "--version #0",
     "watch": "-n: -d:: -t -g -e -b -c -w -p -q: --interval= --differences? --no-title --chgexit --errexit --beep"
     " --color",
     "wget": "-q -nv -c -S -N -4 -6 -v -t: -T: -U: -w: -O: --quiet --no-verbose --continue --server-response"
@@ -191,14 +193,14 @@ PROGRAMS = {
     " --no-clobber --inet4-only --inet6-only --method= --content-on-error --progress= !-o: !-a: !-P: !-e: !-i: !-x !-r"
     " !--output-document=",
     "xxd": "@1 -a -b -C -e -E -h -i -p -u -v -c: -g: -l: -n: -o: -s:  #1",
-    "yq": "-r -P -M -C -e -N -n -j -y -c -s -o: -p: -I: --prettyPrint --no-colors --colors --exit-status --no-doc"
+    "yq": "-r -P -M -C -e -N -n -j -y -c -o: -p: -I: --prettyPrint --no-colors --colors --exit-status --no-doc"
     " --null-input --output-format= --input-format= --indent= --raw-output --unwrapScalar? --tojson !-i !--inplace !-f:"
     " !--from-file=",
     "zip": "-r -q -v -j -y -0123456789 -u -f -g -l -o -D -X --recurse-paths --quiet --verbose --junk-paths --symlinks",
     "flock": "!-c: !--command= -n -s -x -e -u -o -w: -E: --nonblock --shared --exclusive --timeout= --wait= -v"
     " --verbose @2",
     "entr": "@1 -c -d -n -p -r -z",
-    "su": "@1 !-c: !--command=",
+    "su": "#0 !-c: !--command=",
     "7z": "-y -r -bd",
     "gpg": "-v -q --list-keys --list-secret-keys -k -K --verify --fingerprint --version --with-colons --batch --no-tty",
 }
@@ -212,7 +214,7 @@ ALIASES = {
     **dict.fromkeys(["python", "python2", "python3", "pypy", "pypy3"], "python"),
     "apt-get": "apt",
     "bunx": "npx",
-    "pnpm": "yarn",
+    **{f"pip3{minor}": "pip" for minor in ("", *(f".{n}" for n in range(8, 16)))},
     "fdfind": "fd",
     "gdate": "date",
     "gfind": "find",
@@ -237,8 +239,12 @@ VALUES = {
     "curl": {
         **dict.fromkeys(["-d", "--data", "--json", "-H", "--header"], r"[^@].*|"),
         "--data-urlencode": r"[^@]*",
-        **dict.fromkeys(["-F", "--form"], r"[^=]+=[^@<].*"),
+        **dict.fromkeys(["-F", "--form"], r"[^=;]+=[^@<(;][^;]*"),
         "--url": r"(https?://|[\w.-]+(:\d+)?(/|$)).*",
+    },
+    "less": {
+        **dict.fromkeys(["-b", "-h", "-j", "-x", "-z"], r"[\d.,-]+"),  # letters behind the number are options, too
+        "-p": r"[^$\x00-\x1f]*",
     },
     "prettier": {"--parser": r"[a-z-]+"},
     "pytest": {

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 _GO_BUILD = (
-    "@long -a -n -p= -race -msan -asan -cover -covermode= -coverpkg= -v -work -x -buildmode= -buildvcs="
+    "@long -a -n -p= -race -msan -asan -cover -covermode= -coverpkg= -v -work -x -buildmode= -buildvcs?"
     " -mod= -modcacherw -tags= -trimpath -json !-o= !-exec= !-toolexec= !-C="
 )
 _CARGO = (
@@ -19,6 +19,12 @@ _CARGO = (
     " --no-fail-fast --future-incompat-report --ignore-rust-version -h --help"
 )
 _NPM = "-s --silent -q --quiet -d -w: --workspace= --workspaces --if-present --no-color -h --help --json"
+_PIP = (
+    "-q --quiet -v --verbose --no-input --no-color --disable-pip-version-check --isolated --require-virtualenv -h"
+    " --help -V --version --timeout= --retries="
+)
+_GH = "-R: --repo= -h --help"
+_GH_LIST = f"{_GH} -L: --limit= --json= -q: --jq= -t: --template="
 _KUBECTL = "-n: --namespace= --context= --cluster= --request-timeout= -v: -h --help"
 _KUBECTL_GET = (
     f"{_KUBECTL} -o: --output= -A --all-namespaces -l: --selector= --field-selector= -w --watch --show-labels"
@@ -129,6 +135,29 @@ SUBCOMMANDS: Mapping[str, Mapping[str, str]] = {
         "work": "@named @long",
         "clean": "@named @long -n -x -i -r -cache -testcache -modcache",
     },
+    "gh": {
+        "": f"{_GH} --version",
+        "issue list": f"{_GH_LIST} -s: --state= -l: --label= -a: --assignee= -A: --author= -S: --search= -m:"
+        " --milestone=",
+        "issue status": _GH_LIST,
+        "issue view": f"{_GH_LIST} -c --comments",
+        "pr checks": f"{_GH_LIST} --watch -i: --interval= --required --fail-fast",
+        "pr diff": f"{_GH} --color= --name-only --patch -e: --exclude=",
+        "pr list": f"{_GH_LIST} -s: --state= -l: --label= -a: --assignee= -A: --author= -S: --search= -B: --base= -H:"
+        " --head= -d --draft",
+        "pr status": f"{_GH_LIST} -c --conflict-status",
+        "pr view": f"{_GH_LIST} -c --comments",
+        "release list": f"{_GH_LIST} --exclude-drafts --exclude-pre-releases",
+        "release view": _GH_LIST,
+        "repo view": f"{_GH_LIST} -b: --branch=",
+        "run list": f"{_GH_LIST} -b: --branch= -c: --commit= -e: --event= -s: --status= -u: --user= -a --all"
+        " --workflow=",
+        "run view": f"{_GH_LIST} --log --log-failed -j: --job= -a: --attempt= -v --verbose --exit-status",
+        "run watch": f"{_GH} -i: --interval= --exit-status --compact",
+        "workflow list": f"{_GH_LIST} -a --all",
+        "auth status": f"{_GH} --hostname= -a --active",
+        "version": "",
+    },
     "kubectl": {
         "": f"{_KUBECTL} !--kubeconfig= !--as= !--as-group= !-s: !--server= !--token=",
         "get": _KUBECTL_GET,
@@ -184,6 +213,36 @@ SUBCOMMANDS: Mapping[str, Mapping[str, str]] = {
         "pack": f"@named {_NPM} --dry-run",
         "exec": f"@named @1 {_NPM} -y --yes --no",
         "x": f"@named @1 {_NPM} -y --yes --no",
+    },
+    "pip": {
+        "": _PIP,
+        "list": f"{_PIP} -o --outdated -u --uptodate -e --editable -l --local --user --pre --format= --not-required"
+        " --exclude= --exclude-editable --include-editable",
+        "show": f"{_PIP} -f --files",
+        "freeze": f"{_PIP} -l --local --user --all --exclude= --exclude-editable",
+        "check": _PIP,
+        "debug": _PIP,
+        "help": _PIP,
+        "index": _PIP,
+        "index versions": f"{_PIP} --pre",
+        "cache": _PIP,
+        "config": "@named",
+        "install": f"@named {_PIP} -r: --requirement= -c: --constraint= -e: --editable= -U --upgrade"
+        " --upgrade-strategy= --no-deps --pre --user --dry-run --force-reinstall -I --ignore-installed"
+        " --no-build-isolation --only-binary="
+        " --no-binary= --prefer-binary --require-hashes --no-cache-dir --no-warn-script-location --progress-bar=",
+        "download": f"@named {_PIP} -r: --requirement= --no-deps --pre --only-binary=",
+        "uninstall": f"@named {_PIP} -y --yes -r: --requirement=",
+    },
+    "pnpm": {
+        "": "-v --version -s --silent",
+        "*": f"@named {_NPM}",  # one that is no script is a program to run
+        **dict.fromkeys(["run", "run-script", "test", "t", "start"], _NPM),
+        **dict.fromkeys(["list", "ls", "ll", "why", "outdated"], f"{_NPM} --depth= -g --global --long -P -D"),
+        **dict.fromkeys(
+            ["add", "install", "i", "remove", "update", "up"], f"@named {_NPM} -D -E -P --frozen-lockfile --offline"
+        ),
+        **dict.fromkeys(["exec", "dlx", "node", "create", "config", "set", "env", "patch"], f"@named @1 {_NPM}"),
     },
     "systemctl": {
         "": "-a --all -l --full --no-pager --no-legend --plain -q --quiet --user --system -n: --lines= -o: --output="
@@ -278,8 +337,8 @@ RUNNERS = {
     " --sw-skip --co --collect-only --durations= --durations-min= --no-header --no-summary --disable-warnings --cov?"
     " --cov-append --cov-branch --no-cov --cov-fail-under= --no-cov-on-fail --numprocesses= --dist= --maxprocesses="
     " --strict --strict-markers --strict-config --markers --fixtures --fixtures-per-test --setup-show --setup-only"
-    " --setup-plan --runxfail --import-mode= --deselect= --ignore= --ignore-glob= --keep-duplicates --cache-show? --pdb"
-    " --trace --show-capture= --timeout= --randomly-seed= --count= --reruns= --reruns-delay= --asyncio-mode="
+    " --setup-plan --runxfail --import-mode= --deselect= --ignore= --ignore-glob= --keep-duplicates --cache-show?"
+    " --show-capture= --timeout= --randomly-seed= --count= --reruns= --reruns-delay= --asyncio-mode="
     " --benchmark-only"
     " --benchmark-skip --snapshot-update --hypothesis-seed= --hypothesis-show-statistics --doctest-modules"
     " --doctest-glob= --doctest-continue-on-failure --doctest-ignore-import-errors -h --help -V --version"

@@ -1,7 +1,8 @@
 """The system calls that no command in the sandbox may make, as the program that the kernel's filter runs.
 
 A user namespace of its own would give a command every capability in it, and with them the parts of the kernel that only
-root reaches else. Kernel keyrings and sockets to the host of a virtual machine belong to no namespace.
+root reaches else. Kernel keyrings and sockets to the host of a virtual machine belong to no namespace. What a filter
+cannot read (calls that are queued in memory, and on 32-bit x86 the arguments of `socketcall`) is refused as a whole.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ _ALLOW, _ERROR = 0x7FFF0000, 0x00050000
 _NR, _ARCH, _FIRST_ARGUMENT = 0, 4, 16
 _EPERM, _ENOSYS, _EAFNOSUPPORT = 1, 38, 97
 _NEW_USER_NAMESPACE = 0x10000000
-_VSOCK = 40
+_FAMILIES = (1, 2, 10, 16)
+"""Of sockets: Unix, IPv4, IPv6, and questions to the kernel about the network."""
+_NEW_SOCKET = 1
 _X32 = 0x40000000
 
 
@@ -29,11 +32,14 @@ class _Calls:
     setns: int
     socket: int
     keys: tuple[int, int, int]
+    socketcall: int | None = None
+    queues: tuple[int, int, int] = (425, 426, 427)
+    """Of `io_uring`."""
 
 
 _ARCHITECTURES = {
     0xC000003E: _Calls(clone=56, clone3=435, unshare=272, setns=308, socket=41, keys=(248, 249, 250)),
-    0x40000003: _Calls(clone=120, clone3=435, unshare=310, setns=346, socket=359, keys=(286, 287, 288)),
+    0x40000003: _Calls(clone=120, clone3=435, unshare=310, setns=346, socket=359, keys=(286, 287, 288), socketcall=102),
     0xC00000B7: _Calls(clone=220, clone3=435, unshare=97, setns=268, socket=198, keys=(217, 218, 219)),
     0x40000028: _Calls(clone=120, clone3=435, unshare=337, setns=375, socket=281, keys=(309, 310, 311)),
 }
@@ -59,11 +65,16 @@ def _body(calls: _Calls, *, has_x32: bool) -> Sequence[bytes]:
         code += [_jump(_ANY_BIT, _X32, 0, 1), _refuse(_ENOSYS)]
     for number in (calls.setns, *calls.keys):
         code += [_jump(_EQUAL, number, 0, 1), _refuse(_EPERM)]
-    code += [_jump(_EQUAL, calls.clone3, 0, 1), _refuse(_ENOSYS)]
+    for number in (calls.clone3, *calls.queues):
+        code += [_jump(_EQUAL, number, 0, 1), _refuse(_ENOSYS)]
     for number in (calls.clone, calls.unshare):
         flags = [_statement(_LOAD, _FIRST_ARGUMENT), _jump(_ANY_BIT, _NEW_USER_NAMESPACE, 0, 1), _refuse(_EPERM)]
         code += [_jump(_EQUAL, number, 0, len(flags) + 1), *flags, _statement(_RETURN, _ALLOW)]
-    family = [_statement(_LOAD, _FIRST_ARGUMENT), _jump(_EQUAL, _VSOCK, 0, 1), _refuse(_EAFNOSUPPORT)]
+    if calls.socketcall is not None:
+        first = [_statement(_LOAD, _FIRST_ARGUMENT), _jump(_EQUAL, _NEW_SOCKET, 0, 1), _refuse(_EAFNOSUPPORT)]
+        code += [_jump(_EQUAL, calls.socketcall, 0, len(first) + 1), *first, _statement(_RETURN, _ALLOW)]
+    known = [_jump(_EQUAL, family, len(_FAMILIES) - at, 0) for at, family in enumerate(_FAMILIES)]
+    family = [_statement(_LOAD, _FIRST_ARGUMENT), *known, _refuse(_EAFNOSUPPORT)]
     return [*code, _jump(_EQUAL, calls.socket, 0, len(family)), *family, _statement(_RETURN, _ALLOW)]
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import pwd
+import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pygent_ls.workspace.sandbox.places import HOME_READ, HOMES, SHARED_TOOLS, TOOL_VARIABLES
+from pygent_ls.workspace.environment import steps
+from pygent_ls.workspace.sandbox.places import HOME_READ, HOMES, SECRETS, SHARED_TOOLS, TOOL_VARIABLES
 
 BESIDE_PROGRAMS = ("bin", "sbin", "lib", "lib64", "libexec", "share", "include")
 """Folders of an installation whose `bin` is on the PATH."""
@@ -21,6 +23,8 @@ MAX_HOPS = 10
 
 ENVIRONMENTS = (".venv", "venv", "env")
 """Python environments in a workspace's folder; their interpreter may lie in the home."""
+
+_INTERPRETER = re.compile(r"(?:python|pypy)[0-9.]*t?")
 
 
 def hidden_homes(home: Path) -> tuple[Path, ...]:
@@ -50,19 +54,22 @@ def is_there(path: Path) -> bool:
 
 
 def shown(home: Path, folders: Sequence[Path], more: Sequence[Path], environment: Mapping[str, str]) -> list[Path]:
-    """What is there of all that may be seen in the homes, each by the name that programs use; no home as a whole."""
+    """What is there of all that may be seen in the homes, each by the name that programs use; no home as a whole.
+
+    A link in the workspace shows nothing but an interpreter: commands can make links there.
+    """
     bases = hidden_homes(home)
     homes = _own_homes(home)
     named = [each / name for each in sorted(homes) for name in HOME_READ]
     named += SHARED_TOOLS
-    named += _of_tools(environment, bases)
+    named += _of_tools(environment, bases, folders)
     for program in _interpreters(folders):
         named += (program, *_installation(program))
     named += more
     found: dict[Path, None] = {}
     for path in dict.fromkeys(named):
         lies_there = _lies_in(path, bases) or _lies_in(os.path.realpath(path), bases)
-        if lies_there and is_there(path) and (path in more or not _is_too_much(path, homes)):
+        if lies_there and is_there(path) and (path in more or _may_be_shown(path, homes, folders)):
             found[path] = None
     return [path for path in found if not any(path != other and path.is_relative_to(other) for other in found)]
 
@@ -71,12 +78,24 @@ def _lies_in(path: Path | str, bases: Iterable[Path]) -> bool:
     return f"{path}/".startswith(tuple(f"{base}/" for base in bases))
 
 
+def _may_be_shown(path: Path, homes: Collection[Path], folders: Sequence[Path]) -> bool:
+    real = Path(os.path.realpath(path))
+    secrets = tuple(f"{home}/{name}/" for home in homes for name in SECRETS)
+    is_secret = any(f"{each}/".startswith(secrets) for each in (path, real))
+    return not (is_secret or _is_too_much(path, homes) or _is_led_by(path, folders))
+
+
+def _is_led_by(path: Path | str, folders: Sequence[Path]) -> bool:
+    """Whether anything on the way to what the path leads to lies in these folders."""
+    return any(step.is_relative_to(folder) for step in steps(os.fspath(path)) for folder in folders)
+
+
 def _is_too_much(path: Path, homes: Collection[Path]) -> bool:
     """Whether it holds a home, or the data of all programs."""
     return any(home.is_relative_to(path) or path in (home / "share", home / ".local" / "share") for home in homes)
 
 
-def _of_tools(environment: Mapping[str, str], bases: Sequence[Path]) -> Iterator[Path]:
+def _of_tools(environment: Mapping[str, str], bases: Sequence[Path], folders: Sequence[Path]) -> Iterator[Path]:
     for name in TOOL_VARIABLES:
         for text in environment.get(name, "").split(os.pathsep):
             if text.startswith("/"):
@@ -87,11 +106,12 @@ def _of_tools(environment: Mapping[str, str], bases: Sequence[Path]) -> Iterator
             folder = Path(os.path.normpath(text))
             yield folder
             yield from _installation(folder / "any")
-            yield from _behind_links(folder, bases)
+            if not _is_led_by(folder, folders):
+                yield from _behind_links(folder, bases, folders)
 
 
-def _behind_links(folder: Path, bases: Sequence[Path]) -> Iterator[Path]:
-    """Where the programs in a folder lead, with what is installed beside them."""
+def _behind_links(folder: Path, bases: Sequence[Path], folders: Sequence[Path]) -> Iterator[Path]:
+    """Where the programs in a folder lead, with what is installed beside them; not by way of the workspace."""
     try:
         with os.scandir(folder) as entries:
             links = [entry.path for _, entry in zip(range(MAX_LINKS), entries, strict=False) if entry.is_symlink()]
@@ -99,7 +119,7 @@ def _behind_links(folder: Path, bases: Sequence[Path]) -> Iterator[Path]:
         return
     if not _lies_in(os.path.realpath(folder), bases):  # the system's are many, and few lead to a home at once
         links = [link for link in links if _lies_in(os.readlink(link), bases)]  # noqa: PTH115 - there are thousands
-    for target in map(Path, {os.path.realpath(link) for link in links}):
+    for target in map(Path, {os.path.realpath(link) for link in links if not _is_led_by(link, folders)}):
         if target.parent != folder:
             yield target
             yield from _installation(target)
@@ -120,4 +140,5 @@ def _interpreters(folders: Sequence[Path]) -> Iterator[Path]:
                 if not python.is_symlink():
                     break
                 python = Path(os.path.normpath(python.parent / python.readlink()))
-                yield python
+                if _INTERPRETER.fullmatch(python.name) and python.is_file() and os.access(python, os.X_OK):
+                    yield python

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -29,6 +30,11 @@ TMP = "/tmp"  # noqa: S108 - its place inside
 
 CACHES = f"{TMP}/caches"
 """Where programs that need a cache to run at all (uv, go, npm) find one that they can write."""
+
+
+_ESCAPED = re.compile(rb"[ \t\n\\\\]")
+_ESCAPE = re.compile(rb"\\\\([0-7]{3})")
+"""How the system writes paths in its list of mounts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +80,32 @@ def arguments(limits: Limits, cwd: Path, read_only: ReadOnly | None = None) -> l
         *(() if whole else _caches()),
         *("--chdir", str(cwd), "--"),
     ]
+
+
+def listed(paths: Iterable[Path]) -> Iterator[str]:
+    """How the system's list of mounts names each of these paths where it is mounted on itself: what is mounted, and
+    where. bubblewrap finds both by name, so a command that runs could put a link in the way. Raises OSError."""
+    mounts: dict[bytes, tuple[bytes, bytes]] = {}
+    for line in Path("/proc/self/mountinfo").read_bytes().splitlines():
+        number, _, _, *places = line.split(b" ")[:5]
+        root, point = (_ESCAPE.sub(lambda found: bytes([int(found[1], 8)]), each) for each in places)
+        mounts[number] = root.rstrip(b"/"), point.rstrip(b"/")
+    for path in paths:
+        root, point = mounts[_mount_of(path)]
+        name = os.fsencode(path)
+        if not name.startswith(point + b"/"):
+            raise OSError(f"{path} is behind a link")
+        pair = (_ESCAPED.sub(lambda found: b"\\%03o" % found[0][0], each) for each in (root + name[len(point) :], name))
+        yield os.fsdecode(b" ".join(pair))
+
+
+def _mount_of(path: Path) -> bytes:
+    """The number of the mount in which a path lies."""
+    descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        return Path(f"/proc/self/fdinfo/{descriptor}").read_bytes().partition(b"mnt_id:")[2].split()[0]
+    finally:
+        os.close(descriptor)
 
 
 def _caches() -> Iterator[str]:
@@ -155,7 +187,7 @@ def _hidden(limits: Limits) -> Iterator[Path]:
     """The secrets that there are, by their real paths, and the sockets of what acts for the user."""
     below_home = (limits.home / name for name in SECRETS)
     outside = (path for path in sockets(os.environ) if not any(path.is_relative_to(each) for each in limits.folders))
-    for path in (*below_home, *map(Path, OF_ROOT), *limits.own, *outside):
+    for path in (*below_home, *map(Path, OF_ROOT), *limits.own, limits.temporary, *outside):
         if os.path.lexists(path):
             real = path.resolve()
             if is_there(real) and real != Path("/"):

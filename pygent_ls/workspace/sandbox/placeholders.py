@@ -16,6 +16,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
+from pygent_ls import file_access
+
 PlaceholderKind = Literal["folder", "file", "dot"]
 
 DOT = b".\n"
@@ -41,18 +43,18 @@ class Placeholders:
         """Put one there if nothing is; whether one is there now, this one's or another's."""
         with contextlib.suppress(OSError):
             if kind == "folder":
-                path.mkdir()
+                file_access.make_folder(path)
                 self._made.add(path)
-                path.chmod(_FOLDER)
+                _set_mode(path, _FOLDER)
             else:
-                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+                descriptor = file_access.open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
                 self._made.add(path)
                 try:
                     os.write(descriptor, DOT if kind == "dot" else b"")
                     os.fchmod(descriptor, _FILE)
                 finally:
                     os.close(descriptor)
-        return os.path.lexists(path)
+        return file_access.is_there(path)
 
     def leave(self, candidates: Iterable[Path]) -> None:
         """Let go of the folder; the last one removes what stands at any of these paths, whoever has made it."""
@@ -74,23 +76,35 @@ class Placeholders:
 def is_placeholder(path: Path) -> bool:
     """Whether it looks like one: made here, and nothing put into it."""
     try:
-        status = path.lstat()
+        status = file_access.status_of(path)
         if not status.st_mode & stat.S_ISVTX:
             return False
         if stat.S_ISDIR(status.st_mode):
-            return not any(path.iterdir())
-        return stat.S_ISREG(status.st_mode) and (not status.st_size or path.read_bytes() == DOT)
+            return not any(file_access.entries(path))
+        return stat.S_ISREG(status.st_mode) and _is_empty(path, status)
     except OSError:
         return False
 
 
 def _remove(path: Path) -> None:
     with contextlib.suppress(OSError):
-        status = path.lstat()
+        status = file_access.status_of(path)
         if stat.S_ISDIR(status.st_mode):
             try:
-                path.rmdir()
+                file_access.remove_folder(path)
             except OSError:  # the user has put something there
-                path.chmod(stat.S_IMODE(status.st_mode) & ~stat.S_ISVTX)
-        elif stat.S_ISREG(status.st_mode) and (not status.st_size or path.read_bytes() == DOT):
-            path.unlink()
+                _set_mode(path, stat.S_IMODE(status.st_mode) & ~stat.S_ISVTX)
+        elif stat.S_ISREG(status.st_mode) and _is_empty(path, status):
+            file_access.unlink(path)
+
+
+def _set_mode(folder: Path, mode: int) -> None:
+    descriptor = file_access.open_file(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fchmod(descriptor, mode)
+    finally:
+        os.close(descriptor)
+
+
+def _is_empty(path: Path, status: os.stat_result) -> bool:
+    return not status.st_size or (status.st_size == len(DOT) and file_access.read_file(path, len(DOT))[0] == DOT)

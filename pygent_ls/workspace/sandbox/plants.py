@@ -10,11 +10,15 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pygent_ls.workspace.sandbox.repositories import Protections, leads_to
+from pygent_ls import file_access
+from pygent_ls.workspace.sandbox.repositories import Protections, leads_to, links_in
 from pygent_ls.workspace.sandbox.survey import MORE_ENTRIES, Survey, survey
 
 MAX_CONFIG_BYTES = 65_536
 MAX_NAMED = 10
+
+OF_PACKAGES = frozenset({"site-packages", "node_modules"})
+"""Folders of installed packages, which are full of what acts once the packages are used: it is not told of."""
 
 _SECTION = re.compile(r'\[(?:(?P<plain>[a-z]+)|(?P<named>remote|branch|submodule) "[^"\\\n]*")\]')
 _SETTING = re.compile(r'(?P<key>[a-zA-Z]+) = (?P<value>[^"\\;#\n]*)')
@@ -35,27 +39,31 @@ _PLAIN_KEYS = {
 _REMOTE_PROGRAM = re.compile(r"\w+::|-")
 
 
-def look_after(protected: Protections, before: Survey) -> tuple[list[str], Survey]:
+def look_after(protected: Protections, before: Survey, *, runs: bool = False) -> tuple[list[str], Survey]:
     """Make harmless what a command has made, as far as it can be found; returns what is to be told, in sentences, and
     what there is now.
 
     New repositories that would run something are made unusable: git does not find them any more. What else is new and
-    acts is told of.
+    acts is told of, unless the command still `runs`.
     """
-    told = list(_restore_links(protected))
-    after = survey(protected.folders, max_entries=before.entries + MORE_ENTRIES, before=before)
+    told = [*_restore_links(protected), *_remove_links(protected)]
+    after = survey(protected.folders, max_entries=before.entries + MORE_ENTRIES, before=before, opens=True)
     for path in _new(after.repositories, before.repositories):
         if path not in protected.links and not _is_harmless(path, before):
             told += _disarm(path, protected.folders, bare=False)
     for path in _new(after.bare, before.bare):
         if not _is_harmless_folder(path, is_module=False):
             told += _disarm(path, protected.folders, bare=True)
-    acting = [path for path in _new(after.acting, before.acting) if path not in protected.links]
-    if acting:
+    acting = [
+        path
+        for path in _new(after.acting, before.acting)
+        if path not in protected.links and OF_PACKAGES.isdisjoint(path.parts)
+    ]
+    if acting and not runs:
         names = ", ".join(_name(path, protected.folders) for path in acting[:MAX_NAMED])
         more = f" and {len(acting) - MAX_NAMED} more" if len(acting) > MAX_NAMED else ""
         told.append(f"New files that make programs act by themselves: {names}{more}. The user should look at them.")
-    if before.is_whole and not after.is_whole:
+    if before.is_whole and not after.is_whole and not runs:
         told.append("The command made so many files that not all were looked at for repositories and such files.")
     return told, after
 
@@ -71,8 +79,22 @@ def _restore_links(protected: Protections) -> Iterator[str]:
                 continue
             if os.path.lexists(path):
                 yield from _disarm(path, protected.folders, bare=False)
-            path.symlink_to(target)
+            file_access.make_link(path, os.fsencode(target))
             yield f"The link {_name(path, protected.folders)} was put back: in the sandbox it cannot be changed."
+
+
+def _remove_links(protected: Protections) -> Iterator[str]:
+    """Take new links out of repositories' own folders: git writes through them, what it is told to a file that it is
+    led to, such as a commit's message or the names of branches."""
+    for git, before in protected.gits.items():
+        for path, target in links_in(git, opens=True).items():
+            if before.get(path) == target:
+                continue
+            with contextlib.suppress(OSError):
+                file_access.unlink(path)
+                if path in before:
+                    file_access.make_link(path, before[path])
+                yield f"The link {_name(path, protected.folders)} was removed: git would write where it leads."
 
 
 def _is_harmless(path: Path, before: Survey) -> bool:
@@ -97,16 +119,16 @@ def _is_harmless_folder(git: Path, *, is_module: bool) -> bool:
     try:
         if not stat.S_ISDIR(git.lstat().st_mode):
             return False
-        names = {each.name: each for each in git.iterdir()}
-        if not {name.casefold() for name in names}.isdisjoint({"commondir", "config.worktree", "worktrees"}):
+        if links_in(git, opens=True):
             return False
-        if any(each.is_symlink() for each in names.values()):
+        names = {each.name.casefold(): each for each in git.iterdir()}
+        if not names.keys().isdisjoint({"commondir", "config.worktree", "worktrees"}):
             return False
-        if "hooks" in names and any(each.suffix != ".sample" for each in (git / "hooks").iterdir()):
+        if "hooks" in names and any(each.suffix != ".sample" for each in names["hooks"].iterdir()):
             return False
-        if "config" in names and not _is_harmless_config(git / "config", is_module=is_module):
+        if "config" in names and not _is_harmless_config(names["config"], is_module=is_module):
             return False
-        return "modules" not in names or all(_are_harmless_modules(git / "modules"))
+        return "modules" not in names or all(_are_harmless_modules(names["modules"]))
     except OSError:
         return False
 
@@ -122,10 +144,9 @@ def _are_harmless_modules(folder: Path) -> Iterator[bool]:
 
 
 def _is_harmless_config(config: Path, *, is_module: bool) -> bool:
-    if not stat.S_ISREG(config.lstat().st_mode) or config.stat().st_size > MAX_CONFIG_BYTES:
-        return False
+    data, _ = file_access.read_file(config, MAX_CONFIG_BYTES)
     section = ""
-    for line in config.read_text("utf-8", "surrogateescape").split("\n"):
+    for line in os.fsdecode(data).split("\n"):
         text = line.strip(" \t")
         if not text:
             continue
@@ -146,32 +167,19 @@ def _is_harmless_config(config: Path, *, is_module: bool) -> bool:
 def _disarm(path: Path, folders: Sequence[Path], *, bare: bool) -> Iterator[str]:
     """Rename what makes git find a repository, without following a link on the way."""
     mark = f".untrusted-{secrets.token_hex(4)}"
-    top = max((each for each in folders if path.is_relative_to(each)), key=lambda each: len(each.parts))
     name = _name(path, folders)
     try:
         if bare:
-            _rename(top, path / "HEAD", f"HEAD{mark}")
+            file_access.rename(path / "HEAD", path / f"HEAD{mark}")
             yield f"{name} would make git run programs; its HEAD was renamed to HEAD{mark}."
         else:
             with contextlib.suppress(OSError):  # the folder by itself is a bare repository
                 if not path.is_symlink() and path.is_dir():
-                    _rename(top, path / "HEAD", f"HEAD{mark}")
-            _rename(top, path, f"{path.name}{mark}")
+                    file_access.rename(path / "HEAD", path / f"HEAD{mark}")
+            file_access.rename(path, path.with_name(f"{path.name}{mark}"))
             yield f"{name} would make programs run outside the sandbox; it was renamed to {path.name}{mark}."
     except OSError as error:
         yield f"{name} would make programs run outside the sandbox, and cannot be renamed: {error.strerror}."
-
-
-def _rename(top: Path, path: Path, to: str) -> None:
-    descriptor = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        for part in path.relative_to(top).parts[:-1]:
-            below = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=descriptor)
-            os.close(descriptor)
-            descriptor = below
-        os.rename(path.name, to, src_dir_fd=descriptor, dst_dir_fd=descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _name(path: Path, folders: Sequence[Path]) -> str:

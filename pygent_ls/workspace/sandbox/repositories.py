@@ -6,7 +6,7 @@ list of such names is open (the repositories of submodules and work trees) the w
 
 from __future__ import annotations
 
-import itertools
+import contextlib
 import os
 import re
 import shlex
@@ -16,9 +16,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from pygent_ls.agent.acting_places import OPENED
+from pygent_ls.agent.acting_places import OPENED, VERSION_CONTROL
+from pygent_ls.file_access import read_beginning
+from pygent_ls.workspace import git_config
+from pygent_ls.workspace.environment import steps
+from pygent_ls.workspace.repositories import find_repository
 from pygent_ls.workspace.sandbox.placeholders import PlaceholderKind, is_placeholder
-from pygent_ls.workspace.sandbox.survey import Survey
+from pygent_ls.workspace.sandbox.survey import Survey, listing
 
 Protection = Literal["pin", "read"] | PlaceholderKind
 """How a path is protected: `pin` can be written but not be renamed or replaced, `read` cannot be written; a kind of
@@ -32,6 +36,7 @@ MAX_ACTING = 60
 
 MAX_NAMED = 10
 MAX_MODULE_FOLDERS = 2_000
+MAX_CONFIG_FILES = 50
 CONFIG_S = 5.0
 MAX_GITLINK_BYTES = 4_096
 
@@ -45,9 +50,13 @@ _ELSEWHERE = re.compile(
 _RUNS = re.compile(
     r"core\.(?:fsmonitor|sshcommand|editor|pager|askpass|gitproxy|alternaterefscommand)|sequence\.editor|alias\..*"
     r"|credential\..*helper|gpg\..*program|diff\..*(?:command|textconv)|diff\.external|merge\..*driver|filter\..*"
-    r"|interactive\.difffilter|pager\..*|(?:diff|merge)tool\..*(?:cmd|path)|uploadpack\.packobjectshook",
+    r"|interactive\.difffilter|pager\..*|(?:diff|merge)tool\..*(?:cmd|path)|uploadpack\.packobjectshook"
+    r"|hook\..*|trailer\..*|submodule\..*update|(?:browser|gui|guitool|imap|instaweb|lfs|man|remote|sendemail|tar)\..*",
     re.IGNORECASE,
 )
+_MAY_BE_NO_PATH = re.compile(r"(?:gui|imap|instaweb|lfs|remote|sendemail|trailer)\..*", re.IGNORECASE)
+"""Of which only what is there is protected: most values are addresses or names."""
+_INCLUDES = re.compile(r"include(?:if\..*)?\.path", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -58,6 +67,8 @@ class Protections:
     paths: dict[Path, Protection] = field(default_factory=dict[Path, Protection])
     links: dict[Path, Path] = field(default_factory=dict[Path, Path])
     """Links, on which no mount can lie, and where they lead: put back after the command."""
+    gits: dict[Path, Mapping[Path, bytes]] = field(default_factory=dict[Path, Mapping[Path, bytes]])
+    """Repositories' own folders that can be written in part, and the links in them, through which git would write."""
 
     def add(self, path: Path, how: Protection, *, is_inside: bool = False) -> None:
         """Protect a path in the folders, and what leads to it; `is_inside` what is read-only as a whole."""
@@ -75,12 +86,17 @@ class Protections:
             self.paths[path] = how
 
     def add_name(self, path: Path, missing: PlaceholderKind | None, *, is_inside: bool = False) -> None:
-        """Protect what is there by that name, by a link too; or keep it `missing`."""
+        """Protect what is there by that name, by links too; or keep it `missing`."""
         if path.is_symlink():
-            self.links[path] = path.readlink()
-            target = path.resolve()
-            if target.exists():
-                self.add(target, "read", is_inside=is_inside)
+            for step in steps(os.fspath(path)):
+                if step.is_symlink() and any(step.is_relative_to(folder) for folder in self.folders):
+                    self.links[step] = step.readlink()
+                    self.add(step.parent, "pin", is_inside=is_inside)
+            target = Path(os.path.realpath(path))
+            is_there = os.path.lexists(target)
+            self.add(
+                target if is_there else _first_missing(target), "read" if is_there else "folder", is_inside=is_inside
+            )
         elif os.path.lexists(path) and not is_placeholder(path):
             self.add(path, "read", is_inside=is_inside)
         elif missing is not None:
@@ -94,11 +110,33 @@ class Settings:
     git: str
     environment: Mapping[str, str]
 
-    def of(self, top: Path) -> Iterator[tuple[str, str, str]]:
-        """The file, the key and the value of each setting that counts in this work tree. No program is run for it."""
+    def of(self, top: Path, files: Sequence[Path]) -> Iterator[tuple[Path | None, str, str]]:
+        """The file, the key and the value of each setting that counts in this work tree, or would under another
+        condition: on another branch, or for another owner of the folder. `files` are the repository's own. No program
+        is run for it."""
+        waiting, seen = list(files), set[Path | None]()
+        for source, key, value in self._listed(top):
+            seen.add(source)
+            if source is not None and _INCLUDES.fullmatch(key):
+                waiting.append(_place(source.parent, value))
+            yield source, key, value
+        for file in waiting:  # it grows
+            if file in seen or len(seen) >= MAX_CONFIG_FILES:
+                continue
+            seen.add(file)
+            with contextlib.suppress(ValueError):
+                for key, value in git_config.read(file):
+                    if _INCLUDES.fullmatch(key):
+                        waiting.append(_place(file.parent, value or ""))
+                    yield file, key, value or ""
+
+    def _listed(self, top: Path) -> Iterator[tuple[Path | None, str, str]]:
         try:
             done = subprocess.run(
-                [self.git, "config", "--list", "--includes", "--show-origin", "-z"],
+                [
+                    *(self.git, "-c", "safe.directory=*"),
+                    *("config", "--list", "--includes", "--show-origin", "-z"),
+                ],
                 cwd=top,
                 env=self.environment,
                 stdin=subprocess.DEVNULL,
@@ -111,7 +149,8 @@ class Settings:
         parts = os.fsdecode(done.stdout).split("\0")
         for origin, setting in zip(parts[::2], parts[1::2], strict=False):
             key, _, value = setting.partition("\n")
-            yield origin.removeprefix("file:") if origin.startswith("file:") else "", key, value
+            file = origin.removeprefix("file:")
+            yield Path(os.path.realpath(top / file)) if file != origin else None, key, value
 
 
 def protections(folders: Sequence[Path], found: Survey, settings: Settings | None) -> Protections:
@@ -125,16 +164,24 @@ def protections(folders: Sequence[Path], found: Survey, settings: Settings | Non
     for number, path in enumerate((*found.repositories, *found.bare)):
         _protect_repository(made, path, is_whole=number >= MAX_REPOSITORIES)
     if settings is not None:
-        tops = [path.parent for path in found.repositories if path.parent not in folders][:MAX_REPOSITORIES]
-        for top in (*folders, *tops, *list(found.bare)[:MAX_REPOSITORIES]):
-            _protect_settings(made, top, settings)
-    for path in found.acting:
-        if path.parent in folders:
-            made.add_name(path, None)
-    deeper = (path for path in found.acting if path.parent not in folders and not path.is_symlink())
-    for path in itertools.islice(deeper, MAX_ACTING):
-        made.paths.setdefault(path, "read")
+        _protect_all_settings(made, found, settings)
+    _protect_acting(made, found)
     return made
+
+
+def _protect_acting(made: Protections, found: Survey) -> None:
+    """Protect files of editors, agents and shells, and what names programs in repositories of others than git."""
+    n_deeper = 0
+    for path in found.acting:
+        if files := VERSION_CONTROL.get(path.name.casefold()):
+            for file in (path / name for name in files):
+                if file.parent.is_dir():
+                    made.add_name(file, "file")
+        elif path.parent in made.folders:
+            made.add_name(path, None)
+        elif n_deeper < MAX_ACTING and not path.is_symlink():
+            made.paths.setdefault(path, "read")
+            n_deeper += 1
 
 
 def _protect_repository(made: Protections, path: Path, *, is_whole: bool) -> None:
@@ -151,28 +198,23 @@ def _protect_repository(made: Protections, path: Path, *, is_whole: bool) -> Non
 
 def leads_to(gitlink: Path) -> Iterator[Path]:
     """Where a file named `.git` leads: a repository's folder, and the one that it shares settings with."""
-    try:
-        with gitlink.open("rb") as file:
-            text = os.fsdecode(file.read(MAX_GITLINK_BYTES))
-    except OSError:
-        return
+    text = _text(gitlink, MAX_GITLINK_BYTES)
     if not text.startswith("gitdir: "):
         return
     folder = (gitlink.parent / text.removeprefix("gitdir: ").rstrip("\r\n")).resolve()
     yield folder
-    try:
-        yield (folder / (folder / "commondir").read_text("utf-8", "surrogateescape").strip()).resolve()
-    except OSError:
-        return
+    if common := _text(folder / "commondir", MAX_GITLINK_BYTES).strip():
+        yield (folder / common).resolve()
 
 
 def _protect_git_folder(made: Protections, git: Path, *, is_whole: bool = False, is_module: bool = False) -> None:
     if made.paths.get(git) == "read":
         return
-    if is_whole or (not is_module and _ELSEWHERE.search(_text(git / "config")) and git.name == ".git"):
+    if is_whole or (not is_module and git.name == ".git" and _leads_elsewhere(git / "config")):
         made.add(git, "read")
         return
     made.add(git, "pin", is_inside=is_module)
+    made.gits[git] = links_in(git)
     for name in _FILES:
         made.add_name(git / name, "file", is_inside=is_module)
     made.add_name(git / "commondir", "dot", is_inside=is_module)
@@ -209,35 +251,81 @@ def _folders_in(folder: Path) -> Iterable[Path]:
         return ()
 
 
-def _text(path: Path) -> str:
+def _leads_elsewhere(config: Path) -> bool:
+    """Whether the settings of a repository may name another work tree."""
+    text = _text(config, git_config.MAX_BYTES + 1)
+    return len(text) > git_config.MAX_BYTES or _ELSEWHERE.search(text) is not None
+
+
+def _text(path: Path, max_bytes: int) -> str:
+    """The text of a file that may be anything by now; nothing if it cannot be read."""
     try:
-        return path.read_text("utf-8", "surrogateescape")
+        return os.fsdecode(read_beginning(path, max_bytes))
     except OSError:
         return ""
 
 
+def links_in(git: Path, *, opens: bool = False) -> dict[Path, bytes]:
+    """The links in a repository's own folder, and where they lead; of its objects in the upper folder alone."""
+    found: dict[Path, bytes] = {}
+    left = [os.fspath(git)]
+    objects = {os.fspath(each / "objects") for each in (git, *_repositories_in(git / "modules"))}
+    for folder in left:  # it grows
+        with contextlib.suppress(OSError):
+            for entry in listing(folder, opens=opens):
+                if entry.is_symlink():
+                    found[Path(entry.path)] = os.readlink(os.fsencode(entry.path))  # noqa: PTH115 - as bytes
+                elif folder not in objects and entry.is_dir(follow_symlinks=False):
+                    left.append(entry.path)
+    return found
+
+
+def _protect_all_settings(made: Protections, found: Survey, settings: Settings) -> None:
+    tops = [path.parent for path in found.repositories if path.parent not in made.folders]
+    for top in (*made.folders, *tops[:MAX_REPOSITORIES]):
+        _protect_settings(made, top, settings)
+    for bare in list(found.bare)[:MAX_REPOSITORIES]:
+        _protect_named(made, bare, settings.of(bare, [bare / "config"]))
+
+
 def _protect_settings(made: Protections, top: Path, settings: Settings) -> None:
-    """Protect what git's settings name: folders of hooks, further files of settings, programs in the workspace."""
-    for origin, key, value in settings.of(top):
-        source = (top / origin).resolve() if origin else None
+    """Protect what the settings name that count in a work tree's folder."""
+    with contextlib.suppress(OSError, RuntimeError):  # the second for links in a circle
+        if repository := find_repository(top):
+            files = [repository.common / "config", repository.own / "config.worktree"]
+            _protect_named(made, repository.top, settings.of(repository.top, files))
+            return
+    _protect_named(made, top, settings.of(top, []))
+
+
+def _protect_named(made: Protections, top: Path, settings: Iterable[tuple[Path | None, str, str]]) -> None:
+    """Protect what git's settings name: folders of hooks, further files of settings, programs in the workspace. Git
+    takes relative paths from the upper folder of the work tree."""
+    for source, key, value in settings:
         if source is not None:
             made.add_name(source, None)
         if key == "core.hookspath":
-            made.add_name(_first_missing(_place(top, value)), "folder")
-        elif source is not None and (key == "include.path" or key.startswith("includeif.")):
+            if value:
+                made.add_name(_first_missing(_place(top, value)), "folder")
+        elif source is not None and _INCLUDES.fullmatch(key):
             place = _place(source.parent, value)
             made.add_name(_first_missing(place), "file" if place.parent.is_dir() else "folder")
         elif _RUNS.fullmatch(key):
-            for word in _words(value):
+            words = _words(value)
+            for word in words:
                 place = _place(top, word)
                 if place.is_file():
                     made.add_name(place, None)
+            if words and "/" in words[0] and not _MAY_BE_NO_PATH.fullmatch(key):
+                made.add_name(_first_missing(_place(top, words[0])), "folder")
 
 
 def _place(base: Path, value: str) -> Path:
     """The path that a setting means, real but for its last name."""
     path = base / os.path.expanduser(value)  # noqa: PTH111 - a `~` in the middle is no home
-    return path.parent.resolve() / path.name if path.name not in ("", "..") else path.resolve()
+    if path.name in ("", ".."):
+        return Path(os.path.realpath(path))
+    return Path(os.path.realpath(path.parent)) / path.name
 
 
 def _first_missing(path: Path) -> Path:

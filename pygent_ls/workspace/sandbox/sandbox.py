@@ -28,7 +28,7 @@ from pygent_ls.agent.workspace import ReadOnly, SandboxState
 from pygent_ls.workspace.environment import clean_environment
 from pygent_ls.workspace.git_program import QUIET
 from pygent_ls.workspace.sandbox.filter import MACHINES, program
-from pygent_ls.workspace.sandbox.mounts import Limits, arguments
+from pygent_ls.workspace.sandbox.mounts import Limits, arguments, listed
 from pygent_ls.workspace.sandbox.placeholders import Placeholders
 from pygent_ls.workspace.sandbox.plants import look_after
 from pygent_ls.workspace.sandbox.repositories import (
@@ -60,11 +60,24 @@ WITH_LIMITS = """
 ulimit -c 0
 ulimit -f "$1" 2>/dev/null
 [ "$2" = 0 ] || ulimit -u "$2" 2>/dev/null || ulimit -p "$2" 2>/dev/null
-shift 2
+left=$3
+shift 3
+there=
+while read -r _ _ _ root point _; do there="$there
+$root $point "; done < /proc/self/mountinfo
+while [ "$left" -gt 0 ]; do
+    case "$there" in *"
+$1 "*) ;; *)
+        echo "The command was not run: ${1#* } was replaced while the sandbox was set up." >&2
+        exit 126 ;;
+    esac
+    left=$((left - 1))
+    shift
+done
 exec "$@"
 """
 """Runs inside, where a user namespace counts the processes of this command alone. The limit of files is in blocks of
-512 bytes. A lower limit that holds already stays."""
+512 bytes. A lower limit that holds already stays. Then it looks whether all is mounted that should be, see `listed`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +116,8 @@ class Stay:
         """`known` is what an earlier command left. Blocking; `leave` must be called."""
         self._lock = threading.Lock()
         self._has_left = False
-        existing = [folder for folder in folders if folder.is_dir() and folder != Path("/")]
+        self._told: list[str] = []
+        existing = [folder for folder in folders if folder != Path("/")]
         self._held = {folder: Placeholders(folder) for folder in existing}
         try:
             self.before: Survey = survey(existing, before=known)
@@ -117,6 +131,12 @@ class Stay:
             self._let_go()
             raise
 
+    def look(self) -> None:
+        """Look for what the command left so far, while it runs. Blocking."""
+        with self._lock:
+            if not self._has_left:
+                self._told += look_after(self.protected, self.before, runs=True)[0]
+
     def leave(self) -> list[str]:
         """Look for what the command left, and remove what stood there for it; returns what is to be told. Once."""
         with self._lock:
@@ -125,12 +145,14 @@ class Stay:
             self._has_left = True
             try:
                 told, self.after = look_after(self.protected, self.before)
-                return told
+                return [*self._told, *told]
             finally:
                 self._let_go()
 
-    def explain(self, output: str) -> list[str]:
-        """Why a command failed that wrote this, where it met what is protected."""
+    def explain(self, output: str, *, failed: bool) -> list[str]:
+        """Why a command met what is protected, if it wrote so; in one line, if it did not fail."""
+        if not failed:
+            output = "\n".join(line for line in output.splitlines() if any(each in line for each in REFUSALS))
         if not any(each in output for each in REFUSALS):
             return []
         return explanations(self.protected, self._missing, output)
@@ -196,23 +218,31 @@ class Sandbox:
         """The beginning of a command line that runs the rest in the sandbox, and what stands for it meanwhile.
         Blocking; some 20 ms, and 40 more in a workspace of 20,000 files."""
         settings = Settings(git, clean_environment({**os.environ, **QUIET}, self.may_write)) if git else None
-        stay = Stay(tuple(self._folders()), settings, self._known)
+        stay = Stay(_existing(self._folders()), settings, self._known)
         self._stays.add(stay)
-        limits = replace(self._limits(), protected=stay.protected.paths)
-        return self._beginning(bwrap, limits, cwd.absolute()), stay
+        try:
+            limits = replace(self._limits(), protected=stay.protected.paths)
+            return self._beginning(bwrap, limits, cwd.absolute()), stay
+        except OSError:
+            self.left(stay)
+            raise
 
     def look(self, bwrap: str, cwd: Path, read_only: ReadOnly) -> tuple[str, ...]:
         """The beginning of a command line whose rest can write nothing in the workspace, so that nothing stands there
         for it. Blocking."""
         return self._beginning(bwrap, self._limits(), cwd.absolute(), read_only)
 
+    def look_at_all(self) -> None:
+        """Look for what commands that still run left so far: a program that runs outside may act by it. Blocking."""
+        for stay in tuple(self._stays):
+            stay.look()
+
     def tidy(self) -> None:
         """Remove what stands in the folders for commands of a daemon that was killed. Blocking, and quick."""
-        for folder in self._folders():
-            if folder.is_dir() and folder != Path("/"):
-                names = (*OPENED, ".git", *(f".git/{name}" for name in COVERED_IN_GIT))
-                with contextlib.suppress(OSError):
-                    Placeholders(folder).leave(folder / name for name in names)
+        for folder in _existing(self._folders()):
+            names = (*OPENED, ".git", *(f".git/{name}" for name in COVERED_IN_GIT))
+            with contextlib.suppress(OSError):
+                Placeholders(folder).leave(folder / name for name in names)
 
     def left(self, stay: Stay) -> list[str]:
         """A command has ended; returns what is to be told of what it left. Blocking."""
@@ -238,10 +268,12 @@ class Sandbox:
         resources = self._options.resources
         processes = resources.processes if limits.namespaces else 0
         told = arguments(limits, cwd, read_only)
+        mounted = list(listed(sorted({*limits.folders, *limits.protected} - {Path("/")})))
         return (
             *beginning,
             *(bwrap, *(("--seccomp", "9") if filtered else ()), *told),
             *(SHELL, "-c", WITH_LIMITS, SHELL, str(resources.file_mb * 2_048), str(processes)),
+            *(str(len(mounted)), *mounted),
         )
 
     def _limits(self) -> Limits:
@@ -255,7 +287,7 @@ class Sandbox:
                 (self._temporary / "filter").write_bytes(program())
             temporary = self._temporary
         return Limits(
-            folders=tuple(self._folders()),
+            folders=_existing(self._folders(), Path("/")),
             network=self._options.network,
             home=Path.home(),
             own=self._own,
@@ -303,3 +335,13 @@ class Sandbox:
 
     def _signature(self, bwrap: str) -> tuple[object, ...]:
         return bwrap, self._options, *self._folders()
+
+
+def _existing(folders: Sequence[Path], *besides: Path) -> tuple[Path, ...]:
+    """The folders that are there and are no link: a command may have made one where a folder is missing. The root is
+    left out unless it is in `besides`."""
+    return tuple(
+        folder
+        for folder in folders
+        if folder in besides or (folder != Path("/") and folder.is_dir() and os.path.realpath(folder) == str(folder))
+    )

@@ -4,12 +4,14 @@ a command runs, to protect it, and after it, to find what is new."""
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pygent_ls.agent.acting_places import OPENED, is_acting_file
+from pygent_ls import file_access
+from pygent_ls.agent.acting_places import OPENED, VERSION_CONTROL, is_acting_file
 from pygent_ls.workspace.sandbox.placeholders import is_placeholder
 
 MAX_ENTRIES = 20_000
@@ -21,9 +23,10 @@ MORE_ENTRIES = 30_000
 TICK_NS = 50_000_000
 """Longer than the clock of a file system stands still."""
 
-_OPENED = frozenset(OPENED)
-_BARE = frozenset({"HEAD", "objects", "refs"})
-_LINKED = frozenset({"HEAD", "commondir"})
+_ACTING = frozenset({*OPENED, *VERSION_CONTROL})
+_BARE = frozenset({"head", "objects", "refs"})
+_LINKED = frozenset({"head", "commondir"})
+"""In small letters: some file systems do not tell cases apart."""
 
 
 @dataclass(slots=True)
@@ -41,13 +44,18 @@ class Survey:
     )
     """Folders in which nothing of that is: as they were then, and the folders in them."""
     entries: int = 0
+    closed: set[str] = field(default_factory=set[str])
+    """Folders that cannot be listed."""
     is_whole: bool = True
     """Whether all was looked at."""
 
 
-def survey(folders: Iterable[Path], *, max_entries: int = MAX_ENTRIES, before: Survey | None = None) -> Survey:
+def survey(
+    folders: Iterable[Path], *, max_entries: int = MAX_ENTRIES, before: Survey | None = None, opens: bool = False
+) -> Survey:
     """Look through these folders, the upper ones first. What is in a repository's own folder is not looked at, nor is
-    what has not changed since the look `before`."""
+    what has not changed since the look `before`. If it `opens` them, folders that could be listed then can be again:
+    git needs no list of names."""
     found = Survey()
     left = [os.fspath(folder) for folder in folders]
     seen = set(left)
@@ -61,7 +69,8 @@ def survey(folders: Iterable[Path], *, max_entries: int = MAX_ENTRIES, before: S
             found.plain[each] = known[each]
             below = known[each][1]
         else:
-            below = _look_into(each, found)
+            opened = opens and (before is None or each not in before.closed)
+            below = _look_into(each, found, opens=opened)
         left += (path for path in below if path not in seen)
     return found
 
@@ -76,30 +85,48 @@ def _stamp(folder: str) -> tuple[int, int] | None:
     return (status.st_ino, status.st_ctime_ns) if status.st_ctime_ns < time.time_ns() - TICK_NS else None
 
 
-def _look_into(folder: str, found: Survey) -> Sequence[str]:
+def listing(folder: str, *, opens: bool) -> list[os.DirEntry[str]]:
+    """What a folder holds; if it `opens` the folder, also if its owner may not list it so far. Raises OSError."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except PermissionError:
+        if not opens:
+            raise
+    with file_access.folder_at(Path(folder)) as descriptor:
+        mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
+        Path(f"/proc/self/fd/{descriptor}").chmod(mode | stat.S_IRUSR | stat.S_IXUSR)
+    with os.scandir(folder) as entries:
+        return list(entries)
+
+
+def _look_into(folder: str, found: Survey, *, opens: bool) -> Sequence[str]:
     """Note what is in one folder; returns the folders in it that are to be looked into."""
     below: list[str] = []
     names: list[str] = []
     stamp = _stamp(folder)
     n_noted = len(found.repositories) + len(found.bare) + len(found.acting)
     try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                name = entry.name
-                names.append(name)
-                is_folder = entry.is_dir(follow_symlinks=False)
-                lowered = name.casefold()
-                if lowered == ".git":
-                    _note(found.repositories, entry.path)
-                    continue
-                if lowered in _OPENED or (is_acting_file(lowered) and not is_folder):
-                    _note(found.acting, entry.path)
-                if is_folder:
-                    below.append(entry.path)
-    except OSError:  # gone, or not to be read
+        for entry in listing(folder, opens=opens):
+            name = entry.name
+            names.append(name)
+            is_folder = entry.is_dir(follow_symlinks=False)
+            lowered = name.casefold()
+            if lowered == ".git":
+                _note(found.repositories, entry.path)
+                continue
+            if lowered in _ACTING or (is_acting_file(lowered) and not is_folder):
+                _note(found.acting, entry.path)
+            if is_folder:
+                below.append(entry.path)
+    except PermissionError:
+        found.closed.add(folder)
+        return ()
+    except OSError:  # gone
         return ()
     found.entries += len(names) + 1
-    if _BARE.issubset(names) or _LINKED.issubset(names):
+    lowered_names = {name.casefold() for name in names} if len(names) >= len(_LINKED) else set[str]()
+    if _BARE.issubset(lowered_names) or _LINKED.issubset(lowered_names):
         _note(found.bare, folder)
         below = [
             path for path in below if path.rpartition(os.sep)[2] not in ("objects", "refs", "modules", "worktrees")

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 
 from pygent_ls.workspace.sandbox.sandbox import Resources
@@ -25,19 +26,23 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 async def hold(pid: int, resources: Resources) -> str:
     """Look at what a process and its descendants use until it is too much; end them, and return why in a sentence."""
     wait_s = FIRST_LOOK_S
+    shared_before = _shared_by_all()
     while True:
         await asyncio.sleep(wait_s)
-        if reason := await asyncio.to_thread(_end_if_too_much, pid, resources):
+        if reason := await asyncio.to_thread(_end_if_too_much, pid, resources, shared_before):
             return reason
         wait_s = min(wait_s * 1.5, MAX_LOOK_S)
 
 
-def _end_if_too_much(pid: int, resources: Resources) -> str:
+def _end_if_too_much(pid: int, resources: Resources, shared_before: int) -> str:
     family, resident = _family(pid)
     reason = ""
     if len(family) > resources.processes:
         reason = f"The command was ended: it had more than {resources.processes} processes at once."
-    elif resident > resources.memory_bytes and sum(map(_own_memory, family)) > resources.memory_bytes:
+    elif (
+        resident + _shared_by_all() - shared_before > resources.memory_bytes
+        and sum(map(_own_memory, family)) + _in_no_process(family) > resources.memory_bytes
+    ):
         reason = f"The command was ended: it used more than {resources.memory_bytes // 1_048_576} MB of memory."
     if reason:
         for first in family[1:2]:  # the first in its namespace, with which the kernel ends all others
@@ -71,3 +76,28 @@ def _own_memory(pid: int) -> int:
             if line.startswith("Pss:"):
                 return int(line.split()[1]) * 1024
     return 0
+
+
+def _shared_by_all() -> int:
+    """Memory of the machine that is files without a disk, in bytes."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        return int(Path("/proc/meminfo").read_text("ascii").partition("Shmem:")[2].split()[0]) * 1024
+    return 0
+
+
+def _in_no_process(family: Sequence[int]) -> int:
+    """Memory of a command, in bytes, that is files without a disk: in `/dev/shm`, or open without a name."""
+    sizes: dict[int, int] = {}
+    in_memory = 0
+    for pid in family[1:]:
+        folder = Path(f"/proc/{pid}")
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            for entry in (folder / "fd").iterdir():
+                with contextlib.suppress(OSError):
+                    if os.fspath(entry.readlink()).startswith("/memfd:"):
+                        status = entry.stat()
+                        sizes[status.st_ino] = status.st_blocks * 512
+            if pid != family[1]:  # that is bubblewrap's own
+                used = os.statvfs(folder / "root" / "dev")
+                in_memory = max(in_memory, (used.f_blocks - used.f_bfree) * used.f_frsize)
+    return in_memory + sum(sizes.values())

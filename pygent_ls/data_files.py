@@ -1,0 +1,80 @@
+"""YAML and TOML that strangers wrote, read as plain values at a bounded cost. Parsers are imported when used."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+from typing import Any
+
+MAX_VALUES = 20_000
+"""Values of a document once each alias is replaced by what it stands for. Ten lines of aliases can stand for billions,
+which merge keys, and whatever walks through the values, would make."""
+
+
+MAX_KEY_PARTS = 100
+"""Parts of a dotted key in TOML. `tomllib` takes more than their square: 100 kB of `a.a.a` took two minutes."""
+
+_PIECE = re.compile(
+    r'"""(?:[^"\\]|\\.|"(?!""))*+"""|'
+    r"'{3}.*?'{3}|"
+    r'"(?:[^"\\\n]|\\.)*+"|'
+    r"'[^'\n]*+'|#[^\n]*+|[\w-]++|[ \t]++|.",
+    re.DOTALL,
+)
+"""Of TOML, as far as dotted keys go."""
+
+
+def read_toml(text: str) -> dict[str, Any]:
+    """The table of a text. Raises ValueError or RecursionError for what is no TOML, and for a key of too many parts."""
+    import tomllib
+
+    if any(line.count(".") > MAX_KEY_PARTS for line in text.split("\n")):
+        _check_keys(text)
+    return tomllib.loads(text)
+
+
+def _check_keys(text: str) -> None:
+    n_parts = 0
+    was_dot = False
+    for piece in _PIECE.findall(text):
+        if piece[0] in " \t":
+            continue
+        if piece == ".":
+            was_dot = True
+            continue
+        is_part = piece[0].isalnum() or piece[0] in "\"'_-"
+        n_parts = (n_parts + 1 if was_dot else 1) if is_part else 0
+        was_dot = False
+        if n_parts > MAX_KEY_PARTS:
+            raise ValueError(f"a key has more than {MAX_KEY_PARTS} parts with dots between them")
+
+
+def read_yaml(text: str | bytes) -> list[object]:
+    """The documents in a text. Raises ValueError or RecursionError for what is no YAML, and for what is too large."""
+    import yaml
+
+    found: list[object] = []
+    try:
+        loader: Any = yaml.SafeLoader(text)
+        while loader.check_node():
+            node = loader.get_node()
+            if _size(node, {}) > MAX_VALUES:
+                raise ValueError(f"its aliases stand for more than {MAX_VALUES:,} values")
+            found.append(loader.construct_document(node))
+    except yaml.YAMLError as error:
+        raise ValueError(" ".join(str(error).split())) from None
+    return found
+
+
+def _size(node: Any, known: dict[int, int]) -> int:
+    """Values in a node, those of an alias counted each time; a node that holds itself counts as one within itself."""
+    if isinstance(node.value, str):
+        return 1
+    size = known.get(id(node))
+    if size is None:
+        known[id(node)] = 1
+        is_table = bool(node.value) and isinstance(node.value[0], tuple)
+        parts: list[Any] = list(chain.from_iterable(node.value)) if is_table else node.value
+        size = 1 + sum(_size(part, known) for part in parts)
+        known[id(node)] = size
+    return size

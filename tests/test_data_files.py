@@ -1,0 +1,60 @@
+"""YAML and TOML of strangers cost a bounded time, and say the same as their parsers where they are read."""
+
+from __future__ import annotations
+
+import tomllib
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pygent_ls.data_files import MAX_KEY_PARTS, read_toml
+from tests.house.growth import grows_too_fast
+from tests.house.patterns import repeating
+
+PARTS = ("a", '"a"', "'a'", '"a b"', '"="', r'"\u0041"', "1", "-", " a ", '"\\""')
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("line", ["{} = 1", "[{}]", "[[{}]]", "x = {{ {} = 1 }}", "x = [{{ {} = 1 }}]"])
+def test_a_key_of_too_many_parts_is_refused_before_it_is_read(line: str, part: str) -> None:
+    few, many = (".".join([part] * n) for n in (MAX_KEY_PARTS - 1, 20_000))
+
+    with suppress(tomllib.TOMLDecodeError):  # `-` and `1` begin no value, but are keys
+        read_toml(line.format(few))
+    with pytest.raises(ValueError, match="a key has more than 100 parts"):
+        read_toml(line.format(many))
+
+
+@pytest.mark.parametrize(
+    "fragment", ["a.", '"a".', "a=1\n", "[a.b]\n", "'", '"', '"""', "'''", "#", ".", "{a=", "[", "\\"]
+)
+def test_ten_times_the_toml_takes_about_ten_times_as_long(fragment: str) -> None:
+    def run(text: str) -> None:
+        with suppress(ValueError, RecursionError):
+            read_toml(text)
+
+    for before in ("", "a.", 'a = """', "x = "):
+        assert not grows_too_fast(run, repeating(before, fragment, ""), length=10_000, times=10, floor_s=0.05)
+
+
+def test_long_sentences_and_lists_on_one_line_are_no_keys() -> None:
+    text = f'system_prompt = "{"Do this. Not that. " * 200}"\nallow = [{", ".join(f"{n}.5" for n in range(300))}]\n'
+
+    assert read_toml(f"{text}# {'a.' * 200}\n") == tomllib.loads(text)
+
+
+@given(st.text(alphabet="ab1.=\"'[]{}#,\n \\-", max_size=300))
+def test_whatever_is_read_is_what_the_parser_says(text: str) -> None:
+    try:
+        expected: object = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        expected = None
+    try:
+        found: object = read_toml(text)
+    except tomllib.TOMLDecodeError:
+        found = None
+    except ValueError:
+        return  # a key of too many parts
+    assert found == expected
