@@ -85,6 +85,10 @@ class RunView(Subscriber, Protocol):
         """Return when a question may be shown on the terminal."""
         ...
 
+    async def ready_to_pause(self, question_id: str) -> None:
+        """The same for a question whether the turn goes on beyond a limit."""
+        ...
+
     async def written(self) -> None:
         """Return when everything was read, or nobody reads it."""
         ...
@@ -221,14 +225,17 @@ class _Run:
         terminal = self.terminal if self.errand.prompt is not None else None
         approver: Approver = AllowingApprover() if self.errand.yes else asking or self._refusing
         questioner: Questioner = asking or NobodyToAsk(NOT_WANTED if self.errand.yes else NO_TERMINAL)
+        pauser: Questioner = NobodyToAsk()
         if terminal is not None and not self.errand.yes:
             palette = palette_for(os.environ, is_terminal=True)
             approver = TerminalApprover(terminal=terminal, palette=palette, ready_to_ask=view.ready_to_ask)
             questioner = TerminalQuestioner(terminal=terminal, palette=palette, ready_to_ask=view.ready_to_ask)
+            pauser = TerminalQuestioner(terminal=terminal, palette=palette, ready_to_ask=view.ready_to_pause)
         return FrontEnd(
             workspace=DiskWorkspace([self.errand.folder]),
             approver=approver,
             questioner=questioner,
+            pauser=pauser,
             ask_trust=_nobody if self.errand.yes or terminal is None else partial(_trust_on, terminal, view),
             on_session_change=lambda _session, _what: None,
         )

@@ -111,3 +111,7 @@ class ScriptView:
         """Let a question stand alone on the terminal."""
         self.status.asks(question_id)
         await self.status.written()
+
+    async def ready_to_pause(self, question_id: str) -> None:
+        """See `RunView`."""
+        await self.status.ready_to_pause(question_id)

@@ -131,6 +131,8 @@ class ChatQuestioner:
         """See the port."""
         if question.tool_id:
             await self.view.ready_to_ask(question.tool_id)
+        elif question.session_id:  # a turn is at a limit
+            await self.view.ready_to_pause(question.question_id)
         self.view.show(self.palette.paint(visible(question.text), "bold") + "\n")
         async with self.input.question() as asked:
             return await _answered(question, asked, self.view)

@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
@@ -124,7 +125,7 @@ class ChatInput:
                 app.erase_when_done = True
                 self._writing.cancel()
                 await asyncio.wait([self._writing])
-            yield OpenQuestion(PromptSession(input=self._source, output=self._screen))
+            yield OpenQuestion(partial(PromptSession[str], input=self._source, output=self._screen))
 
     def _bindings(self, use: PromptUse) -> KeyBindings:
         bindings = KeyBindings()
@@ -142,7 +143,6 @@ class ChatInput:
                 buffer.validate_and_handle()
 
         @bindings.add("escape", "enter")
-        @bindings.add("c-j")
         def _(event: KeyPressEvent) -> None:
             event.current_buffer.insert_text("\n")
 
@@ -170,7 +170,8 @@ class ChatInput:
 class OpenQuestion:
     """The terminal while a question has it."""
 
-    _prompt: PromptSession[str]
+    _new_prompt: Callable[[], PromptSession[str]]
+    """A prompt keeps what it was given for the next time, so each question has its own."""
 
     async def choose(self, text: str, choices: Sequence[Choice]) -> Choice | None:
         """Ask for one of the choices: a key marks it, Enter takes it. None when the person closes the question with Esc
@@ -221,13 +222,13 @@ class OpenQuestion:
             if marked is not None:
                 event.app.exit(result="")
 
-        await self._prompt.prompt_async(shown, key_bindings=bindings)
+        await self._new_prompt().prompt_async(shown, key_bindings=bindings)
         return marked
 
     async def words(self, question: str, *, secret: bool = False) -> str:
         """Ask for an answer in words; empty when the person gives none."""
         try:
-            return (await self._prompt.prompt_async(question, is_password=secret)).strip()
+            return (await self._new_prompt().prompt_async(question, is_password=secret)).strip()
         except (EOFError, KeyboardInterrupt):
             return ""
 

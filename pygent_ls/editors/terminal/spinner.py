@@ -39,6 +39,10 @@ def _columns(stream: TextIO) -> int:
         return USUAL_COLUMNS
 
 
+PAUSE = "pause"
+"""Stands for the id of a question whether a turn goes on beyond a limit, which has none of an event."""
+
+
 @dataclass(kw_only=True)
 class Activity:
     """What a turn waits for."""
@@ -60,6 +64,7 @@ class Activity:
 
     def follow(self, told: SessionEvent) -> None:
         """Take note of an event: from now on something else may be waited for."""
+        self.questions.discard(PAUSE)  # whatever happens, the turn goes on, or is over
         match told.event:
             case ev.TurnStarted(model=model):
                 self._model = self.label = f"waiting for {model}"

@@ -14,6 +14,7 @@ from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.tool import one_line
 from pygent_ls.agent.turn import TurnResult
 from pygent_ls.editors.terminal.outlet import Outlet
+from pygent_ls.editors.terminal.spinner import PAUSE
 from pygent_ls.editors.terminal.text import Colour, Palette, harmless
 from pygent_ls.editors.turn_text import Limit, failure_line, limit_line
 from pygent_ls.sessions.stream import SessionEvent
@@ -208,6 +209,11 @@ class TerminalView:
         self.asks(question_id)
         await self.written()
 
+    async def ready_to_pause(self, question_id: str) -> None:
+        """The same for a question whether a turn goes on beyond a limit; the event of the limit comes before it."""
+        await self.ready_to_ask(PAUSE)
+        self._questions.pop(PAUSE, None)
+
     def _question(self, question_id: str) -> asyncio.Event:
         return self._questions.setdefault(question_id, asyncio.Event())
 
@@ -301,6 +307,7 @@ class TerminalView:
                 self.tell("Interrupted.", "yellow")
             case limit:
                 self.tell(limit_line(limit), "yellow")
+                self._question(PAUSE).set()
 
     def _show_news(self, event: News) -> None:
         match event:
