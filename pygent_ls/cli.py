@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pygent_ls import __version__
 
@@ -25,6 +25,12 @@ STREAMS = (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr",
 MAX_LINGER_S = 3600
 """A daemon that nobody comes back to is not kept for longer."""
 
+CHAT_INSTEAD = (
+    "pygent-ls is a language server: editors start it and speak to it (docs/editors.md). Here is a chat; "
+    "`pygent-ls --help` lists the other commands."
+)
+"""Shown to a person who starts the daemon at a terminal."""
+
 CANCELLED = 130
 """The exit code that shells give to what Ctrl-C ended."""
 
@@ -37,10 +43,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
             stream.reconfigure(errors="backslashreplace")
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:  # an editor waits for the daemon: it starts without argparse
-        code = _serve() if given in ([], ["--stdio"]) else _run_command(_parser().parse_args(given))
+        code = _serve() if _is_for_an_editor(given) else _run_command(_parser().parse_args(given))
     except KeyboardInterrupt:
         code = CANCELLED
+    except BrokenPipeError:  # `| head` has what it wanted
+        code = 1
     _leave(code)
+
+
+def _is_for_an_editor(given: Sequence[str]) -> bool:
+    """Whether the protocol is spoken on standard input and output. A person at a terminal could not write it."""
+    if list(given) == ["--stdio"]:
+        return True
+    return not given and not (sys.stdin.isatty() and sys.stdout.isatty())
 
 
 def _open_streams() -> None:
@@ -58,9 +73,18 @@ def _open_streams() -> None:
 
 def _run_command(given: argparse.Namespace) -> int:
     if given.command is None:
-        return _daemon(given)
+        return _daemon(given) if given.stdio or given.socket or given.trace else _chat_at_terminal(given)
     _refuse_the_daemons_own(given)
     return given.act(given)
+
+
+def _chat_at_terminal(given: argparse.Namespace) -> int:
+    """Start a chat in place of the daemon, which a person at a terminal cannot speak to."""
+    if given.linger is not None:
+        given.refuse("--linger needs --socket: on standard input nobody can come back")
+    from pygent_ls.cli_run import chat_command
+
+    return chat_command(_parser().parse_args(["chat"]), CHAT_INSTEAD)
 
 
 def _refuse_the_daemons_own(given: argparse.Namespace) -> None:
@@ -83,12 +107,19 @@ def _parser() -> argparse.ArgumentParser:
     import argparse
 
     from pygent_ls.cli_replay import add_replay
-    from pygent_ls.cli_run import add_run
+    from pygent_ls.cli_run import add_chat, add_run
     from pygent_ls.cli_run_options import OWN_MODES
     from pygent_ls.cli_sessions import add_sessions
     from pygent_ls.cli_setup import add_setup
 
-    parser = argparse.ArgumentParser(
+    class Parser(argparse.ArgumentParser):
+        """Takes no abbreviated option: `--debug` is not `--debug-file`. Its subcommands are of the same class."""
+
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
+            self.allow_abbrev = False
+
+    parser = Parser(
         prog="pygent-ls",
         description="An AI coding agent that lives inside your editor as a language server. Without a command it "
         "speaks the language server protocol on standard input and output.",
@@ -108,6 +139,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--trace", metavar="FILE", help="record what goes over the wire, for `pygent-ls replay`")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     add_setup(commands.add_parser)
+    add_chat(commands.add_parser)
     add_run(commands.add_parser)
     add_sessions(commands.add_parser)
     add_replay(commands.add_parser)

@@ -1,4 +1,4 @@
-"""`pygent-ls run`: what its options come to."""
+"""`pygent-ls run` and `pygent-ls chat`: what their options come to."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ import select
 import stat
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from pygent_ls.cli_run_options import EXIT_CODES, MODES, add_options
+from pygent_ls.cli_run_options import EXIT_CODES, MODES, add_chat_options, add_options
 
 if TYPE_CHECKING:
     import argparse
 
+    from pygent_ls.app_logging import Logged
     from pygent_ls.config_sources import CommandLine, SettingSource
+    from pygent_ls.editors.errand import Errand
+    from pygent_ls.editors.ports import Blueprint
 
 PIPE_WAIT_S = 3.0
 """Until the first byte of a pipe beside a prompt: whoever starts us may hold one open and never write."""
@@ -41,24 +45,64 @@ def add_run(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
 
 def run_command(given: argparse.Namespace) -> int:
     """Run it; returns the exit code. Ends the process with 2 where it cannot be begun."""
+    if problem := _odd_together(given):
+        given.refuse(problem)
+    command = _begun(given, "run")
+
+    from pygent_ls.editors.headless import run
+
+    return command.logged.ended(run(command.blueprint, command.errand))
+
+
+def add_chat(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
+    """Add `pygent-ls chat` to the commands."""
+    chat = add_parser(
+        "chat",
+        help="a conversation in the terminal, without an editor",
+        description="A conversation in the terminal: prompts, commands (/help), and mentions of files (@path). You can "
+        "write while a turn runs: what you send joins it. Ctrl-C stops the turn, Ctrl-D leaves.",
+    )
+    add_chat_options(chat)
+    chat.set_defaults(refuse=chat.error, act=chat_command)
+
+
+def chat_command(given: argparse.Namespace, first: str = "") -> int:
+    """Converse on the terminal; returns the exit code. `first` is a line that is shown before everything else."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        given.refuse("chat needs a terminal on standard input and output; `pygent-ls run PROMPT` needs none")
+    command = _begun(given, "chat")
+
+    from pygent_ls.editors.terminal.chat import chat
+
+    return command.logged.ended(chat(command.blueprint, command.errand, first))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Begun:
+    """A command whose arguments are right."""
+
+    blueprint: Blueprint
+    errand: Errand
+    logged: Logged
+
+
+def _begun(given: argparse.Namespace, name: Literal["run", "chat"]) -> _Begun:
+    """Read the settings and the prompt. Ends the process with 2 if an option cannot be used."""
     folder = Path(given.cwd)
     if not folder.is_dir():
         given.refuse(f"--cwd: there is no folder {given.cwd}")
-    if problem := _odd_together(given):
-        given.refuse(problem)
     settings = command_line_of(given)
     tools = tools_of(given)
     schema = _schema(given)
 
     from pygent_ls.app_logging import Logged
 
-    logged = Logged("run")
+    logged = Logged(name)
     _write_details(given)
-    prompt = _prompt(given)
+    prompt = _prompt(given) if name == "run" else None
 
     from pygent_ls.app import read_settings
     from pygent_ls.editors.errand import Errand
-    from pygent_ls.editors.headless import run
 
     folder = folder.resolve()
     blueprint = read_settings({}, [folder], settings)
@@ -83,7 +127,7 @@ def run_command(given: argparse.Namespace) -> int:
         shows_partial_messages=given.include_partial_messages,
         asks_on_stdio=given.permission_prompt_tool is not None,
     )
-    return logged.ended(run(blueprint, errand))
+    return _Begun(blueprint=blueprint, errand=errand, logged=logged)
 
 
 def _write_details(given: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""The options of `pygent-ls run`, as a person and a script write them."""
+"""The options of `pygent-ls run` and `pygent-ls chat`, as a person and a script write them."""
 
 from __future__ import annotations
 
@@ -47,12 +47,29 @@ def add_options(run: argparse.ArgumentParser) -> None:
         metavar="PROMPT",
         help="what to do; what comes through a pipe stands behind it. - or nothing: the pipe alone",
     )
-    run.add_argument("--cwd", metavar="DIR", default=".", help="the folder to work in (default: this one)")
-    _add_session_options(run)
     _add_format_options(run)
-    _add_limits(run)
-    _add_permission_options(run)
-    _add_setting_options(run)
+    _add_shared_options(run)
+    run.add_argument(
+        "--yes",
+        action="store_true",
+        help="allow once whatever would be asked; it does not trust the folder's own settings (see pygent-ls trust)",
+    )
+
+
+def add_chat_options(chat: argparse.ArgumentParser) -> None:
+    """Let a conversation take those that are not about one turn's prompt and answer."""
+    _add_shared_options(chat)
+    chat.set_defaults(
+        yes=False, output_format="text", include_partial_messages=False, permission_prompt_tool=None, json_schema=None
+    )
+
+
+def _add_shared_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--cwd", metavar="DIR", default=".", help="the folder to work in (default: this one)")
+    _add_session_options(command)
+    _add_limits(command)
+    _add_permission_options(command)
+    _add_setting_options(command)
 
 
 def _add_session_options(run: argparse.ArgumentParser) -> None:
@@ -125,11 +142,6 @@ def _add_permission_options(run: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--permission-mode", metavar="MODE", choices=MODES, help=f"one of {', '.join(OWN_MODES)}")
     group.add_argument("--add-dir", action="append", metavar="DIR", help="another folder that tools may use")
-    group.add_argument(
-        "--yes",
-        action="store_true",
-        help="allow once whatever would be asked; it does not trust the folder's own settings (see pygent-ls trust)",
-    )
 
 
 def _add_setting_options(run: argparse.ArgumentParser) -> None:

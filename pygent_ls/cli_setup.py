@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pygent_ls.app_setup import AppSetup
     from pygent_ls.app_sharing import Shared
-    from pygent_ls.editors.terminal_approver import Terminal
+    from pygent_ls.editors.terminal.approver import Terminal
 
 EXIT_CODES = """\
 exit codes:
@@ -73,7 +73,7 @@ def _forget(provider: str) -> int:
 
 
 def _ask() -> int:
-    from pygent_ls.editors.terminal_approver import terminal_of
+    from pygent_ls.editors.terminal.approver import terminal_of
 
     with terminal_of((0, 2, 1)) as terminal:
         if terminal is None or not os.isatty(0):
@@ -107,8 +107,8 @@ def _setup(terminal: Terminal, shared: Shared) -> AppSetup:
     from pygent_ls.app import read_settings
     from pygent_ls.app_setup import AppSetup
     from pygent_ls.app_values import named_key_variables
-    from pygent_ls.editors.terminal_questioner import TerminalQuestioner
-    from pygent_ls.editors.terminal_text import palette_for
+    from pygent_ls.editors.terminal.questioner import TerminalQuestioner
+    from pygent_ls.editors.terminal.text import palette_for
 
     blueprint = read_settings({}, [Path.cwd()])
     settings = blueprint.taken.loaded.settings

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pygent_ls.agent.conversation_text import utf8
 from pygent_ls.app_sessions import KeptSessions
-from pygent_ls.editors.terminal_text import palette_for
+from pygent_ls.editors.terminal.text import palette_for
 from pygent_ls.errors import SessionError
 from pygent_ls.extensions.session_files import timestamp
 from pygent_ls.file_access import read_beginning
@@ -223,7 +223,7 @@ class Command:
         return 0
 
     def _export(self, session_id: str) -> int:
-        from pygent_ls.editors.terminal_text import harmless
+        from pygent_ls.editors.terminal.text import harmless
         from pygent_ls.sessions.exporting import export
 
         output = None if self._given.output in (None, "-") else Path(self._given.output)

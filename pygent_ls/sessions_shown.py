@@ -19,7 +19,7 @@ from pygent_ls.agent.messages import (
     Usage,
 )
 from pygent_ls.agent.showing import visible
-from pygent_ls.editors.terminal_text import Palette, harmless
+from pygent_ls.editors.terminal.text import Palette, harmless
 from pygent_ls.extensions.session_files import message_out, timestamp
 from pygent_ls.sessions.index.entries import Entry
 from pygent_ls.sessions.journal.changes import Changes

@@ -74,10 +74,14 @@ class Errand:
             output_schema=self.output_schema,
         )
 
+    def new_session(self) -> NewSession:
+        """A session that begins."""
+        return NewSession(agent=self.agent, model=self.model, mode=self.mode)
+
     async def session(self, sessions: Sessions) -> Session:
         """The session that it is about. Raises `PygentError` where there is none, or where it cannot be as wanted."""
         if self.resumed is None and not self.goes_on:
-            return sessions.new(NewSession(agent=self.agent, model=self.model, mode=self.mode))
+            return sessions.new(self.new_session())
         session = await self._held(sessions)
         if self.model is not None:
             session.set_model(self.model)

@@ -22,25 +22,25 @@ from pygent_ls.agent.tool import visible
 from pygent_ls.agent.turn import TurnResult
 from pygent_ls.editors.closing import close
 from pygent_ls.editors.errand import CANCELLED, DONE, FAILED, Errand, exit_code
-from pygent_ls.editors.outlet import Outlet
 from pygent_ls.editors.ports import Blueprint, Core, FrontEnd, TrustQuestion
 from pygent_ls.editors.scripts.asking import LineApprover
 from pygent_ls.editors.scripts.lines import InitLine
 from pygent_ls.editors.scripts.stdin import lines_of
 from pygent_ls.editors.scripts.view import ScriptView
 from pygent_ls.editors.scripts.writer import LineWriter
-from pygent_ls.editors.spinner import spinner_for
-from pygent_ls.editors.terminal_approver import (
+from pygent_ls.editors.terminal.approver import (
     AllowingApprover,
     RefusingApprover,
     Terminal,
     TerminalApprover,
     terminal_of,
 )
-from pygent_ls.editors.terminal_questioner import NO_TERMINAL, NOT_WANTED, TerminalQuestioner
-from pygent_ls.editors.terminal_text import Colour, palette_for
-from pygent_ls.editors.terminal_trust import ask_trust
-from pygent_ls.editors.terminal_view import TerminalView
+from pygent_ls.editors.terminal.outlet import Outlet
+from pygent_ls.editors.terminal.questioner import NO_TERMINAL, NOT_WANTED, TerminalQuestioner
+from pygent_ls.editors.terminal.spinner import spinner_for
+from pygent_ls.editors.terminal.text import Colour, palette_for
+from pygent_ls.editors.terminal.trust import ask_trust
+from pygent_ls.editors.terminal.view import TerminalView
 from pygent_ls.errors import PygentError
 from pygent_ls.sessions.choices import narrowed
 from pygent_ls.sessions.session import Session
@@ -83,6 +83,10 @@ class RunView(Subscriber, Protocol):
 
     async def ready_to_ask(self, question_id: str) -> None:
         """Return when a question may be shown on the terminal."""
+        ...
+
+    async def ready_to_pause(self, question_id: str) -> None:
+        """The same for a question whether the turn goes on beyond a limit."""
         ...
 
     async def written(self) -> None:
@@ -221,14 +225,17 @@ class _Run:
         terminal = self.terminal if self.errand.prompt is not None else None
         approver: Approver = AllowingApprover() if self.errand.yes else asking or self._refusing
         questioner: Questioner = asking or NobodyToAsk(NOT_WANTED if self.errand.yes else NO_TERMINAL)
+        pauser: Questioner = NobodyToAsk()
         if terminal is not None and not self.errand.yes:
             palette = palette_for(os.environ, is_terminal=True)
             approver = TerminalApprover(terminal=terminal, palette=palette, ready_to_ask=view.ready_to_ask)
             questioner = TerminalQuestioner(terminal=terminal, palette=palette, ready_to_ask=view.ready_to_ask)
+            pauser = TerminalQuestioner(terminal=terminal, palette=palette, ready_to_ask=view.ready_to_pause)
         return FrontEnd(
             workspace=DiskWorkspace([self.errand.folder]),
             approver=approver,
             questioner=questioner,
+            pauser=pauser,
             ask_trust=_nobody if self.errand.yes or terminal is None else partial(_trust_on, terminal, view),
             on_session_change=lambda _session, _what: None,
         )

@@ -14,8 +14,8 @@ from pygent_ls.agent.rules import whole_command
 from pygent_ls.agent.showing import in_full, on_one_line, programs_of, visible
 from pygent_ls.agent.tool import Tool, ToolCategory, ToolContext, ToolRisk, tool
 from pygent_ls.editors.lsp.approving import permission_prompt
-from pygent_ls.editors.terminal_approver import prompt_text
-from pygent_ls.editors.terminal_text import Palette
+from pygent_ls.editors.terminal.approver import prompt_text
+from pygent_ls.editors.terminal.text import Palette
 from tests.agent.guards import guard_in
 from tests.fakes import FakeApprover, make_rig
 

@@ -143,6 +143,19 @@ class OnTerminal:
         while self.seen.count(text) < times:
             assert self._read(deadline), f"the command has ended without {text!r}; the screen shows:\n{self.seen}"
 
+    def shows(self, text: str, within_s: float) -> bool:
+        """Whether the screen has shown the text by then."""
+        deadline = monotonic() + within_s
+        while text not in self.seen:
+            ready, _, _ = select.select([self._screen], [], [], max(deadline - monotonic(), 0))
+            if not ready or not self._read(deadline + WAIT_S):
+                return False
+        return True
+
+    def forget(self) -> None:
+        """Look at what comes from now on alone."""
+        self._shown = b""
+
     def echoes(self) -> bool:
         """Whether the terminal shows what is typed."""
         return bool(termios.tcgetattr(self._screen)[3] & termios.ECHO)

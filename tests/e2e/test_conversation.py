@@ -91,7 +91,10 @@ async def test_a_plain_editor_is_asked_with_messages_and_tells_by_its_code_actio
         assert problems[1].endswith("there may be more)\n  1:1 error: odd")
         assert [prompt.message.splitlines() for prompt in editor.prompts] == [
             ["pygent asks: Which colour?", "Blue: as the sky"],
-            ["edit_file: Edit a.py (+1 −1)", "Always allow stores: edit_file(a.py)"],
+            [
+                *("edit_file: Edit a.py (+1 −1)", "-colour = 'red'", "+colour = 'blue'"),
+                "Always allow stores: edit_file(a.py)",
+            ],
         ]
 
 

@@ -24,7 +24,7 @@ from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.tool import ToolRisk
 from pygent_ls.agent.workspace import FileChange
 from pygent_ls.editors.headless import exit_code, stop_at_signal
-from pygent_ls.editors.terminal_approver import (
+from pygent_ls.editors.terminal.approver import (
     MAX_ATTEMPTS,
     QUESTION,
     AllowingApprover,
@@ -35,8 +35,8 @@ from pygent_ls.editors.terminal_approver import (
     prompt_text,
     terminal_of,
 )
-from pygent_ls.editors.terminal_text import Palette, coloured_patch, harmless, palette_for
-from pygent_ls.editors.terminal_view import TerminalView
+from pygent_ls.editors.terminal.text import Palette, coloured_patch, harmless, palette_for
+from pygent_ls.editors.terminal.view import TerminalView
 from pygent_ls.sessions.stream import SessionEvent
 from tests.fakes import bounded
 

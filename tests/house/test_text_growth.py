@@ -20,7 +20,7 @@ from pygent_ls.agent.showing import in_full, on_one_line, whole_on_one_line
 from pygent_ls.agent.untrusted import unmarked
 from pygent_ls.editors.lsp.chat.document import escaped_prompt, read_document
 from pygent_ls.editors.lsp.comments import comment_requests
-from pygent_ls.editors.terminal_text import harmless
+from pygent_ls.editors.terminal.text import harmless
 from pygent_ls.errors import PygentError
 from pygent_ls.llm.cli.output import without_escapes
 from pygent_ls.llm.errors import _detail  # pyright: ignore[reportPrivateUsage]

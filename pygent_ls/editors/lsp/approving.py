@@ -12,8 +12,11 @@ from pydantic import ValidationError
 
 from pygent_ls.agent.approver import PermissionAnswer, PermissionOutcome, PermissionRequest
 from pygent_ls.agent.showing import on_one_line
-from pygent_ls.agent.tool import ToolRisk
+from pygent_ls.agent.tool import ToolRisk, visible
+from pygent_ls.agent.workspace import FileChange
+from pygent_ls.editors.lsp.document_beside import document_beside
 from pygent_ls.editors.lsp.endpoint import Endpoint
+from pygent_ls.editors.lsp.features import ClientFeatures
 from pygent_ls.editors.lsp.incoming_prompts import PermissionResult
 from pygent_ls.editors.lsp.outgoing_prompts import PermissionCancelledOut, PermissionOptionOut, PermissionRequestOut
 from pygent_ls.editors.lsp.prompting import ask_in_its_form, chosen_title
@@ -34,6 +37,10 @@ OUTCOMES: Mapping[str, PermissionOutcome] = {title: outcome for outcome, title i
 OWN_FORM_TITLES: Mapping[PermissionOutcome, str] = {**TITLES, "reject_always": "Always reject"}
 """The options of a prompt in the client's own form."""
 
+MAX_DIFF_LINES = 12
+MAX_DIFF_CHARS = 600
+"""Changed lines that stand in a message; VS Code cuts one at 1,000 characters."""
+
 STORING: frozenset[PermissionOutcome] = frozenset({"allow_session", "allow_always", "reject_always"})
 """What keeps a rule."""
 
@@ -44,14 +51,13 @@ class LspApprover:
 
     endpoint: Endpoint
     uri_of: Callable[[Path], str]
-    has_own_form: bool
-    """The client answers `pygent/permission/request`."""
+    features: ClientFeatures
+    state_folder: Callable[[], Path]
 
     async def approve(self, request: PermissionRequest) -> PermissionAnswer:
         """See the port. Any answer but one of those that were offered is a `reject_once`."""
-        if not self.has_own_form:
-            title = await chosen_title(self.endpoint, permission_prompt(request))
-            return PermissionAnswer(outcome=OUTCOMES[title] if title else "reject_once")
+        if not self.features.permission_request:
+            return await self._approve_in_a_message(request)
         asked = permission_out(request, self.uri_of)
         withdrawn: PermissionCancelledOut = {"permissionId": request.permission_id}
         answer = await ask_in_its_form(
@@ -59,13 +65,47 @@ class LspApprover:
         )
         return read_answer(answer, asked["options"])
 
+    async def _approve_in_a_message(self, request: PermissionRequest) -> PermissionAnswer:
+        """Ask with `window/showMessageRequest`. A diff that has no room in it is shown in a document beside it."""
+        lines = _changed_lines(request.changes)
+        if len(lines) <= MAX_DIFF_LINES and sum(map(len, lines)) <= MAX_DIFF_CHARS:
+            title = await chosen_title(self.endpoint, permission_prompt(request, "\n".join(lines)))
+            return _answered(title)
+        patch = "".join(visible(change.patch) for change in request.changes)
+        folder = self.state_folder() / "permission"
+        async with document_beside(self.endpoint, self.features, folder, patch, suffix=".diff") as is_shown:
+            diff = "The diff is in the document that was opened." if is_shown else _beginning(lines)
+            return _answered(await chosen_title(self.endpoint, permission_prompt(request, diff)))
 
-def permission_prompt(request: PermissionRequest) -> dict[str, Any]:
-    """The parameters of `window/showMessageRequest`: what is asked, and the rule that would be stored."""
+
+def _answered(title: str | None) -> PermissionAnswer:
+    return PermissionAnswer(outcome=OUTCOMES[title] if title else "reject_once")
+
+
+def _changed_lines(changes: Sequence[FileChange]) -> list[str]:
+    """Removed and added lines, below the names of the files if there are several."""
+    lines: list[str] = []
+    for change in changes:
+        hunks = visible(change.patch).split("\n@@")[1:]
+        lines += [change.path.name] if len(changes) > 1 and hunks else []
+        lines += [line for hunk in hunks for line in hunk.split("\n") if line.startswith(("+", "-"))]
+    return lines
+
+
+def _beginning(lines: Sequence[str]) -> str:
+    """The first lines of a diff for a client that shows no document, and how many more there are."""
+    shown = [line[: MAX_DIFF_CHARS // MAX_DIFF_LINES] for line in lines[:MAX_DIFF_LINES]]
+    return "\n".join([*shown, f"[… of {len(lines)} changed lines]"])
+
+
+def permission_prompt(request: PermissionRequest, diff: str = "") -> dict[str, Any]:
+    """The parameters of `window/showMessageRequest`: what is asked, what it changes, and the rule that would be
+    stored."""
+    diff = f"\n{diff}" if diff else ""
     rules = f"\nAlways allow stores: {', '.join(map(on_one_line, request.rules))}" if request.rules else ""
     return {
         "type": int(types.MessageType.Warning if request.risk is ToolRisk.HIGH else types.MessageType.Info),
-        "message": f"{request.tool_name}: {_message(request)}{rules}",
+        "message": f"{request.tool_name}: {_message(request)}{diff}{rules}",
         "actions": [{"title": TITLES[outcome]} for outcome in _offered(request, TITLES)],
     }
 

@@ -70,7 +70,12 @@ class Connection:
         self.core = blueprint.build(
             FrontEnd(
                 workspace=self.workspace,
-                approver=LspApprover(endpoint=endpoint, uri_of=uri_of, has_own_form=features.permission_request),
+                approver=LspApprover(
+                    endpoint=endpoint,
+                    uri_of=uri_of,
+                    features=features,
+                    state_folder=lambda: self.core.state_folder,
+                ),
                 questioner=questioner,
                 pauser=questioner,
                 editor=told,

@@ -13,8 +13,8 @@ from pygent_ls.editors.scripts.lines import InitLine, Line
 from pygent_ls.editors.scripts.results import Ended, failed_line, result_line
 from pygent_ls.editors.scripts.transcript import Transcript
 from pygent_ls.editors.scripts.writer import LineWriter
-from pygent_ls.editors.terminal_text import Colour
-from pygent_ls.editors.terminal_view import TerminalView
+from pygent_ls.editors.terminal.text import Colour
+from pygent_ls.editors.terminal.view import TerminalView
 from pygent_ls.sessions.stream import SessionEvent
 
 DescribeTurn = Callable[[ev.TurnStarted], InitLine]
@@ -111,3 +111,7 @@ class ScriptView:
         """Let a question stand alone on the terminal."""
         self.status.asks(question_id)
         await self.status.written()
+
+    async def ready_to_pause(self, question_id: str) -> None:
+        """See `RunView`."""
+        await self.status.ready_to_pause(question_id)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pygent_ls.editors.outlet import Outlet
+from pygent_ls.editors.terminal.outlet import Outlet
 
 
 class LineWriter:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -455,6 +458,32 @@ async def test_an_editor_that_cannot_ask_says_no(folder: Path) -> None:
         assert "denied" in editor.tool_results[0]
 
 
+@pytest.mark.parametrize("answer", [{"success": True}, {"success": False}, None])
+async def test_a_diff_that_has_no_room_in_the_question_is_shown_beside_it(folder: Path, answer: object) -> None:
+    (folder / "a.txt").write_text("one\n")
+    new = "".join(f"line {number}\n" for number in range(40))
+    read: list[str] = []
+
+    def show(params: Mapping[str, Any]) -> object:
+        read.append(Path(unquote(urlsplit(str(params["uri"])).path)).read_text(encoding="utf-8"))
+        return answer
+
+    async with connected(folder, Setup(script=[say("", edit(old="one\n", new=new)), say("ok")])) as editor:
+        editor.handlers["window/showDocument"] = show
+        await editor.turn()
+
+        (asked,) = editor.requests("window/showMessageRequest")
+        first, *diff, last = asked.params["message"].split("\n")
+        assert (first, last) == ("edit_file: Edit a.txt (+40 −1)", "Always allow stores: edit_file(a.txt)")
+        assert [line for line in read[0].splitlines() if line.startswith("+line")] == [f"+line {n}" for n in range(40)]
+        if answer == {"success": True}:
+            assert diff == ["The diff is in the document that was opened."]
+        else:
+            assert diff[:3] == ["-one", "+line 0", "+line 1"]
+            assert diff[-1] == "[… of 41 changed lines]"
+        assert list(editor.core.state_folder.glob("permission/question-*")) == []
+
+
 async def test_the_question_says_what_will_happen_and_what_always_would_store(folder: Path) -> None:
     (folder / "a.txt").write_text("one\n")
     shell = Call(name="shell", arguments={"command": "echo hi"})
@@ -463,7 +492,7 @@ async def test_the_question_says_what_will_happen_and_what_always_would_store(fo
 
         medium, high = (asked.params for asked in editor.requests("window/showMessageRequest"))
         assert medium["type"] == 3
-        assert medium["message"] == ("edit_file: Edit a.txt (+1 −1)\nAlways allow stores: edit_file(a.txt)")
+        assert medium["message"] == ("edit_file: Edit a.txt (+1 −1)\n-one\n+two\nAlways allow stores: edit_file(a.txt)")
         assert [action["title"] for action in medium["actions"]] == [
             *("Allow once", "Allow for this session", "Always allow", "Reject")
         ]

@@ -19,8 +19,8 @@ from pygent_ls.editors.scripts.exchange import Exchange
 from pygent_ls.editors.scripts.stdin import lines_of
 from pygent_ls.editors.scripts.view import ScriptView
 from pygent_ls.editors.scripts.writer import LineWriter
-from pygent_ls.editors.terminal_text import Palette
-from pygent_ls.editors.terminal_view import TerminalView
+from pygent_ls.editors.terminal.text import Palette
+from pygent_ls.editors.terminal.view import TerminalView
 from pygent_ls.sessions.turns import SessionParts
 from tests.fakes import FOLDER, FakeModel, Step, bounded
 from tests.sessions.conversation import Conversation, conversation

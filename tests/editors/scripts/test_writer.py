@@ -9,9 +9,9 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygent_ls.editors.outlet import Outlet
 from pygent_ls.editors.scripts.stdin import lines_of
 from pygent_ls.editors.scripts.writer import LineWriter
+from pygent_ls.editors.terminal.outlet import Outlet
 from pygent_ls.sessions.stream import MAX_PENDING_CHARS
 from tests.fakes import bounded
 

@@ -13,9 +13,9 @@ import pytest
 from pygent_ls.agent import events as ev
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.tool import ToolRisk
-from pygent_ls.editors.spinner import FRAMES, PLAIN_FRAMES, QUIET_S, Spinner, spinner_for
-from pygent_ls.editors.terminal_text import Palette
-from pygent_ls.editors.terminal_view import TerminalView
+from pygent_ls.editors.terminal.spinner import FRAMES, PLAIN_FRAMES, QUIET_S, Spinner, spinner_for
+from pygent_ls.editors.terminal.text import Palette
+from pygent_ls.editors.terminal.view import TerminalView
 from pygent_ls.sessions.stream import SessionEvent
 from tests.fakes import FakeClock
 

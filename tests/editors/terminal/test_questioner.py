@@ -12,8 +12,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from pygent_ls.agent.asker import Answered, Choice, NotAnswered, Question, QuestionAnswer
-from pygent_ls.editors.terminal_approver import Terminal
-from pygent_ls.editors.terminal_questioner import (
+from pygent_ls.editors.terminal.approver import Terminal
+from pygent_ls.editors.terminal.questioner import (
     WAYS_TO_CHOOSE,
     WAYS_UNSEEN,
     WAYS_WITH_CHOICES,
@@ -22,7 +22,7 @@ from pygent_ls.editors.terminal_questioner import (
     parse_answer,
     question_text,
 )
-from pygent_ls.editors.terminal_text import Palette
+from pygent_ls.editors.terminal.text import Palette
 from tests.fakes import bounded
 
 PLAIN = Palette(on=False)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pygent_ls.agent.approver import PermissionAnswer, PermissionOutcome, PermissionRequest
 from pygent_ls.agent.showing import on_one_line
 from pygent_ls.agent.tool import ToolRisk, visible
-from pygent_ls.editors.terminal_text import Palette, coloured_patch
+from pygent_ls.editors.terminal.text import Palette, coloured_patch
 
 CHOICES: Mapping[str, PermissionOutcome] = {
     "o": "allow_once",

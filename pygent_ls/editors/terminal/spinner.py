@@ -39,6 +39,52 @@ def _columns(stream: TextIO) -> int:
         return USUAL_COLUMNS
 
 
+PAUSE = "pause"
+"""Stands for the id of a question whether a turn goes on beyond a limit, which has none of an event."""
+
+
+@dataclass(kw_only=True)
+class Activity:
+    """What a turn waits for."""
+
+    clock: Callable[[], float] = time.monotonic
+    label: str = ""
+    """The model or the call that is waited for; empty if no turn runs."""
+    questions: set[str] = field(default_factory=set[str])
+    """Ids of the permissions and calls about which a person is being asked."""
+    _model: str = ""
+    _calls: dict[str, str] = field(default_factory=dict[str, str])
+    """Titles of the calls that run."""
+    _began_s: float = 0.0
+
+    @property
+    def seconds(self) -> int:
+        """Whole seconds since the turn began."""
+        return int(self.clock() - self._began_s)
+
+    def follow(self, told: SessionEvent) -> None:
+        """Take note of an event: from now on something else may be waited for."""
+        self.questions.discard(PAUSE)  # whatever happens, the turn goes on, or is over
+        match told.event:
+            case ev.TurnStarted(model=model):
+                self._model = self.label = f"waiting for {model}"
+                self._calls.clear()
+                self._began_s = self.clock()
+            case ev.Finished():
+                self.label = ""
+            case ev.ToolCall(tool_id=tool_id, title=title):
+                self._calls[tool_id] = title
+                self.label = title
+            case ev.ToolResult(tool_id=tool_id):
+                self._calls.pop(tool_id, None)
+                self.questions.discard(tool_id)
+                self.label = next(iter(self._calls.values()), self._model)
+            case ev.PermissionResolved(permission_id=permission_id):
+                self.questions.discard(permission_id)
+            case _:
+                pass  # it changes nothing that is waited for
+
+
 @dataclass(kw_only=True)
 class Spinner:
     """Drawn with carriage returns and spaces alone, so it can be taken away again on any terminal."""
@@ -50,43 +96,33 @@ class Spinner:
     """Whether what was written is on the terminal: nothing is drawn for one that stands still."""
     is_held: bool = False
     """A line that is being written has not ended."""
-    _model: str = ""
-    _label: str = ""
-    """What is waited for; empty where no turn runs."""
-    _calls: dict[str, str] = field(default_factory=dict[str, str])
-    """The titles of the calls that run."""
-    _questions: set[str] = field(default_factory=set[str])
-    """What a person is asked just now, by the permission's id or the call's."""
+    _activity: Activity = field(init=False)
     _n_drawn: int = 0
     """Characters that stand there now."""
     _frame: int = 0
-    _began_s: float = 0.0
     _quiet_since_s: float = 0.0
     _timer: asyncio.TimerHandle | None = None
 
+    def __post_init__(self) -> None:
+        self._activity = Activity(clock=self.clock)
+
     def follow(self, told: SessionEvent) -> None:
         """Something happened: from now on something else may be waited for."""
+        self._activity.follow(told)
         match told.event:
-            case ev.TurnStarted(model=model):
-                self._begin(model)
+            case ev.TurnStarted():
+                self._quiet_since_s = self.clock()
+                if self._timer is None:
+                    self._arm()
             case ev.Finished():
                 self.end()
-            case ev.ToolCall(tool_id=tool_id, title=title):
-                self._calls[tool_id] = title
-                self._label = title
-            case ev.ToolResult(tool_id=tool_id):
-                self._calls.pop(tool_id, None)
-                self._questions.discard(tool_id)
-                self._label = next(iter(self._calls.values()), self._model)
-            case ev.PermissionResolved(permission_id=permission_id):
-                self._questions.discard(permission_id)
             case _:
-                pass  # it changes nothing that is waited for
+                pass
 
     def asks(self, question_id: str) -> None:
         """A person is asked: nothing is drawn until the events say that they have answered."""
         self.clear()
-        self._questions.add(question_id)
+        self._activity.questions.add(question_id)
 
     def clear(self) -> None:
         """Take the line away; something else is about to be written."""
@@ -98,7 +134,7 @@ class Spinner:
     def end(self) -> None:
         """Nothing is waited for any more."""
         self.clear()
-        self._label = ""
+        self._activity.label = ""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -106,14 +142,15 @@ class Spinner:
     def tick(self) -> None:
         """Draw the next picture, where the line is free."""
         now = self.clock()
-        if not self._label or self.is_held or self._questions or now - self._quiet_since_s < QUIET_S:
+        label = self._activity.label
+        if not label or self.is_held or self._activity.questions or now - self._quiet_since_s < QUIET_S:
             return
         if not self.is_free():
             return
         frames = FRAMES if "utf" in (self.stream.encoding or "").lower() else PLAIN_FRAMES
         self._frame = (self._frame + 1) % len(frames)
-        time_so_far = f" · {int(now - self._began_s)} s"
-        label = " ".join(visible(self._label).split())
+        time_so_far = f" · {self._activity.seconds} s"
+        label = " ".join(visible(label).split())
         room = self.columns() - len(time_so_far) - 3  # the last column stays free: some terminals wrap there
         if room < 1:
             return
@@ -122,14 +159,6 @@ class Spinner:
         blank = " " * (self._n_drawn - len(line))
         self._write(f"\r{line}{blank}\r")
         self._n_drawn = len(line)
-
-    def _begin(self, model: str) -> None:
-        self._model = f"waiting for {model}"
-        self._label = self._model
-        self._calls.clear()
-        self._began_s = self._quiet_since_s = self.clock()
-        if self._timer is None:
-            self._arm()
 
     def _arm(self) -> None:
         self._timer = asyncio.get_running_loop().call_later(INTERVAL_S, self._turn)
@@ -143,4 +172,4 @@ class Spinner:
             self.stream.write(text)
             self.stream.flush()
         except OSError:  # the terminal is gone
-            self._label = ""
+            self._activity.label = ""

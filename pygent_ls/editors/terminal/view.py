@@ -7,15 +7,15 @@ import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TextIO
+from typing import Literal, Protocol, TextIO
 
 from pygent_ls.agent import events as ev
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.tool import one_line
 from pygent_ls.agent.turn import TurnResult
-from pygent_ls.editors.outlet import Outlet
-from pygent_ls.editors.spinner import Spinner
-from pygent_ls.editors.terminal_text import Colour, Palette, harmless
+from pygent_ls.editors.terminal.outlet import Outlet
+from pygent_ls.editors.terminal.spinner import PAUSE
+from pygent_ls.editors.terminal.text import Colour, Palette, harmless
 from pygent_ls.editors.turn_text import Limit, failure_line, limit_line
 from pygent_ls.sessions.stream import SessionEvent
 
@@ -30,6 +30,37 @@ Said = ev.TextDelta | ev.ThinkingDelta | ev.Text | ev.Thinking
 Done = ev.ToolCall | ev.ToolProgress | ev.ToolResult | ev.PermissionDenied
 Trouble = ev.LlmError | Limit | ev.Notice | ev.Cancelled | ev.Interrupted
 News = ev.Compacted | ev.PlanChanged | ev.HookRan | ev.Steered
+
+
+class Waiting(Protocol):
+    """Shows what a turn waits for while nothing else is written."""
+
+    is_held: bool
+    """Whether a line that is being written has not ended."""
+
+    def follow(self, told: SessionEvent) -> None:
+        """Take note of an event."""
+        ...
+
+    def asks(self, question_id: str) -> None:
+        """A person is asked: show nothing until the events say that they have answered."""
+        ...
+
+    def clear(self) -> None:
+        """Take away what is shown; something else is about to be written."""
+        ...
+
+
+class Rendering(Protocol):
+    """Makes lines for a terminal of an answer that comes in pieces."""
+
+    def feed(self, text: str) -> str:
+        """Take a piece; returns the lines that can be shown by now."""
+        ...
+
+    def close(self) -> str:
+        """The answer ends; returns what is left."""
+        ...
 
 
 @dataclass(kw_only=True)
@@ -51,8 +82,10 @@ class TerminalView:
     answer_lost: bool = False
     value: TextIO | None = None
     """Where the value goes that the turn owes, alone; None where it answers with words, in `answer`."""
-    spinner: Spinner | None = None
+    spinner: Waiting | None = None
     """Drawn on `status` while nothing is written."""
+    markdown: Rendering | None = None
+    """Renders the answer; None: it is shown as it is. Needs `answer_is_terminal`."""
     outlet: Outlet | None = None
     """Through which the streams go; None where writing to them never waits."""
     _streamed: dict[str, str] = field(default_factory=dict[str, str])
@@ -140,6 +173,20 @@ class TerminalView:
         self._write(self.status, (self.palette.paint(shown, colour) if colour else shown) + "\n")
         self._flush()
 
+    def show(self, text: str) -> None:
+        """Write text that is harmless and coloured already."""
+        self.end_line()
+        self._write(self.status, text)
+        self._flush()
+
+    def show_answer(self, text: str) -> None:
+        """Show an answer of a former turn."""
+        self._write_said("answer", "", text)
+        self._streamed.pop("", None)
+        self._end_answer()
+        self.end_line()
+        self._flush()
+
     def lose_answer(self, error: OSError) -> None:
         """The answer cannot be written any more."""
         if self.answer_lost:
@@ -161,6 +208,11 @@ class TerminalView:
         await self._question(question_id).wait()
         self.asks(question_id)
         await self.written()
+
+    async def ready_to_pause(self, question_id: str) -> None:
+        """The same for a question whether a turn goes on beyond a limit; the event of the limit comes before it."""
+        await self.ready_to_ask(PAUSE)
+        self._questions.pop(PAUSE, None)
 
     def _question(self, question_id: str) -> asyncio.Event:
         return self._questions.setdefault(question_id, asyncio.Event())
@@ -185,6 +237,7 @@ class TerminalView:
                 self.tell(f"{own}{model} · mode {mode}", "dim")
             case ev.Finished():
                 self._write_held()
+                self._end_answer()
                 self.tell(_summary(event), "dim")
             case ev.PermissionRequested(permission_id=permission_id):
                 self._question(permission_id).set()
@@ -238,6 +291,7 @@ class TerminalView:
     def _show_trouble(self, event: Trouble) -> None:
         match event:
             case ev.LlmError(will_retry=will_retry, fallback_model=fallback, withdrawn=withdrawn):
+                self._end_answer()
                 if will_retry or fallback is not None:
                     self.tell(failure_line(event), "yellow")
                 else:
@@ -253,6 +307,7 @@ class TerminalView:
                 self.tell("Interrupted.", "yellow")
             case limit:
                 self.tell(limit_line(limit), "yellow")
+                self._question(PAUSE).set()
 
     def _show_news(self, event: News) -> None:
         match event:
@@ -284,6 +339,9 @@ class TerminalView:
         self._streamed[item] = self._streamed.get(item, "") + content
         if kind == "thinking":
             self._write(self.status, self.palette.paint(harmless(content), "dim"))
+        elif self.markdown is not None:
+            self._write(self.answer, self.markdown.feed(content))
+            return
         else:
             self._write(self.answer, harmless(content) if self.answer_is_terminal else content)
         self._unfinished = "" if content.endswith("\n") else kind
@@ -294,7 +352,13 @@ class TerminalView:
         streamed = self._streamed.pop(item, "")
         if content.startswith(streamed) and len(content) > len(streamed):
             self._write_said(kind, item, content[len(streamed) :])
+        if kind == "answer":
+            self._end_answer()
         self.end_line()
+
+    def _end_answer(self) -> None:
+        if self.markdown is not None and (left := self.markdown.close()):
+            self._write(self.answer, left)
 
     def _withdraw(self, items: Sequence[str]) -> None:
         for item in items:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 
 from pygent_ls.editors.ports import TrustQuestion
-from pygent_ls.editors.terminal_approver import MAX_ATTEMPTS, Terminal
+from pygent_ls.editors.terminal.approver import MAX_ATTEMPTS, Terminal
 
 ANSWERS: Mapping[str, bool] = {"n": False, "no": False, "y": True, "yes": True}
 

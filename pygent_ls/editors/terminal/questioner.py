@@ -10,8 +10,8 @@ from functools import partial
 
 from pygent_ls.agent.asker import Answered, NotAnswered, Question, QuestionAnswer
 from pygent_ls.agent.tool import visible
-from pygent_ls.editors.terminal_approver import Terminal
-from pygent_ls.editors.terminal_text import Palette
+from pygent_ls.editors.terminal.approver import Terminal
+from pygent_ls.editors.terminal.text import Palette
 
 WAYS_WITH_CHOICES = "The number of a choice, or an answer in your own words (nothing to leave it open): "
 WAYS_TO_CHOOSE = "The number of a choice (nothing to stop): "

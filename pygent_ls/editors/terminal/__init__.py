@@ -1,0 +1,1 @@
+"""A person at a terminal: what they are shown, and what they are asked."""

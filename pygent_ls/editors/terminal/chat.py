@@ -1,0 +1,369 @@
+"""`pygent-ls chat`: a conversation on a terminal. The person can write, and is answered, while a turn runs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from prompt_toolkit.patch_stdout import patch_stdout
+
+from pygent_ls import __version__
+from pygent_ls.agent.approver import PermissionAnswer, PermissionOutcome, PermissionRequest
+from pygent_ls.agent.asker import Answered, NotAnswered, Question, QuestionAnswer
+from pygent_ls.agent.messages import TextBlock
+from pygent_ls.agent.permissions import Mode
+from pygent_ls.agent.tool import one_line, visible
+from pygent_ls.editors.closing import close
+from pygent_ls.editors.errand import CANCELLED, DONE, FAILED, Errand
+from pygent_ls.editors.ports import Blueprint, Core, FrontEnd, TrustQuestion
+from pygent_ls.editors.terminal.approver import prompt_text
+from pygent_ls.editors.terminal.chat_input import ChatInput, Choice, OpenQuestion, PromptUse
+from pygent_ls.editors.terminal.markdown import MarkdownStream
+from pygent_ls.editors.terminal.spinner import FRAMES, Activity
+from pygent_ls.editors.terminal.text import Palette, palette_for
+from pygent_ls.editors.terminal.view import TerminalView
+from pygent_ls.errors import PygentError
+from pygent_ls.sessions.completing import Completion, Completions, Item
+from pygent_ls.sessions.listing import SessionFilter
+from pygent_ls.sessions.session import Session
+from pygent_ls.sessions.steering import steer
+from pygent_ls.sessions.stream import SessionEvent
+from pygent_ls.sessions.turns import RunningTurn
+from pygent_ls.workspace.disk import DiskWorkspace
+
+MODES: Sequence[Mode] = ("default", "accept_edits", "plan")
+"""Permission modes that Shift-Tab goes round; `/mode` sets the others."""
+
+PERMISSION_CHOICES = (
+    Choice(key="o", title="Allow once"),
+    Choice(key="s", title="Allow for this session"),
+    Choice(key="a", title="Always allow"),
+    Choice(key="r", title="Reject"),
+)
+
+OUTCOMES: dict[str, PermissionOutcome] = {"o": "allow_once", "s": "allow_session", "a": "allow_always"}
+
+MAX_CHOICES = 9
+"""Choices that one key can tell apart."""
+
+MAX_FORMER_SESSIONS = 5
+"""Sessions of the folder whose prompts are behind the arrow keys."""
+
+HELP = "/help lists commands · Enter sends, Alt-Enter starts a new line · Ctrl-C stops a turn · Ctrl-D leaves"
+
+OWN_COMMANDS = (
+    Item(label="/resume", insert_text="/resume", kind="command", detail="go on with another session of this folder"),
+    Item(label="/new", insert_text="/new", kind="command", detail="begin a new session"),
+    Item(label="/quit", insert_text="/quit", kind="command", detail="leave"),
+)
+"""Commands of the chat itself, beside those of every session."""
+
+
+@dataclass(kw_only=True)
+class Toolbar:
+    """What the line below the prompt says of the turn; a `Waiting` that draws nothing itself."""
+
+    activity: Activity = field(default_factory=Activity)
+    is_held: bool = False
+
+    def follow(self, told: SessionEvent) -> None:
+        """See `Waiting`."""
+        self.activity.follow(told)
+
+    def asks(self, question_id: str) -> None:
+        """See `Waiting`."""
+        self.activity.questions.add(question_id)
+
+    def clear(self) -> None:
+        """See `Waiting`."""
+
+    def text(self, session: Session) -> str:
+        """The line, without colours."""
+        columns = shutil.get_terminal_size().columns
+        if self.activity.label:
+            frame = FRAMES[int(self.activity.clock() * 5) % len(FRAMES)]
+            label = one_line(self.activity.label, max(columns - 40, 20))
+            return f"{frame} {label} · {self.activity.seconds} s · Ctrl-C stops"
+        agent = "" if session.agent == "default" else f" · {session.agent}"
+        usage = session.usage
+        spent = f" · {usage.total_tokens:,} tokens · {usage.cost_in_words}" if usage.total_tokens else ""
+        return f"{visible(session.model)} · {session.mode}{agent}{spent}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatApprover:
+    """The `Approver` port: shows what is asked, and waits for a key."""
+
+    input: ChatInput
+    view: TerminalView
+    palette: Palette
+
+    async def approve(self, request: PermissionRequest) -> PermissionAnswer:
+        """See the port. Esc and Ctrl-C reject."""
+        await self.view.ready_to_ask(request.permission_id)
+        self.view.show(prompt_text(request, self.palette))
+        choices = PERMISSION_CHOICES if request.rules else (PERMISSION_CHOICES[0], PERMISSION_CHOICES[-1])
+        async with self.input.question() as question:
+            chosen = await question.choose("", choices)
+            if chosen is not None and chosen.key in OUTCOMES:
+                self.view.tell(f"  {chosen.title}", "dim")
+                return PermissionAnswer(outcome=OUTCOMES[chosen.key])
+            feedback = await question.words("What should it do instead? (Enter: nothing) ") if chosen else ""
+        self.view.tell("  Rejected", "dim")
+        return PermissionAnswer(outcome="reject_once", feedback=feedback)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatQuestioner:
+    """The `Questioner` port, also for limits ("Continue?") and for setting up a model."""
+
+    input: ChatInput
+    view: TerminalView
+    palette: Palette
+
+    async def ask(self, question: Question) -> QuestionAnswer:
+        """See the port."""
+        if question.tool_id:
+            await self.view.ready_to_ask(question.tool_id)
+        elif question.session_id:  # a turn is at a limit
+            await self.view.ready_to_pause(question.question_id)
+        self.view.show(self.palette.paint(visible(question.text), "bold") + "\n")
+        async with self.input.question() as asked:
+            return await _answered(question, asked, self.view)
+
+
+async def _answered(question: Question, asked: OpenQuestion, view: TerminalView) -> QuestionAnswer:
+    choices = [Choice(title=_titled(each.title, each.description)) for each in question.choices]
+    if choices and len(choices) < MAX_CHOICES:
+        own = (Choice(key="w", title="Answer in your own words"),) if question.takes_words else ()
+        chosen = await asked.choose("", [*choices, *own])
+        if chosen is None:
+            return NotAnswered()
+        if chosen in choices:
+            return Answered(choice=question.choices[choices.index(chosen)].title)
+    elif choices:
+        view.show("".join(f"  {each.title}\n" for each in choices))
+    said = await asked.words("Your answer (Enter: none): ", secret=question.secret)
+    by_title = {each.title.casefold(): each.title for each in question.choices}
+    if said.casefold() in by_title:
+        return Answered(choice=by_title[said.casefold()])
+    return Answered(text=said) if said and question.takes_words else NotAnswered()
+
+
+def _titled(title: str, description: str) -> str:
+    return visible(f"{title} — {description}" if description else title)
+
+
+@dataclass(kw_only=True)
+class Chat:
+    """One conversation after another, from the first prompt until the person leaves."""
+
+    core: Core
+    session: Session
+    input: ChatInput
+    view: TerminalView
+    toolbar: Toolbar
+    errand: Errand
+    _completions: Completions = field(default_factory=Completions)
+
+    async def until_left(self) -> None:
+        """Take prompts until the person leaves; then the running turn is cancelled and waited for."""
+        use = PromptUse(
+            status=lambda: self.toolbar.text(self.session),
+            complete=self._completed,
+            interrupt=self._interrupt,
+            next_mode=self._next_mode,
+        )
+        async with asyncio.TaskGroup() as turns:
+            while (line := await self.input.line(use)) is not None:
+                said = line.strip()
+                if said in ("/quit", "/exit"):
+                    break
+                if said:
+                    await self._take(said, turns)
+            for turn in reversed(self.session.turns):
+                turn.cancel()
+
+    async def _take(self, said: str, turns: asyncio.TaskGroup) -> None:
+        command, _, rest = said.partition(" ")
+        try:
+            if command == "/resume":
+                await self._resume(rest.strip())
+            elif command == "/new" and not rest:
+                await self._use(self.core.sessions.new(self.errand.new_session()))
+                self.view.tell("A new session.", "dim")
+            elif self.session.running is not None and not said.startswith("/"):
+                await self._steer(said, turns)
+            else:
+                self._start(said, turns)
+        except PygentError as error:
+            self.view.fail(str(error))
+
+    def _start(self, said: str, turns: asyncio.TaskGroup) -> None:
+        """Raises `PygentError` if the turn cannot begin."""
+        turn = self.session.start_turn(self.errand.request((said,)), self.view)
+        if self.session.running is not None:
+            self.view.tell("Queued: it begins when the running turn is over.", "dim")
+        turns.create_task(self._followed(turn))
+
+    async def _steer(self, said: str, turns: asyncio.TaskGroup) -> None:
+        running = self.session.running
+        if running is not None and await steer(self.session, running.turn_id, (said,)):
+            self.view.tell("Sent. The model reads it before its next step.", "dim")
+        else:
+            self._start(said, turns)
+
+    async def _followed(self, turn: RunningTurn) -> None:
+        assert turn.task is not None
+        self.view.end(await asyncio.shield(turn.task))
+
+    def _interrupt(self) -> bool:
+        return self.session.cancel()
+
+    def _next_mode(self) -> None:
+        now = self.session.mode
+        following = MODES[(MODES.index(now) + 1) % len(MODES)] if now in MODES else MODES[0]
+        self.session.permissions.set_mode(following)
+        self.session.changed("configured")
+
+    # Sessions
+
+    async def _resume(self, wanted: str) -> None:
+        """Go on with another session. Raises `PygentError`."""
+        self.session.check_idle()
+        if not wanted:
+            wanted = await self._chosen()
+        if not wanted:
+            return
+        await self._use(await replace(self.errand, resumed=wanted, goes_on=False).session(self.core.sessions))
+        self.view.tell(f"Session {self.session.name!r}, {len(self.session.messages)} messages.", "dim")
+        self._show_last_exchange()
+
+    async def _chosen(self) -> str:
+        """The id of a session of the folder that the person chooses; empty for none."""
+        page = await self.core.sessions.page(SessionFilter(folder=self.errand.folder, limit=50, used=True))
+        found = [each for each in page.sessions if each.n_messages and each.id != self.session.id][:MAX_CHOICES]
+        if not found:
+            self.view.tell("There is no other session of this folder yet.", "yellow")
+            return ""
+        choices = [
+            Choice(title=f"{one_line(each.name, 60)} · {each.updated_at:%Y-%m-%d %H:%M} · {each.n_messages} messages")
+            for each in found
+        ]
+        async with self.input.question() as question:
+            chosen = await question.choose("Go on with which session? (Esc: none)", choices)
+        return found[choices.index(chosen)].id if chosen else ""
+
+    async def _use(self, session: Session) -> None:
+        before, self.session = self.session, session
+        if before.id != session.id:
+            await self.core.sessions.close_one(before.id)
+
+    def _show_last_exchange(self) -> None:
+        """What was said last, so that the person knows where they are."""
+        for role, mark in (("user", "> "), ("assistant", "")):
+            texts = (
+                "\n\n".join(block.text for block in message.blocks if isinstance(block, TextBlock))
+                for message in reversed(self.session.messages)
+                if message.role == role
+            )
+            last = next((text for text in texts if text.strip()), "")
+            if role == "user":
+                self.view.tell(mark + one_line(last, 200), "bold")
+            else:
+                self.view.show_answer(last)
+
+    # While a prompt is written
+
+    async def _completed(self, text: str) -> Completion:
+        found = await self._completions.complete(text, self.core.sessions.commands, self.session)
+        if not text.startswith("/") or " " in text:
+            return found
+        own = tuple(each for each in OWN_COMMANDS if each.label.startswith(text))
+        return replace(found, items=(*own, *found.items), start=found.start if found.items else 0)
+
+
+async def former_prompts(core: Core, errand: Errand) -> list[str]:
+    """What was asked in the folder's last sessions, the oldest first, secrets masked as in their journals."""
+    page = await core.sessions.page(SessionFilter(folder=errand.folder, limit=MAX_FORMER_SESSIONS, used=True))
+    prompts: list[str] = []
+    for entry in reversed(page.sessions):
+        if not entry.n_messages:
+            continue
+        for message in (await core.sessions.look_at(entry.id)).messages:
+            if message.role == "user":
+                prompts += [block.text for block in message.blocks if isinstance(block, TextBlock)]
+    return prompts
+
+
+def chat(blueprint: Blueprint, errand: Errand, first: str = "") -> int:
+    """Converse on this process's terminal; returns the exit code. `first` is shown first."""
+    try:
+        return asyncio.run(_chat(blueprint, errand, first))
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        return CANCELLED
+
+
+async def _chat(blueprint: Blueprint, errand: Errand, first: str) -> int:
+    main = asyncio.current_task()
+    assert main is not None
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, main.cancel)
+    with patch_stdout(raw=True):
+        palette = palette_for(os.environ, is_terminal=True)
+        toolbar = Toolbar()
+        view = TerminalView(
+            answer=sys.stdout,
+            status=sys.stdout,
+            palette=palette,
+            answer_is_terminal=True,
+            on_answer_lost=main.cancel,
+            spinner=toolbar,
+            markdown=MarkdownStream(lambda: shutil.get_terminal_size().columns, coloured=palette.on),
+        )
+        chat_input = ChatInput()
+        questioner = ChatQuestioner(input=chat_input, view=view, palette=palette)
+        core = blueprint.build(
+            FrontEnd(
+                workspace=DiskWorkspace([errand.folder]),
+                approver=ChatApprover(input=chat_input, view=view, palette=palette),
+                questioner=questioner,
+                pauser=questioner,
+                ask_trust=partial(_trusts, chat_input, view),
+                on_session_change=lambda _session, _what: None,
+                offers_setup=True,
+                tell=view.tell,
+            )
+        )
+        if first:
+            view.tell(first)
+        for problem in blueprint.problems:
+            view.tell(f"Settings: {problem}", "yellow")
+        try:
+            core.start_loading()
+            session = await errand.session(core.sessions)
+            view.tell(f"pygent-ls {__version__} · {visible(str(errand.folder))}", "bold")
+            view.tell(HELP, "dim")
+            chat_input.remember(await former_prompts(core, errand))
+            whole = Chat(core=core, session=session, input=chat_input, view=view, toolbar=toolbar, errand=errand)
+            await whole.until_left()
+        except PygentError as error:
+            view.fail(str(error))
+            return FAILED
+        finally:
+            await close(core)
+    return DONE
+
+
+async def _trusts(chat_input: ChatInput, view: TerminalView, question: TrustQuestion) -> bool | None:
+    view.show(f"{question.text}\n")
+    trust = Choice(key="y", title="Trust them")
+    async with chat_input.question() as asked:
+        chosen = await asked.choose("", [trust, Choice(key="n", title="Do not trust them")])
+    return None if chosen is None else chosen is trust

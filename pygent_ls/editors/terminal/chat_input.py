@@ -1,0 +1,260 @@
+"""What a person types in a chat: prompts, and answers to questions that come while a prompt is being written."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.enums import EditingMode
+from prompt_toolkit.formatted_text import ANSI
+from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings
+from prompt_toolkit.keys import Keys
+
+from pygent_ls.agent.tool import visible
+
+if TYPE_CHECKING:
+    from prompt_toolkit.document import Document
+    from prompt_toolkit.input import Input
+    from prompt_toolkit.key_binding import KeyPressEvent
+    from prompt_toolkit.output import Output
+
+    from pygent_ls.sessions import completing
+
+PAUSE_S = 0.5
+"""Time without a key before a key counts as an answer. Whoever writes while a question appears answers nothing."""
+
+REFRESH_S = 0.2
+"""Between two drawings of the line below the prompt, which counts seconds."""
+
+Complete = Callable[[str], Awaitable["completing.Completion"]]
+"""Given the text before the cursor."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """One way to answer a question."""
+
+    title: str
+    key: str = ""
+    """Letter that chooses it, beside its number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptUse:
+    """What a prompt needs of the conversation that it is for."""
+
+    status: Callable[[], str]
+    """The line below the prompt, with its colours."""
+    complete: Complete
+    interrupt: Callable[[], bool]
+    """Ctrl-C: stop what runs; False if nothing does."""
+    next_mode: Callable[[], None]
+    """Shift-Tab."""
+
+
+class ChatInput:
+    """The one place at which the person types. Questions come before prompts, one at a time."""
+
+    def __init__(self, terminal: tuple[Input, Output] | None = None) -> None:
+        """`terminal` is another one than the process's own."""
+        self._source, self._screen = terminal or (None, None)
+        self._history = InMemoryHistory()
+        self._prompt: PromptSession[str] = PromptSession(
+            message="> ",
+            multiline=True,
+            prompt_continuation="  ",
+            history=self._history,
+            complete_while_typing=True,
+            refresh_interval=REFRESH_S,
+            editing_mode=EditingMode.EMACS,
+            input=self._source,
+            output=self._screen,
+        )
+        self._draft = ""
+        self._writing: asyncio.Task[str] | None = None
+        """The prompt that is being written."""
+        self._questions = asyncio.Lock()
+        """Held while a question is open, and while the next prompt begins."""
+
+    def remember(self, prompts: Sequence[str]) -> None:
+        """Offer these former prompts behind the arrow keys, the oldest first."""
+        for each in prompts:
+            self._history.append_string(each)
+
+    async def line(self, use: PromptUse) -> str | None:
+        """The next prompt; None when the person leaves. What is being written when a question comes is kept."""
+        bindings = self._bindings(use)
+        while True:
+            async with self._questions:
+                writing = self._writing = asyncio.create_task(
+                    self._prompt.prompt_async(
+                        default=self._draft,
+                        completer=_Completer(use.complete),
+                        bottom_toolbar=lambda: ANSI(use.status()),
+                        key_bindings=bindings,
+                    )
+                )
+            try:
+                await asyncio.wait([writing])
+            finally:
+                writing.cancel()
+                await asyncio.wait([writing])
+                self._writing = None
+            try:
+                return writing.result()
+            except EOFError:
+                return None
+            except asyncio.CancelledError:  # put aside for a question
+                self._prompt.app.erase_when_done = False
+
+    @asynccontextmanager
+    async def question(self) -> AsyncGenerator[OpenQuestion]:
+        """Put the prompt that is being written aside, and ask something."""
+        async with self._questions:
+            if self._writing is not None:
+                app = self._prompt.app
+                self._draft = self._prompt.default_buffer.text if app.is_running else self._draft
+                app.erase_when_done = True
+                self._writing.cancel()
+                await asyncio.wait([self._writing])
+            yield OpenQuestion(partial(PromptSession[str], input=self._source, output=self._screen))
+
+    def _bindings(self, use: PromptUse) -> KeyBindings:
+        bindings = KeyBindings()
+
+        @bindings.add("enter")
+        def _(event: KeyPressEvent) -> None:
+            buffer = event.current_buffer
+            if buffer.complete_state and buffer.complete_state.current_completion:
+                buffer.complete_state = None
+            elif buffer.document.text_before_cursor.endswith("\\"):
+                buffer.delete_before_cursor()
+                buffer.insert_text("\n")
+            else:
+                self._draft = ""
+                buffer.validate_and_handle()
+
+        @bindings.add("escape", "enter")
+        def _(event: KeyPressEvent) -> None:
+            event.current_buffer.insert_text("\n")
+
+        @bindings.add("c-c")
+        def _(event: KeyPressEvent) -> None:
+            if not use.interrupt():
+                event.current_buffer.reset()
+
+        @bindings.add("c-d")
+        def _(event: KeyPressEvent) -> None:
+            if event.current_buffer.text:
+                event.current_buffer.delete()
+            else:
+                event.app.exit(exception=EOFError())
+
+        @bindings.add("s-tab")
+        def _(event: KeyPressEvent) -> None:
+            use.next_mode()
+            event.app.invalidate()
+
+        return bindings
+
+
+@dataclass(frozen=True, slots=True)
+class OpenQuestion:
+    """The terminal while a question has it."""
+
+    _new_prompt: Callable[[], PromptSession[str]]
+    """A prompt keeps what it was given for the next time, so each question has its own."""
+
+    async def choose(self, text: str, choices: Sequence[Choice]) -> Choice | None:
+        """Ask for one of the choices: a key marks it, Enter takes it. None when the person closes the question with Esc
+        or Ctrl-C. A key that comes right behind another marks nothing, so no word that is being written answers."""
+        marked: Choice | None = None
+        last_key_s = time.monotonic()
+        bindings = KeyBindings()
+
+        def shown() -> str:
+            rows = [
+                f"{'❯' if each is marked else ' '} {number}. {f'[{each.key}] ' if each.key else ''}{each.title}"
+                for number, each in enumerate(choices, start=1)
+            ]
+            keys = "Enter: this · Esc: none " if marked else "A number or letter, then Enter · Esc: none "
+            return "\n".join([*([text] if text else []), *rows, keys])
+
+        def is_meant() -> bool:
+            nonlocal last_key_s
+            before, last_key_s = last_key_s, time.monotonic()
+            return last_key_s - before >= PAUSE_S
+
+        @bindings.add(Keys.Any)
+        def _(event: KeyPressEvent) -> None:
+            nonlocal marked
+            key = event.data.lower()
+            named = (each for number, each in enumerate(choices, start=1) if key in (str(number), each.key))
+            marked = next(named, None) if is_meant() else None
+
+        @bindings.add("up")
+        @bindings.add("down")
+        def _(event: KeyPressEvent) -> None:
+            nonlocal marked
+            step = 1 if event.key_sequence[0].key == Keys.Down else -1
+            at = choices.index(marked) + step if marked else min(step, 0)
+            marked = choices[at % len(choices)]
+
+        @bindings.add("escape", eager=True)
+        @bindings.add("c-c")
+        @bindings.add("c-d")
+        def _(event: KeyPressEvent) -> None:
+            nonlocal marked
+            if is_meant():
+                marked = None
+                event.app.exit(result="")
+
+        @bindings.add("enter")
+        def _(event: KeyPressEvent) -> None:
+            if marked is not None:
+                event.app.exit(result="")
+
+        await self._new_prompt().prompt_async(shown, key_bindings=bindings)
+        return marked
+
+    async def words(self, question: str, *, secret: bool = False) -> str:
+        """Ask for an answer in words; empty when the person gives none."""
+        try:
+            return (await self._new_prompt().prompt_async(question, is_password=secret)).strip()
+        except (EOFError, KeyboardInterrupt):
+            return ""
+
+
+class _Completer(Completer):
+    """Offers what `/` and `@` can go on with."""
+
+    def __init__(self, complete: Complete) -> None:
+        self._complete = complete
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Sequence[Completion]:  # pyright: ignore[reportIncompatibleMethodOverride] - any iterable will do
+        """Nothing: completions are asynchronous."""
+        return ()
+
+    async def get_completions_async(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, document: Document, complete_event: CompleteEvent
+    ) -> AsyncGenerator[Completion]:
+        """The items of `pygent/complete`."""
+        text = document.text_before_cursor
+        if "/" not in text and "@" not in text:
+            return
+        found = await self._complete(text)
+        for item in found.items:
+            yield Completion(
+                item.insert_text,
+                start_position=found.start - len(text),
+                display=visible(item.label),
+                display_meta=visible(item.detail),
+            )

@@ -1,0 +1,179 @@
+"""Markdown that comes in pieces, as lines for a terminal: each line is written once and never changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from io import StringIO
+
+from markdown_it import MarkdownIt
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.syntax import Syntax
+from rich.text import Text
+
+from pygent_ls.editors.terminal.text import harmless
+
+MAX_BLOCK_CHARS = 20_000
+"""A longer block is written as it is: the time to render one grows faster than its text."""
+
+MAX_COLOURED_LINES = 50
+"""Lines of a code block that are coloured together, so that a string of several lines has its colour. The lines after
+them are coloured one by one."""
+
+CODE_THEME = "ansi_dark"
+"""Uses the sixteen colours of the terminal's own theme."""
+
+_FENCE = re.compile(r" {0,3}(?P<marks>`{3,}|~{3,})[ \t]*(?P<language>[^\s`]*)[^`\n]*\Z")
+_ITEM = re.compile(r" {0,3}([-*+]|\d{1,9}(?P<numbered>[.)]))[ \t]")
+_HEADING = re.compile(r" {0,3}#{1,6}([ \t]|\Z)")
+_UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*\Z")
+_MARKUP = re.compile(r"  \n|[*_`\[\]<>&|~\\#]|\A {0,3}([-+]|\d{1,9}[.)])[ \t]|\A( {4}|\t)")
+"""What may read differently once more of the block is there."""
+
+
+class MarkdownStream:
+    """Renders an answer block by block.
+
+    A line of code, and a paragraph without markup, is returned as soon as no later text can change it; everything else
+    when its block ends.
+    """
+
+    def __init__(self, width: Callable[[], int], *, coloured: bool) -> None:
+        """`width` is asked for the columns of the terminal each time that something is rendered."""
+        self._width = width
+        self._coloured = coloured
+        self._rest = ""
+        """The last line, which has not ended."""
+        self._block: list[str] = []
+        """The lines of the block that has not ended."""
+        self._goes_on = False
+        """The beginning of the block's paragraph was returned."""
+        self._fence: re.Match[str] | None = None
+        self._is_first = True
+        self._list: str = ""
+        """The kind of list that the last block was an item of."""
+
+    def feed(self, text: str) -> str:
+        """Take a piece of the answer; returns whole lines, or nothing."""
+        *lines, self._rest = (self._rest + harmless(text)).split("\n")
+        out = [self._line(line) for line in lines]
+        out.append(self._stable())
+        return "".join(out)
+
+    def close(self) -> str:
+        """The answer ends; returns what is left of it. The stream can be used for another one."""
+        rest, self._rest = self._rest, ""
+        out = self._line(rest) if rest else ""
+        out += self._end()
+        self._fence, self._is_first, self._list = None, True, ""
+        return out
+
+    # Blocks
+
+    def _line(self, line: str) -> str:
+        if self._fence is not None:
+            return self._code(line)
+        if opening := _FENCE.match(line):
+            out = self._end()
+            self._fence = opening
+            return out + self._gap()
+        if not line.strip():
+            return self._end()
+        out = ""
+        ends = _HEADING.match(line) or (self._goes_on and _UNDERLINE.match(line))
+        if ends or (self._block and _HEADING.match(self._block[-1])):
+            out = self._end()
+        self._block.append(line)
+        if sum(map(len, self._block)) > MAX_BLOCK_CHARS:
+            out += self._end()
+        return out
+
+    def _code(self, line: str) -> str:
+        assert self._fence is not None
+        marks = self._fence["marks"]
+        closing = line.strip()
+        if closing.startswith(marks) and not closing.strip(marks[0]) and len(line) - len(line.lstrip(" ")) <= 3:
+            self._fence, self._block, self._list = None, [], ""
+            return ""
+        self._block.append(line)
+        return self._coloured_code(self._fence["language"])
+
+    def _end(self) -> str:
+        """The end of a block that is no code: what is left of it."""
+        block, goes_on = self._block, self._goes_on
+        self._block, self._goes_on = [], False
+        if not block or self._fence is not None:
+            return ""
+        item = _ITEM.match(block[0])
+        gap = "" if goes_on else self._gap(str(item["numbered"] or "-") if item else "")
+        return gap + "".join(f"{line}\n" for line in self._rendered("\n".join(block)))
+
+    def _stable(self) -> str:
+        """Of a paragraph without markup, all lines but the last: later words can only come behind them."""
+        text = "\n".join([*self._block, self._rest])
+        if self._fence is not None or not text.strip() or _MARKUP.search(text) or len(text) > MAX_BLOCK_CHARS:
+            return ""
+        *lines, last = self._rendered(text)
+        if not lines or _MARKUP.search(last):
+            return ""
+        gap = "" if self._goes_on else self._gap()
+        is_within_line = text[-1] not in " \n"
+        self._block, self._rest = (
+            ([], last) if is_within_line else ([last], "") if text[-1] == "\n" else ([], f"{last} ")
+        )
+        self._goes_on = True
+        return gap + "".join(f"{line}\n" for line in lines)
+
+    def _gap(self, kind: str = "") -> str:
+        """An empty line between two blocks; items of one list stand close together."""
+        is_close = self._is_first or (kind != "" and kind == self._list)
+        self._is_first, self._list = False, kind
+        return "" if is_close else "\n"
+
+    # Rendering
+
+    def _rendered(self, text: str) -> list[str]:
+        if len(text) > MAX_BLOCK_CHARS:
+            return text.split("\n")
+        markdown = Markdown("", code_theme=CODE_THEME, hyperlinks=False)
+        parser = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
+        markdown.parsed = parser.parse(text)
+        out = self._console()
+        out.print(markdown)
+        lines = _lines_of(out)
+        while len(lines) > 1 and not lines[0]:
+            del lines[0]
+        while len(lines) > 1 and not lines[-1]:
+            del lines[-1]
+        return lines
+
+    def _coloured_code(self, language: str) -> str:
+        """The last line of the code so far, indented."""
+        line = self._block[-1]
+        if not self._coloured or len(line) > MAX_BLOCK_CHARS:
+            return f"  {line}\n"
+        known = self._block if len(self._block) <= MAX_COLOURED_LINES else [line]
+        code = Syntax("", language or "text", theme=CODE_THEME, background_color="default")
+        lines = code.highlight("\n".join(known)).split("\n", allow_blank=True)
+        coloured = lines[len(known) - 1] if len(lines) >= len(known) else Text(line)
+        out = self._console()
+        out.print(coloured if coloured.plain == line else Text(line), soft_wrap=True, end="")
+        return f"  {''.join(_lines_of(out))}\n"
+
+    def _console(self) -> Console:
+        return Console(
+            file=StringIO(),
+            width=max(self._width(), 20),
+            force_terminal=self._coloured,
+            color_system="standard" if self._coloured else None,
+            legacy_windows=False,
+            highlight=False,
+            markup=False,
+            emoji=False,
+        )
+
+
+def _lines_of(console: Console) -> list[str]:
+    assert isinstance(console.file, StringIO)
+    return [line.rstrip() for line in console.file.getvalue().removesuffix("\n").split("\n")]

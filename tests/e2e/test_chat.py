@@ -1,0 +1,249 @@
+"""`pygent-ls chat` on a real pseudo terminal: the person types, and sees what a terminal shows."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.command_line import OnTerminal, clean_environment, on_terminal, run, script, tool
+
+PAUSE_S = 0.7
+"""Longer than the pause in front of a key that answers."""
+
+READS_KEYS = "\x1b[?2004h"
+"""Told to the terminal when keys are read one by one: bracketed paste is on."""
+
+EDIT = tool("edit_file", path="notes.txt", old="water", new="feed")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    made = tmp_path / "home"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "project"
+    made.mkdir()
+    (made / "notes.txt").write_text("water the plants\n")
+    return made
+
+
+@contextmanager
+def chat(folder: Path, home: Path, *arguments: str) -> Generator[OnTerminal]:
+    """A chat whose prompt is on the screen. Its terminal does not tell where its cursor is."""
+    environment = clean_environment(home, PROMPT_TOOLKIT_NO_CPR="1")
+    with on_terminal("chat", "--cwd", str(folder), *arguments, environment=environment, columns=100) as terminal:
+        terminal.sees("Ctrl-D leaves")
+        terminal.sees(READS_KEYS)
+        yield terminal
+
+
+def chooses(terminal: OnTerminal, key: str, title: str) -> None:
+    """Mark a choice, and take it. A key that came too soon marks nothing, so it is pressed again."""
+    terminal.sees(title)
+    for _ in range(20):
+        terminal.forget()
+        terminal.types(key)
+        if terminal.shows("Enter: this", PAUSE_S):
+            break
+    terminal.types("\r")
+
+
+def test_prompts_are_answered_one_after_the_other_and_ctrl_d_leaves(folder: Path, home: Path) -> None:
+    model = script(home, {"text": "A **bold** word.\n\n```python\nx = 1\n```\n"}, {"text": "And another."})
+    with chat(folder, home, "--model", model) as terminal:
+        terminal.types("first\r")
+        terminal.sees("bold")
+        terminal.sees("end turn")
+        terminal.types("second\r")
+        terminal.sees("And another.")
+        terminal.types("\x04")
+        assert terminal.ends() == 0
+        assert "**" not in terminal.seen
+        assert "```" not in terminal.seen
+
+
+def test_a_permission_shows_the_diff_and_is_answered_by_a_choice(folder: Path, home: Path) -> None:
+    with chat(folder, home, "--model", script(home, EDIT, {"text": "Fed."})) as terminal:
+        terminal.types("feed them\r")
+        terminal.sees("-water the plants")
+        terminal.sees("+feed the plants")
+        chooses(terminal, "o", "Always allow would store")
+        terminal.sees("Fed.")
+        assert (folder / "notes.txt").read_text() == "feed the plants\n"
+        terminal.types("\x04")
+        assert terminal.ends() == 0
+
+
+def test_a_rejection_tells_the_model_what_to_do_instead(folder: Path, home: Path) -> None:
+    with chat(folder, home, "--model", script(home, EDIT, {"text": "As you say."})) as terminal:
+        terminal.types("feed them\r")
+        chooses(terminal, "4", "Always allow would store")
+        terminal.sees("What should it do instead?")
+        terminal.types("leave the plants alone\r")
+        terminal.sees("They said: leave the plants alone")
+        terminal.sees("As you say.")
+        assert (folder / "notes.txt").read_text() == "water the plants\n"
+
+
+def test_words_that_are_typed_when_a_question_comes_answer_nothing(folder: Path, home: Path) -> None:
+    with chat(folder, home, "--model", script(home, EDIT, {"text": "Fed."})) as terminal:
+        terminal.types("feed them\r")
+        terminal.sees("Always allow would store")
+        terminal.types("so also allow rats\r" * 3)
+        chooses(terminal, "r", "Always allow would store")
+        terminal.sees("What should it do instead?")
+        terminal.types("\r")
+        terminal.sees("the user rejected it")
+        assert (folder / "notes.txt").read_text() == "water the plants\n"
+
+
+@contextmanager
+def waiting_command(folder: Path, home: Path, *answers: dict[str, object]) -> Generator[tuple[OnTerminal, Path]]:
+    """A chat in whose turn a command waits until somebody opens the pipe."""
+    pipe = folder.parent / "pipe"
+    os.mkfifo(pipe)
+    model = script(home, tool("shell", command=f"echo begun; cat {pipe}"), *answers)
+    with chat(folder, home, "--model", model, "--allowed-tools", "shell") as terminal:
+        terminal.types("wait\r")
+        terminal.sees("│ ")
+        terminal.sees("begun", times=2)
+        yield terminal, pipe
+
+
+def test_what_is_sent_while_a_turn_runs_joins_it(folder: Path, home: Path) -> None:
+    with waiting_command(folder, home, {"text": "I have heard you."}) as (terminal, pipe):
+        terminal.types("and hurry\r")
+        terminal.sees("The model reads it before its next step.")
+        pipe.write_text("")
+        terminal.sees("You: and hurry")
+        terminal.sees("I have heard you.")
+
+
+def test_a_prompt_that_is_being_written_when_a_question_comes_is_kept(folder: Path, home: Path) -> None:
+    with waiting_command(folder, home, EDIT, {"text": "Fed."}, {"text": "Second answer."}) as (terminal, pipe):
+        terminal.types("my next prompt")
+        terminal.sees("my next prompt")
+        pipe.write_text("")
+        chooses(terminal, "o", "Always allow would store")
+        terminal.sees("Fed.")
+        terminal.types("\r")
+        terminal.sees("Second answer.")
+        sessions = run("sessions", "search", "my next prompt", environment=clean_environment(home))
+        assert "my next prompt" in sessions.stdout
+
+
+def test_ctrl_c_stops_the_turn_and_the_conversation_goes_on(folder: Path, home: Path) -> None:
+    with waiting_command(folder, home, {"text": "Here again."}) as (terminal, _):
+        terminal.types("\x03")
+        terminal.sees("Cancelled.")
+        terminal.types("go on\r")
+        terminal.sees("Here again.")
+        terminal.types("\x04")
+        assert terminal.ends() == 0
+
+
+def test_leaving_while_a_turn_runs_cancels_it(folder: Path, home: Path) -> None:
+    with waiting_command(folder, home) as (terminal, _):
+        terminal.types("\x04")
+        assert terminal.ends() == 0
+        assert "Cancelled." in terminal.seen
+
+
+def test_at_a_limit_the_person_says_whether_the_turn_goes_on(folder: Path, home: Path) -> None:
+    model = script(home, tool("read_file", path="notes.txt"), {"text": "Read it."})
+    with chat(folder, home, "--model", model, "--max-turns", "1") as terminal:
+        terminal.types("read\r")
+        terminal.sees("The limit of 1 model calls a turn is reached.")
+        chooses(terminal, "2", "Continue")
+        terminal.sees("Read it.")
+
+
+def test_a_run_asks_at_a_limit_on_its_terminal(folder: Path, home: Path) -> None:
+    model = script(home, tool("read_file", path="notes.txt"), {"text": "Read it."})
+    given = ("run", "--cwd", str(folder), "--model", model, "--max-turns", "1", "go")
+    with on_terminal(*given, environment=clean_environment(home)) as terminal:
+        terminal.sees("(nothing to stop): ")
+        assert terminal.seen.index("The limit of 1 model calls") < terminal.seen.index("(nothing to stop)")
+        terminal.types("continue\n")
+        terminal.sees("Read it.")
+        assert terminal.ends() == 0
+
+
+def test_a_former_session_is_gone_on_with(folder: Path, home: Path) -> None:
+    environment = clean_environment(home)
+    run(
+        "run",
+        "--cwd",
+        str(folder),
+        "--model",
+        script(home, {"text": "The answer was 42."}),
+        "the question",
+        environment=environment,
+    )
+    with chat(folder, home, "--model", script(home, {"text": "New words."})) as terminal:
+        terminal.types("/resume\r")
+        terminal.sees("the question")
+        chooses(terminal, "1", "Go on with which session?")
+        terminal.sees("The answer was 42.")
+        terminal.types("and now\r")
+        terminal.sees("New words.")
+
+
+def test_what_can_go_on_is_offered_while_a_command_is_typed(folder: Path, home: Path) -> None:
+    with chat(folder, home, "--model", "offline/rules") as terminal:
+        terminal.types("/res")
+        terminal.sees("go on with another session of this folder")
+        terminal.types("\x03")
+        terminal.types("look at @not")
+        terminal.sees("notes.txt")
+
+
+def test_several_lines_are_one_prompt(folder: Path, home: Path) -> None:
+    with chat(folder, home, "--model", script(home, {"text": "Both."})) as terminal:
+        terminal.types("one\x1b\rtwo\r")
+        terminal.sees("Both.")
+        found = run("sessions", "list", "--json", environment=clean_environment(home), cwd=folder)
+        assert "one two" in found.stdout
+
+
+def test_on_a_terminal_the_daemon_is_a_chat(folder: Path, home: Path) -> None:
+    environment = clean_environment(home, PROMPT_TOOLKIT_NO_CPR="1", PYGENT_MODEL="offline/rules")
+    with on_terminal(environment=environment, columns=200) as terminal:
+        terminal.sees("pygent-ls is a language server")
+        terminal.sees("Ctrl-D leaves")
+        terminal.sees(READS_KEYS)
+        terminal.types("\x04")
+        assert terminal.ends() == 0
+
+
+def test_without_a_terminal_there_is_no_chat(home: Path) -> None:
+    done = run("chat", environment=clean_environment(home))
+
+    assert done.returncode == 2
+    assert "chat needs a terminal" in done.stderr
+    assert "pygent-ls run" in done.stderr
+
+
+def test_an_abbreviated_option_is_refused(home: Path) -> None:
+    done = run("run", "--debug", "words", environment=clean_environment(home))
+
+    assert (done.returncode, "--debug" in done.stderr) == (2, True)
+
+
+def test_what_is_cut_off_by_head_ends_quietly(home: Path) -> None:
+    line = f"{sys.executable} -m pygent_ls schema | head -1"
+    done = subprocess.run(
+        ["/bin/sh", "-c", line], env=clean_environment(home), capture_output=True, text=True, timeout=40, check=True
+    )
+
+    assert (done.stdout, done.stderr) == ("{\n", "")
