@@ -1,9 +1,10 @@
 """Files at resolved paths, reached without following a link.
 
-A resolved path (see `Folders.resolve`) has no links in it. Each function here opens the folders of such a path one
-below the other, none of them through a link, and acts on the last name by the descriptor of its folder. If a link has
-taken the place of a folder, or of the file that is opened, since the path was resolved, the call fails with ELOOP and
-nothing is read or changed. A folder that is moved while its descriptor is held is still the folder that stood there.
+A resolved path (see `Folders.resolve`) has no links in it. Each function here opens the folder of such a path without
+following a link, and acts on the last name by the descriptor of its folder. The kernel does that in one call where it
+has `openat2` (Linux 5.6); elsewhere the folders are opened one below the other. If a link has taken the place of a
+folder, or of the file that is opened, since the path was resolved, the call fails with ELOOP and nothing is read or
+changed. A folder that is moved while its descriptor is held is still the folder that stood there.
 
 `read_beginning` alone follows links. POSIX only. All functions block, and raise OSError.
 """
@@ -12,9 +13,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import os
 import stat
-from collections.abc import Generator, Iterator
+import struct
+import sys
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
@@ -32,6 +36,13 @@ def folder_at(path: Path) -> Generator[int]:
     """The descriptor of a folder, to be given as `dir_fd`; it may be of a kind that does nothing else."""
     if ".." in path.parts or not path.is_absolute():
         raise OSError(errno.EINVAL, "not a resolved path", str(path))
+    descriptor = _opened_at_once(path)
+    if descriptor is not None:
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+        return
     descriptor = os.open(path.anchor, _FOLDER)
     try:
         for name in path.parts[1:]:
@@ -41,6 +52,38 @@ def folder_at(path: Path) -> Generator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+_OPENAT2 = 437
+"""Number of the system call, the same on all machines but Alpha."""
+
+_RESOLVE_NO_SYMLINKS = 0x04
+
+
+def _opened_at_once(path: Path) -> int | None:
+    """The descriptor of a folder, opened by `openat2` without following a link; None if that fails for any reason."""
+    call, name = _openat2(), os.fsencode(path)
+    if call is None or b"\0" in name:  # C would take what stands before it
+        return None
+    descriptor = call(name)
+    return descriptor if descriptor >= 0 else None
+
+
+@functools.cache
+def _openat2() -> Callable[[bytes], int] | None:
+    if sys.platform != "linux":
+        return None
+    import ctypes
+
+    system_call = ctypes.CDLL(None).syscall
+    system_call.restype = ctypes.c_long
+    how = struct.pack("QQQ", _FOLDER, 0, _RESOLVE_NO_SYMLINKS)
+    arguments = (ctypes.c_long(_OPENAT2), ctypes.c_int(-1))  # no folder: the path is absolute
+
+    def call(path: bytes) -> int:
+        return int(system_call(*arguments, path, how, ctypes.c_size_t(len(how))))
+
+    return call
 
 
 def open_file(path: Path, flags: int, mode: int = 0o600) -> int:

@@ -82,7 +82,7 @@ def is_safe(path: str, may_write: MayWrite) -> bool:
     if not Path(path).is_absolute():
         return False
     last = Path("/")
-    for last in steps(path):
+    for last in map(Path, steps(path)):
         if may_write(last):
             return False
     return not _is_for_everybody(last)
@@ -93,26 +93,31 @@ def _is_safe_word(part: str, may_write: MayWrite) -> bool:
     return ("/" not in part and not part.startswith((".", "~"))) or is_safe(part, may_write)
 
 
-def steps(path: str) -> Iterator[Path]:
+def steps(path: str) -> Iterator[str]:
     """Every entry of a folder that is looked up on the way to what a path leads to, the last of it at the end."""
-    at, left, n_links = Path("/"), list(Path(path).parts[1:]), 0
+    at, left, n_links = "", _names_of(path), 0
     while left:
-        name = left.pop(0)
+        name = left.pop()
         if name == "..":
-            at = at.parent
+            at = at.rpartition("/")[0]
             continue
-        step = at / name
+        step = f"{at}/{name}"
         yield step
         try:
-            target = step.readlink()
+            target = os.readlink(step)  # noqa: PTH115 - a Path for each of thousands takes longer than the link
         except OSError:  # no link, or nothing
             at = step
             continue
         n_links += 1
         if n_links > MAX_LINKS:
             return
-        at = Path("/") if target.is_absolute() else at
-        left = [part for part in target.parts if part != "/"] + left
+        at = "" if target.startswith("/") else at
+        left += _names_of(target)
+
+
+def _names_of(path: str) -> list[str]:
+    """The names in a path, the last one first."""
+    return [name for name in reversed(path.split("/")) if name not in ("", ".")]
 
 
 def _is_for_everybody(path: Path) -> bool:

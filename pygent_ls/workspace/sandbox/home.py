@@ -27,6 +27,9 @@ ENVIRONMENTS = (".venv", "venv", "env")
 _INTERPRETER = re.compile(r"(?:python|pypy)[0-9.]*t?")
 
 
+_ROOT = Path("/")
+
+
 def hidden_homes(home: Path) -> tuple[Path, ...]:
     """The folders that hold homes, and this one; none that the system itself lies in."""
     real = {each.resolve() for each in (*HOMES, *_own_homes(home)) if each.is_dir()}
@@ -75,7 +78,7 @@ def shown(home: Path, folders: Sequence[Path], more: Sequence[Path], environment
 
 
 def _lies_in(path: Path | str, bases: Iterable[Path]) -> bool:
-    return f"{path}/".startswith(tuple(f"{base}/" for base in bases))
+    return f"{path}/".startswith(tuple(f"{base}/" if base != _ROOT else "/" for base in bases))
 
 
 def _may_be_shown(path: Path, homes: Collection[Path], folders: Sequence[Path]) -> bool:
@@ -87,7 +90,7 @@ def _may_be_shown(path: Path, homes: Collection[Path], folders: Sequence[Path]) 
 
 def _is_led_by(path: Path | str, folders: Sequence[Path]) -> bool:
     """Whether anything on the way to what the path leads to lies in these folders."""
-    return any(step.is_relative_to(folder) for step in steps(os.fspath(path)) for folder in folders)
+    return any(_lies_in(step, folders) for step in steps(os.fspath(path)))
 
 
 def _is_too_much(path: Path, homes: Collection[Path]) -> bool:

@@ -88,7 +88,7 @@ class Protections:
     def add_name(self, path: Path, missing: PlaceholderKind | None, *, is_inside: bool = False) -> None:
         """Protect what is there by that name, by links too; or keep it `missing`."""
         if path.is_symlink():
-            for step in steps(os.fspath(path)):
+            for step in map(Path, steps(os.fspath(path))):
                 if step.is_symlink() and any(step.is_relative_to(folder) for folder in self.folders):
                     self.links[step] = step.readlink()
                     self.add(step.parent, "pin", is_inside=is_inside)
