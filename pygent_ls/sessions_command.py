@@ -17,7 +17,6 @@ from pygent_ls.app_sessions import KeptSessions
 from pygent_ls.editors.terminal.text import palette_for
 from pygent_ls.errors import SessionError
 from pygent_ls.extensions.session_files import timestamp
-from pygent_ls.file_access import read_beginning
 from pygent_ls.places import state_folder
 from pygent_ls.sessions.index.entries import Entry
 from pygent_ls.sessions.index.index import Index
@@ -37,6 +36,7 @@ from pygent_ls.sessions_shown import (
     session_json,
     table,
 )
+from pygent_ls.workspace.reading import beginning_of
 
 if TYPE_CHECKING:
     import argparse
@@ -350,7 +350,7 @@ def _read(file: str) -> tuple[str, str]:
     shown = "Standard input" if file == "-" else file
     try:
         data = (
-            sys.stdin.buffer.read(MAX_FILE_BYTES + 1) if file == "-" else read_beginning(Path(file), MAX_FILE_BYTES + 1)
+            sys.stdin.buffer.read(MAX_FILE_BYTES + 1) if file == "-" else beginning_of(Path(file), MAX_FILE_BYTES + 1)
         )
         if len(data) > MAX_FILE_BYTES:
             raise SessionError(f"{shown} is longer than {MAX_FILE_BYTES // 1_000_000} MB.", kind="invalid_file")

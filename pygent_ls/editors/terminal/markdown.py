@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from io import StringIO
-
-from markdown_it import MarkdownIt
-from rich.console import Console
-from rich.markdown import Markdown
-from rich.syntax import Syntax
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from pygent_ls.editors.terminal.text import harmless
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 MAX_BLOCK_CHARS = 20_000
 """A longer block is written as it is: the time to render one grows faster than its text."""
@@ -24,7 +22,7 @@ them are coloured one by one."""
 CODE_THEME = "ansi_dark"
 """Uses the sixteen colours of the terminal's own theme."""
 
-_FENCE = re.compile(r" {0,3}(?P<marks>`{3,}|~{3,})[ \t]*(?P<language>[^\s`]*)[^`\n]*\Z")
+_FENCE = re.compile(r" {0,3}(?P<marks>`{3,}+|~{3,}+)[ \t]*+(?P<language>[^\s`]*+)[^`\n]*+\Z")
 _ITEM = re.compile(r" {0,3}([-*+]|\d{1,9}(?P<numbered>[.)]))[ \t]")
 _HEADING = re.compile(r" {0,3}#{1,6}([ \t]|\Z)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*\Z")
@@ -136,6 +134,9 @@ class MarkdownStream:
     def _rendered(self, text: str) -> list[str]:
         if len(text) > MAX_BLOCK_CHARS:
             return text.split("\n")
+        from markdown_it import MarkdownIt
+        from rich.markdown import Markdown
+
         markdown = Markdown("", code_theme=CODE_THEME, hyperlinks=False)
         parser = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
         markdown.parsed = parser.parse(text)
@@ -153,6 +154,9 @@ class MarkdownStream:
         line = self._block[-1]
         if not self._coloured or len(line) > MAX_BLOCK_CHARS:
             return f"  {line}\n"
+        from rich.syntax import Syntax
+        from rich.text import Text
+
         known = self._block if len(self._block) <= MAX_COLOURED_LINES else [line]
         code = Syntax("", language or "text", theme=CODE_THEME, background_color="default")
         lines = code.highlight("\n".join(known)).split("\n", allow_blank=True)
@@ -162,6 +166,8 @@ class MarkdownStream:
         return f"  {''.join(_lines_of(out))}\n"
 
     def _console(self) -> Console:
+        from rich.console import Console
+
         return Console(
             file=StringIO(),
             width=max(self._width(), 20),
