@@ -21,7 +21,7 @@ _PIECE = re.compile(
     r"'[^'\n]*+'|#[^\n]*+|[\w-]++|[ \t]++|.",
     re.DOTALL,
 )
-"""Of TOML, as far as dotted keys go. A string that is not closed goes on to the end; the parser takes no more either."""
+"""Of TOML, as far as dotted keys go. A string that is not closed goes on to the end, where the parser stops, too."""
 
 
 def read_toml(text: str) -> dict[str, Any]:
