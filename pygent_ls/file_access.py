@@ -73,8 +73,10 @@ def _opened_at_once(path: Path) -> int | None:
 def _openat2() -> Callable[[bytes], int] | None:
     if sys.platform != "linux":
         return None
-    import ctypes
-
+    try:
+        import ctypes
+    except ImportError:  # a Python that was built without it
+        return None
     system_call = ctypes.CDLL(None).syscall
     system_call.restype = ctypes.c_long
     how = struct.pack("QQQ", _FOLDER, 0, _RESOLVE_NO_SYMLINKS)

@@ -23,7 +23,7 @@ from pygent_ls.editors.closing import close
 from pygent_ls.editors.errand import CANCELLED, DONE, FAILED, Errand
 from pygent_ls.editors.ports import Blueprint, Core, FrontEnd, TrustQuestion
 from pygent_ls.editors.terminal.approver import prompt_text
-from pygent_ls.editors.terminal.chat_input import ChatInput, Choice, OpenQuestion, PromptUse
+from pygent_ls.editors.terminal.chat_input import ChatInput, KeyChoice, OpenQuestion, PromptUse
 from pygent_ls.editors.terminal.markdown import MarkdownStream
 from pygent_ls.editors.terminal.spinner import FRAMES, Activity
 from pygent_ls.editors.terminal.text import Palette, palette_for
@@ -41,10 +41,10 @@ MODES: Sequence[Mode] = ("default", "accept_edits", "plan")
 """Permission modes that Shift-Tab goes round; `/mode` sets the others."""
 
 PERMISSION_CHOICES = (
-    Choice(key="o", title="Allow once"),
-    Choice(key="s", title="Allow for this session"),
-    Choice(key="a", title="Always allow"),
-    Choice(key="r", title="Reject"),
+    KeyChoice(key="o", title="Allow once"),
+    KeyChoice(key="s", title="Allow for this session"),
+    KeyChoice(key="a", title="Always allow"),
+    KeyChoice(key="r", title="Reject"),
 )
 
 OUTCOMES: dict[str, PermissionOutcome] = {"o": "allow_once", "s": "allow_session", "a": "allow_always"}
@@ -139,9 +139,9 @@ class ChatQuestioner:
 
 
 async def _answered(question: Question, asked: OpenQuestion, view: TerminalView) -> QuestionAnswer:
-    choices = [Choice(title=_titled(each.title, each.description)) for each in question.choices]
+    choices = [KeyChoice(title=_titled(each.title, each.description)) for each in question.choices]
     if choices and len(choices) < MAX_CHOICES:
-        own = (Choice(key="w", title="Answer in your own words"),) if question.takes_words else ()
+        own = (KeyChoice(key="w", title="Answer in your own words"),) if question.takes_words else ()
         chosen = await asked.choose("", [*choices, *own])
         if chosen is None:
             return NotAnswered()
@@ -253,7 +253,9 @@ class Chat:
             self.view.tell("There is no other session of this folder yet.", "yellow")
             return ""
         choices = [
-            Choice(title=f"{one_line(each.name, 60)} · {each.updated_at:%Y-%m-%d %H:%M} · {each.n_messages} messages")
+            KeyChoice(
+                title=f"{one_line(each.name, 60)} · {each.updated_at:%Y-%m-%d %H:%M} · {each.n_messages} messages"
+            )
             for each in found
         ]
         async with self.input.question() as question:
@@ -363,7 +365,7 @@ async def _chat(blueprint: Blueprint, errand: Errand, first: str) -> int:
 
 async def _trusts(chat_input: ChatInput, view: TerminalView, question: TrustQuestion) -> bool | None:
     view.show(f"{question.text}\n")
-    trust = Choice(key="y", title="Trust them")
+    trust = KeyChoice(key="y", title="Trust them")
     async with chat_input.question() as asked:
-        chosen = await asked.choose("", [trust, Choice(key="n", title="Do not trust them")])
+        chosen = await asked.choose("", [trust, KeyChoice(key="n", title="Do not trust them")])
     return None if chosen is None else chosen is trust

@@ -39,7 +39,7 @@ Complete = Callable[[str], Awaitable["completing.Completion"]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class KeyChoice:
     """One way to answer a question."""
 
     title: str
@@ -173,10 +173,10 @@ class OpenQuestion:
     _new_prompt: Callable[[], PromptSession[str]]
     """A prompt keeps what it was given for the next time, so each question has its own."""
 
-    async def choose(self, text: str, choices: Sequence[Choice]) -> Choice | None:
+    async def choose(self, text: str, choices: Sequence[KeyChoice]) -> KeyChoice | None:
         """Ask for one of the choices: a key marks it, Enter takes it. None when the person closes the question with Esc
         or Ctrl-C. A key that comes right behind another marks nothing, so no word that is being written answers."""
-        marked: Choice | None = None
+        marked: KeyChoice | None = None
         last_key_s = time.monotonic()
         bindings = KeyBindings()
 
