@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Generator
@@ -13,11 +14,14 @@ import pytest
 
 from tests.e2e.command_line import OnTerminal, clean_environment, on_terminal, run, script, tool
 
-PAUSE_S = 0.7
-"""Longer than the pause in front of a key that answers."""
+MARKED_S, TAKEN_S = 2.0, 10.0
+"""Waits before a key is pressed again, longer than the pause in front of a key that answers."""
 
 READS_KEYS = "\x1b[?2004h"
 """Told to the terminal when keys are read one by one: bracketed paste is on."""
+
+READS_NO_KEYS = "\x1b[?2004l"
+"""Told to the terminal when a prompt or a question is over."""
 
 EDIT = tool("edit_file", path="notes.txt", old="water", new="feed")
 
@@ -48,14 +52,16 @@ def chat(folder: Path, home: Path, *arguments: str) -> Generator[OnTerminal]:
 
 
 def chooses(terminal: OnTerminal, key: str, title: str) -> None:
-    """Mark a choice, and take it. A key that came too soon marks nothing, so it is pressed again."""
+    """Mark a choice, and take it. A key that came too soon behind another marks nothing, so it is pressed again."""
     terminal.sees(title)
     for _ in range(20):
         terminal.forget()
         terminal.types(key)
-        if terminal.shows("Enter: this", PAUSE_S):
-            break
-    terminal.types("\r")
+        if terminal.shows("Enter: this", MARKED_S):
+            terminal.types("\r")
+            if terminal.shows(READS_NO_KEYS, TAKEN_S):
+                return
+    raise AssertionError(f"{key} was not taken; the screen shows:\n{terminal.seen}")
 
 
 def test_prompts_are_answered_one_after_the_other_and_ctrl_d_leaves(folder: Path, home: Path) -> None:
@@ -150,6 +156,14 @@ def test_ctrl_c_stops_the_turn_and_the_conversation_goes_on(folder: Path, home: 
         terminal.sees("Here again.")
         terminal.types("\x04")
         assert terminal.ends() == 0
+
+
+def test_an_interrupt_that_comes_as_a_signal_stops_the_turn_alone(folder: Path, home: Path) -> None:
+    with waiting_command(folder, home, {"text": "Here again."}) as (terminal, _):
+        os.kill(terminal.process.pid, signal.SIGINT)  # as a terminal does while output is written
+        terminal.sees("Cancelled.")
+        terminal.types("go on\r")
+        terminal.sees("Here again.")
 
 
 def test_leaving_while_a_turn_runs_cancels_it(folder: Path, home: Path) -> None:

@@ -147,6 +147,7 @@ class ChatInput:
             event.current_buffer.insert_text("\n")
 
         @bindings.add("c-c")
+        @bindings.add("<sigint>")  # Ctrl-C while output is written: then the terminal makes a signal of it
         def _(event: KeyPressEvent) -> None:
             if not use.interrupt():
                 event.current_buffer.reset()
@@ -210,6 +211,7 @@ class OpenQuestion:
 
         @bindings.add("escape", eager=True)
         @bindings.add("c-c")
+        @bindings.add("<sigint>")
         @bindings.add("c-d")
         def _(event: KeyPressEvent) -> None:
             nonlocal marked
