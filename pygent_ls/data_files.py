@@ -21,7 +21,7 @@ _PIECE = re.compile(
     r"'[^'\n]*+'|#[^\n]*+|[\w-]++|[ \t]++|.",
     re.DOTALL,
 )
-"""Of TOML, as far as dotted keys go. A string that is not closed goes on to the end, where the parser stops, too."""
+"""Tokens of TOML that matter for dotted keys. An unclosed string goes on to the end; the parser stops there, too."""
 
 
 def read_toml(text: str) -> dict[str, Any]:

@@ -37,21 +37,25 @@ def folder_at(path: Path) -> Generator[int]:
     if ".." in path.parts or not path.is_absolute():
         raise OSError(errno.EINVAL, "not a resolved path", str(path))
     descriptor = _opened_at_once(path)
-    if descriptor is not None:
-        try:
-            yield descriptor
-        finally:
-            os.close(descriptor)
-        return
+    if descriptor is None:
+        descriptor = _opened_step_by_step(path)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _opened_step_by_step(path: Path) -> int:
     descriptor = os.open(path.anchor, _FOLDER)
     try:
         for name in path.parts[1:]:
             below = _open(name, _FOLDER, 0, descriptor)
             os.close(descriptor)
             descriptor = below
-        yield descriptor
-    finally:
+    except BaseException:
         os.close(descriptor)
+        raise
+    return descriptor
 
 
 _OPENAT2 = 437

@@ -230,8 +230,8 @@ class Redactor:
                 at = text.find(value, at + len(value))
 
     def _assigned_in(self, text: str, *, anywhere: bool) -> Iterator[Finding]:
-        """Where an environment variable that is known has a value that it is known to have; with `anywhere` in whatever
-        form, and also a value that has a line for itself."""
+        """Find known values behind the names of their variables. With `anywhere` the form does not matter, and a value
+        that is alone in its line is found, too."""
         for match in _ASSIGNED.finditer(text) if self._variables else ():
             for value, is_named in self._variables.get(match[1], {}).items():
                 end = match.end() + len(value)
@@ -312,7 +312,7 @@ def _spellings(value: str) -> set[str]:
 
 
 MIN_LINE_CHARS = 16
-"""Of a line of a secret, that it is known for itself."""
+"""Length from which a line of a secret is masked where it stands alone."""
 
 
 def _unescaped(value: str) -> str:

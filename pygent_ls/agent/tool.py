@@ -181,7 +181,7 @@ MAX_PROBLEMS = 10
 MAX_PROBLEM_CHARS = 300
 
 MAX_PATHS = 500
-"""Of one call. Each is resolved several times before the call runs, some 0.1 ms each time."""
+"""Maximum number of paths in one call. Each is resolved several times before the call runs, 0.1 ms each time."""
 
 MAX_EXCERPT_CHARS = 8_000
 """Most of a document that an error quotes: about 2 000 tokens, enough to make an edit again."""

@@ -12,7 +12,7 @@ EVALUATING = frozenset(
 """Those that expand text once more: `read 'a[$(x)]'`, `compgen -W '$(x)'`."""
 
 _RUNNING = {"compgen": "C", "complete": "C", "mapfile": "C", "readarray": "C", "bind": "x", "hash": "p"}
-"""Those with an option whose value is a command line, or a program."""
+"""Letter of the option whose value is a command line or a program, by builtin."""
 
 _SETTING = frozenset({"env", "export", "declare", "typeset", "local", "readonly", "sudo", "doas"})
 """Commands whose words set variables."""

@@ -14,15 +14,15 @@ from functools import partial
 from prompt_toolkit.patch_stdout import patch_stdout
 
 from pygent_ls import __version__
-from pygent_ls.agent.approver import PermissionAnswer, PermissionOutcome, PermissionRequest
+from pygent_ls.agent.approver import PermissionAnswer, PermissionRequest
 from pygent_ls.agent.asker import Answered, NotAnswered, Question, QuestionAnswer
-from pygent_ls.agent.messages import TextBlock
+from pygent_ls.agent.messages import Message, Role, TextBlock
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.tool import one_line, visible
 from pygent_ls.editors.closing import close
 from pygent_ls.editors.errand import CANCELLED, DONE, FAILED, Errand
 from pygent_ls.editors.ports import Blueprint, Core, FrontEnd, TrustQuestion
-from pygent_ls.editors.terminal.approver import prompt_text
+from pygent_ls.editors.terminal.approver import CHOICES, prompt_text
 from pygent_ls.editors.terminal.chat_input import ChatInput, KeyChoice, OpenQuestion, PromptUse
 from pygent_ls.editors.terminal.markdown import MarkdownStream
 from pygent_ls.editors.terminal.spinner import FRAMES, Activity
@@ -46,8 +46,6 @@ PERMISSION_CHOICES = (
     KeyChoice(key="a", title="Always allow"),
     KeyChoice(key="r", title="Reject"),
 )
-
-OUTCOMES: dict[str, PermissionOutcome] = {"o": "allow_once", "s": "allow_session", "a": "allow_always"}
 
 MAX_CHOICES = 9
 """Choices that one key can tell apart."""
@@ -111,12 +109,13 @@ class ChatApprover:
         choices = PERMISSION_CHOICES if request.rules else (PERMISSION_CHOICES[0], PERMISSION_CHOICES[-1])
         async with self.input.question() as question:
             chosen = await question.choose("", choices)
-            if chosen is not None and chosen.key in OUTCOMES:
+            answer = PermissionAnswer(outcome=CHOICES[chosen.key] if chosen else "reject_once")
+            if chosen is not None and answer.allowed:
                 self.view.tell(f"  {chosen.title}", "dim")
-                return PermissionAnswer(outcome=OUTCOMES[chosen.key])
+                return answer
             feedback = await question.words("What should it do instead? (Enter: nothing) ") if chosen else ""
         self.view.tell("  Rejected", "dim")
-        return PermissionAnswer(outcome="reject_once", feedback=feedback)
+        return replace(answer, feedback=feedback)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -269,17 +268,12 @@ class Chat:
 
     def _show_last_exchange(self) -> None:
         """What was said last, so that the person knows where they are."""
-        for role, mark in (("user", "> "), ("assistant", "")):
-            texts = (
-                "\n\n".join(block.text for block in message.blocks if isinstance(block, TextBlock))
-                for message in reversed(self.session.messages)
-                if message.role == role
-            )
-            last = next((text for text in texts if text.strip()), "")
-            if role == "user":
-                self.view.tell(mark + one_line(last, 200), "bold")
-            else:
-                self.view.show_answer(last)
+        self.view.tell(f"> {one_line(self._last_text('user'), 200)}", "bold")
+        self.view.show_answer(self._last_text("assistant"))
+
+    def _last_text(self, role: Role) -> str:
+        texts = (_text_of(message) for message in reversed(self.session.messages) if message.role == role)
+        return next((text for text in texts if text.strip()), "")
 
     # While a prompt is written
 
@@ -289,6 +283,10 @@ class Chat:
             return found
         own = tuple(each for each in OWN_COMMANDS if each.label.startswith(text))
         return replace(found, items=(*own, *found.items), start=found.start if found.items else 0)
+
+
+def _text_of(message: Message) -> str:
+    return "\n\n".join(block.text for block in message.blocks if isinstance(block, TextBlock))
 
 
 async def former_prompts(core: Core, errand: Errand) -> list[str]:

@@ -108,7 +108,7 @@ class MarkdownStream:
         return gap + "".join(f"{line}\n" for line in self._rendered("\n".join(block)))
 
     def _stable(self) -> str:
-        """Of a paragraph without markup, all lines but the last: later words can only come behind them."""
+        """All lines but the last of a paragraph without markup: later words can only come behind them."""
         text = "\n".join([*self._block, self._rest])
         if self._fence is not None or not text.strip() or _MARKUP.search(text) or len(text) > MAX_BLOCK_CHARS:
             return ""
