@@ -37,6 +37,18 @@ class PermissionRequest:
     read_only: bool = False
     paths: tuple[Path, ...] = ()
     """The places that the call names."""
+    description: str = ""
+    """What the model says that it is for; empty if it says nothing."""
+    confinement: str = ""
+    """What holds the call, such as `sandboxed, no network`; empty for a change of files."""
+    severity: ToolRisk = ToolRisk.HIGH
+    """How grave it looks: `risk` says only whether it asks."""
+    prefix_rules: tuple[str, ...] = ()
+    """Wider rules by the first words of the command, each of which the user may have in place of `rules`."""
+    covers_session: str = ""
+    """What `allow_session` covers if there are no rules; empty if it would cover nothing."""
+    offers_accept_edits: bool = False
+    """The mode `accept_edits` would pass it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +62,8 @@ class PermissionAnswer:
     answered; `feedback` says why."""
     rules: tuple[str, ...] | None = None
     """The rules to store in place of those of the request; None: the user did not touch them."""
+    accepts_edits: bool = False
+    """The session's mode becomes `accept_edits`."""
     input: Mapping[str, Any] | None = None
     """With which an allowed call is to run; None: as it was asked."""
 

@@ -26,14 +26,24 @@ from pygent_ls.agent.events import (
 )
 from pygent_ls.agent.hooking import NO_REASON, TurnHooks
 from pygent_ls.agent.messages import TextBlock, ToolUseBlock
-from pygent_ls.agent.permissions import Permissions, Places, Verdict, narrowest_rules, subjects_of
+from pygent_ls.agent.permission_choices import graded_risk
+from pygent_ls.agent.permissions import (
+    EDITS_ACCEPTED,
+    Mode,
+    Permissions,
+    Places,
+    Verdict,
+    narrowest_rules,
+    subjects_of,
+)
+from pygent_ls.agent.prefix_rules import prefix_rules
 from pygent_ls.agent.reading_rules import FileRead
 from pygent_ls.agent.sandboxing import SandboxConsent, question_about
 from pygent_ls.agent.secret_keeping import Secrets
 from pygent_ls.agent.shell_reads import reads_of
 from pygent_ls.agent.showing import on_one_line, programs_of
 from pygent_ls.agent.telemetry import PermissionWaitEnded
-from pygent_ls.agent.tool import Tool
+from pygent_ls.agent.tool import Tool, one_line
 from pygent_ls.agent.watching import TurnWatch
 from pygent_ls.agent.workspace import EditPlan, FileChange, SandboxState, Workspace
 from pygent_ls.errors import ToolError
@@ -65,6 +75,10 @@ class _Prompt:
     changes: tuple[FileChange, ...] = ()
     verdict: Callable[[], Verdict] | None = None
     """What the rules and the mode say by then; None where only the user can tell."""
+    confinement: str = ""
+    prefix_rules: tuple[str, ...] = ()
+    covers_session: str = ""
+    offers_accept_edits: bool = False
 
 
 @dataclass(kw_only=True)
@@ -84,6 +98,7 @@ class Asking:
     hooks: TurnHooks
     standing: Standing = field(default_factory=Standing)
     watch: TurnWatch = field(default_factory=TurnWatch)
+    mode_changed: Callable[[], None]
     _held_in: set[str] = field(default_factory=set[str])
     """The calls that run in the sandbox."""
     _said: dict[str, str] = field(default_factory=dict[str, str])
@@ -107,7 +122,15 @@ class Asking:
             raise await self._denied(call, verdict.reason, verdict.by)
         return verdict
 
-    async def ask(self, tool: Tool, call: ToolUseBlock, *, action: str, changes: Sequence[FileChange]) -> None:
+    async def ask(
+        self,
+        tool: Tool,
+        call: ToolUseBlock,
+        *,
+        action: str,
+        changes: Sequence[FileChange] = (),
+        confinement: str = "",
+    ) -> None:
         """Ask the user, one question at a time. Raises `DeniedError`, and `InputChangedError`."""
         async with self.one_at_a_time:
             verdict = self._verdict(tool, call)  # an answer to the question before may have settled this one
@@ -117,17 +140,29 @@ class Asking:
                 raise await self._denied(call, verdict.reason, verdict.by)
             if call.id in self._granted:
                 return
+            subjects = self._subjects(tool, call.input)
             prompt = _Prompt(
                 action=_programs(tool, call) + action + _why_asked(verdict),
-                rules=narrowest_rules(tool, self._subjects(tool, call.input)),
+                rules=narrowest_rules(tool, subjects),
+                prefix_rules=prefix_rules(tool, subjects),
                 changes=tuple(changes),
                 verdict=partial(self._verdict, tool, call),
+                confinement=confinement,
+                offers_accept_edits=self._could_accept_edits(tool, call),
             )
             answer = await self._question(tool, call, prompt)
             self.permissions.remember(answer.rules or (), answer)
+            if answer.accepts_edits:
+                self.permissions.set_mode("accept_edits")
+                self.mode_changed()
         if not answer.allowed:
             raise await self._denied(call, _why_rejected(answer), answer.by)
         self._check_same(call, answer)
+
+    def _could_accept_edits(self, tool: Tool, call: ToolUseBlock) -> bool:
+        """Whether the mode that accepts edits would pass the call, and the next stricter one is what asks."""
+        is_edit = tool.name in EDITS_ACCEPTED and self.permissions.mode == "default"
+        return is_edit and self._verdict(tool, call, as_if="accept_edits").decision == "allow"
 
     def _check_same(self, call: ToolUseBlock, answer: PermissionAnswer) -> None:
         if answer.input is not None and dict(answer.input) != dict(call.input):
@@ -138,7 +173,11 @@ class Asking:
         """Whether the call runs in the sandbox. Where that fails the user is asked. Raises as `ask` does."""
         if state.kind == "failed" and not self.consent.given:
             async with self.one_at_a_time:
-                prompt = _Prompt(action=question_about(state, tool.action_for(call.input)))
+                prompt = _Prompt(
+                    action=question_about(state, tool.action_for(call.input)),
+                    confinement="not sandboxed",
+                    covers_session="every command of this session that would be sandboxed",
+                )
                 answer = await self._question(tool, call, prompt)
             if not answer.allowed:
                 raise await self._denied(call, _why_rejected(answer), answer.by)
@@ -186,7 +225,7 @@ class Asking:
                 text = f"The user allowed this call, and said: {said}"
                 yield TextBlock(text=f'<user-feedback about="{call.name}">\n{text}\n</user-feedback>')
 
-    def _verdict(self, tool: Tool, call: ToolUseBlock) -> Verdict:
+    def _verdict(self, tool: Tool, call: ToolUseBlock, as_if: Mode | None = None) -> Verdict:
         given = call.input
         places = Places(
             paths=tuple(path.as_posix() for path in self._paths(tool, given)),
@@ -195,7 +234,7 @@ class Asking:
             reads=self._reads(tool, given),
             are_held=call.id in self._held_in,
         )
-        decide = partial(self.permissions.decide, ceiling=self.standing.ceiling)
+        decide = partial(self.permissions.decide, ceiling=self.standing.ceiling, as_if=as_if)
         verdict = decide(tool, self._subjects(tool, given), places, self.hooks.word_on(call))
         for path in self._beside.get(call.id, ()):
             name, place = self.workspace.shown(path), Places(paths=(path.as_posix(),), folder=places.folder)
@@ -239,6 +278,12 @@ class Asking:
                 kind=tool.kind,
                 read_only=tool.read_only,
                 paths=tuple(self._paths(tool, call.input)),
+                description=await self.secrets.masked(_description(tool, call)),
+                confinement=prompt.confinement,
+                severity=graded_risk(tool, self._subjects(tool, call.input)),
+                prefix_rules=prompt.prefix_rules,
+                covers_session=prompt.covers_session,
+                offers_accept_edits=prompt.offers_accept_edits,
             )
             given = await self._hooks_answer(call, prompt.verdict) or await self._answer(request, prompt.verdict)
             answer, problem = with_rules(given, prompt.rules, tool, self._subjects(tool, call.input))
@@ -313,6 +358,11 @@ def _stricter(verdict: Verdict, of_file: Verdict, name: str) -> Verdict:
             return of_file
         case "ask" | "allow":
             return verdict
+
+
+def _description(tool: Tool, call: ToolUseBlock) -> str:
+    """What the model says that a command is for, on one line."""
+    return one_line(call.input.get("description", "")) if tool.name == "shell" else ""
 
 
 def _programs(tool: Tool, call: ToolUseBlock) -> str:

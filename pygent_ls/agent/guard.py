@@ -30,7 +30,7 @@ from pygent_ls.agent.named_paths import named_by
 from pygent_ls.agent.no_programs import NoPrograms
 from pygent_ls.agent.permissions import Verdict
 from pygent_ls.agent.review import ReviewedCall, quotes_of, told
-from pygent_ls.agent.sandboxing import note_on, sandbox_for
+from pygent_ls.agent.sandboxing import confinement_of, sandbox_for
 from pygent_ls.agent.secret_keeping import env_file_of
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.tool import Tool, ToolContext
@@ -77,6 +77,7 @@ class ToolGuard:
             hooks=self.hooks,
             standing=self.standing,
             watch=self.watch,
+            mode_changed=self.around.mode_changed,
         )
         self._changing = Changing(
             workspace=self.around.workspace,
@@ -151,7 +152,9 @@ class ToolGuard:
         if tool.plans_edit:
             return await self._edit(tool, call, arguments, context)
         if verdict.decision == "ask":
-            await self._asking.ask(tool, call, action=tool.action_for(call.input) + note_on(sandbox), changes=())
+            await self._asking.ask(
+                tool, call, action=tool.action_for(call.input), confinement=confinement_of(tool, sandbox)
+            )
         context.sandboxed = await self._asking.is_sandboxed(tool, call, sandbox)
         self._has_run.add(call.id)
         return await self._cached(call, context) or await self._run(tool, call, arguments, context)

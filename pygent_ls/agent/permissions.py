@@ -205,9 +205,10 @@ class Permissions:
         places: Places | None = None,
         hook: HookOutcome = NOTHING,
         ceiling: Mode | None = None,
+        as_if: Mode | None = None,
     ) -> Verdict:
         """Judge a call whose subjects (shown paths, the command, the address) are these, and of which a hook said this,
-        in no looser mode than `ceiling`.
+        in no looser mode than `ceiling`; with `as_if`, as in that mode.
 
         An allow rule must cover each subject; a deny or ask rule counts when it is about any part of one.
         """
@@ -222,7 +223,7 @@ class Permissions:
         for rule, match in strict:
             if rule.decision == "deny" and match is Match.YES:
                 return Verdict(decision="deny", by="rule", reason=_why_denied(rule))
-        mode = stricter(self.mode, ceiling)
+        mode = stricter(as_if or self.mode, ceiling)
         if mode == "plan" and (reason := self._beyond_plans(tool, subjects)):
             return Verdict(decision="deny", by="mode", reason=reason)
         if hook.decision in ("deny", "ask"):

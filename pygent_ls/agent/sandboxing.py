@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pygent_ls.agent.tool import Tool
+from pygent_ls.agent.tool import Tool, ToolCategory
 from pygent_ls.agent.workspace import Processes, SandboxState
 from pygent_ls.errors import ToolError
 
@@ -29,9 +29,16 @@ async def sandbox_for(tool: Tool, processes: Processes) -> SandboxState:
     return state
 
 
-def note_on(state: SandboxState) -> str:
-    """What a prompt says beside the command."""
-    return " (not sandboxed)" if state.kind == "missing" else ""
+def confinement_of(tool: Tool, state: SandboxState) -> str:
+    """What holds a call of this tool, for the user; empty for one that runs no program and uses no network."""
+    if tool.sandboxed:
+        if state.kind != "on":
+            return "not sandboxed"
+        weakness = f"; {state.reason[0].lower()}{state.reason[1:].rstrip('.')}" if state.reason else ""
+        return f"sandboxed, {'with' if state.has_network else 'no'} network{weakness}"
+    if tool.category in (ToolCategory.SHELL, ToolCategory.MCP) or tool.runs_programs:
+        return "not sandboxed"
+    return "uses the network" if tool.category is ToolCategory.WEB else ""
 
 
 def question_about(state: SandboxState, action: str) -> str:

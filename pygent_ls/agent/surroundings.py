@@ -37,6 +37,10 @@ async def settled_at_once() -> None:
     """Where nothing is kept."""
 
 
+def nobody_to_tell() -> None:
+    """For a session that nobody follows."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
     """What a session gives its turns: the ports, and the session's own memory."""
@@ -73,3 +77,5 @@ class Surroundings:
     telemetry: Telemetry = field(default_factory=NoTelemetry)
     settle: Settle = settled_at_once
     """Awaited before a tool with effects runs."""
+    mode_changed: Callable[[], None] = nobody_to_tell
+    """Called when an answer of the user has set another mode."""

@@ -321,6 +321,8 @@ class SandboxState:
     """Why it is missing or failed, for a person."""
     required: bool = False
     """Nothing may run without it."""
+    has_network: bool = False
+    """Commands in it may use the network."""
 
 
 class OutputMask(Protocol):

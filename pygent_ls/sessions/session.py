@@ -83,7 +83,9 @@ class Session:
             tell=self._tell_running,
             spend=self._spend,
         )
-        parts = replace(parts, surroundings=replace(parts.surroundings, settle=self._settle))
+        parts = replace(
+            parts, surroundings=replace(parts.surroundings, settle=self._settle, mode_changed=self._mode_changed)
+        )
         self._making = TurnMaking(parts, self.choices, self.context, self._hooks)
         if recalled:
             self._hooks.starts_anew("resume")
@@ -281,6 +283,9 @@ class Session:
         self.updated_at = now()
         self._keeper.keep()
         self._making.parts.on_change(self.id, what)
+
+    def _mode_changed(self) -> None:
+        self.changed("configured")
 
     def cancel(self, turn_id: str | None = None) -> bool:
         """Cancel the turn of that id, else the running one; False where there is none to cancel."""

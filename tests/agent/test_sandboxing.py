@@ -97,7 +97,23 @@ async def test_where_the_machine_has_none_the_prompt_says_so() -> None:
     rig = rig_where(SandboxState(kind="missing"), "allow_once", allowed=False)
 
     assert (await call(rig)).content == "outside"
-    assert [each.action for each in rig.approver.requests] == ["make (not sandboxed)"]
+    assert [(each.action, each.confinement) for each in rig.approver.requests] == [("make", "not sandboxed")]
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        (SandboxState(kind="on"), "sandboxed, no network"),
+        (SandboxState(kind="on", has_network=True), "sandboxed, with network"),
+        (SandboxState(kind="on", reason="It leaks."), "sandboxed, no network; it leaks"),
+        (SandboxState(kind="off"), "not sandboxed"),
+    ],
+)
+async def test_the_prompt_says_what_holds_the_command(state: SandboxState, said: str) -> None:
+    rig = rig_where(state, "allow_once", allowed=False)
+    await call(rig)
+
+    assert [each.confinement for each in rig.approver.requests] == [said]
 
 
 @pytest.mark.parametrize("kind", ["missing", "failed"])

@@ -11,6 +11,7 @@ from lsprotocol import types
 from pydantic import ValidationError
 
 from pygent_ls.agent.approver import PermissionAnswer, PermissionOutcome, PermissionRequest
+from pygent_ls.agent.permission_choices import TITLES, PermissionChoice, choices_for, prefix_shown
 from pygent_ls.agent.showing import on_one_line
 from pygent_ls.agent.tool import ToolRisk, visible
 from pygent_ls.agent.workspace import FileChange
@@ -18,31 +19,28 @@ from pygent_ls.editors.lsp.document_beside import document_beside
 from pygent_ls.editors.lsp.endpoint import Endpoint
 from pygent_ls.editors.lsp.features import ClientFeatures
 from pygent_ls.editors.lsp.incoming_prompts import PermissionResult
-from pygent_ls.editors.lsp.outgoing_prompts import PermissionCancelledOut, PermissionOptionOut, PermissionRequestOut
+from pygent_ls.editors.lsp.outgoing_prompts import (
+    PermissionCancelledOut,
+    PermissionOptionOut,
+    PermissionRequestOut,
+    RuleSuggestionOut,
+)
 from pygent_ls.editors.lsp.prompting import ask_in_its_form, chosen_title
 
 PERMISSION_REQUEST = "pygent/permission/request"
 PERMISSION_CANCELLED = "pygent/permission/cancelled"
 
-TITLES: Mapping[PermissionOutcome, str] = {
-    "allow_once": "Allow once",
-    "allow_session": "Allow for this session",
-    "allow_always": "Always allow",
-    "reject_once": "Reject",
-}
-"""The actions of a prompt, in their order; for high risk `Reject` goes first, since some clients choose only that."""
+ACTIONS: Sequence[PermissionOutcome] = ("allow_once", "allow_session", "allow_always", "reject_once")
+"""The actions of a message, in their order."""
 
-OUTCOMES: Mapping[str, PermissionOutcome] = {title: outcome for outcome, title in TITLES.items()}
+ACTIONS_OF_HIGH_RISK: Sequence[PermissionOutcome] = ("reject_once", "allow_once", "allow_session", "allow_always")
+"""The same with `Reject` first, since some clients can choose only the first action."""
 
-OWN_FORM_TITLES: Mapping[PermissionOutcome, str] = {**TITLES, "reject_always": "Always reject"}
-"""The options of a prompt in the client's own form."""
+OUTCOMES: Mapping[str, PermissionOutcome] = {TITLES[outcome]: outcome for outcome in ACTIONS}
 
 MAX_DIFF_LINES = 12
 MAX_DIFF_CHARS = 600
 """Changed lines that stand in a message; VS Code cuts one at 1,000 characters."""
-
-STORING: frozenset[PermissionOutcome] = frozenset({"allow_session", "allow_always", "reject_always"})
-"""What keeps a rule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +61,7 @@ class LspApprover:
         answer = await ask_in_its_form(
             self.endpoint, PERMISSION_REQUEST, asked, withdrawal=(PERMISSION_CANCELLED, withdrawn)
         )
-        return read_answer(answer, asked["options"])
+        return read_answer(answer, choices_for(request))
 
     async def _approve_in_a_message(self, request: PermissionRequest) -> PermissionAnswer:
         """Ask with `window/showMessageRequest`. A diff that has no room in it is shown in a document beside it."""
@@ -99,14 +97,18 @@ def _beginning(lines: Sequence[str]) -> str:
 
 
 def permission_prompt(request: PermissionRequest, diff: str = "") -> dict[str, Any]:
-    """The parameters of `window/showMessageRequest`: what is asked, what it changes, and the rule that would be
-    stored."""
-    diff = f"\n{diff}" if diff else ""
-    rules = f"\nAlways allow stores: {', '.join(map(on_one_line, request.rules))}" if request.rules else ""
+    """The parameters of `window/showMessageRequest`: what is asked, what it changes, what holds it, and the rule that
+    would be stored."""
+    description = f"{request.description}\n    " if request.description else ""
+    lines = [f"{request.tool_name}: {description}{_message(request)}", diff, request.confinement.capitalize()]
+    lines += [f"Always allow stores: {', '.join(map(on_one_line, request.rules))}"] if request.rules else []
+    is_high = request.risk is ToolRisk.HIGH
+    actions = ACTIONS_OF_HIGH_RISK if is_high else ACTIONS
+    offered: list[PermissionOutcome] = [each for each in actions if request.rules or each != "allow_always"]
     return {
-        "type": int(types.MessageType.Warning if request.risk is ToolRisk.HIGH else types.MessageType.Info),
-        "message": f"{request.tool_name}: {_message(request)}{diff}{rules}",
-        "actions": [{"title": TITLES[outcome]} for outcome in _offered(request, TITLES)],
+        "type": int(types.MessageType.Warning if is_high else types.MessageType.Info),
+        "message": "\n".join(filter(None, lines)),
+        "actions": [{"title": TITLES[each]} for each in offered],
     }
 
 
@@ -127,8 +129,12 @@ def permission_out(request: PermissionRequest, uri_of: Callable[[Path], str]) ->
         },
         "title": request.title,
         "message": _message(request),
+        "description": request.description,
+        "confinement": request.confinement,
         "risk": request.risk.value,
-        "options": [_option(outcome, request) for outcome in _offered(request, OWN_FORM_TITLES)],
+        "severity": request.severity.value,
+        "options": list(map(_option, choices_for(request))),
+        "ruleSuggestions": [_suggestion(request, rule) for rule in request.prefix_rules],
         "source": request.source,
     }
     if request.changes:
@@ -144,20 +150,18 @@ def permission_out(request: PermissionRequest, uri_of: Callable[[Path], str]) ->
     return out
 
 
-def read_answer(answer: object, options: Sequence[PermissionOptionOut]) -> PermissionAnswer:
+def read_answer(answer: object, choices: Sequence[PermissionChoice]) -> PermissionAnswer:
     """What the user chose, with what they said of it."""
     try:
         given = PermissionResult.model_validate(answer)
     except ValidationError:
         return PermissionAnswer(outcome="reject_once")
-    chosen: PermissionOutcome | None = next(
-        (option["kind"] for option in options if option["optionId"] == given.option_id), None
-    )
+    chosen = next((each for each in choices if each.id == given.option_id), None)
     feedback = (given.feedback or "").strip()
     rules = None if given.rules is None else tuple(given.rules)
     if chosen is None:
         return PermissionAnswer(outcome="reject_once", feedback=feedback)
-    return PermissionAnswer(outcome=chosen, feedback=feedback, rules=rules)
+    return chosen.answer(feedback=feedback, rules=rules)
 
 
 def _message(request: PermissionRequest) -> str:
@@ -165,15 +169,20 @@ def _message(request: PermissionRequest) -> str:
     return request.action + (f" ({request.source})" if request.source else "")
 
 
-def _offered(request: PermissionRequest, titles: Mapping[PermissionOutcome, str]) -> list[PermissionOutcome]:
-    unstored: tuple[PermissionOutcome, ...] = () if request.rules else ("allow_always", "reject_always")
-    first: list[PermissionOutcome] = ["reject_once"] if request.risk is ToolRisk.HIGH else []
-    return first + [each for each in titles if each not in (*first, *unstored)]
-
-
-def _option(outcome: PermissionOutcome, request: PermissionRequest) -> PermissionOptionOut:
-    option: PermissionOptionOut = {"optionId": outcome, "kind": outcome, "title": OWN_FORM_TITLES[outcome]}
-    if outcome in STORING and request.rules:
-        option["rule"] = request.rules[0]
-        option["rules"] = list(request.rules)
+def _option(choice: PermissionChoice) -> PermissionOptionOut:
+    option: PermissionOptionOut = {
+        "optionId": choice.id,
+        "kind": choice.outcome,
+        "title": choice.title,
+        "key": choice.key,
+        "appliesTo": choice.applies_to,
+    }
+    if choice.rules:
+        option["rule"] = choice.rules[0]
+        option["rules"] = list(choice.rules)
     return option
+
+
+def _suggestion(request: PermissionRequest, rule: str) -> RuleSuggestionOut:
+    storing = [each for each in choices_for(request, [rule]) if each.rules]
+    return {"rule": rule, "title": prefix_shown(rule), "appliesTo": {each.id: each.applies_to for each in storing}}

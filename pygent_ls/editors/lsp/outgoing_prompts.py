@@ -60,18 +60,36 @@ class DiffOut(TypedDict):
 
 
 class PermissionOptionOut(TypedDict):
-    """What the user may choose. `rules` is what choosing it stores, `rule` the first of them."""
+    """What the user may choose: `key` is its letter, `appliesTo` says what it covers. `rules` is what choosing it
+    stores, `rule` the first of them."""
 
     optionId: str
     kind: PermissionOutcome
     title: str
+    key: str
+    appliesTo: str
     rule: NotRequired[str]
     rules: NotRequired[list[str]]
 
 
+class RuleSuggestionOut(TypedDict):
+    """A wider rule, which the user may have stored in place of those of the options: `rules` of the answer is then this
+    one alone. `appliesTo` says what each option that stores rules covers with it, by its `optionId`."""
+
+    rule: str
+    title: str
+    appliesTo: dict[str, str]
+
+
 class PermissionRequestOut(TypedDict):
-    """Something is about to happen, and the user is asked. `message` is the command line, the path with its lines, the
-    URL; `source` who asks, where it is not the main conversation. What is safest to choose by mistake comes first."""
+    """Something is about to happen, and the user is asked.
+
+    To be shown in this order: `description` (the model's words), then `diff` or else `message` (the command line, the
+    path with its lines, the URL) in monospace, `confinement` (such as `sandboxed, no network`; empty for a change of
+    files), the options, and what the chosen one applies to. `source` is who asks, where it is not the main
+    conversation. `risk` is that of the tool, `severity` how grave the call should look. The option `accept_edits` sets
+    the mode of the session. `ruleSuggestions` are rules by the first words of the command.
+    """
 
     permissionId: str
     sessionId: str
@@ -79,9 +97,13 @@ class PermissionRequestOut(TypedDict):
     toolCall: AskedCallOut
     title: str
     message: str
+    description: str
+    confinement: str
     risk: RiskOut
+    severity: RiskOut
     diff: NotRequired[list[DiffOut]]
     options: list[PermissionOptionOut]
+    ruleSuggestions: list[RuleSuggestionOut]
     source: str
 
 

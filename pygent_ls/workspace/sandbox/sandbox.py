@@ -212,7 +212,7 @@ class Sandbox:
         reason = await asyncio.to_thread(self._problem, bwrap)
         if reason:
             return SandboxState(kind="failed", reason=reason, required=required)
-        return SandboxState(kind="on", reason=self._weakness(), required=required)
+        return SandboxState(kind="on", reason=self._weakness(), required=required, has_network=self._options.network)
 
     def enter(self, bwrap: str, git: str | None, cwd: Path) -> tuple[tuple[str, ...], Stay]:
         """The beginning of a command line that runs the rest in the sandbox, and what stands for it meanwhile.

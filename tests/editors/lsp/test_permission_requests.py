@@ -27,6 +27,13 @@ def file(folder: Path) -> Path:
     return file
 
 
+MORE_EDITS = [("two", "three"), ("three", "four")]
+
+
+def option(outcome: str, key: str, title: str, applies_to: str, **more: Any) -> Mapping[str, Any]:
+    return {"optionId": outcome, "kind": outcome, "title": title, "key": key, "appliesTo": applies_to, **more}
+
+
 def text_of(file: Path) -> str:
     return file.read_text()
 
@@ -48,6 +55,7 @@ async def test_the_client_is_told_everything_that_it_shows(folder: Path, file: P
         call = next(event for event in editor.events() if event["type"] == "tool_call")
         requested = next(event for event in editor.events() if event["type"] == "permission_requested")
         storing = {"rule": "edit_file(a.txt)", "rules": ["edit_file(a.txt)"]}
+        kept = "edit_file(a.txt), in this workspace, until you take it back."
         assert asked.params == {
             "permissionId": requested["permissionId"],
             "sessionId": result["sessionId"],
@@ -57,7 +65,10 @@ async def test_the_client_is_told_everything_that_it_shows(folder: Path, file: P
             },
             "title": "Edit a.txt",
             "message": "Edit a.txt (+1 −1)",
+            "description": "",
+            "confinement": "",
             "risk": "medium",
+            "severity": "medium",
             "diff": [
                 {
                     "uri": file.as_uri(),
@@ -67,19 +78,33 @@ async def test_the_client_is_told_everything_that_it_shows(folder: Path, file: P
                 }
             ],
             "options": [
-                {"optionId": "allow_once", "kind": "allow_once", "title": "Allow once"},
-                {"optionId": "allow_session", "kind": "allow_session", "title": "Allow for this session", **storing},
-                {"optionId": "allow_always", "kind": "allow_always", "title": "Always allow", **storing},
-                {"optionId": "reject_once", "kind": "reject_once", "title": "Reject"},
-                {"optionId": "reject_always", "kind": "reject_always", "title": "Always reject", **storing},
+                option("allow_once", "o", "Allow once", "this call only."),
+                option(
+                    "allow_session",
+                    "s",
+                    "Allow for this session",
+                    "edit_file(a.txt), until this session ends.",
+                    **storing,
+                ),
+                option("allow_always", "a", "Always allow", kept, **storing),
+                option(
+                    "accept_edits",
+                    "e",
+                    "Accept all edits in this session",
+                    "this edit and every edit of this session; moves, deletions and commands still ask.",
+                    kind="allow_session",
+                ),
+                option("reject_once", "r", "Reject", "this call only."),
+                option("reject_always", "n", "Always reject", kept, **storing),
             ],
+            "ruleSuggestions": [],
             "source": "",
         }
         assert editor.requests("window/showMessageRequest") == []
         assert text_of(file) == "two\n"
 
 
-async def test_for_high_risk_a_reject_comes_first_and_what_changes_no_file_has_no_diff(folder: Path) -> None:
+async def test_the_order_is_the_same_for_high_risk_and_what_changes_no_file_has_no_diff(folder: Path) -> None:
     async with connected(folder, setup(SHELL), capabilities=WITH_FORM) as editor:
         editor.handlers[REQUEST] = lambda _: {"optionId": "reject_once"}
         await editor.turn()
@@ -87,7 +112,65 @@ async def test_for_high_risk_a_reject_comes_first_and_what_changes_no_file_has_n
         (asked,) = editor.asked
         assert (asked.params["risk"], "diff" in asked.params) == ("high", False)
         kinds = [option["kind"] for option in asked.params["options"]]
-        assert kinds == ["reject_once", "allow_once", "allow_session", "allow_always", "reject_always"]
+        assert kinds == ["allow_once", "allow_session", "allow_always", "reject_once", "reject_always"]
+
+
+async def test_a_command_says_what_it_is_for_and_offers_a_rule_by_its_first_words(folder: Path) -> None:
+    call = Call(name="shell", arguments={"command": "npm test a", "description": "Test a"})
+    other = Call(name="shell", arguments={"command": "npm test b"})
+    async with connected(folder, setup(call, other), capabilities=WITH_FORM) as editor:
+        editor.handlers[REQUEST] = lambda _: {"optionId": "allow_always", "rules": ["shell(npm test:*)"]}
+        await editor.turn()
+
+        (asked,) = editor.asked
+        params = asked.params
+        assert (params["description"], params["message"], params["severity"]) == ("Test a", "npm test a", "medium")
+        assert [option["appliesTo"] for option in params["options"]] == [
+            "this call only.",
+            "this exact command, until this session ends.",
+            "this exact command, in this workspace, until you take it back.",
+            "this call only.",
+            "this exact command, in this workspace, until you take it back.",
+        ]
+        wider = "every command that begins with `npm test`"
+        assert params["ruleSuggestions"] == [
+            {
+                "rule": "shell(npm test:*)",
+                "title": "npm test:*",
+                "appliesTo": {
+                    "allow_session": f"{wider}, until this session ends.",
+                    "allow_always": f"{wider}, in this workspace, until you take it back.",
+                    "reject_always": f"{wider}, in this workspace, until you take it back.",
+                },
+            }
+        ]
+        stored = {"rule": "shell(npm test:*)", "decision": "allow", "origin": "always_allow", "stored": True}
+        assert await editor.request("pygent/permission/rules") == {"rules": [stored]}
+
+
+async def test_to_accept_all_edits_sets_the_mode_and_lets_the_next_ones_through(folder: Path, file: Path) -> None:
+    more = [Call(name="edit_file", arguments={"path": "a.txt", "old": old, "new": new}) for old, new in MORE_EDITS]
+    together = say("", EDIT, *more)
+    async with connected(folder, Setup(script=[together, say("ok")]), capabilities=WITH_FORM) as editor:
+        editor.handlers[REQUEST] = lambda _: {"optionId": "accept_edits"}
+        session_id = (await editor.turn())["sessionId"]
+
+        assert len(editor.requests(REQUEST)) == 1
+        assert text_of(file) == "four\n"
+        assert outcomes(editor) == [("allow_session", "user")]
+        assert (await editor.request("pygent/session/load", {"sessionId": session_id}))["mode"] == "accept_edits"
+        assert await editor.request("pygent/permission/rules", {"sessionId": session_id}) == {"rules": []}
+        changed = {"sessionId": session_id, "what": "configured"}
+        assert changed in editor.notifications("pygent/session/changed")
+
+
+async def test_a_command_is_not_answered_by_accepting_edits(folder: Path) -> None:
+    async with connected(folder, setup(SHELL), capabilities=WITH_FORM) as editor:
+        editor.handlers[REQUEST] = lambda _: {"optionId": "accept_edits"}
+        session_id = (await editor.turn())["sessionId"]
+
+        assert outcomes(editor) == [("reject_once", "user")]
+        assert (await editor.request("pygent/session/load", {"sessionId": session_id}))["mode"] == "default"
 
 
 async def test_where_no_rule_could_be_stored_none_is_offered(folder: Path) -> None:
@@ -97,7 +180,7 @@ async def test_where_no_rule_could_be_stored_none_is_offered(folder: Path) -> No
         await editor.turn()
 
         options = editor.asked[0].params["options"]
-        assert [option["kind"] for option in options] == ["reject_once", "allow_once", "allow_session"]
+        assert [option["kind"] for option in options] == ["allow_once", "reject_once"]
         assert [option for option in options if "rule" in option or "rules" in option] == []
         assert await editor.request("pygent/permission/rules") == {"rules": []}
 

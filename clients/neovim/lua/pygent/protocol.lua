@@ -555,16 +555,24 @@
 ---@field toolName string
 ---@field reason string
 
---- What the user may choose. `rules` is what choosing it stores, `rule` the first of them.
+--- What the user may choose: `key` is its letter, `appliesTo` says what it covers. `rules` is what choosing it
+--- stores, `rule` the first of them.
 ---@class pygent.PermissionOption
 ---@field optionId string
 ---@field kind pygent.PermissionAnswer
 ---@field title string
+---@field key string
+---@field appliesTo string
 ---@field rule? string
 ---@field rules? string[]
 
---- Something is about to happen, and the user is asked. `message` is the command line, the path with its lines, the
---- URL; `source` who asks, where it is not the main conversation. What is safest to choose by mistake comes first.
+--- Something is about to happen, and the user is asked.
+---
+--- To be shown in this order: `description` (the model's words), then `diff` or else `message` (the command line, the
+--- path with its lines, the URL) in monospace, `confinement` (such as `sandboxed, no network`; empty for a change of
+--- files), the options, and what the chosen one applies to. `source` is who asks, where it is not the main
+--- conversation. `risk` is that of the tool, `severity` how grave the call should look. The option `accept_edits` sets
+--- the mode of the session. `ruleSuggestions` are rules by the first words of the command.
 ---@class pygent.PermissionRequest
 ---@field permissionId string
 ---@field sessionId string
@@ -572,9 +580,13 @@
 ---@field toolCall pygent.AskedCall
 ---@field title string
 ---@field message string
+---@field description string
+---@field confinement string
 ---@field risk pygent.Risk
+---@field severity pygent.Risk
 ---@field diff? pygent.Diff[]
 ---@field options pygent.PermissionOption[]
+---@field ruleSuggestions pygent.RuleSuggestion[]
 ---@field source string
 
 --- The user is asked.
@@ -722,6 +734,13 @@
 ---@field decision "allow"|"ask"|"deny"
 ---@field origin string
 ---@field stored boolean
+
+--- A wider rule, which the user may have stored in place of those of the options: `rules` of the answer is then this
+--- one alone. `appliesTo` says what each option that stores rules covers with it, by its `optionId`.
+---@class pygent.RuleSuggestion
+---@field rule string
+---@field title string
+---@field appliesTo table<string, string>
 
 --- The result of `pygent/permission/rules`.
 ---@class pygent.Rules

@@ -630,18 +630,28 @@ export interface PermissionDeniedEvent {
 	readonly reason: string;
 }
 
-/** What the user may choose. `rules` is what choosing it stores, `rule` the first of them. */
+/**
+ * What the user may choose: `key` is its letter, `appliesTo` says what it covers. `rules` is what choosing it
+ * stores, `rule` the first of them.
+ */
 export interface PermissionOption {
 	readonly optionId: string;
 	readonly kind: PermissionAnswer;
 	readonly title: string;
+	readonly key: string;
+	readonly appliesTo: string;
 	readonly rule?: string;
 	readonly rules?: readonly string[];
 }
 
 /**
- * Something is about to happen, and the user is asked. `message` is the command line, the path with its lines, the
- * URL; `source` who asks, where it is not the main conversation. What is safest to choose by mistake comes first.
+ * Something is about to happen, and the user is asked.
+ *
+ * To be shown in this order: `description` (the model's words), then `diff` or else `message` (the command line, the
+ * path with its lines, the URL) in monospace, `confinement` (such as `sandboxed, no network`; empty for a change of
+ * files), the options, and what the chosen one applies to. `source` is who asks, where it is not the main
+ * conversation. `risk` is that of the tool, `severity` how grave the call should look. The option `accept_edits` sets
+ * the mode of the session. `ruleSuggestions` are rules by the first words of the command.
  */
 export interface PermissionRequest {
 	readonly permissionId: string;
@@ -650,9 +660,13 @@ export interface PermissionRequest {
 	readonly toolCall: AskedCall;
 	readonly title: string;
 	readonly message: string;
+	readonly description: string;
+	readonly confinement: string;
 	readonly risk: Risk;
+	readonly severity: Risk;
 	readonly diff?: readonly Diff[];
 	readonly options: readonly PermissionOption[];
+	readonly ruleSuggestions: readonly RuleSuggestion[];
 	readonly source: string;
 }
 
@@ -842,6 +856,16 @@ export interface Rule {
 	readonly decision: "allow" | "ask" | "deny";
 	readonly origin: string;
 	readonly stored: boolean;
+}
+
+/**
+ * A wider rule, which the user may have stored in place of those of the options: `rules` of the answer is then this
+ * one alone. `appliesTo` says what each option that stores rules covers with it, by its `optionId`.
+ */
+export interface RuleSuggestion {
+	readonly rule: string;
+	readonly title: string;
+	readonly appliesTo: Readonly<Record<string, string>>;
 }
 
 /** The result of `pygent/permission/rules`. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Ask } from "../../src/conversation/state.ts";
 import type { QuestionRequest } from "../../src/protocol/protocol.ts";
-import { conversation, outcome, PATCH, permission, prompt, SESSION, tool, uri } from "./conversation_items.ts";
+import { conversation, covers, outcome, PATCH, permission, prompt, SESSION, tool, uri } from "./conversation_items.ts";
 import { Panel } from "./panel.ts";
 
 const RUN = tool({ key: "1", toolId: "run", title: "pytest -q", kind: "execute", readOnly: false, status: "asked" });
@@ -133,10 +133,10 @@ for (const how of ["with a button", "with a key"] as const) {
 test("a rule that several choices keep is said once", async () => {
 	const rules = ["shell(git commit:*)", "shell(git push:*)"];
 	const options = [
-		{ optionId: "once", kind: "allow_once", title: "Allow once" },
-		{ optionId: "session", kind: "allow_session", title: "Allow for this session", rules },
-		{ optionId: "always", kind: "allow_always", title: "Always allow", rules },
-		{ optionId: "never", kind: "reject_always", title: "Always reject", rules: ["shell(git:*)"] },
+		{ optionId: "once", kind: "allow_once", title: "Allow once", ...covers("o") },
+		{ optionId: "session", kind: "allow_session", title: "Allow for this session", ...covers("s"), rules },
+		{ optionId: "always", kind: "allow_always", title: "Always allow", ...covers("a"), rules },
+		{ optionId: "never", kind: "reject_always", title: "Always reject", ...covers("n"), rules: ["shell(git:*)"] },
 	] as const;
 	await using panel = await openWith(permission("p", "run", { options }));
 	await panel.page.locator(".permission").waitFor();

@@ -145,6 +145,13 @@ export const PATCH = [
 	" ",
 ].join("\n");
 
+export function covers(
+	key: string,
+	appliesTo = "this call only.",
+): { readonly key: string; readonly appliesTo: string } {
+	return { key, appliesTo };
+}
+
 export function permission(id: string, toolId: string, more: Partial<PermissionRequest> = {}): Ask {
 	return {
 		type: "permission",
@@ -165,11 +172,15 @@ export function permission(id: string, toolId: string, more: Partial<PermissionR
 			title: "Run a command",
 			message: "pytest -q",
 			risk: "high",
+			description: "",
+			confinement: "sandboxed, no network",
+			severity: "high",
+			ruleSuggestions: [],
 			options: [
-				{ optionId: "reject", kind: "reject_once", title: "Reject" },
-				{ optionId: "once", kind: "allow_once", title: "Allow once" },
-				{ optionId: "session", kind: "allow_session", title: "Allow for this session" },
-				{ optionId: "always", kind: "allow_always", title: "Always allow", rule: "shell(pytest:*)" },
+				{ optionId: "reject", kind: "reject_once", title: "Reject", ...covers("r") },
+				{ optionId: "once", kind: "allow_once", title: "Allow once", ...covers("o") },
+				{ optionId: "session", kind: "allow_session", title: "Allow for this session", ...covers("s") },
+				{ optionId: "always", kind: "allow_always", title: "Always allow", rule: "shell(pytest:*)", ...covers("a") },
 			],
 			source: "",
 			...more,
