@@ -17,6 +17,7 @@ from pygent_ls.agent.messages import (
     ToolResultBlock,
     ToolUseBlock,
     Usage,
+    rejections_in_words,
 )
 from pygent_ls.agent.showing import visible
 from pygent_ls.editors.terminal.text import Palette, harmless
@@ -171,6 +172,8 @@ def _blocks(
         match block:
             case TextBlock(text=text, from_outside=True):
                 yield palette.paint(f"[attached: {_gist(text)}]", "dim")
+            case TextBlock(rejected=(_, *_) as rejected):
+                yield palette.paint(f"[{plain(rejections_in_words(rejected))}]", "dim")
             case TextBlock(text=text):
                 if text.strip():
                     yield harmless(text).strip("\n")

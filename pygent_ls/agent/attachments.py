@@ -9,8 +9,9 @@ from pathlib import Path
 
 from pygent_ls.agent.diffs import split_lines
 from pygent_ls.agent.editor_text import listed, shown_name
+from pygent_ls.agent.events import Location, PromptAttachment
 from pygent_ls.agent.masks import Masks
-from pygent_ls.agent.messages import Block, ImageBlock, TextBlock
+from pygent_ls.agent.messages import Block, ImageBlock, RejectedFile, TextBlock
 from pygent_ls.agent.pictures import picture
 from pygent_ls.agent.read_log import ReadLog
 from pygent_ls.agent.reading_rules import Reading
@@ -80,7 +81,15 @@ class NotePart:
     text: str
 
 
-Attachment = FilePart | SelectionPart | DiagnosticsPart | EditorPart | ImageBlock | ImagePart | NotePart
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewPart:
+    """What the user rejected of the agent's edits since the model was last told; the user's own decision."""
+
+    text: str
+    files: tuple[RejectedFile, ...]
+
+
+Attachment = FilePart | SelectionPart | DiagnosticsPart | EditorPart | ImageBlock | ImagePart | NotePart | ReviewPart
 
 PromptPart = str | Attachment
 
@@ -95,7 +104,7 @@ def is_background(part: Attachment) -> bool:
             return True
         case FilePart(is_background=told) | DiagnosticsPart(is_background=told):
             return told
-        case SelectionPart() | ImageBlock() | ImagePart() | NotePart():
+        case SelectionPart() | ImageBlock() | ImagePart() | NotePart() | ReviewPart():
             return False
 
 
@@ -106,10 +115,40 @@ async def without_secrets(part: Attachment, mask: Mask) -> Attachment:
             return replace(part, text=await mask(text, str(path)))
         case DiagnosticsPart(path=path, lines=lines):
             return replace(part, lines=tuple([await mask(each, str(path)) for each in lines]))
-        case NotePart(text=text):
+        case NotePart(text=text) | ReviewPart(text=text):
             return replace(part, text=await mask(text, None))
         case FilePart() | EditorPart() | ImageBlock() | ImagePart():
             return part
+
+
+async def shown_attachments(parts: Sequence[PromptPart], mask: Mask) -> tuple[PromptAttachment, ...]:
+    """What a view shows of the attachments; background is left out."""
+    shown = [await _shown(part, mask) for part in parts if not isinstance(part, str) and not is_background(part)]
+    return tuple(each for each in shown if each is not None)
+
+
+async def _shown(part: Attachment, mask: Mask) -> PromptAttachment | None:
+    match part:
+        case FilePart(path=path, lines=lines):
+            return PromptAttachment(kind="file", location=_location(path, lines))
+        case SelectionPart(path=path, lines=lines):
+            return PromptAttachment(kind="selection", location=_location(path, lines))
+        case DiagnosticsPart(path=path, lines=problems):
+            return PromptAttachment(kind="diagnostics", location=Location(path=path), n_problems=len(problems))
+        case ImagePart(path=path, mime_type=mime_type):
+            return PromptAttachment(kind="image", location=Location(path=path), mime_type=mime_type)
+        case ImageBlock(mime_type=mime_type):
+            return PromptAttachment(kind="image", mime_type=mime_type)
+        case ReviewPart(text=text, files=files):
+            return PromptAttachment(kind="review", text=await mask(text, None), rejected=files)
+        case EditorPart() | NotePart():
+            return None
+
+
+def _location(path: Path, lines: LineRange | None) -> Location:
+    if lines is None:
+        return Location(path=path)
+    return Location(path=path, first_line=lines.first, last_line=lines.last)
 
 
 async def _as_it_is(text: str, _: str | None) -> str:
@@ -162,11 +201,13 @@ async def _block_of(part: Attachment, workspace: Workspace, reads: ReadLog, mask
             return _data(_editor(part, workspace)) if active or visible else None
         case NotePart(kind=kind, text=text):
             return _data(f'<context kind="{kind}">\n{_fitting(await mask(text, None))}\n</context>')
+        case ReviewPart(text=text, files=files):
+            return TextBlock(text=_fitting(await mask(text, None)), rejected=files)
 
 
 def _denied(part: Attachment, workspace: Workspace, reading: Reading) -> Block | None:
     """What stands in the place of what a rule denies; None for what may be shown."""
-    if not reading.rules or isinstance(part, ImageBlock | EditorPart | NotePart):
+    if not reading.rules or isinstance(part, ImageBlock | EditorPart | NotePart | ReviewPart):
         return None
     places = [part.path]
     with suppress(ToolError):  # outside the workspace its own name is all there is

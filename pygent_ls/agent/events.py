@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pygent_ls.agent.approver import PermissionOutcome
-from pygent_ls.agent.messages import Usage
+from pygent_ls.agent.messages import RejectedFile, Usage
 from pygent_ls.agent.model import FinishReason
 from pygent_ls.agent.tool import ToolKind, ToolRisk
 from pygent_ls.agent.workspace import FileChange
@@ -40,6 +40,26 @@ class Location:
     last_line: int | None = None
 
 
+AttachmentKind = Literal["file", "selection", "diagnostics", "image", "review"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptAttachment:
+    """What a prompt carries besides its words, as a view shows it: where it is, and not what it holds."""
+
+    kind: AttachmentKind
+    location: Location | None = None
+    """None for a picture without a file, and for a review report."""
+    n_problems: int = 0
+    """Number of diagnostics."""
+    mime_type: str = ""
+    """Of an image."""
+    text: str = ""
+    """Of a review report."""
+    rejected: tuple[RejectedFile, ...] = ()
+    """Of a review report."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnQueued:
     """The session is busy; the turn waits."""
@@ -48,6 +68,7 @@ class TurnQueued:
     model: str
     mode: str
     agent: str
+    attachments: tuple[PromptAttachment, ...] = ()
     held: bool = False
     """Whether it waits for the user: the program ended before the turn began."""
     type: Literal["turn_queued"] = "turn_queued"
@@ -61,7 +82,19 @@ class TurnStarted:
     model: str
     mode: str
     agent: str
+    attachments: tuple[PromptAttachment, ...] = ()
     type: Literal["turn_started"] = "turn_started"
+
+    @classmethod
+    def after(cls, queued: TurnQueued) -> TurnStarted:
+        """The beginning of a turn that waited."""
+        return cls(
+            prompt=queued.prompt,
+            model=queued.model,
+            mode=queued.mode,
+            agent=queued.agent,
+            attachments=queued.attachments,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,6 +336,8 @@ class Steered:
     """The user said something while the turn ran; it stands before the next model call."""
 
     content: str
+    """Empty if it is attachments alone."""
+    attachments: tuple[PromptAttachment, ...] = ()
     type: Literal["steered"] = "steered"
 
 

@@ -178,7 +178,13 @@ class Turn:
     async def _begin(self) -> None:
         spec = self.spec
         if spec.parent_tool_id is None:
-            started = TurnStarted(prompt=spec.prompt, model=spec.model.name, mode=spec.mode, agent=spec.agent)
+            started = TurnStarted(
+                prompt=spec.prompt,
+                model=spec.model.name,
+                mode=spec.mode,
+                agent=spec.agent,
+                attachments=spec.attachments,
+            )
             await self._state.emit(started)
         for notice in spec.notices:
             await self._state.emit(Notice(content=notice, level="warning"))
@@ -248,7 +254,7 @@ class Turn:
         for each in taken:
             state.keep(user_message(each.content, turn_id=self.spec.turn_id))
         for each in taken:
-            await state.emit(Steered(content=each.shown))
+            await state.emit(Steered(content=each.shown, attachments=each.attachments))
 
     # Limits
 

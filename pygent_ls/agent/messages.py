@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
+from urllib.parse import unquote
 
 Role = Literal["user", "assistant"]
 
@@ -16,13 +17,41 @@ def now() -> datetime:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RejectedFile:
+    """A file in which the user rejected changes of the agent's."""
+
+    uri: str
+    """As the editor names it."""
+    n_changes: int
+
+    @property
+    def name(self) -> str:
+        """The last part of its path."""
+        return unquote(self.uri.rstrip("/").rsplit("/", 1)[-1])
+
+
+def rejections_in_words(files: Sequence[RejectedFile]) -> str:
+    """`You rejected 1 change in prices.py`."""
+    n_changes = sum(each.n_changes for each in files)
+    where = " and ".join(each.name for each in files) if len(files) <= 2 else f"{len(files)} files"
+    return f"You rejected {n_changes} change{'s' if n_changes != 1 else ''} in {where}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TextBlock:
     """Plain text of the user or the model, or something that the user attached."""
 
     text: str
     from_outside: bool = False
     """It is what a file holds, or an editor tells: data, and nobody's order."""
+    rejected: tuple[RejectedFile, ...] = ()
+    """The files of a review report; empty for all other text. A report is the user's decision in the editor's words."""
     type: Literal["text"] = "text"
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether these are words that the user or the model wrote, and neither an attachment nor a review report."""
+        return not self.from_outside and not self.rejected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +133,8 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The text blocks joined; neither thinking nor tools."""
-        return "".join(block.text for block in self.blocks if isinstance(block, TextBlock))
+        """The text blocks joined; neither thinking, tools nor review reports."""
+        return "".join(block.text for block in self.blocks if isinstance(block, TextBlock) and not block.rejected)
 
     @property
     def tool_calls(self) -> tuple[ToolUseBlock, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pygent_ls.agent.compaction import CompactionRules
 from pygent_ls.agent.context import ContextRules
 from pygent_ls.agent.delegating import TurnShare
-from pygent_ls.agent.events import AgentEvent, EventSink, Stamped, StopReason
+from pygent_ls.agent.events import AgentEvent, EventSink, PromptAttachment, Stamped, StopReason
 from pygent_ls.agent.hooking import TurnHooks
 from pygent_ls.agent.hooks import HookSource
 from pygent_ls.agent.limits import TurnLimits
@@ -40,6 +40,8 @@ class TurnSpec:
     turn_id: str
     prompt: str
     """The prompt as the user wrote it."""
+    attachments: tuple[PromptAttachment, ...] = ()
+    """What the prompt carries besides, as a view shows it."""
     content: str | tuple[Block, ...]
     """The prompt as the model reads it."""
     model: Model
@@ -111,6 +113,8 @@ class Steering:
     """In their words."""
     content: str | tuple[Block, ...]
     """As the model reads it."""
+    attachments: tuple[PromptAttachment, ...] = ()
+    """As of `TurnSpec`."""
 
 
 @dataclass(kw_only=True)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from pygent_ls.agent import events as ev
+from pygent_ls.agent.messages import rejections_in_words
 
 Limit = ev.IterationLimitReached | ev.TokenLimitReached | ev.BudgetLimitReached | ev.TimeLimitReached | ev.LoopDetected
 
@@ -29,3 +32,8 @@ def failure_line(error: ev.LlmError) -> str:
     if error.will_retry and error.retry_in_s:
         return f"{error.error_message} Asks again in {error.retry_in_s:.1f} s (attempt {error.attempt + 1})."
     return error.error_message
+
+
+def rejection_lines(attachments: Sequence[ev.PromptAttachment]) -> Iterator[str]:
+    """A sentence for each review report that a prompt carries."""
+    return (f"{rejections_in_words(each.rejected)}." for each in attachments if each.kind == "review")

@@ -57,6 +57,9 @@ def message_out(message: Message) -> dict[str, Any]:
 def block_out(block: Block) -> dict[str, Any]:
     """A block; what is as it usually is stands not in it."""
     match block:
+        case TextBlock(rejected=(_, *_) as rejected):
+            files = [{"uri": utf8(each.uri), "rejected": each.n_changes} for each in rejected]
+            return {"type": "review", "text": utf8(block.text), "files": files}
         case TextBlock():
             return {"type": "text", "text": utf8(block.text)} | ({"fromOutside": True} if block.from_outside else {})
         case ThinkingBlock():

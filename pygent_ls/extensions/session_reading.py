@@ -15,6 +15,7 @@ from pygent_ls.agent.messages import (
     Block,
     ImageBlock,
     Message,
+    RejectedFile,
     Role,
     TextBlock,
     ThinkingBlock,
@@ -44,6 +45,19 @@ class _Text(BaseModel):
     type: Literal["text"]
     text: str
     from_outside: bool = False
+
+
+class _RejectedFile(BaseModel):
+    model_config = _CAMEL
+    uri: str
+    rejected: int = Field(ge=1)
+
+
+class _Review(BaseModel):
+    model_config = _CAMEL
+    type: Literal["review"]
+    text: str
+    files: list[_RejectedFile] = Field(min_length=1)
 
 
 class _Thinking(BaseModel):
@@ -84,9 +98,9 @@ class _ToolResult(BaseModel):
     from_outside: bool = True
 
 
-_AnyBlock = Annotated[_Text | _Thinking | _Image | _ToolUse | _ToolResult, Field(discriminator="type")]
+_AnyBlock = Annotated[_Text | _Review | _Thinking | _Image | _ToolUse | _ToolResult, Field(discriminator="type")]
 
-_BLOCK: TypeAdapter[_Text | _Thinking | _Image | _ToolUse | _ToolResult] = TypeAdapter(_AnyBlock)
+_BLOCK: TypeAdapter[_Text | _Review | _Thinking | _Image | _ToolUse | _ToolResult] = TypeAdapter(_AnyBlock)
 
 
 class _Message(BaseModel):
@@ -198,10 +212,13 @@ def _message(given: _Message) -> Message:
     return Message(role=given.role, content=content, turn_id=given.turn_id, timestamp=_utc(given.timestamp))
 
 
-def _block(given: _Text | _Thinking | _Image | _ToolUse | _ToolResult) -> Block:
+def _block(given: _Text | _Review | _Thinking | _Image | _ToolUse | _ToolResult) -> Block:
     match given:
         case _Text():
             return TextBlock(text=given.text, from_outside=given.from_outside)
+        case _Review():
+            files = tuple(RejectedFile(uri=each.uri, n_changes=each.rejected) for each in given.files)
+            return TextBlock(text=given.text, rejected=files)
         case _Thinking():
             return ThinkingBlock(
                 thinking=given.thinking,

@@ -17,6 +17,7 @@ from pygent_ls.agent.messages import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    rejections_in_words,
 )
 from pygent_ls.agent.workspace import FileChange
 from pygent_ls.extensions.session_files import SavedSession, timestamp
@@ -136,12 +137,8 @@ class _Page:
 
     def _block(self, block: Block, role: str) -> Iterator[str]:
         match block:
-            case TextBlock(text=text, from_outside=True):
-                yield _folded("<b>Attached</b>", [_pre(text)])
-            case TextBlock(text=text) if role == "assistant":
-                yield from filter(None, [markdown_html(text)])
-            case TextBlock(text=text):
-                yield from _words(text)
+            case TextBlock():
+                yield from self._text(block, role)
             case ThinkingBlock(thinking=thinking):
                 yield _folded("Thinking", [_pre(thinking)])
             case ImageBlock(mime_type=mime_type, data=data) if mime_type in _PICTURES:
@@ -154,6 +151,17 @@ class _Page:
                 yield _folded("Error" if block.is_error else "Result", [_pre(block.content)])
             case ToolResultBlock():
                 pass  # it stands with its call
+
+    @staticmethod
+    def _text(block: TextBlock, role: str) -> Iterator[str]:
+        if block.from_outside:
+            yield _folded("<b>Attached</b>", [_pre(block.text)])
+        elif block.rejected:
+            yield _folded(escape(rejections_in_words(block.rejected)), [_pre(block.text)])
+        elif role == "assistant":
+            yield from filter(None, [markdown_html(block.text)])
+        else:
+            yield from _words(block.text)
 
     def _call(self, call: ToolUseBlock) -> Iterator[str]:
         result = self._results.get(call.id)

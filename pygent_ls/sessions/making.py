@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict
 
+from pygent_ls.agent.attachments import shown_attachments
+from pygent_ls.agent.events import PromptAttachment
 from pygent_ls.agent.messages import Message
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.prompt import PromptFor
@@ -33,6 +35,7 @@ class Beginning(TypedDict):
     model: str
     mode: Mode
     agent: str
+    attachments: tuple[PromptAttachment, ...]
 
 
 class TurnMaking:
@@ -123,6 +126,7 @@ class TurnMaking:
         return TurnSpec(
             turn_id=turn.turn_id,
             prompt=await self.shown_prompt(turn),
+            attachments=await self._shown_attachments(turn),
             content=opened.content,
             model=self._choices.for_turn(request).model,  # a moment has passed, in which it may have been chosen
             mode=chosen.mode,
@@ -157,6 +161,7 @@ class TurnMaking:
             "model": chosen.model.name,
             "mode": chosen.mode,
             "agent": chosen.profile.name,
+            "attachments": await self._shown_attachments(turn),
         }
 
     async def name(self, turn: RunningTurn) -> str:
@@ -168,3 +173,6 @@ class TurnMaking:
         """The user's words as they may be shown to anyone; the turn has them from now on."""
         turn.prompt = await self.parts.surroundings.secrets.masked(turn.said)
         return turn.prompt
+
+    async def _shown_attachments(self, turn: RunningTurn) -> tuple[PromptAttachment, ...]:
+        return await shown_attachments(turn.request.parts, self.parts.surroundings.secrets.masked)

@@ -13,6 +13,7 @@ from pygent_ls.agent.attachments import (
     LineRange,
     NotePart,
     PromptPart,
+    ReviewPart,
     SelectionPart,
     is_background,
 )
@@ -71,7 +72,7 @@ def name_of_conversation(messages: Iterable[Message]) -> str:
     """The name that its first prompt gives; empty where it has none with words."""
     for message in messages:
         if message.role == "user":
-            own = (each.text for each in message.blocks if isinstance(each, TextBlock) and not each.from_outside)
+            own = (each.text for each in message.blocks if isinstance(each, TextBlock) and each.is_typed)
             if name := name_of("\n".join(own)):
                 return name
     return ""
@@ -126,7 +127,7 @@ def _called(part: PromptPart) -> str:
             return path.name
         case ImageBlock():
             return "A picture"
-        case NotePart() | EditorPart() | str():
+        case NotePart() | EditorPart() | ReviewPart() | str():
             return ""
 
 

@@ -191,11 +191,8 @@ class Session:
         held = self._held.pop(turn_id, None)
         if held is None:
             return False
-        told = held.told
-        beginning = TurnStarted(prompt=told.prompt, model=told.model, mode=told.mode, agent=told.agent)
-        await self._tell_that_it_never_ran(
-            RunningTurn(turn_id, request_of(held), NoSubscriber()), beginning, "cancelled"
-        )
+        turn = RunningTurn(turn_id, request_of(held), NoSubscriber())
+        await self._tell_that_it_never_ran(turn, TurnStarted.after(held.told), "cancelled")
         self._stream.flush()
         return True
 

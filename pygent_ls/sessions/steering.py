@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from uuid import uuid4
 
-from pygent_ls.agent.attachments import PromptPart
+from pygent_ls.agent.attachments import PromptPart, shown_attachments
 from pygent_ls.agent.events import Notice, TurnQueued
 from pygent_ls.agent.loop import Turn
 from pygent_ls.agent.messages import user_message
@@ -37,26 +37,35 @@ async def _steer(session: Session, running: RunningTurn, turn: Turn, parts: Sequ
     around = turn.around
     content = await content_of(parts, around)
     shown = await around.secrets.masked("".join(part for part in parts if isinstance(part, str)))
-    context, denied = await turn.hooks.prompted(shown, None)
+    attachments = await shown_attachments(parts, around.secrets.masked)
+    reports = [each.text for each in attachments if each.kind == "review"]
+    context, denied = await turn.hooks.prompted(shown or "\n\n".join(reports), None)
     if denied is not None:
         await turn.tell(Notice(content=denied, level="error"))
         return False
     if context:
         content = (*context, *user_message(content).blocks)
-    waiting = await _waiting(running, turn, parts, shown)
-    is_accepted = turn.steer(Steering(shown=shown, content=content))
+    steering = Steering(shown=shown, content=content, attachments=attachments)
+    waiting = await _waiting(running, turn, parts, steering)
+    is_accepted = turn.steer(steering)
     if is_accepted:
         session.keep_waiting(waiting)
     return is_accepted
 
 
-async def _waiting(running: RunningTurn, turn: Turn, parts: Sequence[PromptPart], shown: str) -> Queued:
+async def _waiting(running: RunningTurn, turn: Turn, parts: Sequence[PromptPart], steering: Steering) -> Queued:
     """What is kept of it until it joins the turn."""
     spec = turn.spec
     alone = RunningTurn(
         f"turn-{uuid4().hex[:12]}", replace(running.request, parts=tuple(parts), own_words=None), NoSubscriber()
     )
-    told = TurnQueued(prompt=shown, model=spec.model.name, mode=spec.mode, agent=spec.agent)
+    told = TurnQueued(
+        prompt=steering.shown,
+        model=spec.model.name,
+        mode=spec.mode,
+        agent=spec.agent,
+        attachments=steering.attachments,
+    )
     return replace(await record_of(alone, told, turn.around.secrets), steers=running.turn_id)
 
 

@@ -13,6 +13,7 @@ from pygent_ls.agent.attachments import (
     ImagePart,
     NotePart,
     PromptPart,
+    ReviewPart,
     SelectionPart,
     render,
 )
@@ -110,5 +111,5 @@ def _paths_in(parts: Sequence[PromptPart]) -> Iterator[Path]:
                 yield path
             case EditorPart(active=Path() as path):
                 yield path
-            case EditorPart() | NotePart() | ImageBlock() | str():
+            case EditorPart() | NotePart() | ReviewPart() | ImageBlock() | str():
                 pass

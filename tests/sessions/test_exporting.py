@@ -16,6 +16,7 @@ from pygent_ls.agent.messages import (
     Block,
     ImageBlock,
     Message,
+    RejectedFile,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
@@ -53,8 +54,11 @@ def conversations(draw: st.DrawFn) -> list[Message]:
     found: list[Message] = []
     n_calls = 0
     for turn in range(draw(st.integers(0, 2))):
-        own = st.builds(TextBlock, text=texts, from_outside=st.booleans()) | st.builds(
-            ImageBlock, mime_type=texts, data=texts
+        rejected = st.builds(RejectedFile, uri=texts, n_changes=st.integers(1, 9))
+        own = (
+            st.builds(TextBlock, text=texts, from_outside=st.booleans())
+            | st.builds(TextBlock, text=texts, rejected=st.lists(rejected, min_size=1, max_size=2).map(tuple))
+            | st.builds(ImageBlock, mime_type=texts, data=texts)
         )
         thinking = st.builds(
             ThinkingBlock, thinking=texts, signature=texts, redacted=st.none() | texts, model=texts

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pygent_ls.agent.messages import (
     ImageBlock,
     Message,
+    RejectedFile,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
@@ -203,6 +204,15 @@ def test_a_prompt_stands_as_it_was_written_but_for_code_between_fences() -> None
         '<p class="words">*Look*:</p>\n<pre>\nif a &lt; b:\n    pass</pre>\n<p class="words">and ~~~</p>\n'
         "<pre>\n```\n~~~</pre>\n"
     )
+
+
+def test_a_review_report_is_folded_below_a_line_that_says_what_was_rejected() -> None:
+    report = TextBlock(text="-a\n+<b>", rejected=(RejectedFile(uri="file:///w/src/tax%20rate.py", n_changes=2),))
+
+    page = page_of([Message(role="user", content=(report, TextBlock(text="Explain it.")))])
+
+    assert "<summary>You rejected 2 changes in tax rate.py</summary><pre>\n-a\n+&lt;b&gt;</pre>" in page
+    assert "Explain it." in page
 
 
 def test_what_tools_return_interrupts_nobody() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from pygent_ls.agent.attachments import FilePart
-from pygent_ls.agent.events import Finished, LlmError, Notice, Steered
+from pygent_ls.agent.events import Finished, LlmError, Location, Notice, PromptAttachment, Steered
 from pygent_ls.agent.hooks import HookInput, HookOutcome
 from pygent_ls.errors import ModelError
 from pygent_ls.sessions.steering import decide_retry, steer
@@ -29,7 +29,10 @@ async def test_secrets_in_the_users_words_reach_neither_the_model_nor_an_event()
 
     mark = await redactor().redact(KEY)
     assert [each.event for each in reader.events if isinstance(each.event, Steered)] == [
-        Steered(content=f"use {mark} of ")
+        Steered(
+            content=f"use {mark} of ",
+            attachments=(PromptAttachment(kind="file", location=Location(path=place(".env"))),),
+        )
     ]
     assert f"use {mark} of " in talk.model.requests[1].messages[-1].text
     assert "REGION=" in talk.model.requests[1].messages[-1].text

@@ -14,14 +14,16 @@ from pygent_ls.agent.attachments import (
     ImagePart,
     LineRange,
     PromptPart,
+    ReviewPart,
     SelectionPart,
 )
 from pygent_ls.agent.editor_state import Severity
-from pygent_ls.agent.messages import ImageBlock, Usage
+from pygent_ls.agent.messages import ImageBlock, RejectedFile, Usage
 from pygent_ls.agent.pictures import picture_from_base64
 from pygent_ls.agent.turn import TurnResult
 from pygent_ls.agent.workspace import FileChange
 from pygent_ls.editors.lsp import incoming, outgoing
+from pygent_ls.editors.lsp.outgoing_messages import RejectedFileOut
 from pygent_ls.editors.lsp.uris import path_of
 from pygent_ls.errors import ToolError
 from pygent_ls.extensions.session_files import timestamp
@@ -71,7 +73,7 @@ def event_out(session_event: SessionEvent, uri_of: UriOf) -> outgoing.WireEvent:
         case ev.PermissionRequested() | ev.PermissionResolved() | ev.PermissionDenied():
             return _permission_event(event, common)
         case ev.LlmError() | ev.Compacted() | ev.PlanChanged() | ev.HookRan() | ev.Steered() | ev.Notice():
-            return _told_event(event, common)
+            return _told_event(event, common, uri_of)
         case _:
             return _turn_event(event, common, uri_of)
 
@@ -136,7 +138,7 @@ def _permission_event(
 ToldEvent = ev.LlmError | ev.Compacted | ev.PlanChanged | ev.HookRan | ev.Steered | ev.Notice
 
 
-def _told_event(event: ToldEvent, common: outgoing.EventOut) -> outgoing.WireEvent:
+def _told_event(event: ToldEvent, common: outgoing.EventOut, uri_of: UriOf) -> outgoing.WireEvent:
     match event:
         case ev.LlmError():
             return _llm_error(event, common)
@@ -163,7 +165,10 @@ def _told_event(event: ToldEvent, common: outgoing.EventOut) -> outgoing.WireEve
                 "durationMs": round(event.duration_s * 1000),
             }
         case ev.Steered():
-            return {**common, "type": event.type, "content": event.content}
+            steered: outgoing.SteeredOut = {**common, "type": event.type, "content": event.content}
+            if event.attachments:
+                steered["attachments"] = [_attachment(each, uri_of) for each in event.attachments]
+            return steered
         case ev.Notice():
             return {**common, "type": event.type, "content": event.content, "level": event.level}
 
@@ -212,11 +217,16 @@ def _turn_event(event: TurnEvent, common: outgoing.EventOut, uri_of: UriOf) -> o
                 "mode": event.mode,
                 "agent": event.agent,
             }
+            if event.attachments:
+                begun["attachments"] = [_attachment(each, uri_of) for each in event.attachments]
             if isinstance(event, ev.TurnQueued) and event.held:
                 begun["held"] = True
             return begun
         case ev.UsageReported():
-            return {**common, "type": event.type, "usage": usage_out(event.usage)}
+            used: outgoing.UsageEventOut = {**common, "type": event.type, "usage": usage_out(event.usage)}
+            if event.answered is not None:
+                used["call"] = {"model": event.answered.model, "usage": usage_out(event.answered.usage)}
+            return used
         case ev.IterationLimitReached() | ev.TokenLimitReached() | ev.BudgetLimitReached():
             return {**common, "type": event.type, "limit": event.limit, "value": event.value}
         case ev.TimeLimitReached() | ev.LoopDetected():
@@ -231,6 +241,22 @@ def _turn_event(event: TurnEvent, common: outgoing.EventOut, uri_of: UriOf) -> o
                 "usage": usage_out(event.usage),
                 "filesChanged": [_changed(each, uri_of) for each in event.files_changed],
             }
+
+
+def _attachment(attachment: ev.PromptAttachment, uri_of: UriOf) -> outgoing.AttachmentOut:
+    if attachment.kind == "review":
+        files: list[RejectedFileOut] = [{"uri": each.uri, "rejected": each.n_changes} for each in attachment.rejected]
+        return {"type": "review", "text": attachment.text, "files": files}
+    if attachment.location is None:
+        return {"type": "image", "mimeType": attachment.mime_type}
+    where = _location(attachment.location, uri_of)
+    match attachment.kind:
+        case "image":
+            return {"type": "image", "mimeType": attachment.mime_type, "uri": where["uri"]}
+        case "diagnostics":
+            return {"type": "diagnostics", "uri": where["uri"], "count": attachment.n_problems}
+        case "file" | "selection" as kind:
+            return {"type": kind, **where}
 
 
 def _location(location: ev.Location, uri_of: UriOf) -> outgoing.LocationOut:
@@ -316,6 +342,9 @@ def _part(block: incoming.AnyContent) -> PromptPart:
             return _picture(data)
         case incoming.ImageContent(mime_type=mime_type, uri=uri):
             return _image(mime_type, uri or "")
+        case incoming.ReviewContent(text=text, files=files):
+            rejected = tuple(RejectedFile(uri=each.uri, n_changes=each.rejected) for each in files)
+            return ReviewPart(text=text, files=rejected)
 
 
 def _context_parts(context: incoming.EditorContext) -> list[PromptPart]:

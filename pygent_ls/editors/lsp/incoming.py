@@ -104,7 +104,23 @@ class ImageContent(Params):
         return self
 
 
-AnyContent = TextContent | FileContent | SelectionContent | DiagnosticsContent | ImageContent
+class RejectedFileContent(Params):
+    """A file of a review report, and the number of changes in it that the user rejected."""
+
+    uri: str
+    rejected: Annotated[int, BeforeValidator(_whole), Field(ge=1)]
+
+
+class ReviewContent(Params):
+    """What the user rejected of the agent's edits, in words for the model. It is the user's decision, and no part of
+    their words: it is kept and shown by itself."""
+
+    type: Literal["review"]
+    text: Annotated[str, Field(min_length=1)]
+    files: Annotated[Items[RejectedFileContent], Field(min_length=1)]
+
+
+AnyContent = TextContent | FileContent | SelectionContent | DiagnosticsContent | ImageContent | ReviewContent
 
 ContentBlock = Annotated[AnyContent, Field(discriminator="type")]
 

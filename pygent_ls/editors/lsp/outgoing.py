@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 
 from pygent_ls.agent.events import PlanPriority, PlanStatus, StopReason
 from pygent_ls.agent.workspace import ChangeKind
+from pygent_ls.editors.lsp.outgoing_messages import ReviewBlockOut
 from pygent_ls.errors import ModelErrorType
 
 RiskOut = Literal["low", "medium", "high"]
@@ -103,15 +104,44 @@ class EventOut(TypedDict):
     parentToolId: NotRequired[str]
 
 
+class FileAttachmentOut(TypedDict):
+    """A file or a selection in one; without `range` the whole file."""
+
+    type: Literal["file", "selection"]
+    uri: str
+    range: NotRequired[RangeOut]
+
+
+class DiagnosticsAttachmentOut(TypedDict):
+    """So many diagnostics of a file."""
+
+    type: Literal["diagnostics"]
+    uri: str
+    count: int
+
+
+class ImageAttachmentOut(TypedDict):
+    """A picture; without `uri` it came as data, which the session's message holds."""
+
+    type: Literal["image"]
+    mimeType: str
+    uri: NotRequired[str]
+
+
+AttachmentOut = FileAttachmentOut | DiagnosticsAttachmentOut | ImageAttachmentOut | ReviewBlockOut
+
+
 class TurnBeginOut(EventOut):
-    """The turn waits, or runs now. `held`, of `turn_queued` alone: the daemon that accepted the prompt ended before the
-    turn began, and the turn waits for `pygent/turn/resume` or `pygent/turn/dequeue`."""
+    """The turn waits, or runs now. `attachments` are what the prompt carries besides its words. `held` of `turn_queued`
+    says that the daemon that accepted the prompt ended before the turn began: it waits for `pygent/turn/resume`
+    or `pygent/turn/dequeue`."""
 
     type: Literal["turn_queued", "turn_started"]
     prompt: str
     model: str
     mode: str
     agent: str
+    attachments: NotRequired[list[AttachmentOut]]
     held: NotRequired[Literal[True]]
 
 
@@ -186,11 +216,20 @@ class ToolResultOut(EventOut):
     changes: NotRequired[list[ChangeOut]]
 
 
+class ModelCallOut(TypedDict):
+    """One model call."""
+
+    model: str
+    usage: UsageOut
+
+
 class UsageEventOut(EventOut):
-    """The turn's totals after a model call."""
+    """The turn's totals after a model call. `call` is that call alone, of the model that answered; it is missing where
+    the call gave no answer of the conversation, as one that sums up."""
 
     type: Literal["usage"]
     usage: UsageOut
+    call: NotRequired[ModelCallOut]
 
 
 class LlmErrorOut(EventOut):
@@ -256,10 +295,11 @@ class HookOut(EventOut):
 
 
 class SteeredOut(EventOut):
-    """The user said something while the turn ran."""
+    """The user said something while the turn ran; `content` is empty if it is attachments alone."""
 
     type: Literal["steered"]
     content: str
+    attachments: NotRequired[list[AttachmentOut]]
 
 
 class NoticeOut(EventOut):

@@ -15,6 +15,21 @@ class TextBlockOut(TypedDict):
     fromOutside: NotRequired[bool]
 
 
+class RejectedFileOut(TypedDict):
+    """A file of a review report, and the number of changes in it that the user rejected."""
+
+    uri: str
+    rejected: int
+
+
+class ReviewBlockOut(TypedDict):
+    """What the user rejected of the agent's edits, in words for the model."""
+
+    type: Literal["review"]
+    text: str
+    files: list[RejectedFileOut]
+
+
 class ThinkingBlockOut(TypedDict):
     """The model's thinking; the other fields are for its provider alone."""
 
@@ -61,6 +76,8 @@ class MessageOut(TypedDict):
     """A message of a conversation."""
 
     role: Literal["user", "assistant"]
-    content: list[TextBlockOut | ThinkingBlockOut | ImageBlockOut | ToolUseBlockOut | ToolResultBlockOut]
+    content: list[
+        TextBlockOut | ReviewBlockOut | ThinkingBlockOut | ImageBlockOut | ToolUseBlockOut | ToolResultBlockOut
+    ]
     turnId: str
     timestamp: str

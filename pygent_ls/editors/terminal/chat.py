@@ -298,7 +298,7 @@ async def former_prompts(core: Core, errand: Errand) -> list[str]:
             continue
         for message in (await core.sessions.look_at(entry.id)).messages:
             if message.role == "user":
-                prompts += [block.text for block in message.blocks if isinstance(block, TextBlock)]
+                prompts += [block.text for block in message.blocks if isinstance(block, TextBlock) and block.is_typed]
     return prompts
 
 

@@ -16,7 +16,7 @@ from pygent_ls.agent.turn import TurnResult
 from pygent_ls.editors.terminal.outlet import Outlet
 from pygent_ls.editors.terminal.spinner import PAUSE
 from pygent_ls.editors.terminal.text import Colour, Palette, harmless
-from pygent_ls.editors.turn_text import Limit, failure_line, limit_line
+from pygent_ls.editors.turn_text import Limit, failure_line, limit_line, rejection_lines
 from pygent_ls.sessions.stream import SessionEvent
 
 MAX_LINE_CHARS = 160
@@ -320,8 +320,11 @@ class TerminalView:
                 self.tell(f"  hook {one_line(command, MAX_LINE_CHARS)}: {decision}", "dim")
             case ev.HookRan():
                 pass  # it had nothing to say
-            case ev.Steered(content=content):
-                self.tell(f"You: {one_line(content, MAX_LINE_CHARS)}", "dim")
+            case ev.Steered(content=content, attachments=attachments):
+                for report in rejection_lines(attachments):
+                    self.tell(one_line(report, MAX_LINE_CHARS), "dim")
+                if content:
+                    self.tell(f"You: {one_line(content, MAX_LINE_CHARS)}", "dim")
 
     # Writing
 

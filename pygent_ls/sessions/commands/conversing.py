@@ -79,7 +79,7 @@ def _by_part(call: Call) -> dict[str, int]:
 
 def _part(message: Message, block: Block) -> str:
     match block:
-        case TextBlock(from_outside=True) | ImageBlock():
+        case TextBlock(from_outside=True) | TextBlock(rejected=(_, *_)) | ImageBlock():
             return "attachments"
         case TextBlock():
             return "your prompts" if message.role == "user" else "answers"

@@ -238,5 +238,5 @@ class Facts:
 
 def words_of(message: Message) -> str:
     """What the user and the model said in a message: neither what they attached nor what tools returned."""
-    parts = [each.text for each in message.blocks if isinstance(each, TextBlock) and not each.from_outside]
+    parts = [each.text for each in message.blocks if isinstance(each, TextBlock) and each.is_typed]
     return utf8("\n".join(part for part in parts if part.strip())).replace("\0", " ")

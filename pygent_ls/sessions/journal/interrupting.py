@@ -132,9 +132,7 @@ class _OpenTurn:
                 yield replace(self.held.told, held=True), None
             return
         if not self.has_started and self.queued is not None:
-            queued = self.queued
-            started = TurnStarted(prompt=queued.prompt, model=queued.model, mode=queued.mode, agent=queued.agent)
-            yield started, None
+            yield TurnStarted.after(self.queued), None
         for question, parent in self.asked.values():
             yield (
                 PermissionResolved(

@@ -21,6 +21,7 @@ from pygent_ls.agent.attachments import (
     FilePart,
     ImagePart,
     NotePart,
+    ReviewPart,
     SelectionPart,
 )
 from pygent_ls.agent.context import ContextMode
@@ -164,6 +165,7 @@ ATTACHMENTS: Mapping[str, type[Attachment]] = {
     "image": ImageBlock,
     "image_file": ImagePart,
     "note": NotePart,
+    "review": ReviewPart,
 }
 """The kinds of attachments, by the names that stand in a journal."""
 

@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 from lsprotocol import types
 
 from pygent_ls.agent import events as ev
-from pygent_ls.agent.messages import Usage
+from pygent_ls.agent.messages import RejectedFile, Usage
 from pygent_ls.agent.tool import ToolRisk
 from pygent_ls.agent.turn import TurnResult
 from pygent_ls.agent.workspace import FileChange
@@ -37,9 +37,20 @@ NOW = datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC)
 CHANGE = FileChange(path=Path("/w/a b.py"), kind="edit", added=2, removed=1, patch="--- a\n+++ b\n")
 USAGE = Usage(input_tokens=5, output_tokens=3, cache_read_tokens=1, cost_usd=0.5, context_tokens=8, context_limit=100)
 
+ATTACHMENTS = (
+    ev.PromptAttachment(kind="file", location=ev.Location(path=Path("/w/a b.py"))),
+    ev.PromptAttachment(kind="selection", location=ev.Location(path=Path("/w/a.py"), first_line=2, last_line=3)),
+    ev.PromptAttachment(kind="diagnostics", location=ev.Location(path=Path("/w/a.py")), n_problems=2),
+    ev.PromptAttachment(kind="image", location=ev.Location(path=Path("/w/a.png")), mime_type="image/png"),
+    ev.PromptAttachment(kind="image", mime_type="image/png"),
+    ev.PromptAttachment(
+        kind="review", text="No.", rejected=(RejectedFile(uri="file:///w/a", n_changes=2),)
+    ),
+)
+
 SAMPLES: tuple[ev.AgentEvent, ...] = (
     ev.TurnQueued(prompt="p", model="m", mode="default", agent="default"),
-    ev.TurnStarted(prompt="p", model="m", mode="plan", agent="default"),
+    ev.TurnStarted(prompt="p", model="m", mode="plan", agent="default", attachments=ATTACHMENTS),
     ev.TextDelta(item_id="i", content="c"),
     ev.ThinkingDelta(item_id="i", content="c"),
     ev.Text(item_id="i", content="c"),
@@ -84,7 +95,7 @@ SAMPLES: tuple[ev.AgentEvent, ...] = (
     ev.Compacted(tokens_before=100, tokens_after=10, messages_summarised=8),
     ev.PlanChanged(entries=(ev.PlanEntry(content="c", status="in_progress", priority="high"),)),
     ev.HookRan(hook_event="stop", command="./check.sh", decision="", duration_s=0.5),
-    ev.Steered(content="c"),
+    ev.Steered(content="c", attachments=ATTACHMENTS),
     ev.Notice(content="c", level="warning"),
     ev.Cancelled(),
     ev.Interrupted(),
@@ -350,6 +361,28 @@ def test_a_prompt_keeps_its_order_and_its_context_comes_after_it() -> None:
     kinds = [type(part).__name__ for part in prompt_parts("hi", context)]
 
     assert kinds == ["str", "EditorPart"]
+
+
+def test_a_prompt_tells_what_it_carries_and_where_that_is() -> None:
+    told = on_the_wire(ev.Steered(content="", attachments=ATTACHMENTS))
+
+    second = {"start": {"line": 1, "character": 0}, "end": {"line": 3, "character": 0}}
+    assert told["attachments"] == [
+        {"type": "file", "uri": "file:///w/a%20b.py"},
+        {"type": "selection", "uri": "file:///w/a.py", "range": second},
+        {"type": "diagnostics", "uri": "file:///w/a.py", "count": 2},
+        {"type": "image", "mimeType": "image/png", "uri": "file:///w/a.png"},
+        {"type": "image", "mimeType": "image/png"},
+        {"type": "review", "text": "No.", "files": [{"uri": "file:///w/a", "rejected": 2}]},
+    ]
+
+
+def test_usage_tells_the_last_call_beside_the_totals() -> None:
+    call = ev.Answered(model="m/one", finish="end", usage=Usage(input_tokens=2, output_tokens=1), n_calls=0)
+    told = on_the_wire(ev.UsageReported(usage=USAGE, answered=call))
+
+    assert told["usage"]["inputTokens"] == 5
+    assert (told["call"]["model"], told["call"]["usage"]["inputTokens"]) == ("m/one", 2)
 
 
 whole_numbers = st.integers(0, 50)

@@ -24,9 +24,10 @@ from pygent_ls.agent.attachments import (
     LineRange,
     NotePart,
     PromptPart,
+    ReviewPart,
     SelectionPart,
 )
-from pygent_ls.agent.messages import ImageBlock
+from pygent_ls.agent.messages import ImageBlock, RejectedFile
 from pygent_ls.agent.model import ThinkingChunk, ToolCallChunk
 from pygent_ls.sessions.turns import TurnRequest
 from tests.agent.abilities import read_file
@@ -240,6 +241,7 @@ async def _prompts_that_wait(root: Path) -> bytes:
         ImageBlock(mime_type="image/png", data="iVBORw0KGgo="),
         ImagePart(path=FOLDER / "a.png", mime_type="image/png"),
         NotePart(kind="folder", text="a.txt"),
+        ReviewPart(text="+x = 1", files=(RejectedFile(uri="file:///w/a.txt", n_changes=1),)),
         "look at these",
     )
     plain = TurnRequest(parts=("and then this",), turn_id="plain", mode="plan", max_iterations=3, effort="low")

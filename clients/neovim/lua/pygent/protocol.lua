@@ -30,10 +30,12 @@
 ---| pygent.SelectionContent
 ---| pygent.DiagnosticsContent
 ---| pygent.ImageContent
+---| pygent.ReviewContent
 
 --- A part of a message.
 ---@alias pygent.MessageBlock
 ---| pygent.TextBlock
+---| pygent.ReviewBlock
 ---| pygent.ThinkingBlock
 ---| pygent.ImageBlock
 ---| pygent.ToolUseBlock
@@ -310,6 +312,12 @@
 ---@field sessionId string
 ---@field lastSeq integer
 
+--- So many diagnostics of a file.
+---@class pygent.DiagnosticsAttachment
+---@field type "diagnostics"
+---@field uri string
+---@field count integer
+
 --- Diagnostics of a file.
 ---@class pygent.DiagnosticsContent
 ---@field type "diagnostics"
@@ -343,6 +351,12 @@
 --- The result of `pygent/session/export`.
 ---@class pygent.Export
 ---@field content string
+
+--- A file or a selection in one; without `range` the whole file.
+---@class pygent.FileAttachment
+---@field type "file"|"selection"
+---@field uri string
+---@field range? lsp.Range
 
 --- A file that the turn changed.
 ---@class pygent.FileChanged
@@ -403,6 +417,12 @@
 ---@field range lsp.Range
 ---@field oldText string
 ---@field newText string
+
+--- A picture; without `uri` it came as data, which the session's message holds.
+---@class pygent.ImageAttachment
+---@field type "image"
+---@field mimeType string
+---@field uri? string
 
 --- A picture, as base64.
 ---@class pygent.ImageBlock
@@ -508,6 +528,11 @@
 ---@class pygent.SessionMode
 ---@field sessionId string
 ---@field mode pygent.Mode
+
+--- One model call.
+---@class pygent.ModelCall
+---@field model string
+---@field usage pygent.Usage
 
 --- A model that can be named. `reason` says what it lacks where it is not `available`, as far as can be told.
 ---@class pygent.Model
@@ -671,6 +696,16 @@
 ---@field prompt string
 ---@field held? true
 
+--- A file of a review report, and the number of changes in it that the user rejected.
+---@class pygent.RejectedFileContent
+---@field uri string
+---@field rejected integer
+
+--- A file of a review report, and the number of changes in it that the user rejected.
+---@class pygent.RejectedFile
+---@field uri string
+---@field rejected integer
+
 --- The result of `pygent/turn/dequeue`.
 ---@class pygent.Removed
 ---@field removed boolean
@@ -699,9 +734,22 @@
 ---@field turnId string
 ---@field action "now"|"give_up"
 
+--- What the user rejected of the agent's edits, in words for the model.
+---@class pygent.ReviewBlock
+---@field type "review"
+---@field text string
+---@field files pygent.RejectedFile[]
+
 --- The review no longer counts: close it. The edit stands.
 ---@class pygent.ReviewCancelled
 ---@field reviewId string
+
+--- What the user rejected of the agent's edits, in words for the model. It is the user's decision, and no part of
+--- their words: it is kept and shown by itself.
+---@class pygent.ReviewContent
+---@field type "review"
+---@field text string
+---@field files pygent.RejectedFileContent[]
 
 --- An edit that was made, to be accepted or rejected hunk by hunk; `toolId` is the call that made it.
 ---@class pygent.ReviewRequest
@@ -911,7 +959,7 @@
 ---@field turnId string
 ---@field prompt string|pygent.ContentBlock[]
 
---- The user said something while the turn ran.
+--- The user said something while the turn ran; `content` is empty if it is attachments alone.
 ---@class pygent.SteeredEvent
 ---@field seq integer
 ---@field turnId string
@@ -921,6 +969,7 @@
 ---@field parentToolId? string
 ---@field type "steered"
 ---@field content string
+---@field attachments? (pygent.FileAttachment|pygent.DiagnosticsAttachment|pygent.ImageAttachment|pygent.ReviewBlock)[]
 
 --- Text; `fromOutside` where it is no word of the user's or the model's.
 ---@class pygent.TextBlock
@@ -1021,8 +1070,9 @@
 ---@class pygent.Tools
 ---@field tools pygent.Tool[]
 
---- The turn waits, or runs now. `held`, of `turn_queued` alone: the daemon that accepted the prompt ended before the
---- turn began, and the turn waits for `pygent/turn/resume` or `pygent/turn/dequeue`.
+--- The turn waits, or runs now. `attachments` are what the prompt carries besides its words. `held` of `turn_queued`
+--- says that the daemon that accepted the prompt ended before the turn began: it waits for `pygent/turn/resume`
+--- or `pygent/turn/dequeue`.
 ---@class pygent.TurnBeginEvent
 ---@field seq integer
 ---@field turnId string
@@ -1035,6 +1085,7 @@
 ---@field model string
 ---@field mode string
 ---@field agent string
+---@field attachments? (pygent.FileAttachment|pygent.DiagnosticsAttachment|pygent.ImageAttachment|pygent.ReviewBlock)[]
 ---@field held? true
 
 --- Why a turn ended with `stopReason: "error"`.
@@ -1079,7 +1130,8 @@
 ---@field workDoneToken? string|integer
 ---@field partialResultToken? string|integer
 
---- The turn's totals after a model call.
+--- The turn's totals after a model call. `call` is that call alone, of the model that answered; it is missing where
+--- the call gave no answer of the conversation, as one that sums up.
 ---@class pygent.UsageEvent
 ---@field seq integer
 ---@field turnId string
@@ -1089,6 +1141,7 @@
 ---@field parentToolId? string
 ---@field type "usage"
 ---@field usage pygent.Usage
+---@field call? pygent.ModelCall
 
 --- Tokens and dollars; null where not known.
 ---@class pygent.Usage

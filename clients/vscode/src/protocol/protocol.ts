@@ -30,11 +30,13 @@ export type ContentBlock =
 	| FileContent
 	| SelectionContent
 	| DiagnosticsContent
-	| ImageContent;
+	| ImageContent
+	| ReviewContent;
 
 /** A part of a message. */
 export type MessageBlock =
 	| TextBlock
+	| ReviewBlock
 	| ThinkingBlock
 	| ImageBlock
 	| ToolUseBlock
@@ -350,6 +352,13 @@ export interface Detached {
 	readonly lastSeq: number;
 }
 
+/** So many diagnostics of a file. */
+export interface DiagnosticsAttachment {
+	readonly type: "diagnostics";
+	readonly uri: string;
+	readonly count: number;
+}
+
 /** Diagnostics of a file. */
 export interface DiagnosticsContent {
 	readonly type: "diagnostics";
@@ -390,6 +399,13 @@ export interface Events {
 /** The result of `pygent/session/export`. */
 export interface Export {
 	readonly content: string;
+}
+
+/** A file or a selection in one; without `range` the whole file. */
+export interface FileAttachment {
+	readonly type: "file" | "selection";
+	readonly uri: string;
+	readonly range?: Range;
 }
 
 /** A file that the turn changed. */
@@ -458,6 +474,13 @@ export interface Hunk {
 	readonly range: Range;
 	readonly oldText: string;
 	readonly newText: string;
+}
+
+/** A picture; without `uri` it came as data, which the session's message holds. */
+export interface ImageAttachment {
+	readonly type: "image";
+	readonly mimeType: string;
+	readonly uri?: string;
 }
 
 /** A picture, as base64. */
@@ -576,6 +599,12 @@ export interface Message {
 export interface SessionMode {
 	readonly sessionId: string;
 	readonly mode: Mode;
+}
+
+/** One model call. */
+export interface ModelCall {
+	readonly model: string;
+	readonly usage: Usage;
 }
 
 /** A model that can be named. `reason` says what it lacks where it is not `available`, as far as can be told. */
@@ -780,6 +809,18 @@ export interface Range {
 	readonly end: Position;
 }
 
+/** A file of a review report, and the number of changes in it that the user rejected. */
+export interface RejectedFileContent {
+	readonly uri: string;
+	readonly rejected: number;
+}
+
+/** A file of a review report, and the number of changes in it that the user rejected. */
+export interface RejectedFile {
+	readonly uri: string;
+	readonly rejected: number;
+}
+
 /** The result of `pygent/turn/dequeue`. */
 export interface Removed {
 	readonly removed: boolean;
@@ -814,9 +855,26 @@ export interface RetryParams {
 	readonly action: "now" | "give_up";
 }
 
+/** What the user rejected of the agent's edits, in words for the model. */
+export interface ReviewBlock {
+	readonly type: "review";
+	readonly text: string;
+	readonly files: readonly RejectedFile[];
+}
+
 /** The review no longer counts: close it. The edit stands. */
 export interface ReviewCancelled {
 	readonly reviewId: string;
+}
+
+/**
+ * What the user rejected of the agent's edits, in words for the model. It is the user's decision, and no part of
+ * their words: it is kept and shown by itself.
+ */
+export interface ReviewContent {
+	readonly type: "review";
+	readonly text: string;
+	readonly files: readonly RejectedFileContent[];
 }
 
 /** An edit that was made, to be accepted or rejected hunk by hunk; `toolId` is the call that made it. */
@@ -1075,7 +1133,7 @@ export interface SteerParams {
 	readonly prompt: string | readonly ContentBlock[];
 }
 
-/** The user said something while the turn ran. */
+/** The user said something while the turn ran; `content` is empty if it is attachments alone. */
 export interface SteeredEvent {
 	readonly seq: number;
 	readonly turnId: string;
@@ -1085,6 +1143,7 @@ export interface SteeredEvent {
 	readonly parentToolId?: string;
 	readonly type: "steered";
 	readonly content: string;
+	readonly attachments?: ReadonlyArray<FileAttachment | DiagnosticsAttachment | ImageAttachment | ReviewBlock>;
 }
 
 /** Text; `fromOutside` where it is no word of the user's or the model's. */
@@ -1197,8 +1256,9 @@ export interface Tools {
 }
 
 /**
- * The turn waits, or runs now. `held`, of `turn_queued` alone: the daemon that accepted the prompt ended before the
- * turn began, and the turn waits for `pygent/turn/resume` or `pygent/turn/dequeue`.
+ * The turn waits, or runs now. `attachments` are what the prompt carries besides its words. `held` of `turn_queued`
+ * says that the daemon that accepted the prompt ended before the turn began: it waits for `pygent/turn/resume`
+ * or `pygent/turn/dequeue`.
  */
 export interface TurnBeginEvent {
 	readonly seq: number;
@@ -1212,6 +1272,7 @@ export interface TurnBeginEvent {
 	readonly model: string;
 	readonly mode: string;
 	readonly agent: string;
+	readonly attachments?: ReadonlyArray<FileAttachment | DiagnosticsAttachment | ImageAttachment | ReviewBlock>;
 	readonly held?: true;
 }
 
@@ -1265,7 +1326,10 @@ export interface TurnStartParams {
 	readonly partialResultToken?: string | number | null;
 }
 
-/** The turn's totals after a model call. */
+/**
+ * The turn's totals after a model call. `call` is that call alone, of the model that answered; it is missing where
+ * the call gave no answer of the conversation, as one that sums up.
+ */
 export interface UsageEvent {
 	readonly seq: number;
 	readonly turnId: string;
@@ -1275,6 +1339,7 @@ export interface UsageEvent {
 	readonly parentToolId?: string;
 	readonly type: "usage";
 	readonly usage: Usage;
+	readonly call?: ModelCall;
 }
 
 /** Tokens and dollars; null where not known. */

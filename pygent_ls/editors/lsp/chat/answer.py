@@ -14,7 +14,7 @@ from pygent_ls.editors.lsp.chat.document import (
     escaped_line,
     may_be_escaped,
 )
-from pygent_ls.editors.turn_text import failure_line, limit_line
+from pygent_ls.editors.turn_text import failure_line, limit_line, rejection_lines
 from pygent_ls.sessions.stream import SessionEvent
 
 MAX_LINE_CHARS = 300
@@ -140,8 +140,8 @@ class Answer:
                 self._say(limit_line(limit))
             case ev.Notice(content=content):
                 self._say(content)
-            case ev.Steered(content=content):
-                self._say(f"You said meanwhile: {content}")
+            case ev.Steered() as steered:
+                self._steer(steered)
             case _:
                 pass
 
@@ -152,6 +152,12 @@ class Answer:
             self._add(_Line(status_line("The turn failed", failure)))
         elif stop_reason != "end_turn":
             self._add(_Line(status_line("The turn ended", stop_reason.replace("_", " "))))
+
+    def _steer(self, steered: ev.Steered) -> None:
+        for report in rejection_lines(steered.attachments):
+            self._say(report)
+        if steered.content:
+            self._say(f"You said meanwhile: {steered.content}")
 
     def _call(self, tool_id: str, title: str) -> None:
         if tool_id not in self._tool_ids:  # else it is told again, with other arguments
