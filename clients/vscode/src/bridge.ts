@@ -14,6 +14,7 @@ import type {
 	Mode,
 	Model,
 	Range,
+	RejectedFile,
 	Restored,
 	Session,
 } from "./protocol/protocol.ts";
@@ -202,6 +203,8 @@ export interface PanelState {
 export interface ReviewCount {
 	readonly hunks: number;
 	readonly files: readonly { readonly uri: string; readonly path: string; readonly hunks: number }[];
+	/** Where hunks were rejected of which the model has not been told yet. */
+	readonly rejected: readonly RejectedFile[];
 }
 
 /** How the daemon is. */

@@ -1,6 +1,6 @@
 /** Times, tokens and dollars as a person reads them. What is not known is a dash, and never a zero. */
 
-import type { Usage } from "../protocol/protocol.ts";
+import type { RejectedFile, Usage } from "../protocol/protocol.ts";
 
 export const UNKNOWN = "–";
 
@@ -56,4 +56,21 @@ export function isUnused({ totalTokens, contextTokens }: Usage): boolean {
 
 function threeDigits(value: number): string {
 	return value < 99.95 ? value.toFixed(1).replace(/\.0$/, "") : String(Math.round(value));
+}
+
+/** "You rejected 1 change in prices.py" */
+export function rejectionsOf(files: readonly RejectedFile[]): string {
+	const count = files.reduce((sum, { rejected }) => sum + rejected, 0);
+	const names = files.map(({ uri }) => decoded(uri.slice(uri.replace(/\/+$/, "").lastIndexOf("/") + 1)));
+	const where = names.length <= 2 ? names.join(" and ") : `${names.length} files`;
+	return `You rejected ${count} ${count === 1 ? "change" : "changes"} in ${where}`;
+}
+
+/** An address as a person reads it; two programs may escape the same one differently. */
+export function decoded(uri: string): string {
+	try {
+		return decodeURIComponent(uri);
+	} catch {
+		return uri;
+	}
 }

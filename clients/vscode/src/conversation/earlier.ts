@@ -27,11 +27,14 @@ function itemsOf(messages: readonly Message[]): readonly Item[] {
 	return messages.flatMap(({ role, content, turnId, timestamp }, place) => {
 		const parts = (index: number) => ({ key: `${KEY}${place} ${index}`, turnId, at: timestamp });
 		if (role === "assistant") return content.flatMap((block, index) => said(block, parts(index), results));
+		const reports = content.flatMap((block, index): readonly Item[] =>
+			block.type === "review" ? [{ type: "review", ...parts(index), text: block.text, files: block.files }] : [],
+		);
 		const words = wordsOf(content);
-		if (words === "") return [];
+		if (words === "") return reports;
 		const steered = turns.has(turnId);
 		turns.add(turnId);
-		return [{ type: "prompt" as const, ...parts(0), text: words, steered }];
+		return [...reports, { type: "prompt" as const, ...parts(content.length), text: words, steered, attachments: [] }];
 	});
 }
 
@@ -55,6 +58,7 @@ function said(block: MessageBlock, parts: Parts, results: Results): readonly Ite
 		case "tool_use":
 			return [called(block, parts, results.get(block.id) ?? null)];
 		case "image":
+		case "review":
 		case "tool_result":
 			return [];
 	}

@@ -1,5 +1,6 @@
 /** A conversation as markdown, to be copied: what was said in full, what was done in a line. */
 
+import { rejectionsOf } from "./amounts.ts";
 import type { Item, ToolItem } from "./state.ts";
 
 /** All of it, or some of its items. What was withdrawn and what was only thought is left out. */
@@ -9,7 +10,7 @@ export function markdownOf(items: readonly Item[]): string {
 	for (const item of items) {
 		const words = wordsOf(item);
 		if (words === null) continue;
-		const heading = item.type === "prompt" ? "## You" : "## pygent";
+		const heading = item.type === "prompt" || item.type === "review" ? "## You" : "## pygent";
 		if (heading !== speaker || item.type === "prompt") paragraphs.push(heading);
 		speaker = heading;
 		paragraphs.push(words);
@@ -21,6 +22,8 @@ function wordsOf(item: Item): string | null {
 	switch (item.type) {
 		case "prompt":
 			return closed(item.text);
+		case "review":
+			return quoted(oneLine(rejectionsOf(item.files)));
 		case "text":
 			return item.withdrawn || item.text.trim() === "" ? null : closed(item.text);
 		case "tool":

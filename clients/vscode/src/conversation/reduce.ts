@@ -5,6 +5,7 @@ import { failed, gotThrough, said } from "./answers.ts";
 import { asked, askOver, permissionOver } from "./asks.ts";
 import { called, permissionDenied, permissionRequested, permissionResolved, progressed, resulted } from "./calls.ts";
 import { withEarlier } from "./earlier.ts";
+import { prompted } from "./prompts.ts";
 import { type Change, type Conversation, EMPTY } from "./state.ts";
 import { told } from "./told.ts";
 import { appended, type Edit, editAround } from "./tree.ts";
@@ -81,9 +82,10 @@ function applied(conversation: Conversation, event: Event): Conversation {
 		case "loop_detected":
 		case "compacted":
 		case "hook":
-		case "steered":
 		case "notice":
 			return around((items) => appended(items, told(event)));
+		case "steered":
+			return around((items) => prompted(items, event));
 		case "cancelled":
 		case "interrupted":
 			return cutOff(conversation, event.turnId, event.timestamp);

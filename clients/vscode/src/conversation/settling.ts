@@ -33,8 +33,10 @@ export function withCallsCutOff(items: readonly Item[], turnId: string): readonl
 	return result;
 }
 
+const BESIDE_CALLS: ReadonlySet<Item["type"]> = new Set(["tool", "notice", "hook", "prompt", "review"]);
+
 function isBesideCalls(item: Item): boolean {
-	return item.type === "tool" || item.type === "notice" || item.type === "hook" || item.type === "prompt";
+	return BESIDE_CALLS.has(item.type);
 }
 
 function cutOffCall(call: ToolItem): ToolItem {

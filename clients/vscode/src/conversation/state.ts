@@ -4,14 +4,18 @@
  */
 
 import type {
+	DiagnosticsAttachment,
 	Event,
+	FileAttachment,
 	Change as FileChange,
 	FileChanged,
+	ImageAttachment,
 	Location,
 	Message,
 	PermissionRequest,
 	PlanEntry,
 	QuestionRequest,
+	RejectedFile,
 	ReviewRequest,
 	StopReason,
 	Usage,
@@ -67,6 +71,7 @@ export interface Standing {
 export interface QueuedTurn {
 	readonly turnId: string;
 	readonly prompt: string;
+	readonly attachments: readonly PromptAttachment[];
 	/** It waits for the user: the daemon ended before the turn began. */
 	readonly held: boolean;
 }
@@ -74,6 +79,7 @@ export interface QueuedTurn {
 /** What stands in the conversation, from top to bottom. */
 export type Item =
 	| PromptItem
+	| ReviewItem
 	| TextItem
 	| ThinkingItem
 	| ToolItem
@@ -97,6 +103,18 @@ export interface PromptItem extends ItemParts {
 	readonly type: "prompt";
 	readonly text: string;
 	readonly steered: boolean;
+	/** What it carries besides. */
+	readonly attachments: readonly PromptAttachment[];
+}
+
+/** What a prompt carries besides its words: where it is, and not what it holds. */
+export type PromptAttachment = FileAttachment | DiagnosticsAttachment | ImageAttachment;
+
+/** What the user rejected of the agent's edits, as the model was told of it. */
+export interface ReviewItem extends ItemParts {
+	readonly type: "review";
+	readonly text: string;
+	readonly files: readonly RejectedFile[];
 }
 
 /** Words of the model, markdown. */
@@ -219,6 +237,8 @@ export interface EndItem extends ItemParts {
 	readonly stopReason: StopReason;
 	readonly usage: Usage;
 	readonly filesChanged: readonly FileChanged[];
+	/** How many changes in each of these files the user rejected since, in their order. */
+	readonly rejected: readonly number[];
 	readonly durationMs: number;
 }
 

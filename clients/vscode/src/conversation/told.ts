@@ -1,9 +1,9 @@
 /** What is told in one event, and stands in the conversation as it is. */
 
-import type { CompactedEvent, HookEvent, LimitReachedEvent, NoticeEvent, SteeredEvent } from "../protocol/protocol.ts";
+import type { CompactedEvent, HookEvent, LimitReachedEvent, NoticeEvent } from "../protocol/protocol.ts";
 import type { Item } from "./state.ts";
 
-export function told(event: LimitReachedEvent | CompactedEvent | HookEvent | SteeredEvent | NoticeEvent): Item {
+export function told(event: LimitReachedEvent | CompactedEvent | HookEvent | NoticeEvent): Item {
 	const parts = { key: String(event.seq), turnId: event.turnId, at: event.timestamp };
 	switch (event.type) {
 		case "compacted": {
@@ -14,8 +14,6 @@ export function told(event: LimitReachedEvent | CompactedEvent | HookEvent | Ste
 			const { hookEvent, command, decision, durationMs } = event;
 			return { ...parts, type: "hook", hookEvent, command, decision, durationMs };
 		}
-		case "steered":
-			return { ...parts, type: "prompt", text: event.content, steered: true };
 		case "notice":
 			return { ...parts, type: "notice", level: event.level, text: event.content };
 		case "iteration_limit_reached":

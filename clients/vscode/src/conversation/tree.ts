@@ -74,7 +74,8 @@ function changedWithin(item: Item, turnId: string, change: (item: Item) => Item)
 	return change(children === item.children ? item : { ...item, children });
 }
 
-function isBeginning(item: Item, turnId: string): item is PromptItem {
+/** The words that the turn began with. */
+export function isBeginning(item: Item, turnId: string): item is PromptItem {
 	return item.type === "prompt" && !item.steered && item.turnId === turnId;
 }
 

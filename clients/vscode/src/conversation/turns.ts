@@ -2,8 +2,9 @@
 
 import type { FinishedEvent, TurnBeginEvent, Usage } from "../protocol/protocol.ts";
 import { withoutAsksOf } from "./asks.ts";
+import { attachmentsOf, prompted, rejectedMeanwhile } from "./prompts.ts";
 import { settled, withCallsCutOff } from "./settling.ts";
-import type { Conversation, EndItem, PromptItem, Turn } from "./state.ts";
+import type { Conversation, EndItem, Item, Turn } from "./state.ts";
 import { appended, eachOf, withItems } from "./tree.ts";
 
 /** The turn of that id. */
@@ -16,7 +17,8 @@ export function turnOf(conversation: Conversation, turnId: string): Turn | null 
 export function queued(conversation: Conversation, event: TurnBeginEvent): Conversation {
 	const { turnId, prompt, held = false } = event;
 	const { queue } = outOfQueue(conversation, turnId);
-	return { ...withTurn(conversation, begun(event, "queued")), queue: [...queue, { turnId, prompt, held }] };
+	const waiting = { turnId, prompt, held, attachments: attachmentsOf(event.attachments) };
+	return { ...withTurn(conversation, begun(event, "queued")), queue: [...queue, waiting] };
 }
 
 /**
@@ -24,13 +26,12 @@ export function queued(conversation: Conversation, event: TurnBeginEvent): Conve
  * beginning and an end, and leaves nothing in the conversation.
  */
 export function started(conversation: Conversation, event: TurnBeginEvent): Conversation {
-	const { turnId, seq, timestamp, prompt } = event;
+	const { turnId } = event;
 	const { runningTurnId } = conversation;
 	const free = outOfQueue(conversation, turnId);
 	if (runningTurnId !== null && runningTurnId !== turnId) return withTurn(free, begun(event, "queued"));
-	const item: PromptItem = { type: "prompt", key: String(seq), turnId, at: timestamp, text: prompt, steered: false };
 	const running = withTurn(free, begun(event, "running"));
-	return { ...running, runningTurnId: turnId, items: appended(free.items, item) };
+	return { ...running, runningTurnId: turnId, items: prompted(free.items, event) };
 }
 
 /** The turn was cancelled, or the daemon died in it. */
@@ -49,7 +50,7 @@ export function finished(conversation: Conversation, event: FinishedEvent): Conv
 		// A turn that asked no model knows nothing of what the context holds
 		usage: usage.totalTokens > 0 ? usage : left.usage,
 	};
-	return turn?.state === "queued" ? over : withItems(over, appended(over.items, endOf(turn, event)));
+	return turn?.state === "queued" ? over : withItems(over, appended(over.items, endOf(over.items, turn, event)));
 }
 
 /** Nothing of the turn streams, runs, waits or asks any more. */
@@ -92,10 +93,21 @@ function ended(turn: Turn, event: FinishedEvent): Turn {
 	return { ...turn, state: "finished", finishedAt: timestamp, stopReason, usage, filesChanged };
 }
 
-function endOf(turn: Turn | null, event: FinishedEvent): EndItem {
+function endOf(items: readonly Item[], turn: Turn | null, event: FinishedEvent): EndItem {
 	const { turnId, seq, timestamp, stopReason, usage, filesChanged } = event;
 	const durationMs = turn === null ? 0 : elapsedMs(turn.startedAt, timestamp);
-	return { type: "end", key: String(seq), turnId, at: timestamp, stopReason, usage, filesChanged, durationMs };
+	const rejected = rejectedMeanwhile(items, turnId, filesChanged);
+	return {
+		type: "end",
+		key: String(seq),
+		turnId,
+		at: timestamp,
+		stopReason,
+		usage,
+		filesChanged,
+		rejected,
+		durationMs,
+	};
 }
 
 function withTurn(conversation: Conversation, turn: Turn): Conversation {

@@ -43,7 +43,7 @@ export class Panel implements vscode.Disposable {
 	#session: Session | null = null;
 	#notices: readonly string[] = [];
 	/** As the view knows it. */
-	#review: ReviewCount = { hunks: 0, files: [] };
+	#review: ReviewCount = { hunks: 0, files: [], rejected: [] };
 	/** Its messages are known; what comes after them comes as events. */
 	#hasMessages = false;
 	#loading: Promise<void> = Promise.resolve();

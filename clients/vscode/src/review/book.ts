@@ -1,7 +1,7 @@
 /** All files that wait for the user's review: from the agent's edit until each of its hunks is accepted or rejected. */
 
 import * as vscode from "vscode";
-import type { Event } from "../protocol/protocol.ts";
+import type { Event, RejectedFile, ReviewContent } from "../protocol/protocol.ts";
 import { type DaemonEdits, holdsOther, textOf, upToDate } from "./edits.ts";
 import { madeBy, textBefore } from "./patches.ts";
 import {
@@ -15,7 +15,7 @@ import {
 	type TextChange,
 	typed,
 } from "./pending.ts";
-import { type Decided, reportOf } from "./report.ts";
+import { type Decided, filesOf, reportOf } from "./report.ts";
 
 /** A file with what it waits for. */
 interface Entry {
@@ -61,7 +61,11 @@ export class ReviewBook implements vscode.Disposable {
 		this.#memory = memory;
 		for (const [uri, entry] of memory.get<[string, Entry][]>(MEMORY, [])) this.#entries.set(uri, entry);
 		for (const [sessionId, all] of memory.get<[string, Decided[]][]>(MEMORY_OF_REJECTED, [])) {
-			this.#rejected.set(sessionId, all);
+			// An earlier version remembered the path alone
+			this.#rejected.set(
+				sessionId,
+				all.map((each) => ({ ...each, uri: each.uri ?? each.path })),
+			);
 		}
 		void this.lookAtAll();
 		this.#listening = [
@@ -131,18 +135,23 @@ export class ReviewBook implements vscode.Disposable {
 	}
 
 	/** What was rejected since the model was last told, in words for it; null where nothing was. */
-	report(sessionId: string): string | null {
+	report(sessionId: string): ReviewContent | null {
 		return reportOf(this.#rejected.get(sessionId) ?? []);
 	}
 
+	/** The files of that report. */
+	untold(sessionId: string): readonly RejectedFile[] {
+		return filesOf(this.#rejected.get(sessionId) ?? []);
+	}
+
 	/** The model reads that report; what was rejected since is told by the next. */
-	reported(sessionId: string, report: string | null): void {
+	reported(sessionId: string, report: ReviewContent): void {
 		const all = this.#rejected.get(sessionId) ?? [];
-		const told = all.findIndex((_, index) => reportOf(all.slice(0, index + 1)) === report) + 1;
+		const told = all.findIndex((_, index) => reportOf(all.slice(0, index + 1))?.text === report.text) + 1;
 		const left = all.slice(told);
 		if (left.length === 0) this.#rejected.delete(sessionId);
 		else this.#rejected.set(sessionId, left);
-		this.#rememberSoon();
+		if (told > 0) this.#tell();
 	}
 
 	dispose(): void {
@@ -199,7 +208,7 @@ export class ReviewBook implements vscode.Disposable {
 		const done = await this.edits.during([file.uri], () => vscode.workspace.applyEdit(editOf(uri, file, after)));
 		if (!done) throw new Error(`${vscode.workspace.asRelativePath(uri)} could not be changed.`);
 		const path = vscode.workspace.asRelativePath(uri);
-		const decided = hunks.map((hunk) => ({ path, hunk }));
+		const decided = hunks.map((hunk) => ({ uri: file.uri, path, hunk }));
 		const before = this.#rejected.get(sessionId) ?? [];
 		this.#rejected.delete(sessionId);
 		this.#rejected.set(sessionId, [...before, ...decided]);

@@ -1,8 +1,10 @@
 /** What the user decided about hunks, in words for the model. */
 
+import type { RejectedFile, ReviewContent } from "../protocol/protocol.ts";
 import type { PendingHunk } from "./pending.ts";
 
 export interface Decided {
+	readonly uri: string;
 	/** As the user and the model call the file. */
 	readonly path: string;
 	readonly hunk: PendingHunk;
@@ -12,7 +14,7 @@ export interface Decided {
 const MAX_CHARS = 8_000;
 
 /** What was taken back; null where nothing was. It is the user's own decision, so it is told as theirs. */
-export function reportOf(rejected: readonly Decided[]): string | null {
+export function reportOf(rejected: readonly Decided[]): ReviewContent | null {
 	if (rejected.length === 0) return null;
 	const intro =
 		"I reviewed your edits and took some back. The files no longer hold the lines marked + below; they hold those marked - again. Do not make these changes again unless I ask for them.";
@@ -23,7 +25,14 @@ export function reportOf(rejected: readonly Decided[]): string | null {
 		parts.push(patch);
 		length += patch.length;
 	}
-	return `${intro}\n\n${parts.join("\n")}`;
+	return { type: "review", text: `${intro}\n\n${parts.join("\n")}`, files: filesOf(rejected) };
+}
+
+/** How many hunks of each file were rejected. */
+export function filesOf(rejected: readonly Decided[]): readonly RejectedFile[] {
+	const counts = new Map<string, number>();
+	for (const { uri } of rejected) counts.set(uri, (counts.get(uri) ?? 0) + 1);
+	return [...counts].map(([uri, count]) => ({ uri, rejected: count }));
 }
 
 function headOf({ path, hunk }: Decided): string {

@@ -38,7 +38,8 @@ export class Reviews implements vscode.Disposable {
 			const hunks = this.asked.hunks(uri.toString(), sessionId).length + this.book.count(uri, sessionId);
 			return hunks === 0 ? [] : [{ uri: uri.toString(), path: vscode.workspace.asRelativePath(uri), hunks }];
 		});
-		return { files, hunks: files.reduce((sum, { hunks }) => sum + hunks, 0) };
+		const hunks = files.reduce((sum, each) => sum + each.hunks, 0);
+		return { files, hunks, rejected: this.book.untold(sessionId) };
 	}
 
 	/** With no hunk: all of the file. Raises where the lines are no longer those that were judged. */

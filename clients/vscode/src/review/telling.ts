@@ -47,12 +47,13 @@ export class ReviewReports implements vscode.Disposable {
 
 	/** What comes too late for this turn is kept for the next. */
 	async #tell(sessionId: string): Promise<void> {
-		const prompt = this.#book.report(sessionId);
+		const report = this.#book.report(sessionId);
 		const turnId = this.#sessions.feed(sessionId).conversation.runningTurnId;
-		if (prompt === null || turnId === null) return;
+		if (report === null || turnId === null) return;
 		try {
-			const { accepted } = await this.#daemon.request("pygent/turn/steer", { sessionId, turnId, prompt });
-			if (accepted) this.#book.reported(sessionId, prompt);
+			const params = { sessionId, turnId, prompt: [report] };
+			const { accepted } = await this.#daemon.request("pygent/turn/steer", params);
+			if (accepted) this.#book.reported(sessionId, report);
 		} catch {
 			// The daemon or the session is gone: nobody is left to be told.
 		}

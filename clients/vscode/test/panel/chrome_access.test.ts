@@ -80,7 +80,10 @@ const SCENES: Readonly<Record<string, (panel: Panel) => Promise<void>>> = {
 	"a prompt while a turn runs": async (panel) => {
 		await panel.send({
 			type: "conversation",
-			conversation: { ...RUNNING, queue: [{ turnId: "t2", prompt: "Then run the tests", held: false }] },
+			conversation: {
+				...RUNNING,
+				queue: [{ turnId: "t2", prompt: "Then run the tests", held: false, attachments: [] }],
+			},
 		});
 		await panel.page.getByRole("button", { name: "Steer" }).waitFor();
 	},

@@ -4,7 +4,7 @@ import { Panel } from "./panel.ts";
 import { holds, promptOf } from "./prompt.ts";
 import { CONVERSATION, FILE, RUNNING } from "./shown_session.ts";
 
-const WAITING = { ...RUNNING, queue: [{ turnId: "t2", prompt: "Then run the tests", held: false }] };
+const WAITING = { ...RUNNING, queue: [{ turnId: "t2", prompt: "Then run the tests", held: false, attachments: [] }] };
 
 test("while a turn runs the button stops it", async () => {
 	await using panel = await Panel.open({ conversation: RUNNING });
@@ -66,7 +66,10 @@ test("a waiting prompt is taken back into the field, with what was attached to i
 });
 
 test("a prompt that is held since the daemon ended says so, and is sent again", async () => {
-	const held = { ...CONVERSATION, queue: [{ turnId: "t2", prompt: "Then run the tests", held: true }] };
+	const held = {
+		...CONVERSATION,
+		queue: [{ turnId: "t2", prompt: "Then run the tests", held: true, attachments: [] }],
+	};
 	await using panel = await Panel.open({ conversation: held, answers: { resume: () => null } });
 
 	const queue = panel.page.getByRole("region", { name: "Waiting prompts" });

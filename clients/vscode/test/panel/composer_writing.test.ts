@@ -179,6 +179,7 @@ test("Up in an empty prompt brings earlier prompts back, Down goes forth, and wr
 		at: "2026-03-02T09:00:00Z",
 		text,
 		steered: false,
+		attachments: [],
 	}));
 	await using panel = await Panel.open({
 		panel: { session: SESSION },

@@ -11,6 +11,7 @@ import {
 	type LimitItem,
 	type NoticeItem,
 	type PromptItem,
+	type ReviewItem,
 	type TextItem,
 	type ThinkingItem,
 	type ToolItem,
@@ -44,7 +45,19 @@ function parts(key: string) {
 }
 
 export function prompt(item: Of<PromptItem>): PromptItem {
-	return { type: "prompt", ...parts(item.key), text: "Make the total right.", steered: false, ...item };
+	return {
+		type: "prompt",
+		...parts(item.key),
+		text: "Make the total right.",
+		steered: false,
+		attachments: [],
+		...item,
+	};
+}
+
+export function review(item: Of<ReviewItem>): ReviewItem {
+	const files = [{ uri: uri("src/prices.py"), rejected: 1 }];
+	return { type: "review", ...parts(item.key), text: "I took some back.\n\n+PLUM = 4", files, ...item };
 }
 
 export function text(item: Of<TextItem>): TextItem {
@@ -117,7 +130,7 @@ export function notice(item: Of<NoticeItem>): NoticeItem {
 }
 
 export function end(item: Of<EndItem>): EndItem {
-	const more = { stopReason: "end_turn", usage: USAGE, filesChanged: [], durationMs: 34_000 } as const;
+	const more = { stopReason: "end_turn", usage: USAGE, filesChanged: [], rejected: [], durationMs: 34_000 } as const;
 	return { type: "end", ...parts(item.key), ...more, ...item };
 }
 

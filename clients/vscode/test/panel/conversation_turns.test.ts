@@ -5,17 +5,20 @@ import {
 	compacted,
 	conversation,
 	end,
+	FOLDER,
 	failure,
 	hook,
 	limit,
 	notice,
 	prompt,
+	review,
 	SESSION,
 	text,
 	thinking,
 	uri,
 } from "./conversation_items.ts";
 import { Panel } from "./panel.ts";
+import { SESSION as SHOWN_SESSION } from "./shown_session.ts";
 
 test("thinking is folded, says how long it took, and unfolds", async () => {
 	await using panel = await Panel.open({
@@ -130,7 +133,7 @@ test("a prompt is edited in a copy of the session that ends before it", async ()
 	assert.deepEqual((await panel.called("forkSession")).params, { sessionId: SESSION, atTurnId: "t1" });
 	await panel.page.waitForFunction(() => document.querySelector("textarea")?.value.includes("Second thoughts"));
 	assert.equal(await panel.page.getByRole("button", { name: /Edit this prompt/ }).count(), 2);
-	await panel.page.getByText("Said while it worked").waitFor();
+	await panel.page.getByText("Sent during this turn").waitFor();
 });
 
 test("the first prompt is edited in a new session", async () => {
@@ -140,6 +143,57 @@ test("the first prompt is edited in a new session", async () => {
 
 	await panel.called("newSession");
 	await panel.page.waitForFunction(() => document.querySelector("textarea")?.value === "First");
+});
+
+test("a prompt shows what it carried, and each opens where it is", async () => {
+	const range = { start: { line: 1, character: 0 }, end: { line: 3, character: 0 } };
+	const attachments = [
+		{ type: "selection", uri: uri("src/cart.py"), range },
+		{ type: "file", uri: uri("tax.py") },
+		{ type: "diagnostics", uri: uri("tax.py"), count: 2 },
+		{ type: "image", mimeType: "image/png" },
+	] as const;
+	await using panel = await Panel.open({
+		panel: { session: { ...SHOWN_SESSION, cwd: FOLDER } },
+		conversation: conversation([prompt({ key: "1", attachments })]),
+	});
+	const chips = panel.page.getByRole("list", { name: "Attached" });
+
+	for (const label of ["src/cart.py:2-3", "tax.py", "2 problems in tax.py", "image"]) {
+		await chips.getByText(label, { exact: true }).waitFor();
+	}
+	await chips.getByRole("button", { name: "src/cart.py:2-3" }).click();
+	assert.deepEqual((await panel.called("openLocation")).params, { uri: uri("src/cart.py"), range });
+});
+
+test("a review report is one line that unfolds, and the end of the turn says what no longer stands", async () => {
+	const changed = { uri: uri("src/prices.py"), kind: "edit", added: 1, removed: 1 } as const;
+	const items = [
+		prompt({ key: "1" }),
+		end({ key: "2", filesChanged: [changed], rejected: [1] }),
+		review({ key: "3 review 0", turnId: "t2" }),
+		prompt({ key: "3", turnId: "t2", text: "Explain it." }),
+	];
+	await using panel = await Panel.open({ conversation: conversation(items) });
+
+	await panel.page.locator(".files .fold").getByText("1 change rejected").waitFor();
+	const line = panel.page.getByRole("button", { name: "You rejected 1 change in prices.py" });
+	await line.waitFor();
+	assert.equal(await panel.page.getByText("+PLUM = 4").count(), 0);
+	await line.click();
+	await panel.page.getByText("+PLUM = 4").waitFor();
+});
+
+test("the end of a turn counts a rejection before the model is told of it", async () => {
+	const changed = { uri: uri("src/prices.py"), kind: "edit", added: 2, removed: 2 } as const;
+	const items = ["1", "2"].map((key) => end({ key, turnId: `t${key}`, filesChanged: [changed], rejected: [0] }));
+	await using panel = await Panel.open({
+		conversation: conversation(items),
+		panel: { review: { hunks: 0, files: [], rejected: [{ uri: uri("src/prices.py"), rejected: 1 }] } },
+	});
+
+	await panel.page.locator(".files .fold").last().getByText("1 change rejected").waitFor();
+	assert.equal(await panel.page.locator(".files .fold").first().getByText("rejected").count(), 0);
 });
 
 test("a long prompt is folded", async () => {

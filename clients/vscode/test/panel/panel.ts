@@ -49,7 +49,7 @@ export const READY: PanelState = {
 	restricted: false,
 	hasFolder: true,
 	selection: null,
-	review: { hunks: 0, files: [] },
+	review: { hunks: 0, files: [], rejected: [] },
 };
 
 /**

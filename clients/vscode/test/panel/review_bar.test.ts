@@ -11,7 +11,7 @@ const FILES = [
 test("what waits for review is counted, and all of it is shown, accepted or rejected from there", async () => {
 	await using panel = await Panel.open({
 		conversation: { ...EMPTY, sessionId: "s1" },
-		panel: { review: { hunks: 3, files: FILES } },
+		panel: { review: { hunks: 3, files: FILES, rejected: [] } },
 	});
 	const bar = panel.page.getByRole("region", { name: "Changes to review" });
 

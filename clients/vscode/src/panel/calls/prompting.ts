@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import type { Attachment, Calls } from "../../bridge.ts";
-import type { ContentBlock } from "../../protocol/protocol.ts";
+import type { ContentBlock, ReviewContent } from "../../protocol/protocol.ts";
 import type { Handlers, Panel } from "../panel.ts";
 
 type Prompting = "send" | "stop" | "retry" | "dequeue" | "resume" | "complete";
@@ -48,10 +48,11 @@ async function send(panel: Panel, { text, attachments, steer }: Calls["send"]["p
 	const { daemon, reviews } = panel.services;
 	await daemon.settled(); // a prompt is not refused because it came a moment too early
 	const sessionId = await panel.needSession();
-	const report = reviews.book.report(sessionId);
+	// A command may ask no model, and the report would be lost: where it does, the turn is told of it once it runs.
+	const report = text.startsWith("/") ? null : reviews.book.report(sessionId);
 	const prompt = promptOf(text, attachments, report);
 	const told = (turnId: string | null): Taken => {
-		reviews.book.reported(sessionId, report);
+		if (report !== null) reviews.book.reported(sessionId, report);
 		return { turnId };
 	};
 	const { runningTurnId } = panel.conversation;
@@ -82,10 +83,13 @@ async function taken(panel: Panel, sessionId: string, turnId: string, over: Prom
 	});
 }
 
-/** Words first; what is attached follows them, and last what the user took back of the edits before. */
-function promptOf(text: string, attachments: readonly Attachment[], report: string | null): string | ContentBlock[] {
+/** What the user rejected of the edits before, then the words, then what is attached. */
+function promptOf(
+	text: string,
+	attachments: readonly Attachment[],
+	report: ReviewContent | null,
+): string | ContentBlock[] {
 	if (attachments.length === 0 && report === null) return text;
-	const words = [text, report ?? ""].map((each): ContentBlock[] => (each === "" ? [] : [{ type: "text", text: each }]));
-	const [first = [], last = []] = words;
-	return [...first, ...attachments.map(({ block }) => block), ...last];
+	const words: ContentBlock[] = text === "" ? [] : [{ type: "text", text }];
+	return [...(report === null ? [] : [report]), ...words, ...attachments.map(({ block }) => block)];
 }

@@ -5,6 +5,7 @@ import type { QueuedTurn } from "../../conversation/state.ts";
 import type { AppParts } from "../app.tsx";
 import { shown } from "../chrome/asking.ts";
 import { Icon, IconButton } from "../chrome/icon.tsx";
+import { many } from "../conversation/words.ts";
 import { useView } from "../store.ts";
 import { useWriting } from "./drafts.ts";
 
@@ -45,6 +46,9 @@ export function Queue({ store, host, drafts, onEdit }: QueueParts): ReactElement
 						<span className="queue-text" title={turn.prompt}>
 							{turn.prompt}
 						</span>
+						{turn.attachments.length > 0 && (
+							<span className="queue-state">{many(turn.attachments.length, "attachment")}</span>
+						)}
 						{turn.held && (
 							<>
 								<span className="queue-state">held since pygent ended</span>

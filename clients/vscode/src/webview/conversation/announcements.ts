@@ -10,6 +10,7 @@ import type {
 	LimitItem,
 	NoticeItem,
 	PromptItem,
+	ReviewItem,
 	ThinkingItem,
 } from "../../conversation/state.ts";
 import { plainOf } from "./tools/ansi.ts";
@@ -60,7 +61,7 @@ function stateOf(item: Item | undefined): string | null {
 	return item?.type === "failure" ? item.state : null;
 }
 
-type Unchanging = ThinkingItem | PromptItem | LimitItem | CompactedItem | HookItem | NoticeItem | EndItem;
+type Unchanging = ThinkingItem | PromptItem | ReviewItem | LimitItem | CompactedItem | HookItem | NoticeItem | EndItem;
 
 /** Of what does not change once it is there. */
 function newWords(item: Unchanging): readonly string[] {
@@ -72,6 +73,7 @@ function newWords(item: Unchanging): readonly string[] {
 		case "notice":
 			return [item.text];
 		case "prompt":
+		case "review":
 		case "limit":
 		case "compacted":
 		case "hook":

@@ -15,6 +15,7 @@ import { End } from "./turn/end.tsx";
 import { Failure } from "./turn/failure.tsx";
 import { Compacted, Hook, Limit, Notice } from "./turn/lines.tsx";
 import { Prompt } from "./turn/prompt.tsx";
+import { Review } from "./turn/review.tsx";
 import { TakenBack } from "./turn/taken_back.tsx";
 import { Thinking } from "./turn/thinking.tsx";
 import { Unbroken } from "./unbroken.tsx";
@@ -64,6 +65,7 @@ export function nameOf(row: Row): string {
 
 const NAMES: Readonly<Record<Item["type"], string>> = {
 	prompt: "You",
+	review: "Review report",
 	text: "pygent",
 	thinking: "Thinking",
 	tool: "Tool call",
@@ -79,6 +81,8 @@ function contentOf(item: Item): ReactNode {
 	switch (item.type) {
 		case "prompt":
 			return <Prompt item={item} />;
+		case "review":
+			return <Review item={item} />;
 		case "text":
 			return <Answer item={item} />;
 		case "thinking":

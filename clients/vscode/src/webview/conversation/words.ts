@@ -1,5 +1,6 @@
 /** Values as a person reads them. */
 
+import { decoded } from "../../conversation/amounts.ts";
 import type { PermissionAnswer, StopReason } from "../../protocol/protocol.ts";
 
 /** From one moment (RFC 3339) to another, in milliseconds; clocks of two machines may differ. */
@@ -20,14 +21,6 @@ export function pathOf(uri: string, folder: string | null): string {
 		if (inside !== "" && path.startsWith(start)) return path.slice(start.length);
 	}
 	return path;
-}
-
-function decoded(path: string): string {
-	try {
-		return decodeURIComponent(path);
-	} catch {
-		return path;
-	}
 }
 
 /** Why a turn ended, where it did not end because all was said. */

@@ -151,11 +151,11 @@ test("a turn that waits is in the queue until it begins", () => {
 	const runs = after(EMPTY, told);
 
 	assert.deepEqual(waits.queue, [
-		{ turnId: "t2", prompt: "Two", held: false },
-		{ turnId: "t3", prompt: "Three", held: false },
+		{ turnId: "t2", prompt: "Two", attachments: [], held: false },
+		{ turnId: "t3", prompt: "Three", attachments: [], held: false },
 	]);
 	assert.deepEqual([waits.runningTurnId, waits.turns["t2"]?.state], ["t1", "queued"]);
-	assert.deepEqual(runs.queue, [{ turnId: "t3", prompt: "Three", held: false }]);
+	assert.deepEqual(runs.queue, [{ turnId: "t3", prompt: "Three", attachments: [], held: false }]);
 	assert.deepEqual(
 		[runs.runningTurnId, runs.turns["t2"]?.state, runs.turns["t2"]?.startedAt],
 		["t2", "running", at(5)],
@@ -169,7 +169,7 @@ test("a prompt that waited when the daemon ended is held until it is sent again"
 	const held = shown(...told);
 	const again = shown(...told, started("Two", "t2"));
 
-	assert.deepEqual(held.queue, [{ turnId: "t2", prompt: "Two", held: true }]);
+	assert.deepEqual(held.queue, [{ turnId: "t2", prompt: "Two", attachments: [], held: true }]);
 	assert.equal(held.runningTurnId, null);
 	assert.deepEqual([again.queue, again.runningTurnId], [[], "t2"]);
 });

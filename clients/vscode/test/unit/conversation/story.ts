@@ -2,7 +2,7 @@
 
 import { reduce } from "../../../src/conversation/reduce.ts";
 import { type Conversation, EMPTY, type Item, type ToolItem } from "../../../src/conversation/state.ts";
-import type { Event, Usage } from "../../../src/protocol/protocol.ts";
+import type { Event, TurnBeginEvent, Usage } from "../../../src/protocol/protocol.ts";
 
 type Common = "seq" | "turnId" | "iteration" | "totalTokens" | "timestamp";
 /** An event less what the story adds; the turn and its parent are added where they are not given. */
@@ -43,11 +43,11 @@ export function shown(...told: readonly Told[]): Conversation {
 	return after(EMPTY, events(...told));
 }
 
-export function started(prompt = "Do it", turnId = "t1"): Told {
+export function started(prompt = "Do it", turnId = "t1"): Told<TurnBeginEvent> {
 	return { type: "turn_started", turnId, prompt, model: "openai/mock", mode: "default", agent: "code" };
 }
 
-export function queued(prompt: string, turnId: string): Told {
+export function queued(prompt: string, turnId: string): Told<TurnBeginEvent> {
 	return { type: "turn_queued", turnId, prompt, model: "openai/mock", mode: "default", agent: "code" };
 }
 

@@ -31,7 +31,7 @@ test("what is told in one event stands where it happened", () => {
 		{ ...parts(2), type: "notice", level: "info", text: "Loading the model…" },
 		{ ...parts(3), type: "hook", hookEvent: "pre_tool_use", command: "lint", decision: "deny", durationMs: 7 },
 		{ ...parts(4), type: "compacted", tokensBefore: 9000, tokensAfter: 800, messagesSummarised: 12 },
-		{ ...parts(5), type: "prompt", text: "Use tabs", steered: true },
+		{ ...parts(5), type: "prompt", text: "Use tabs", steered: true, attachments: [] },
 		{ ...parts(6), type: "limit", limitType: "budget_limit_reached", limit: 1, value: 1.25 },
 	]);
 });

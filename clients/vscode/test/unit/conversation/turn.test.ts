@@ -87,6 +87,7 @@ test("an end says how long it took, what it took, and which files it changed", (
 		stopReason: "end_turn",
 		usage,
 		filesChanged,
+		rejected: [0],
 		durationMs: 2000,
 	});
 	assert.deepEqual(conversation.usage, usage);

@@ -2,9 +2,11 @@
 
 import { memo, type ReactElement, type ReactNode } from "react";
 import { countOf, dollarsOf, durationOf } from "../../../conversation/amounts.ts";
+import { endThatChanged, rejectionsIn } from "../../../conversation/prompts.ts";
 import type { EndItem } from "../../../conversation/state.ts";
-import type { FileChanged } from "../../../protocol/protocol.ts";
+import type { FileChanged, RejectedFile } from "../../../protocol/protocol.ts";
 import { Icon, IconButton } from "../../chrome/icon.tsx";
+import { useView } from "../../store.ts";
 import { visible } from "../markdown/visible.ts";
 import { useFold, useFolder, useScene } from "../scene.tsx";
 import { LineCounts } from "../tools/diff.tsx";
@@ -38,7 +40,9 @@ export const End = memo(function End({ item }: { readonly item: EndItem }): Reac
 	);
 });
 
-function Files({ item: { key, filesChanged } }: { readonly item: EndItem }): ReactNode {
+function Files({ item }: { readonly item: EndItem }): ReactNode {
+	const { key, filesChanged } = item;
+	const rejected = useRejected(item);
 	const [open, setOpen] = useFold(`files ${key}`, filesChanged.length <= 5);
 	if (filesChanged.length === 0) return null;
 	const sum = (of: (file: FileChanged) => number) => filesChanged.reduce((total, file) => total + of(file), 0);
@@ -48,11 +52,12 @@ function Files({ item: { key, filesChanged } }: { readonly item: EndItem }): Rea
 				<Icon name={open ? "chevron-down" : "chevron-right"} />
 				{many(filesChanged.length, "file")} changed{" "}
 				<LineCounts added={sum(({ added }) => added)} removed={sum(({ removed }) => removed)} />
+				<Rejected count={rejected.reduce((total, each) => total + each, 0)} />
 			</button>
 			{open && (
 				<ul>
-					{filesChanged.map((file) => (
-						<ChangedFile key={file.uri} file={file} />
+					{filesChanged.map((file, index) => (
+						<ChangedFile key={file.uri} file={file} rejected={rejected[index] ?? 0} />
 					))}
 				</ul>
 			)}
@@ -60,12 +65,38 @@ function Files({ item: { key, filesChanged } }: { readonly item: EndItem }): Rea
 	);
 }
 
-function ChangedFile({ file: { uri, kind, added, removed } }: { readonly file: FileChanged }): ReactElement {
+/** By file: what the model was told, and what it will be told with the next prompt. */
+function useRejected(item: EndItem): readonly number[] {
+	const { store } = useScene();
+	const untold = useView(store, ({ panel }) => panel?.review.rejected ?? NONE);
+	const isLast = useView(store, ({ conversation: { items } }) =>
+		item.filesChanged
+			.map(({ uri }) => (untold.length > 0 && items[endThatChanged(items, uri)]?.key === item.key ? "y" : "n"))
+			.join(""),
+	);
+	return item.filesChanged.map(
+		({ uri }, index) => (item.rejected[index] ?? 0) + (isLast[index] === "y" ? rejectionsIn(untold, uri) : 0),
+	);
+}
+
+const NONE: readonly RejectedFile[] = [];
+
+/** What was taken back again stands no more. */
+function Rejected({ count }: { readonly count: number }): ReactNode {
+	return count === 0 ? null : <span className="badge">{many(count, "change")} rejected</span>;
+}
+
+interface ChangedFileParts {
+	readonly file: FileChanged;
+	readonly rejected: number;
+}
+
+function ChangedFile({ file: { uri, kind, added, removed }, rejected }: ChangedFileParts): ReactElement {
 	const { act } = useScene();
 	const path = visible(pathOf(uri, useFolder()));
 	const words = (
 		<>
-			<span className="path">{path}</span> <LineCounts added={added} removed={removed} />
+			<span className="path">{path}</span> <LineCounts added={added} removed={removed} /> <Rejected count={rejected} />
 		</>
 	);
 	return (

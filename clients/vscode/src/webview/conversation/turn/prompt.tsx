@@ -6,6 +6,7 @@ import { IconButton } from "../../chrome/icon.tsx";
 import { CopyButton } from "../markdown/code_block.tsx";
 import { visible } from "../markdown/visible.ts";
 import { useScene } from "../scene.tsx";
+import { Carried } from "./carried.tsx";
 
 /** What is longer is folded. */
 const MOST_LINES = 14;
@@ -16,10 +17,11 @@ export const Prompt = memo(function Prompt({ item }: { readonly item: PromptItem
 	const [all, setAll] = useState(false);
 	return (
 		<div className={`said${item.steered ? " steered" : ""}`}>
-			{item.steered && <p className="prompt-note">Said while it worked</p>}
+			{item.steered && <p className="prompt-note">Sent during this turn</p>}
 			<div dir="auto" className={`prompt-text${isLong && !all ? " folded" : ""}`}>
 				{visible(item.text)}
 			</div>
+			<Carried all={item.attachments} />
 			{isLong && (
 				<button type="button" className="more" aria-expanded={all} onClick={() => setAll(!all)}>
 					{all ? "Show less" : "Show all"}
