@@ -17,6 +17,7 @@ from tests.clients.neovim.changing import (
     send,
     turn,
 )
+from tests.clients.neovim.chats import chat, closed, count, n_ends, open_chat, place
 from tests.clients.neovim.conftest import Start
 from tests.clients.neovim.nvim import Editor
 from tests.model_server import Step
@@ -198,6 +199,25 @@ def test_the_model_hears_what_was_rejected_with_the_next_prompt(start: Start, fo
     assert prompts(editor).count("took some back") == 1
 
 
+def test_a_rejection_stands_in_the_chat_as_a_line_that_unfolds(start: Start, folder: Path) -> None:
+    editor, _ = edited(start, folder)
+    window = open_chat(editor, enter=False)
+    until_waiting(editor, 2)
+    editor.until(lambda: n_ends(editor) == 1)
+
+    editor.command("3Pygent reject")
+    editor.until(lambda: count(editor, "· Done · 1 change rejected") == 1, what="the end of the turn")
+    turn(editor, "and now?")
+    editor.until(lambda: n_ends(editor) == 2)
+
+    lines = chat(editor)
+    assert "· You rejected 1 change in a.txt" in closed(editor, window)
+    assert lines.index("· You rejected 1 change in a.txt") < place(editor, "and now?")
+    assert "+and more" in lines
+    assert not [line for line in lines if "and now?" in line and "took" in line]
+    assert count(editor, "· Done · 1 change rejected") == 1
+
+
 def test_the_model_hears_at_once_while_a_turn_runs(start: Start, folder: Path) -> None:
     (folder / "a.txt").write_text(LINES)
     asks = edits({"question": "Go on?", "choices": [{"title": "Yes"}]}, name="ask_user")
@@ -218,6 +238,8 @@ def test_the_model_hears_at_once_while_a_turn_runs(start: Start, folder: Path) -
     editor.until_over()
 
     assert "took some back" in prompts(editor)
+    steered = "return vim.tbl_filter(function(item) return item.type == 'prompt' and item.steered end, "
+    assert editor.lua(steered + "require('pygent.sessions').current().conversation.items)") == []
 
 
 def test_a_file_that_the_daemon_wrote_itself_is_shown_when_it_is_opened(start: Start, folder: Path) -> None:

@@ -43,9 +43,7 @@ ATTACHMENTS = (
     ev.PromptAttachment(kind="diagnostics", location=ev.Location(path=Path("/w/a.py")), n_problems=2),
     ev.PromptAttachment(kind="image", location=ev.Location(path=Path("/w/a.png")), mime_type="image/png"),
     ev.PromptAttachment(kind="image", mime_type="image/png"),
-    ev.PromptAttachment(
-        kind="review", text="No.", rejected=(RejectedFile(uri="file:///w/a", n_changes=2),)
-    ),
+    ev.PromptAttachment(kind="review", text="No.", rejected=(RejectedFile(uri="file:///w/a", n_changes=2),)),
 )
 
 SAMPLES: tuple[ev.AgentEvent, ...] = (

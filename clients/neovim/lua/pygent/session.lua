@@ -45,15 +45,14 @@ function M.new(given, root, asks)
 end
 
 ---@param prompt pygent.Prompt
----@param report? string what the user took back since the model was told last
+---@param report? pygent.ReviewContent what the user rejected since the model was told last
 ---@return pygent.Prompt
 local function with_report(prompt, report)
   if report == nil then
     return prompt
   end
-  local blocks = type(prompt) == "string" and { { type = "text", text = prompt } } or vim.list_slice(prompt)
-  table.insert(blocks, { type = "text", text = report })
-  return blocks
+  local words = type(prompt) == "string" and { { type = "text", text = prompt } } or prompt
+  return vim.list_extend({ report }, words)
 end
 
 ---Send a prompt: it begins a turn, or waits for the one that runs.
@@ -61,7 +60,11 @@ end
 ---@param on_end? fun(err: lsp.ResponseError?, result: pygent.TurnResult?) when the turn is over
 ---@param turn_id? string the id that the turn shall have
 function Session:send(prompt, on_end, turn_id)
-  local report, give_back = require("pygent.review.rejections").take(self.id)
+  local report, give_back = nil, function() end ---@type pygent.ReviewContent?, fun()
+  -- A command may ask no model, and the report would be lost: where it does, the turn is told of it once it runs
+  if type(prompt) ~= "string" or not vim.startswith(prompt, "/") then
+    report, give_back = require("pygent.review.rejections").take(self.id)
+  end
   local params = { sessionId = self.id, turnId = turn_id, prompt = with_report(prompt, report) }
   self:request("pygent/turn/start", params, function(err, result)
     if err and err.code ~= -32800 then

@@ -51,7 +51,7 @@ function Page:begin(item)
   local before = parent and parent.tail or self.footer
   local block = blocks.block({ item = item, prefix = parent and parent.prefix .. "  " or "" })
   self.blocks:insert(block, before)
-  if item.type == "tool" or item.type == "thinking" then
+  if drawing.has_fold(item) then
     block.tail = blocks.block({ head = block, prefix = block.prefix })
     self.blocks:insert(block.tail, before)
   end

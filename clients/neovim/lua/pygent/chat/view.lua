@@ -254,7 +254,7 @@ function View:_draw(item)
   end
   self.page:put(block, drawing.of(item, self.session.conversation))
   if block.tail then
-    self.page:put(block.tail, drawing.tail(item --[[@as pygent.ToolItem]]))
+    self.page:put(block.tail, drawing.tail(item))
     self.page:fold(block)
   end
   return true
@@ -291,7 +291,7 @@ end
 function View:_head_of_thinking(block, item, step)
   if block.n_lines == 0 and step.last then
     self.page:put(block, drawing.thinking(item))
-    self.page:put(block.tail, { lines = { "" }, marks = {} })
+    self.page:put(block.tail, drawing.tail(item))
   elseif block.n_lines > 0 then
     local _, first = self.page.blocks:place(block)
     self.page:mark(block, first + block.gap, drawing.thinking(item).marks)

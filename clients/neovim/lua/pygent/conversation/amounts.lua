@@ -56,4 +56,17 @@ function M.many(count, one)
   return ("%d %s%s"):format(count, one, count == 1 and "" or "s")
 end
 
+---`You rejected 1 change in prices.py`.
+---@param files pygent.RejectedFile[]
+---@return string
+function M.rejections(files)
+  local count, names = 0, {} ---@type integer, string[]
+  for _, file in ipairs(files) do
+    count = count + file.rejected
+    table.insert(names, vim.fs.basename(vim.uri_decode(file.uri)))
+  end
+  local where = #names <= 2 and table.concat(names, " and ") or ("%d files"):format(#names)
+  return ("You rejected %s in %s"):format(M.many(count, "change"), where)
+end
+
 return M

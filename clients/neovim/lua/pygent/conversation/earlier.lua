@@ -89,14 +89,19 @@ end
 ---@param prompted table<string, true> turns that have a prompt
 function M._add_prompt(items, message, place, prompted)
   local texts = {} ---@type string[]
-  for _, block in ipairs(message.content) do
-    if block.type == "text" and block.fromOutside ~= true then
+  for index, block in ipairs(message.content) do
+    if block.type == "review" then
+      local report = M._parts(message, place, index)
+      report.type, report.text, report.files = "review", tree.words(block.text), tree.list(block.files)
+      table.insert(items, report)
+    elseif block.type == "text" and block.fromOutside ~= true then
       table.insert(texts, block.text)
     end
   end
   local words = vim.trim(table.concat(texts, "\n\n"))
   if words ~= "" then
-    local item = M._parts(message, place, 1)
+    local item = M._parts(message, place, #message.content + 1)
+    item.attachments = {}
     item.type, item.text, item.steered = "prompt", words, prompted[message.turnId] == true
     prompted[message.turnId] = true
     table.insert(items, item)

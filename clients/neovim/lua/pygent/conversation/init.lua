@@ -3,6 +3,7 @@
 local answers = require("pygent.conversation.answers")
 local calls = require("pygent.conversation.calls")
 local earlier = require("pygent.conversation.earlier")
+local prompts = require("pygent.conversation.prompts")
 local told = require("pygent.conversation.told")
 local tree = require("pygent.conversation.tree")
 local turns = require("pygent.conversation.turns")
@@ -48,7 +49,7 @@ local EFFECTS = {
   loop_detected = told.limit,
   compacted = told.compacted,
   hook = told.hook,
-  steered = told.steered,
+  steered = prompts.said,
   notice = told.notice,
   cancelled = turns.cut_off,
   interrupted = turns.cut_off,
@@ -78,6 +79,9 @@ end
 M.is_missing = earlier.is_missing
 M.put_before = earlier.put_before
 M.stand = earlier.stand
+
+---See `pygent.conversation.prompts`.
+M.reject = prompts.reject
 
 ---All that was said in a text, or thought.
 ---@param item pygent.TextItem|pygent.ThinkingItem

@@ -23,6 +23,7 @@
 ---@class pygent.WaitingTurn
 ---@field turn_id string
 ---@field prompt string
+---@field attachments pygent.PromptAttachment[]
 ---@field held boolean it waits for the user: the daemon ended before the turn began
 
 ---@class pygent.Turn
@@ -43,6 +44,7 @@
 ---changes.
 ---@alias pygent.Item
 ---| pygent.PromptItem
+---| pygent.ReviewItem
 ---| pygent.TextItem
 ---| pygent.ThinkingItem
 ---| pygent.ToolItem
@@ -66,6 +68,16 @@
 ---@field type "prompt"
 ---@field text string
 ---@field steered boolean
+---@field attachments pygent.PromptAttachment[]
+
+---What a prompt carries besides its words: where it is, and not what it holds.
+---@alias pygent.PromptAttachment pygent.FileAttachment|pygent.DiagnosticsAttachment|pygent.ImageAttachment
+
+---What the user rejected of the agent's edits, as the model was told of it.
+---@class pygent.ReviewItem: pygent.ItemParts
+---@field type "review"
+---@field text string
+---@field files pygent.RejectedFile[]
 
 ---Words of the model, markdown; `require("pygent.conversation").text(item)` is the whole of them.
 ---@class pygent.TextItem: pygent.ItemParts
@@ -162,6 +174,9 @@
 ---@field stop_reason pygent.StopReason
 ---@field usage pygent.Usage
 ---@field files_changed pygent.FileChanged[]
+---How many changes in each of these files were rejected since, and of how many more the model is not told yet.
+---@field rejected integer[]
+---@field untold integer[]
 ---@field duration_ms number
 
 ---@alias pygent.conversation.Effect

@@ -45,7 +45,7 @@ function M.settle(item, at, touched)
   end
 end
 
-local BESIDE_CALLS = { tool = true, notice = true, hook = true, prompt = true }
+local BESIDE_CALLS = { tool = true, notice = true, hook = true, prompt = true, review = true }
 
 ---The turn was cut off: the calls of the last answer that were not over are cancelled. Each of them was given a result
 ---just before, which took no time.

@@ -42,13 +42,6 @@ function M.hook(conversation, event, touched)
 end
 
 ---@param conversation pygent.Conversation
----@param event pygent.SteeredEvent
----@param touched pygent.conversation.Touched
-function M.steered(conversation, event, touched)
-  M._tell(conversation, event, touched, { type = "prompt", text = tree.words(event.content), steered = true })
-end
-
----@param conversation pygent.Conversation
 ---@param event pygent.NoticeEvent
 ---@param touched pygent.conversation.Touched
 function M.notice(conversation, event, touched)

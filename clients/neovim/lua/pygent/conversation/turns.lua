@@ -1,6 +1,7 @@
 --- Turns as they wait, begin and end, and what their ends settle.
 
 local answers = require("pygent.conversation.answers")
+local prompts = require("pygent.conversation.prompts")
 local settling = require("pygent.conversation.settling")
 local timestamps = require("pygent.conversation.timestamps")
 local tree = require("pygent.conversation.tree")
@@ -15,6 +16,7 @@ function M.queued(conversation, event)
   table.insert(conversation.queue, {
     turn_id = event.turnId,
     prompt = tree.words(event.prompt),
+    attachments = prompts.split(event.attachments),
     held = event.held == true,
   })
   conversation.turns[event.turnId] = M._begun(event, "queued")
@@ -36,14 +38,7 @@ function M.started(conversation, event, touched)
   conversation.turns[turn_id] = M._begun(event, "running")
   conversation.running_turn_id = turn_id
   conversation._scopes[turn_id] = nil
-  tree.append(tree.scope(conversation, turn_id).levels[""], {
-    type = "prompt",
-    key = tostring(event.seq),
-    turn_id = turn_id,
-    at = event.timestamp,
-    text = tree.words(event.prompt),
-    steered = false,
-  }, touched)
+  prompts.said(conversation, event, touched)
 end
 
 ---The turn was cancelled, or the daemon died in it.
@@ -76,7 +71,7 @@ function M.finished(conversation, event, touched)
     turn.usage, turn.files_changed = usage, tree.list(event.filesChanged)
   end
   if has_run then
-    tree.append(tree.scope(conversation, turn_id).levels[""], M._end_of(turn, event), touched)
+    tree.append(tree.scope(conversation, turn_id).levels[""], M._end_of(conversation, turn, event), touched)
   end
   conversation._scopes[turn_id] = nil
 end
@@ -129,10 +124,12 @@ function M._begun(event, state)
   }
 end
 
+---@param conversation pygent.Conversation
 ---@param turn? pygent.Turn
 ---@param event pygent.FinishedEvent
 ---@return pygent.EndItem
-function M._end_of(turn, event)
+function M._end_of(conversation, turn, event)
+  local files = tree.list(event.filesChanged)
   return {
     type = "end",
     key = tostring(event.seq),
@@ -140,7 +137,9 @@ function M._end_of(turn, event)
     at = event.timestamp,
     stop_reason = event.stopReason,
     usage = event.usage,
-    files_changed = tree.list(event.filesChanged),
+    files_changed = files,
+    rejected = prompts.rejected_meanwhile(conversation, event.turnId, files),
+    untold = prompts.none(files),
     duration_ms = turn and timestamps.elapsed_ms(turn.started_at, event.timestamp) or 0,
   }
 end

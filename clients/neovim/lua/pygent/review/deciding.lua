@@ -40,7 +40,7 @@ function M._reject(entry, chosen)
   local after = hunks.rejected(entry.file, chosen).current
   local is_well, problem = pcall(M._restore, entry, after)
   if is_well and problem == nil then
-    rejections.add(entry.session_id, documents.name(entry.path), chosen)
+    rejections.add(entry.session_id, entry.path, chosen)
     book.decided(entry, { baseline = entry.file.baseline, current = after })
   else
     local name = documents.name(entry.path)

@@ -1,5 +1,7 @@
 --- The model hears what the user took back: at once where a turn runs, else with the next one.
 
+local conversation = require("pygent.conversation")
+local documents = require("pygent.editing.documents")
 local report = require("pygent.review.report")
 
 local M = {}
@@ -28,13 +30,18 @@ function M.begin()
 end
 
 ---@param session_id string
----@param path string as the user calls the file
+---@param path string
 ---@param hunks pygent.ReviewHunk[]
 function M.add(session_id, path, hunks)
   local all = untold[session_id] or {}
   untold[session_id] = all
+  local uri, name = vim.uri_from_fname(path), documents.name(path)
   for _, hunk in ipairs(hunks) do
-    table.insert(all, { path = path, hunk = hunk })
+    table.insert(all, { uri = uri, path = name, hunk = hunk })
+  end
+  local session = require("pygent.sessions").get(session_id)
+  if session then
+    session:tell({ items = conversation.reject(session.conversation, uri, #hunks) })
   end
   M._soon(session_id, GATHER_MS)
 end
@@ -42,7 +49,7 @@ end
 ---What was rejected since the model was last told, in words for it; nil where nothing was. It counts as told, unless it
 ---is given back.
 ---@param session_id string
----@return string? text
+---@return pygent.ReviewContent? report
 ---@return fun() give_back
 function M.take(session_id)
   local all = untold[session_id]
@@ -81,11 +88,11 @@ function M._tell(session_id)
   if session == nil or turn_id == nil then
     return
   end
-  local text, give_back = M.take(session_id)
-  if text == nil then
+  local block, give_back = M.take(session_id)
+  if block == nil then
     return
   end
-  local params = { sessionId = session_id, turnId = turn_id, prompt = text }
+  local params = { sessionId = session_id, turnId = turn_id, prompt = { block } }
   session:request("pygent/turn/steer", params, function(err, result)
     if err or not result.accepted then
       give_back()

@@ -4,6 +4,7 @@ local M = {}
 
 ---A hunk that was rejected.
 ---@class pygent.Rejected
+---@field uri string
 ---@field path string as the user and the model call the file
 ---@field hunk pygent.ReviewHunk
 
@@ -15,15 +16,22 @@ local INTRO = "I reviewed your edits and took some back. The files no longer hol
 
 ---It is the user's own decision, so it is told as theirs.
 ---@param rejected pygent.Rejected[]
----@return string
+---@return pygent.ReviewContent
 function M.of(rejected)
   local parts, size = { INTRO .. "\n" }, 0 ---@type string[], integer
+  local files, places = {}, {} ---@type pygent.RejectedFileContent[], table<string, integer>
   for _, each in ipairs(rejected) do
+    if places[each.uri] == nil then
+      table.insert(files, { uri = each.uri, rejected = 0 })
+      places[each.uri] = #files
+    end
+    local file = files[places[each.uri]]
+    file.rejected = file.rejected + 1
     local part = size < MAX_BYTES and M._patch(each) or M._head(each)
     table.insert(parts, part)
     size = size + #part
   end
-  return table.concat(parts, "\n")
+  return { type = "review", text = table.concat(parts, "\n"), files = files }
 end
 
 ---@param rejected pygent.Rejected

@@ -1,5 +1,6 @@
 --- What stands below the conversation as long as it counts: the plan, prompts that wait, and what waits for the user.
 
+local amounts = require("pygent.conversation.amounts")
 local plain = require("pygent.chat.plain")
 
 local M = {}
@@ -15,7 +16,9 @@ function M.of(session)
   for _, waiting in ipairs(session.conversation.queue) do
     local state = waiting.held and "held since the daemon ended" or "next"
     local hint = waiting.held and ":Pygent resend sends it" or nil
-    M._add(footer, ("… %s: %s"):format(state, plain.line(waiting.prompt, 200)), "PygentChatNote", hint)
+    local carried = #waiting.attachments > 0 and (" (%s)"):format(amounts.many(#waiting.attachments, "attachment"))
+      or ""
+    M._add(footer, ("… %s: %s%s"):format(state, plain.line(waiting.prompt, 200), carried), "PygentChatNote", hint)
   end
   for _, ask in ipairs(session.asks) do
     M._add(footer, M._words(ask), "PygentChatWaits", "<CR> shows it")

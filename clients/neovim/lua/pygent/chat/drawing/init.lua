@@ -30,6 +30,7 @@ local DRAWN = {
   tool = function(item)
     return tool.call(item)
   end,
+  review = told.review,
   failure = told.failure,
   limit = told.limit,
   compacted = told.compacted,
@@ -45,11 +46,18 @@ function M.of(item, conversation)
   return DRAWN[item.type](item, conversation)
 end
 
----What stands behind what a subagent did.
----@param item pygent.ToolItem
+---The end of a fold: what stands behind what a subagent did, and an empty line.
+---@param item pygent.Item
 ---@return pygent.chat.Drawing
 function M.tail(item)
-  return tool.tail(item)
+  return item.type == "tool" and tool.tail(item) or { lines = { "" }, marks = {} }
+end
+
+---Whether it has a fold.
+---@param item pygent.Item
+---@return boolean
+function M.has_fold(item)
+  return item.type == "tool" or item.type == "thinking" or item.type == "review"
 end
 
 ---The line above what was thought.

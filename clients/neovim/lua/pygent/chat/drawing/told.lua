@@ -32,9 +32,12 @@ function M.prompt(item, turn)
     local quoted = vim.tbl_map(function(line)
       return "> " .. line
     end, said)
-    return { lines = quoted, marks = M._all(#quoted, "PygentChatYou") }
+    local marks = M._all(#quoted, "PygentChatYou")
+    M._attach(quoted, marks, item.attachments)
+    return { lines = quoted, marks = marks }
   end
-  local lines = vim.list_extend({ "## You", "" }, fences.closed(said))
+  local lines, marks = vim.list_extend({ "## You", "" }, fences.closed(said)), {} ---@type string[], pygent.chat.Mark[]
+  M._attach(lines, marks, item.attachments)
   vim.list_extend(lines, { "", "## pygent" })
   local facts = { M._clock(item.at) }
   if turn and turn.model ~= "" then
@@ -42,11 +45,39 @@ function M.prompt(item, turn)
   end
   return {
     lines = lines,
-    marks = {
+    marks = vim.list_extend(marks, {
       { line = 1, group = "PygentChatYou", chunks = M._beside_prompt(item, turn) },
       { line = #lines, group = "PygentChatAgent", chunks = { { table.concat(facts, " · ", 2), "PygentChatTime" } } },
-    },
+    }),
   }
+end
+
+---Below the words, a line for each thing that the prompt carried.
+---@param lines string[]
+---@param marks pygent.chat.Mark[]
+---@param attachments pygent.PromptAttachment[]
+function M._attach(lines, marks, attachments)
+  for _, each in ipairs(attachments) do
+    table.insert(lines, "· attached " .. plain.line(M._called(each), 200))
+    table.insert(marks, { line = #lines, group = "PygentChatNote" })
+  end
+end
+
+---`src/cart.py:2-4`.
+---@param attachment pygent.PromptAttachment
+---@return string
+function M._called(attachment)
+  local uri = attachment.uri
+  local name = type(uri) == "string" and vim.fn.fnamemodify(vim.uri_decode((uri:gsub("^file://", ""))), ":.") or nil
+  if attachment.type == "diagnostics" then
+    return ("%s in %s"):format(amounts.many(attachment.count, "problem"), name or "a file")
+  end
+  local range = attachment.range
+  if name == nil or type(range) ~= "table" then
+    return name or "an image"
+  end
+  local first, last = range.start.line + 1, range["end"].line
+  return last <= first and ("%s:%d"):format(name, first) or ("%s:%d-%d"):format(name, first, last)
 end
 
 ---@param item pygent.PromptItem
@@ -58,6 +89,17 @@ function M._beside_prompt(item, turn)
     table.insert(chunks, { " · taken back: the model knows nothing of this turn", "PygentChatWarning" })
   end
   return chunks
+end
+
+---@param item pygent.ReviewItem
+---@return pygent.chat.Drawing
+function M.review(item)
+  local report = plain.lines(vim.trim(item.text))
+  local fence = plain.fence(report)
+  local lines = { "· " .. plain.line(amounts.rejections(item.files), 300), fence .. "diff" }
+  vim.list_extend(lines, report)
+  table.insert(lines, fence)
+  return { lines = lines, marks = M._all(1, "PygentChatNote") }
 end
 
 ---What a failure of that kind means.
@@ -191,6 +233,12 @@ local STOPPED = {
 function M.finished(item)
   local is_done = item.stop_reason == "end_turn"
   local line = is_done and "· Done" or ("! %s"):format(STOPPED[item.stop_reason] or plain.line(item.stop_reason))
+  local n_rejected = vim.iter({ item.rejected, item.untold }):flatten():fold(0, function(sum, each)
+    return sum + each
+  end)
+  if n_rejected > 0 then
+    line = ("%s · %s rejected"):format(line, amounts.many(n_rejected, "change"))
+  end
   local usage, cost = item.usage, item.usage.costUsd
   local facts = { amounts.duration(item.duration_ms) }
   if usage.totalTokens > 0 then
