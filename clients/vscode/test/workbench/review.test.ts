@@ -53,8 +53,14 @@ test("changed lines are judged one by one where they stand, and the model hears 
 	await bar.getByRole("button", { name: "Accept all changes" }).click();
 	await bar.waitFor({ state: "detached" });
 
+	await conversation.locator(".files .fold").getByText("1 change rejected").waitFor();
 	await workbench.prompt("Go on");
 	await conversation.getByText("I leave that.").waitFor();
+	const line = conversation.getByRole("button", { name: "You rejected 1 change in cart.py" });
+	await line.waitFor();
+	assert.equal(await conversation.locator(".said").last().locator(".prompt-text").textContent(), "Go on");
+	await line.click();
+	await conversation.locator(".review-report").getByText("return len(set(items))").waitFor();
 	const said = JSON.stringify((await model.requests()).at(-1)?.messages);
 	assert.match(said, /I reviewed your edits and took some back/);
 	assert.match(said, /\+ {4}return len\(set\(items\)\)/);
