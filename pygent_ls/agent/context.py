@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pygent_ls.agent.messages import (
@@ -215,6 +215,32 @@ def cut_for(rows: Rows, rules: ContextRules, turn_id: str, max_chars: int = 0) -
         if following is None or limits.allow(rows, cut):
             return cut
         place = following
+
+
+def limits_reached(rows: Rows, rules: ContextRules, turn_id: str, max_chars: int) -> tuple[str, ...]:
+    """The settings that leave something of the conversation out, each with its number.
+
+    `max_chars` is what `max_tokens` comes to.
+    """
+    mode: ContextMode = "fresh" if rules.mode == "fresh" else "continue"
+    whole = cut_for(rows, ContextRules(mode=mode), turn_id)
+    limits: list[tuple[str, ContextRules, int]] = []
+    if rules.mode == "sliding":
+        sliding = ContextRules(mode="sliding", sliding_messages=rules.sliding_messages)
+        limits.append((f"the mode `sliding` keeps {rules.sliding_messages} messages", sliding, 0))
+    if rules.max_messages:
+        limits.append((f"max_messages is {rules.max_messages:,}", ContextRules(max_messages=rules.max_messages), 0))
+    if rules.max_chars:
+        limits.append((f"max_chars is {rules.max_chars:,}", ContextRules(max_chars=rules.max_chars), 0))
+    if rules.max_words:
+        limits.append((f"max_words is {rules.max_words:,}", ContextRules(max_words=rules.max_words), 0))
+    if rules.max_tokens:
+        limits.append((f"max_tokens is {rules.max_tokens:,}", ContextRules(), max_chars))
+    return tuple(
+        name
+        for name, alone, most in limits
+        if cut_for(rows, alone if alone.mode == "sliding" else replace(alone, mode=mode), turn_id, most) != whole
+    )
 
 
 def window(messages: Sequence[Message], rules: ContextRules, turn_id: str) -> list[Message]:

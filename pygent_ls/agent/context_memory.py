@@ -85,6 +85,9 @@ class ContextMemory:
         """What the model was sent last."""
         self.n_chars_around = 0
         """Of the system prompt and the tools that it was sent beside it."""
+        self.told_left_out: tuple[str, ...] | None = None
+        """Why the model was last sent less than the whole conversation, as the user was told; None if it is sent all.
+        """
         self.tried: tuple[Message, str] | None = None
         """The last message of the conversation when compacting it was tried last, and why it was."""
         self.compactions: list[Compaction] = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from pygent_ls.agent.secrets import whole_placeholders
 
 MAX_WORD_CHARS = 10_000
@@ -16,12 +18,22 @@ def whole_words(text: str) -> str:
     return text[: len(text) - len(last[0])]
 
 
+_NOTE = "[OUTPUT TRUNCATED: Showing "
+
+
+def amount_shown(content: str) -> str:
+    """How much of a result that was cut is left in it, in words; empty if it does not say."""
+    last = content.rstrip("\n").rpartition("\n")[2]
+    found = re.match(re.escape(_NOTE) + r"(\d+) of (\d+) characters", last)
+    return f"{int(found[1]):,} of {int(found[2]):,} characters" if found else ""
+
+
 def cut(content: str, tool_name: str, limit: int, hint: str = "") -> tuple[str, bool]:
     """Head and tail of what is too long, and whether anything was left out; `hint` says how to get at the rest."""
     if len(content) <= limit:
         return content, False
     half = limit // 2
-    note = f"[OUTPUT TRUNCATED: Showing {2 * half} of {len(content)} characters from {tool_name}]"
+    note = f"{_NOTE}{2 * half} of {len(content)} characters from {tool_name}]"
     end, start = (whole_placeholders(content, at) for at in (half, len(content) - half))
     parts = (content[:end], "[…]", content[start:], *([hint] if hint else []), note)
     return "\n".join(parts), True

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from pygent_ls.agent.compacting import Compacting, Trigger
-from pygent_ls.agent.context import ContextRules, Cut, size_of
+from pygent_ls.agent.context import ContextRules, Cut, limits_reached, size_of
 from pygent_ls.agent.context_memory import ContextMemory
 from pygent_ls.agent.editor_text import background
 from pygent_ls.agent.events import Notice, UsageReported
@@ -21,9 +21,11 @@ from pygent_ls.errors import ModelError
 LEAST_ANSWER = 1_024
 """Tokens that an answer is left, however full the window is."""
 
-OLD_LEFT_OUT = (
-    "The conversation was not compacted: its oldest messages are not sent any more, since they are too long for"
-)
+
+def chars_of_tools(tools: ToolRegistry) -> int:
+    """Characters of the definitions that a request holds."""
+    definitions = tools.list_definitions()
+    return sum(len(each.name + each.description + json.dumps(dict(each.schema))) for each in definitions)
 
 
 @dataclass(kw_only=True)
@@ -51,7 +53,9 @@ class TurnContext:
         self._follow()
         if self._is_near_limit(model, n_around):
             await self._compact(model, "auto", n_around)
-        return self._built(model, now, n_around)
+        cut = self._fitting_cut(model, n_around)
+        await self._tell_left_out(cut, model)
+        return self._built(model, now, n_around, cut)
 
     async def make_room(self, model: Model, trigger: Trigger, refusal: str = "") -> bool:
         """Compact after the last request: it was refused as too long, in these words, or there was no room for its
@@ -60,10 +64,7 @@ class TurnContext:
         if await self._compact(model, trigger, n_around, refusal):
             return True
         self._follow()
-        if trigger != "overflow" or self._fitting_cut(model, n_around) == cut:
-            return False
-        await self.state.emit(Notice(content=f"{OLD_LEFT_OUT} {model.name}.", level="warning"))
-        return True
+        return trigger == "overflow" and self._fitting_cut(model, n_around) != cut
 
     def explained(self, error: ModelError) -> ModelError:
         """The last request was refused, and no shorter one can be made: say what of it is not the conversation."""
@@ -145,10 +146,34 @@ class TurnContext:
 
     # The request
 
-    def _built(self, model: Model, now: TextBlock | None, n_around: int) -> ModelRequest:
+    async def _tell_left_out(self, cut: Cut, model: Model) -> None:
+        """Tell once that the request holds less of the conversation than there is, and why; again if the reason is
+        another one. The mode `fresh` leaves out the turns before this one, which nobody has to be told."""
+        memory, spec = self.memory, self.state.spec
+        rows = memory.rows
+        first = rows.first_of(spec.turn_id) if spec.context.mode == "fresh" else 0
+        n_whole, n_sent = len(rows) - first, len(cut.of(memory.messages))
+        reasons = limits_reached(rows, spec.context, spec.turn_id, memory.chars_for(spec.context.max_tokens))
+        if n_sent == n_whole:
+            memory.told_left_out = None
+            return
+        if not reasons:
+            reasons = (f"they do not fit into the context window of {model.name}",)
+        if memory.told_left_out == reasons:
+            return
+        memory.told_left_out = reasons
+        is_off = " The conversation is not compacted: compaction.strategy is off." * (spec.compaction.strategy == "off")
+        await self.state.emit(
+            Notice(
+                content=f"The model is not sent {n_whole - n_sent} of the {n_whole} messages of this conversation, the "
+                f"oldest ones: {' and '.join(reasons)}.{is_off} They stay in the session.",
+                level="warning",
+            )
+        )
+
+    def _built(self, model: Model, now: TextBlock | None, n_around: int, cut: Cut) -> ModelRequest:
         state, memory = self.state, self.memory
         spec, around = state.spec, state.around
-        cut = self._fitting_cut(model, n_around)
         forget_left_out(around, memory, cut)
         self._sent = (cut, n_around)
         memory.n_chars_around = n_around
@@ -195,7 +220,6 @@ class TurnContext:
         tools = self.state.around.tools
         known, n_tools, n_chars = self._tools
         if known is not tools or n_tools != len(tools.list_all()):
-            definitions = tools.list_definitions()
-            n_chars = sum(len(each.name + each.description + json.dumps(dict(each.schema))) for each in definitions)
-            self._tools = (tools, len(definitions), n_chars)
+            n_tools, n_chars = len(tools.list_all()), chars_of_tools(tools)
+            self._tools = (tools, n_tools, n_chars)
         return len(self.state.spec.system) + n_chars + (len(now.text) if now else 0)

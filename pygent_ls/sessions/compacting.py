@@ -51,6 +51,8 @@ class SessionContext:
     """Likewise."""
     tell: Callable[[AgentEvent], Awaitable[None]]
     spend: Callable[[Usage], None]
+    chars_around: Callable[[], Awaitable[int]]
+    """Characters of the system prompt and the tools that the next request would hold."""
     mode: ContextMode | None = None
     """That was chosen for this session; None is the settings'."""
 
@@ -73,6 +75,12 @@ class SessionContext:
             return self.make_model(name), ()
         except ModelError as error:
             return None, (f"compaction.model {name} cannot be had, so the turn's own model sums up: {error.message}",)
+
+    async def measure(self) -> None:
+        """Learn what is sent beside the conversation, if no request was made since the daemon began."""
+        memory = self.around().context
+        if not memory.n_chars_around:
+            memory.n_chars_around = await self.chars_around()
 
     def report(self) -> ContextReport:
         """How full the context is. Raises `ModelError` where the session's model cannot be had."""
@@ -101,6 +109,7 @@ class SessionContext:
         """
         around, limits = self.around(), self.limits()
         model = self.model()
+        await self.measure()
         summarizer, problems = self.summarizer()
         for problem in problems:
             await self.tell(Notice(content=problem, level="warning"))

@@ -13,7 +13,8 @@ from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.prompt import PromptFor
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.turn import TurnSpec
-from pygent_ls.sessions.choices import Choices, Chosen, limits_for
+from pygent_ls.agent.turn_context import chars_of_tools
+from pygent_ls.sessions.choices import Choices, Chosen, limits_for, narrowed
 from pygent_ls.sessions.commands.answering import Answer, failing, owing_a_value, saying
 from pygent_ls.sessions.commands.command import ModelPrompt
 from pygent_ls.sessions.compacting import SessionContext
@@ -21,8 +22,8 @@ from pygent_ls.sessions.delegates import Delegates
 from pygent_ls.sessions.moving import moved
 from pygent_ls.sessions.naming import UNNAMED, name_of, name_of_attached
 from pygent_ls.sessions.session_hooks import SessionHooks
-from pygent_ls.sessions.turn_prompt import opening
-from pygent_ls.sessions.turns import Home, RunningTurn, SessionParts
+from pygent_ls.sessions.turn_prompt import opening, system_prompt
+from pygent_ls.sessions.turns import Home, RunningTurn, SessionParts, TurnRequest
 
 if TYPE_CHECKING:
     from pygent_ls.sessions.session import Session
@@ -153,6 +154,16 @@ class TurnMaking:
                 make_system_prompt=self.parts.make_system_prompt,
             ).make,
         )
+
+    async def chars_around(self) -> int:
+        """Characters of the system prompt and the tools of a turn that chooses nothing."""
+        request = TurnRequest(parts=())
+        chosen = self._choices.for_turn(request)
+        around = narrowed(self.parts.surroundings, chosen.profile, request)
+        tools = [each.name for each in around.tools.list_all()]
+        wanted = PromptFor(mode=chosen.mode, tools=tools, agent=chosen.profile.prompt)
+        system = await system_prompt(self.parts.surroundings, self.parts.make_system_prompt, wanted)
+        return len(system) + chars_of_tools(around.tools)
 
     async def beginning(self, turn: RunningTurn, chosen: Chosen) -> Beginning:
         """What is told when the turn waits, and when it begins."""

@@ -82,6 +82,7 @@ class Session:
             make_model=self.choices.made,
             tell=self._tell_running,
             spend=self._spend,
+            chars_around=self._chars_around,
         )
         parts = replace(
             parts, surroundings=replace(parts.surroundings, settle=self._settle, mode_changed=self._mode_changed)
@@ -478,6 +479,9 @@ class Session:
     async def _tell_running(self, event: AgentEvent) -> None:
         if (running := self.running) is not None:
             await self._publish_own(running, event)
+
+    async def _chars_around(self) -> int:
+        return await self._making.chars_around()
 
     def _spend(self, usage: Usage) -> None:
         """What was spent beside the turns of the model counts for the turn that runs, or for the session alone."""

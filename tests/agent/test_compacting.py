@@ -460,7 +460,33 @@ async def test_a_refused_request_is_shorter_the_next_time_though_compacting_is_o
     check_pairs(model.requests[1].messages)
     assert rig.events.of(Compacted) == []
     (lost,) = notices(rig)
-    assert "oldest messages are not sent any more" in lost
+    assert "The model is not sent 6 of the 27 messages of this conversation" in lost
+    assert "compaction.strategy is off" in lost
+
+
+@pytest.mark.parametrize(
+    ("rules", "told"),
+    [
+        (
+            ContextRules(mode="sliding", sliding_messages=5),
+            "The model is not sent 22 of the 27 messages of this conversation, the oldest ones: the mode `sliding` "
+            "keeps 5 messages. They stay in the session.",
+        ),
+        (ContextRules(max_messages=5), "max_messages is 5"),
+        (ContextRules(max_chars=3_000), "max_chars is 3,000"),
+        (ContextRules(max_words=700, max_messages=9), "max_messages is 9 and max_words is 700"),
+        (ContextRules(max_messages=50), ""),
+        (ContextRules(mode="fresh"), ""),
+    ],
+)
+async def test_what_a_limit_leaves_out_is_told_once_with_numbers(rules: ContextRules, told: str) -> None:
+    rig, history, model = rig_with_files(), worked(12), FakeModel([say("one"), say("two")])
+
+    for number in range(2):
+        await run_turn(rig, model, history, turn_id=f"turn-{number + 1}", context=rules)
+
+    assert len(notices(rig)) == bool(told)
+    assert told in "".join(notices(rig))
 
 
 async def test_though_compacting_is_off_an_answer_has_room() -> None:

@@ -120,3 +120,17 @@ async def test_a_compaction_still_counts_after_a_turn_was_taken_back_and_brought
     async with editor_client(folder, scripted(folder, *answers)) as editor:
         assert await sent(editor, session_id) == before
         assert "3 of them are summed up" in before
+
+
+async def test_the_context_that_a_resumed_session_reports_holds_the_system_prompt_and_the_tools(folder: Path) -> None:
+    async def around(editor: EditorClient, session_id: str) -> str:
+        report = (await editor.turn("/context", sessionId=session_id))["text"]
+        return next(line for line in report.splitlines() if line.startswith("- system prompt and tools:"))
+
+    environment = scripted(folder, *SCRIPT)
+    async with editor_client(folder, environment) as editor:
+        session_id = (await editor.turn("make it"))["sessionId"]
+        before = await around(editor, session_id)
+
+    async with editor_client(folder, environment) as editor:
+        assert await around(editor, session_id) == before

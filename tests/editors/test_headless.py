@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from pygent_ls.agent import events as ev
 from pygent_ls.agent.approver import PermissionAnswer, PermissionRequest
+from pygent_ls.agent.cutting import cut
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.tool import ToolRisk
 from pygent_ls.agent.workspace import FileChange
@@ -262,6 +263,14 @@ def test_a_programs_output_stands_behind_a_bar_however_it_arrives() -> None:
     )
 
     assert status == "● make\n  │ one\n  │ two\n  │ three\n  [exit code 2]\n"
+
+
+def test_a_result_that_the_model_was_not_shown_whole_is_told_with_numbers() -> None:
+    content, _ = cut("line\n" * 1_000, "read_file", 1_000)
+
+    _, status = Turn().shows(tool_call("Read a.py"), replace(tool_result(content), truncated=True))
+
+    assert status.endswith("The model was shown 1,000 of 5,000 characters of this result.\n")
 
 
 def test_a_tool_that_is_not_allowed_is_told_of_once() -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TextIO
 
 from pygent_ls.agent import events as ev
+from pygent_ls.agent.cutting import amount_shown
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.tool import one_line
 from pygent_ls.agent.turn import TurnResult
@@ -285,6 +286,8 @@ class TerminalView:
                 self.tell(f"  not run: {one_line(reason, MAX_LINE_CHARS)}", "red")
             case ev.ToolResult(tool_id=tool_id) if tool_id not in self._denied:
                 self.tell(f"  {_outcome(event, self._calls.get(tool_id))}", "red" if event.is_error else "dim")
+                if shown := amount_shown(event.content) if event.truncated else "":
+                    self.tell(f"  The model was shown {shown} of this result.", "yellow")
             case ev.ToolResult():
                 pass  # it only says once more that the call was denied
 
@@ -410,6 +413,8 @@ def _outcome(result: ev.ToolResult, call: ev.ToolCall | None) -> str:
     if result.changes:
         return ", ".join(f"{each.kind} {each.path.name} (+{each.added} −{each.removed})" for each in result.changes)
     lines = result.content.strip().splitlines() or [""]
+    if result.truncated and len(lines) > 1:
+        lines.pop()  # how much was cut is told in a line of its own
     if result.is_error or len(lines) == 1:
         return one_line(result.content, MAX_LINE_CHARS)
     if call is not None and call.kind == "execute":  # its output was shown as it came; the last line says how it ended

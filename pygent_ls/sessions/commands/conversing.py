@@ -52,6 +52,7 @@ async def _compact(call: Call) -> str:
 
 
 async def _context(call: Call) -> str:
+    await call.session.context.measure()
     report = call.session.context.report()
     share = f" ({report.tokens / report.limit:.0%})" if report.limit else ""
     lines = [f"The next request has about {report.tokens:,} of {report.limit:,} tokens{share}."]
