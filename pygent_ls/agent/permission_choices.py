@@ -44,7 +44,7 @@ class PermissionChoice:
         """The answer that this choice is; `rules` are the user's own in place of those of the choice."""
         if self.id == ACCEPT_EDITS:
             return PermissionAnswer(outcome=self.outcome, feedback=feedback, rules=(), accepts_edits=True)
-        return PermissionAnswer(outcome=self.outcome, feedback=feedback, rules=rules)
+        return PermissionAnswer(outcome=self.outcome, feedback=feedback, rules=rules or self.rules or None)
 
 
 def choices_for(request: PermissionRequest, rules: Sequence[str] | None = None) -> list[PermissionChoice]:

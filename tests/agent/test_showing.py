@@ -96,9 +96,9 @@ async def test_a_long_command_is_shown_whole_behind_the_names_of_what_it_runs() 
 async def test_the_rule_that_would_be_stored_stands_on_one_line() -> None:
     command = "ls\n\ttouch z"
 
-    for prompt in await prompts(command):
-        assert on_one_line(whole_command(command)) == "shell(ls\\n\\ttouch z)"
-        assert prompt.rstrip().splitlines()[-1].endswith("shell(ls\\n\\ttouch z)")
+    prompt, _ = await prompts(command)
+    assert on_one_line(whole_command(command)) == "shell(ls\\n\\ttouch z)"
+    assert prompt.rstrip().splitlines()[-1].endswith("shell(ls\\n\\ttouch z)")
 
 
 @given(st.text())

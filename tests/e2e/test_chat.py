@@ -92,16 +92,38 @@ def test_a_permission_shows_the_diff_and_is_answered_by_a_choice(folder: Path, h
         terminal.types("feed them\r")
         terminal.sees("-water the plants")
         terminal.sees("+feed the plants")
-        chooses(terminal, "o", "Always allow would store")
+        chooses(terminal, "o", "Always reject")
         terminal.sees("Fed.")
         assert (folder / "notes.txt").read_text() == "feed the plants\n"
+        assert leaves(terminal) == 0
+
+
+def test_all_edits_are_accepted_from_one_answer_on(folder: Path, home: Path) -> None:
+    more = tool("edit_file", path="notes.txt", old="feed", new="prune")
+    with chat(folder, home, "--model", script(home, EDIT, more, {"text": "Pruned."})) as terminal:
+        terminal.types("prune them\r")
+        chooses(terminal, "e", "Always reject")
+        terminal.sees("Pruned.")
+        assert (folder / "notes.txt").read_text() == "prune the plants\n"
+        assert leaves(terminal) == 0
+
+
+def test_a_marked_choice_says_what_it_covers_and_may_cover_more(folder: Path, home: Path) -> None:
+    call = tool("shell", command="ls notes.txt", description="Look at the notes")
+    with chat(folder, home, "--model", script(home, call, {"text": "Seen."})) as terminal:
+        terminal.types("look\r")
+        terminal.sees("Look at the notes")
+        chooses(terminal, "p", "every command that begins with `ls`")
+        terminal.sees("this exact command")
+        chooses(terminal, "s", "Always reject")
+        terminal.sees("Seen.")
         assert leaves(terminal) == 0
 
 
 def test_a_rejection_tells_the_model_what_to_do_instead(folder: Path, home: Path) -> None:
     with chat(folder, home, "--model", script(home, EDIT, {"text": "As you say."})) as terminal:
         terminal.types("feed them\r")
-        chooses(terminal, "4", "Always allow would store")
+        chooses(terminal, "5", "Always reject")
         terminal.sees("What should it do instead?")
         terminal.types("leave the plants alone\r")
         terminal.sees("They said: leave the plants alone")
@@ -112,9 +134,9 @@ def test_a_rejection_tells_the_model_what_to_do_instead(folder: Path, home: Path
 def test_words_that_are_typed_when_a_question_comes_answer_nothing(folder: Path, home: Path) -> None:
     with chat(folder, home, "--model", script(home, EDIT, {"text": "Fed."})) as terminal:
         terminal.types("feed them\r")
-        terminal.sees("Always allow would store")
+        terminal.sees("Always reject")
         terminal.types("so also allow rats\r" * 3)
-        chooses(terminal, "r", "Always allow would store")
+        chooses(terminal, "r", "Always reject")
         terminal.sees("What should it do instead?")
         terminal.types("\r")
         terminal.sees("the user rejected it")
@@ -148,7 +170,7 @@ def test_a_prompt_that_is_being_written_when_a_question_comes_is_kept(folder: Pa
         terminal.types("my next prompt")
         terminal.sees("my next prompt")
         pipe.write_text("")
-        chooses(terminal, "o", "Always allow would store")
+        chooses(terminal, "o", "Always reject")
         terminal.sees("Fed.")
         terminal.types("\r")
         terminal.sees("Second answer.")

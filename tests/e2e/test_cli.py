@@ -26,7 +26,7 @@ from tests.e2e.command_line import (
 from tests.model_server import ModelServer, Step
 
 EDIT = tool("edit_file", path="app.py", old="x = 1", new="x = 2")
-QUESTION = "or [r]eject"
+QUESTION = "Your choice"
 
 
 @pytest.fixture
@@ -302,9 +302,41 @@ def test_the_terminal_shows_the_whole_question_in_colour_and_once_is_once(
         assert terminal.ends() == 0
     assert asked.index("I'll edit it.") < asked.index("● Edit app.py") < asked.index("Permission for edit_file")
     assert "\x1b[31m-x = 1\x1b[0m\n\x1b[32m+x = 2\x1b[0m\n" in asked
-    assert "Always allow would store: edit_file(app.py)\n" in asked
+    assert "Applies to: edit_file(app.py), in this workspace, until you take it back." in asked
     assert "not run: the user rejected it." in terminal.seen
     assert (folder / "app.py").read_text(encoding="utf-8") == "x = 2\n"
+
+
+def test_all_edits_are_accepted_from_one_answer_on(environment: dict[str, str], folder: Path, tmp_path: Path) -> None:
+    more = tool("edit_file", path="app.py", old="x = 2", new="x = 3")
+    model = script(tmp_path, EDIT, more, {"text": "done"})
+
+    with on_terminal("run", "edit", "--cwd", str(folder), "--model", model, environment=environment) as terminal:
+        terminal.sees(QUESTION)
+        terminal.types("e\n")
+
+        assert terminal.ends() == 0
+    assert (folder / "app.py").read_text(encoding="utf-8") == "x = 3\n"
+
+
+def test_a_rule_by_first_words_is_kept_and_covers_the_next_run(
+    environment: dict[str, str], folder: Path, tmp_path: Path
+) -> None:
+    def model(target: str) -> str:
+        return script(tmp_path, tool("shell", command=f"ls {target}", description="Look"), {"text": "done"})
+
+    with on_terminal(
+        "run", "ls", "--cwd", str(folder), "--model", model("app.py"), environment=environment
+    ) as terminal:
+        terminal.sees(QUESTION)
+        assert terminal.seen.index("Look") < terminal.seen.index("    ls app.py") < terminal.seen.index("andboxed")
+        terminal.types("p\n")
+        terminal.sees("every command that begins with `ls`, in this workspace")
+        terminal.types("a\n")
+        assert terminal.ends() == 0
+    done = run("run", "ls", "--cwd", str(folder), "--model", model("-a"), environment=environment)
+
+    assert "Refused" not in done.stderr
 
 
 def test_no_color_is_honoured_on_a_terminal(environment: dict[str, str], folder: Path, tmp_path: Path) -> None:

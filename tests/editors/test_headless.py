@@ -22,6 +22,7 @@ from pygent_ls.agent import events as ev
 from pygent_ls.agent.approver import PermissionAnswer, PermissionRequest
 from pygent_ls.agent.cutting import cut
 from pygent_ls.agent.messages import Usage
+from pygent_ls.agent.permission_choices import choices_for
 from pygent_ls.agent.tool import ToolRisk
 from pygent_ls.agent.workspace import FileChange
 from pygent_ls.editors.headless import exit_code, stop_at_signal
@@ -30,8 +31,10 @@ from pygent_ls.editors.terminal.approver import (
     QUESTION,
     AllowingApprover,
     RefusingApprover,
+    Scopes,
     Terminal,
     TerminalApprover,
+    choices_text,
     parse_answer,
     prompt_text,
     terminal_of,
@@ -63,6 +66,11 @@ def request(
         rules=("edit_file(cart.py)",),
         source=source,
         changes=(change,),
+        severity=risk,
+        description="Return two",
+        confinement="sandboxed, no network",
+        prefix_rules=("shell(npm test:*)",),
+        offers_accept_edits=True,
     )
 
 
@@ -398,10 +406,39 @@ def test_the_person_is_asked_about_the_whole_of_it() -> None:
 
     assert text.splitlines() == [
         "Permission for edit_file (medium risk, subagent docs)",
+        "  Return two",
         "    Edit cart.py (+1 −1)",
         *PATCH.splitlines(),
-        "Always allow would store: edit_file(cart.py)",
+        "  Sandboxed, no network",
     ]
+
+
+def test_every_choice_says_what_it_applies_to() -> None:
+    scopes = Scopes(request())
+    kept = "edit_file(cart.py), in this workspace, until you take it back."
+
+    assert choices_text(scopes, PLAIN).splitlines() == [
+        "  [o] Allow once",
+        "      Applies to: this call only.",
+        "  [s] Allow for this session",
+        "      Applies to: edit_file(cart.py), until this session ends.",
+        "  [a] Always allow",
+        f"      Applies to: {kept}",
+        "  [e] Accept all edits in this session",
+        "      Applies to: this edit and every edit of this session; moves, deletions and commands still ask.",
+        "  [r] Reject",
+        "      Applies to: this call only.",
+        "  [n] Always reject",
+        f"      Applies to: {kept}",
+        "  [p] Let s, a and n cover every command that begins with `npm test`",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("risk", "colour"), [(ToolRisk.LOW, "36"), (ToolRisk.MEDIUM, "33"), (ToolRisk.HIGH, "31")], ids=str
+)
+def test_how_grave_it_is_has_a_colour_of_its_own(risk: ToolRisk, colour: str) -> None:
+    assert f"\x1b[{colour}m{risk.value} risk\x1b[0m" in prompt_text(request(risk=risk), Palette(on=True))
 
 
 def test_a_rule_cannot_command_the_terminal() -> None:
@@ -418,7 +455,9 @@ def test_a_rule_cannot_command_the_terminal() -> None:
         rules=("shell(echo \x1b[2A\u202e)",),
     )
 
-    assert "Always allow would store: shell(echo \\x1b[2A\\u202e)\n" in prompt_text(sly, PLAIN)
+    text = choices_text(Scopes(replace(sly, prefix_rules=("shell(echo \x1b:*)",))), PLAIN)
+    assert "[p] Let s, a and n cover every command that begins with `echo \\x1b`\n" in text
+    assert "\x1b" not in text
 
 
 @pytest.mark.parametrize(
@@ -431,25 +470,30 @@ def test_a_rule_cannot_command_the_terminal() -> None:
         ("session", "allow_session", ""),
         ("a", "allow_always", ""),
         ("always", "allow_always", ""),
+        ("e", "allow_session", ""),
+        ("edits", "allow_session", ""),
+        ("n", "reject_always", ""),
+        ("never use tau", "reject_always", "use tau"),
         ("r", "reject_once", ""),
         ("Reject", "reject_once", ""),
         ("r use math.tau instead ", "reject_once", "use math.tau instead"),
     ],
 )
 def test_a_choice_is_a_letter_or_its_word(line: str, outcome: str, feedback: str) -> None:
-    answer = parse_answer(line)
+    answer = parse_answer(line, choices_for(request()))
 
     assert answer is not None
+    assert answer.accepts_edits is (line in ("e", "edits"))
     assert (answer.outcome, answer.feedback) == (outcome, feedback)
 
 
-ALLOWING = {"o", "s", "a", "once", "session", "always"}
+ALLOWING = {"o", "s", "a", "e", "once", "session", "always", "edits"}
 
 
 @settings(deadline=None)  # the machine may be busy
 @given(st.text() | st.sampled_from(sorted(ALLOWING)).flatmap(lambda word: st.text().map(lambda rest: word + rest)))
 def test_nothing_but_a_choice_allows_anything(line: str) -> None:
-    answer = parse_answer(line)
+    answer = parse_answer(line, choices_for(request()))
 
     if answer is not None and answer.allowed:
         assert line.strip().lower() in ALLOWING
@@ -521,6 +565,17 @@ async def test_words_after_a_reject_are_for_the_model() -> None:
         person.types("r keep the old name, né\n")
 
         assert await bounded(answer) == PermissionAnswer(outcome="reject_once", feedback="keep the old name, né")
+
+
+async def test_a_wider_rule_is_chosen_before_the_answer() -> None:
+    async with asked() as (person, answer):
+        await person.sees(QUESTION)
+        person.types("p\n")
+        await person.sees(QUESTION, 2)
+        assert "Applies to: every command that begins with `npm test`, until this session ends." in person.seen
+        person.types("a\n")
+
+        assert await bounded(answer) == PermissionAnswer(outcome="allow_always", rules=("shell(npm test:*)",))
 
 
 async def test_what_was_typed_before_the_question_is_no_answer_to_it() -> None:

@@ -9,19 +9,27 @@ import termios
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pygent_ls.agent.approver import PermissionAnswer, PermissionOutcome, PermissionRequest
-from pygent_ls.agent.showing import on_one_line
+from pygent_ls.agent.approver import PermissionAnswer, PermissionRequest
+from pygent_ls.agent.permission_choices import PermissionChoice, choices_for, covered_by
 from pygent_ls.agent.tool import ToolRisk, visible
-from pygent_ls.editors.terminal.text import Palette, coloured_patch
+from pygent_ls.editors.terminal.text import Colour, Palette, coloured_patch
 
-CHOICES: Mapping[str, PermissionOutcome] = {
-    "o": "allow_once",
-    "s": "allow_session",
-    "a": "allow_always",
-    "r": "reject_once",
+WORDS: Mapping[str, str] = {
+    "once": "o",
+    "session": "s",
+    "always": "a",
+    "edits": "e",
+    "reject": "r",
+    "never": "n",
 }
+"""The letters of choices by the words that stand for them."""
 
-QUESTION = "Allow [o]nce, for this [s]ession, [a]lways, or [r]eject (words after the r are told the model)? "
+OTHER_RULE = "p"
+"""The letter that changes what the choices cover which store rules."""
+
+QUESTION = "Your choice (words after r or n are told the model): "
+
+RISK_COLOURS: Mapping[ToolRisk, Colour] = {ToolRisk.LOW: "cyan", ToolRisk.MEDIUM: "yellow", ToolRisk.HIGH: "red"}
 
 MAX_ATTEMPTS = 3
 """Answers that are none of the choices, before it counts as a reject."""
@@ -130,15 +138,22 @@ class TerminalApprover:
         await self.ready_to_ask(request.permission_id)
         self.terminal.forget_typed()
         self.terminal.write(prompt_text(request, self.palette))
+        scopes, attempts_left = Scopes(request), MAX_ATTEMPTS
+        self.terminal.write(choices_text(scopes, self.palette))
         try:
-            for _ in range(MAX_ATTEMPTS):
+            while attempts_left:
                 self.terminal.write(QUESTION)
                 line = await self.terminal.read_line()
                 if line is None:
                     break
-                if answer := parse_answer(line):
+                if line.strip().lower() == OTHER_RULE and scopes.other_title:
+                    scopes.go_on()
+                    self.terminal.write(choices_text(scopes, self.palette))
+                    continue
+                if answer := parse_answer(line, scopes.choices):
                     return answer
-                self.terminal.write("Please type o, s, a or r, and Enter.\n")
+                attempts_left -= 1
+                self.terminal.write(f"Please type {', '.join(each.key for each in scopes.choices)}, and Enter.\n")
         except asyncio.CancelledError:
             self.terminal.write("\n")
             raise
@@ -167,25 +182,64 @@ class RefusingApprover:
         return PermissionAnswer(outcome="reject_once", feedback=NOBODY_TO_ASK, by="mode")
 
 
-def parse_answer(line: str) -> PermissionAnswer | None:
+@dataclass(slots=True)
+class Scopes:
+    """What the choices of one prompt cover: the rules of the request at first, then each of its wider rules."""
+
+    request: PermissionRequest
+    at: int = 0
+
+    @property
+    def choices(self) -> Sequence[PermissionChoice]:
+        """The choices as they are now."""
+        return choices_for(self.request, self._all[self.at])
+
+    @property
+    def other_title(self) -> str:
+        """What the key for the next rule would do; empty if there is no other rule."""
+        if len(self._all) == 1:
+            return ""
+        rules = self._all[(self.at + 1) % len(self._all)]
+        return f"Let s, a and n cover {', '.join(map(covered_by, rules))}"
+
+    def go_on(self) -> None:
+        """Take the next rule."""
+        self.at = (self.at + 1) % len(self._all)
+
+    @property
+    def _all(self) -> Sequence[Sequence[str]]:
+        return [self.request.rules, *([rule] for rule in self.request.prefix_rules)]
+
+
+def parse_answer(line: str, choices: Sequence[PermissionChoice]) -> PermissionAnswer | None:
     """A choice by its letter or its word, in any case; None for anything else. What follows a reject is feedback."""
     word, _, rest = line.strip().partition(" ")
-    match word.lower():
-        case "r" | "reject":
-            return PermissionAnswer(outcome="reject_once", feedback=rest.strip())
-        case ("o" | "s" | "a" | "once" | "session" | "always") as choice if not rest:
-            return PermissionAnswer(outcome=CHOICES[choice[0]])
-        case _:
-            return None
+    key = WORDS.get(word.lower(), word.lower())
+    chosen = next((each for each in choices if each.key == key), None)
+    if chosen is None or (rest and chosen.outcome.startswith("allow")):
+        return None
+    return chosen.answer(feedback=rest.strip())
 
 
 def prompt_text(request: PermissionRequest, palette: Palette) -> str:
-    """What the person is asked about: the tool, what it will do, who asks, the diff, the rule that would be stored."""
-    risk = palette.paint(f"{request.risk.value} risk", "red" if request.risk is ToolRisk.HIGH else "yellow")
+    """What the person is asked about: the tool, how grave it is, who asks, what it is for, what it will do, the diff,
+    and what holds it."""
+    risk = palette.paint(f"{request.severity.value} risk", RISK_COLOURS[request.severity])
     source = f", {visible(request.source)}" if request.source else ""
     head = palette.paint(f"Permission for {visible(request.tool_name)}", "bold")
-    lines = [f"{head} ({risk}{source})", f"    {request.action}"]
+    lines = [f"{head} ({risk}{source})", f"  {request.description}" if request.description else ""]
+    lines.append(f"    {request.action}")
     lines += [coloured_patch(change.patch, palette) for change in request.changes if change.patch]
-    if request.rules:
-        lines.append(f"Always allow would store: {', '.join(map(on_one_line, request.rules))}")
+    lines.append(f"  {request.confinement.capitalize()}" if request.confinement else "")
+    return "\n".join(filter(None, lines)) + "\n"
+
+
+def choices_text(scopes: Scopes, palette: Palette) -> str:
+    """The choices, with their letters and what each of them applies to."""
+    lines: list[str] = []
+    for each in scopes.choices:
+        lines.append(f"  [{each.key}] {each.title}")
+        lines.append(palette.paint(f"      Applies to: {each.applies_to}", "dim"))
+    if scopes.other_title:
+        lines.append(f"  [{OTHER_RULE}] {scopes.other_title}")
     return "\n".join(lines) + "\n"

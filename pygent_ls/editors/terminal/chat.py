@@ -17,12 +17,13 @@ from pygent_ls import __version__
 from pygent_ls.agent.approver import PermissionAnswer, PermissionRequest
 from pygent_ls.agent.asker import Answered, NotAnswered, Question, QuestionAnswer
 from pygent_ls.agent.messages import Message, Role, TextBlock
+from pygent_ls.agent.permission_choices import PermissionChoice
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.tool import one_line, visible
 from pygent_ls.editors.closing import close
 from pygent_ls.editors.errand import CANCELLED, DONE, FAILED, Errand
 from pygent_ls.editors.ports import Blueprint, Core, FrontEnd, TrustQuestion
-from pygent_ls.editors.terminal.approver import CHOICES, prompt_text
+from pygent_ls.editors.terminal.approver import OTHER_RULE, Scopes, prompt_text
 from pygent_ls.editors.terminal.chat_input import ChatInput, KeyChoice, OpenQuestion, PromptUse
 from pygent_ls.editors.terminal.markdown import MarkdownStream
 from pygent_ls.editors.terminal.spinner import FRAMES, Activity
@@ -39,13 +40,6 @@ from pygent_ls.workspace.disk import DiskWorkspace
 
 MODES: Sequence[Mode] = ("default", "accept_edits", "plan")
 """Permission modes that Shift-Tab goes round; `/mode` sets the others."""
-
-PERMISSION_CHOICES = (
-    KeyChoice(key="o", title="Allow once"),
-    KeyChoice(key="s", title="Allow for this session"),
-    KeyChoice(key="a", title="Always allow"),
-    KeyChoice(key="r", title="Reject"),
-)
 
 MAX_CHOICES = 9
 """Choices that one key can tell apart."""
@@ -106,16 +100,27 @@ class ChatApprover:
         """See the port. Esc and Ctrl-C reject."""
         await self.view.ready_to_ask(request.permission_id)
         self.view.show(prompt_text(request, self.palette))
-        choices = PERMISSION_CHOICES if request.rules else (PERMISSION_CHOICES[0], PERMISSION_CHOICES[-1])
         async with self.input.question() as question:
-            chosen = await question.choose("", choices)
-            answer = PermissionAnswer(outcome=CHOICES[chosen.key] if chosen else "reject_once")
+            chosen = await self._chosen(question, Scopes(request))
+            answer = chosen.answer() if chosen else PermissionAnswer(outcome="reject_once")
             if chosen is not None and answer.allowed:
                 self.view.tell(f"  {chosen.title}", "dim")
                 return answer
             feedback = await question.words("What should it do instead? (Enter: nothing) ") if chosen else ""
         self.view.tell("  Rejected", "dim")
         return replace(answer, feedback=feedback)
+
+    async def _chosen(self, question: OpenQuestion, scopes: Scopes) -> PermissionChoice | None:
+        while True:
+            choices = scopes.choices
+            keys = [
+                KeyChoice(key=each.key, title=each.title, note=f"Applies to: {each.applies_to}") for each in choices
+            ]
+            other = KeyChoice(key=OTHER_RULE, title=scopes.other_title)
+            taken = await question.choose("", [*keys, *([other] if other.title else [])])
+            if taken != other:
+                return None if taken is None else choices[keys.index(taken)]
+            scopes.go_on()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -45,6 +45,8 @@ class KeyChoice:
     title: str
     key: str = ""
     """Letter that chooses it, beside its number."""
+    note: str = ""
+    """What it means, shown while it is marked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +189,8 @@ class OpenQuestion:
                 for number, each in enumerate(choices, start=1)
             ]
             keys = "Enter: this · Esc: none " if marked else "A number or letter, then Enter · Esc: none "
-            return "\n".join([*([text] if text else []), *rows, keys])
+            notes = [f"  {marked.note}"] if marked and marked.note else []
+            return "\n".join([*([text] if text else []), *rows, *notes, keys])
 
         def is_meant() -> bool:
             nonlocal last_key_s
