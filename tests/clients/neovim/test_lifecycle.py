@@ -175,6 +175,44 @@ def daemon(editor: Editor) -> int:
     return found
 
 
+def test_a_daemon_that_answers_no_more_is_killed_by_a_restart(start: Start) -> None:
+    editor = start([Step(text="One"), Step(text="Two")])
+    editor.lua(TOLD)
+    use_real(editor)
+    turn(editor)
+    hung = daemon(editor)
+    os.kill(hung, signal.SIGSTOP)
+
+    editor.command("Pygent restart")
+
+    until_told(editor, "restarted")
+    assert not Path(f"/proc/{hung}").exists()
+    turn(editor)
+    assert said(editor) == ["One", "Two"]
+
+
+def test_the_late_end_of_a_daemon_leaves_the_sessions_and_prompts_of_the_next(start: Start) -> None:
+    editor = start([Step(text="One"), Step(text="Two", stall_after=1)])
+    use_real(editor)
+    editor.lua("require('pygent.client').need(function() end)")
+    editor.until("return require('pygent.client').ready() ~= nil")
+    late = daemon(editor)
+    os.kill(late, signal.SIGSTOP)
+    editor.lua("require('pygent.client').ready():stop(true)")
+    turn(editor)
+    send(editor, "second")
+    editor.until(lambda: len(editor.model.requests) == 2)
+    editor.until("return require('pygent.sessions').current():is_running()")
+    editor.lua("_G.gone = false; require('pygent.client').watch(function(_, ready) _G.gone = not ready end)")
+
+    os.kill(late, signal.SIGKILL)
+
+    editor.until("return _G.gone")
+    assert editor.lua("local s = require('pygent.sessions').current(); return s.client_id ~= nil and s:is_running()")
+    editor.command("Pygent stop")
+    editor.until_over(2)
+
+
 def test_who_leaves_in_a_turn_leaves_no_process_behind(start: Start, home: Path) -> None:
     lifeline = Lifeline(home / "life")
     try:

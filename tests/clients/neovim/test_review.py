@@ -282,6 +282,108 @@ def test_a_new_file_goes_and_a_deleted_one_comes_back_when_that_is_rejected(
     assert editor.lua("return vim.fn.bufexists(...)", str(folder / "new.txt")) == 0
 
 
+@pytest.mark.parametrize(
+    "content",
+    [b"\x7fELF\r\n\x00\xff\xfe\r\n", "caf\u00e9\r\nna\u00efve\r\n".encode("latin-1"), b"\xef\xbb\xbfone\r\ntwo", b""],
+    ids=["binary", "latin-1", "bom", "empty"],
+)
+def test_a_deleted_file_comes_back_byte_for_byte_with_its_mode_when_that_is_rejected(
+    start: Start, folder: Path, home: Path, content: bytes
+) -> None:
+    path = folder / "old.bin"
+    path.write_bytes(content)
+    path.chmod(0o751)
+    bypass_permissions(home)
+    editor = start([edits({"path": "old.bin"}, name="delete_file"), DONE, DONE])
+    editor.edit("other.txt")
+    turn(editor)
+    assert not path.exists()
+    until_waiting(editor, 1, "old.bin")
+
+    editor.command("Pygent! reject")
+
+    until_waiting(editor, 0, "old.bin")
+    assert path.read_bytes() == content
+    assert path.stat().st_mode & 0o7777 == 0o751
+    turn(editor, "and now?")
+    assert "ELF" not in prompts(editor)
+
+
+def test_a_deleted_file_that_was_edited_before_comes_back_as_it_was(start: Start, folder: Path, home: Path) -> None:
+    path = folder / "old.txt"
+    path.write_bytes("caf\u00e9\r\ntwo\r\n".encode("latin-1"))
+    bypass_permissions(home)
+    path.chmod(0o751)
+    deletes = edits({"path": "old.txt"}, name="delete_file")
+    editor = start([edits(replaced("old.txt", "two", "2")), DONE, deletes, DONE])
+    editor.edit("old.txt")
+    turn(editor)
+    editor.command("silent write")
+    turn(editor)
+    assert all(ok for ok, _ in results(editor)), results(editor)
+    editor.until(lambda: not path.exists())
+    until_waiting(editor, 1, "old.txt")
+
+    editor.command("Pygent! reject")
+    until_waiting(editor, 0, "old.txt")
+
+    editor.edit("old.txt")
+    editor.command("silent write")
+    assert path.read_bytes() == "caf\u00e9\r\ntwo\r\n".encode("latin-1")
+    assert path.stat().st_mode & 0o7777 == 0o751
+
+
+def test_undoing_a_rejection_makes_the_hunk_wait_again_and_the_model_hears_nothing(start: Start, folder: Path) -> None:
+    editor, buffer = edited(start, folder)
+    until_waiting(editor, 2)
+    before = waiting(editor)
+
+    editor.keys("3Ggr")
+    until_waiting(editor, 1)
+    editor.keys("20Gga")
+    until_waiting(editor, 0)
+    editor.command("silent undo")
+    until_waiting(editor, 1)
+    assert waiting(editor) == before[:1]
+    assert drawn(editor, buffer, "line_hl_group") == [3, 4]
+    turn(editor, "and now?")
+    assert "took some back" not in prompts(editor)
+
+    editor.command("silent redo")
+    until_waiting(editor, 0)
+    turn(editor, "and now?")
+    assert "+and more" in prompts(editor)
+
+
+def test_the_model_hears_of_a_rejection_that_is_undone_after_it_was_told(start: Start, folder: Path) -> None:
+    editor, _ = edited(start, folder)
+    until_waiting(editor, 2)
+    editor.keys("3Ggr")
+    until_waiting(editor, 1)
+    turn(editor, "and now?")
+    assert "+and more" in prompts(editor)
+
+    editor.command("silent undo")
+    until_waiting(editor, 2)
+    turn(editor, "and now?")
+
+    assert "I undid" in prompts(editor)
+
+
+def test_other_line_breaks_are_no_hunk(start: Start, folder: Path) -> None:
+    editor, buffer = edited(start, folder)
+    until_waiting(editor, 2)
+
+    editor.command("set fileformat=dos | silent write")
+    (folder / "a.txt").write_bytes((folder / "a.txt").read_bytes().replace(b"\r\n", b"\n"))
+    editor.command("checktime")
+    assert len(waiting(editor)) == 2
+    editor.command("Pygent! reject")
+
+    until_waiting(editor, 0)
+    assert editor.lines(buffer) == LINES.splitlines()
+
+
 def test_a_rejection_keeps_what_another_program_has_written(start: Start, folder: Path) -> None:
     editor, buffer = edited(start, folder)
     until_waiting(editor, 2)

@@ -1,6 +1,7 @@
 --- The daemon as Neovim's own LSP client: one for each project, that is, for the root of the folder you work in.
 
 local config = require("pygent.config")
+local process = require("pygent.process")
 local telling = require("pygent.telling")
 
 local M = {}
@@ -149,13 +150,12 @@ function M.restart()
     return start()
   end
   for _, client in ipairs(clients) do
-    table.insert(client._on_exit_cbs, function()
+    process.stop(client, function()
       left = left - 1
       if left == 0 then
-        vim.schedule(start)
+        start()
       end
     end)
-    client:stop()
   end
 end
 
@@ -164,9 +164,7 @@ end
 function M.config()
   return {
     name = M.NAME,
-    cmd = function(dispatchers, _)
-      return vim.lsp.rpc.start(config.get().cmd, dispatchers, {})
-    end,
+    cmd = process.spawn,
     root_dir = M._root_of,
     flags = { debounce_text_changes = DEBOUNCE_MS },
     before_init = M._before_init,
@@ -298,6 +296,7 @@ function M._on_exit(code, signal, id)
     return
   end
   vim.schedule(function()
+    local tell_ended = process.ended(id)
     for _, watcher in ipairs(watchers) do
       watcher(client, false)
     end
@@ -305,7 +304,7 @@ function M._on_exit(code, signal, id)
     telling.plugins("PygentExit", { client_id = id, code = code, signal = signal })
     local how = signal ~= 0 and ("signal %d"):format(signal) or ("code %d"):format(code)
     local problem = ("the daemon ended with %s; `:Pygent log` shows why, `:Pygent restart` starts it anew"):format(how)
-    local was_expected = code == 0 and signal == 0
+    local was_expected = tell_ended ~= nil or (code == 0 and signal == 0)
     if not was_expected and waiting[client.root_dir] == nil then
       local loud = telling.hush()
       vim.schedule(function() -- after what Neovim itself says of it, which says less
@@ -313,7 +312,12 @@ function M._on_exit(code, signal, id)
         telling.user(problem, vim.log.levels.ERROR)
       end)
     end
-    M._tell(client.root_dir, nil, problem)
+    if M._started(client.root_dir) == nil then -- else who waits, waits for the one that came after it
+      M._tell(client.root_dir, nil, problem)
+    end
+    if tell_ended then
+      tell_ended()
+    end
   end)
 end
 
@@ -367,7 +371,10 @@ function M._answered(answer, params, ctx)
     end
     is_over, result = true, given
     if is_waiting then
-      coroutine.resume(waits, given)
+      local is_well, problem = coroutine.resume(waits, given)
+      if not is_well then -- the answer was not sent
+        telling.user(telling.reason(problem), vim.log.levels.ERROR)
+      end
     end
   end, ctx)
   if not is_over then

@@ -17,6 +17,7 @@ local M = {}
 ---@class pygent.FollowedSession
 ---@field id string
 ---@field root string the project's folder, which its daemon works in
+---@field client_id? integer the client that it is followed through
 ---@field info pygent.Session as the daemon told it last
 ---@field conversation pygent.Conversation
 ---@field asks pygent.Ask[] what waits for the user, the oldest first
@@ -45,7 +46,7 @@ function M.new(given, root, asks)
 end
 
 ---@param prompt pygent.Prompt
----@param report? pygent.ReviewContent what the user rejected since the model was told last
+---@param report? pygent.ReviewContent|pygent.TextContent what the user rejected since the model was told last
 ---@return pygent.Prompt
 local function with_report(prompt, report)
   if report == nil then
@@ -160,6 +161,7 @@ function Session:attach()
       return
     end
     self:detach()
+    self.client_id = ready.id
     local since = self.conversation.last_seq
     local token, stop = client.follow(function(events)
       self:_take(events, since)
@@ -193,6 +195,7 @@ end
 
 ---Follow it no longer, until the next `attach`.
 function Session:detach()
+  self.client_id = nil
   if self._stop then
     self._stop()
     self._stop = nil

@@ -233,14 +233,12 @@ end
 
 client.watch(function(changed, is_ready)
   for _, session in pairs(followed) do
-    if session.root == changed.root_dir then
-      if is_ready then
-        session:attach()
-      else
-        session:detach()
-        session.asks = {}
-        session:tell({ asks = true })
-      end
+    if is_ready and session.root == changed.root_dir then
+      session:attach()
+    elseif session.client_id == changed.id then
+      session:detach()
+      session.asks = {}
+      session:tell({ asks = true })
     end
   end
 end)

@@ -31,11 +31,13 @@ function M.user(message, level)
   end
 end
 
----Whether it is Neovim's own, and no plugin's.
+---Whether it is Neovim's own, and no plugin's: built in, or read from its runtime files.
 ---@param notify function
 ---@return boolean
 function M._is_own(notify)
-  return vim.endswith(debug.getinfo(notify, "S").source, "vim/_editor.lua")
+  local source = debug.getinfo(notify, "S").source:gsub("^@", "")
+  local runtime = vim.fs.normalize(vim.env.VIMRUNTIME)
+  return vim.startswith(source, "vim/") or vim.startswith(vim.fs.normalize(source), runtime)
 end
 
 ---@type table<integer, string>

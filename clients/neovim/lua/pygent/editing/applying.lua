@@ -11,6 +11,7 @@ local M = {}
 ---@field path string
 ---@field before? string
 ---@field after? string
+---@field removed? pygent.RawFile what was on the disk, if the edit deleted it
 ---@field label string
 
 ---@class pygent.Applying
@@ -58,15 +59,17 @@ function M.make(parts, applying)
   local applied = {} ---@type pygent.Applied[]
   for _, part in ipairs(parts) do
     local path = part.path
-    local before = documents.text_of(path)
+    local before, removed = documents.text_of(path), nil
     if part.operation then
+      removed = part.operation.kind == "delete" and files.raw(path) or nil
       files.carry_out(part.operation)
     else
       local rewrite = part.rewrite or M._fit_new(part, applying.client)
       documents.rewrite(rewrite, applying.join_key)
     end
     if not (part.operation and part.operation.kind == "rename") then
-      M._note(applied, { path = path, before = before, after = documents.text_of(path), label = applying.label })
+      local after = documents.text_of(path)
+      M._note(applied, { path = path, before = before, after = after, removed = removed, label = applying.label })
     end
   end
   return applied
@@ -91,7 +94,7 @@ end
 function M._note(applied, next)
   for _, each in ipairs(applied) do
     if each.path == next.path then
-      each.after = next.after
+      each.after, each.removed = next.after, next.removed or each.removed
       return
     end
   end

@@ -9,7 +9,7 @@ local M = {}
 local api = vim.api
 
 ---How large a file may be that is read from the disk, in bytes: the daemon reads none that is larger.
-local MAX_BYTES = 10 * 1024 * 1024
+M.MAX_BYTES = 10 * 1024 * 1024
 
 ---An edit that fits a buffer, ready to be made.
 ---@class pygent.Rewrite
@@ -120,7 +120,7 @@ end
 ---@return string?
 function M.text_on_disk(path)
   local stat = vim.uv.fs_stat(path)
-  if stat == nil or stat.type ~= "file" or stat.size > MAX_BYTES then
+  if stat == nil or stat.type ~= "file" or stat.size > M.MAX_BYTES then
     return nil
   end
   local file = io.open(path, "rb")

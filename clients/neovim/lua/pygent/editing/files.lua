@@ -32,6 +32,56 @@ function M.carry_out(operation)
   end
 end
 
+---A file as it is on the disk, to be put back exactly: its encoding, line breaks and permissions are in no buffer.
+---@class pygent.RawFile
+---@field bytes string of a symbolic link, its target
+---@field mode? integer permission bits; those of a new file if it is not known
+---@field is_link boolean
+
+---Read it; nil if there is no such file, or it is a folder or larger than the daemon reads.
+---@param path string
+---@return pygent.RawFile?
+function M.raw(path)
+  local stat = vim.uv.fs_lstat(path)
+  if stat and stat.type == "link" then
+    return { bytes = assert(vim.uv.fs_readlink(path)), is_link = true }
+  end
+  if stat == nil or stat.type ~= "file" or stat.size > documents.MAX_BYTES then
+    return nil
+  end
+  local file = io.open(path, "rb")
+  if file == nil then
+    return nil
+  end
+  local bytes = file:read("*a") ---@type string
+  file:close()
+  return { bytes = bytes, mode = stat.mode % 4096, is_link = false }
+end
+
+---Write a file that does not exist; nil if that worked.
+---@param path string
+---@param raw pygent.RawFile
+---@return string? problem
+function M.put_back(path, raw)
+  vim.fn.mkdir(vim.fs.dirname(path), "p")
+  if raw.is_link then
+    local is_made, problem = vim.uv.fs_symlink(raw.bytes, path)
+    return not is_made and problem or nil
+  end
+  local descriptor, problem = vim.uv.fs_open(path, "wx", raw.mode or tonumber("666", 8))
+  if descriptor == nil then
+    return problem
+  end
+  local n_written, failure = vim.uv.fs_write(descriptor, raw.bytes)
+  if n_written ~= #raw.bytes then
+    failure = failure or "it could not be written"
+  elseif raw.mode then
+    failure = select(2, vim.uv.fs_fchmod(descriptor, raw.mode)) -- despite the umask
+  end
+  vim.uv.fs_close(descriptor)
+  return failure
+end
+
 ---The buffers of a file, or of all files in a folder.
 ---@param path string
 ---@return integer[]

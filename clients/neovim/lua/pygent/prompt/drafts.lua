@@ -21,6 +21,7 @@ local M = {}
 ---@class pygent.SentPrompt
 ---@field text string
 ---@field attachments pygent.Attachment[]
+---@field client_id? integer the client that it was sent through
 ---@field turn_id? string of the turn that it begins
 ---@field stop_listening? fun() to the events of that turn
 

@@ -92,6 +92,7 @@ end
 function M._deliver(draft, session, prompt, way)
   history.add(draft, prompt.text)
   table.insert(draft.sent, prompt)
+  prompt.client_id = session.client_id
   prompt.turn_id = vim.text.hexencode(vim.uv.random(12))
   prompt.stop_listening = session:listen(function(change)
     for _, event in ipairs(change.events or {}) do
@@ -173,13 +174,16 @@ client.watch(function(gone, is_ready)
     return
   end
   for _, draft in ipairs(drafts.all()) do
-    if draft.root == gone.root_dir then
-      local waiting = draft.sent
-      draft.sent = {}
-      for index = #waiting, 1, -1 do
-        drafts.give_back(draft, waiting[index])
-      end
-      M.on_change(draft, #waiting > 0)
+    local lost, others = {}, {} ---@type pygent.SentPrompt[], pygent.SentPrompt[]
+    for _, prompt in ipairs(draft.sent) do
+      table.insert(prompt.client_id == gone.id and lost or others, prompt)
+    end
+    draft.sent = others
+    for index = #lost, 1, -1 do
+      drafts.give_back(draft, lost[index])
+    end
+    if #lost > 0 then
+      M.on_change(draft, true)
     end
   end
 end)

@@ -5,6 +5,7 @@ local documents = require("pygent.editing.documents")
 local editing = require("pygent.editing")
 local hunks = require("pygent.review.hunks")
 local patches = require("pygent.review.patches")
+local rejections = require("pygent.review.rejections")
 
 local M = {}
 
@@ -16,6 +17,7 @@ local api = vim.api
 ---@field session_id string whose edits these are: the last session that changed the file
 ---@field file pygent.PendingText
 ---@field hunks pygent.ReviewHunk[] those of `file`
+---@field removed? pygent.RawFile what the agent deleted, if the file is gone
 
 ---How the daemon labels an edit that restores a checkpoint: the user went back themselves, and judges nothing.
 local RESTORE = "Restore a checkpoint"
@@ -26,8 +28,21 @@ local MOST_APPLIED = 8
 ---After the last change of a buffer, in milliseconds: several keys come in quick succession.
 local QUIET_MS = 30
 
+---Rejections of one file that an undo may take back.
+local MOST_REJECTIONS = 10
+
+---Hunks that the user rejected in a buffer, which undo brings back and redo takes away again.
+---@class pygent.Rejection
+---@field session_id string
+---@field before string text with the hunks
+---@field after string text without them
+---@field hunks pygent.ReviewHunk[]
+---@field is_undone boolean
+
 ---@type table<string, pygent.ReviewEntry>
 local entries = {}
+---@type table<string, pygent.Rejection[]>
+local rejected = {}
 ---@type table<string, pygent.Applied[]>
 local applied = {}
 ---@type fun(path: string)[]
@@ -46,6 +61,9 @@ function M.begin()
     desc = "pygent: a file that waits for review is shown, or closed",
     callback = function(about)
       local path = api.nvim_buf_get_name(about.buf)
+      if about.event == "BufUnload" then
+        rejected[path] = nil -- with the buffer's undo
+      end
       if entries[path] and vim.bo[about.buf].buftype == "" then
         M._look_soon(path)
       end
@@ -87,14 +105,15 @@ function M.changed(session_id, change)
   local current = documents.text_of(path)
   local entry = entries[path]
   if entry then
-    return M._put(path, session_id, { baseline = entry.file.baseline, current = current })
+    local removed = told and told.removed or entry.removed
+    return M._put(path, session_id, { baseline = entry.file.baseline, current = current }, removed)
   end
   local fits, before = told ~= nil, told and told.before
   if not fits then
     fits, before = M._before_patch(current, change.patch)
   end
   if fits then -- else it is no text, or another program has changed it since
-    M._put(path, session_id, { baseline = before, current = current })
+    M._put(path, session_id, { baseline = before, current = current }, told and told.removed)
   end
 end
 
@@ -105,14 +124,38 @@ function M.decided(entry, file)
   M._put(entry.path, entry.session_id, file)
 end
 
+---The user rejected some hunks of the entry, as it was then.
+---@param entry pygent.ReviewEntry
+---@param file pygent.PendingText without them
+---@param chosen pygent.ReviewHunk[]
+function M.rejected(entry, file, chosen)
+  local path = entry.path
+  rejections.add(entry.session_id, path, chosen)
+  if documents.loaded(path) and entry.file.current and file.current then
+    local all = rejected[path] or {}
+    table.insert(all, {
+      session_id = entry.session_id,
+      before = entry.file.current,
+      after = file.current,
+      hunks = chosen,
+      is_undone = false,
+    })
+    rejected[path] = vim.list_slice(all, math.max(1, #all - MOST_REJECTIONS + 1))
+  end
+  M._put(path, entry.session_id, file)
+end
+
 ---Take in what others than the agent have done to the file.
 ---@param path string
 function M.look(path)
   local entry = entries[path]
-  if entry == nil then
+  if entry == nil and rejected[path] == nil then
     return
   end
   local current = documents.text_of(path)
+  if M._undone(path, current) or entry == nil then
+    return
+  end
   if current == entry.file.current then
     return M._tell(path)
   end
@@ -126,6 +169,29 @@ function M.look(path)
   else
     M._put(path, entry.session_id, hunks.followed(entry.file, current))
   end
+end
+
+---Whether the text is that of before a rejection, which was undone, or that of after it, which was redone.
+---@param path string
+---@param current? string
+---@return boolean
+function M._undone(path, current)
+  local entry, all = entries[path], rejected[path] or {}
+  if entry and entry.file.current == current then
+    return false
+  end
+  for at = #all, 1, -1 do
+    local each = all[at]
+    if current == (each.is_undone and each.after or each.before) then
+      local from = each.is_undone and each.before or each.after
+      each.is_undone = not each.is_undone
+      local tell = each.is_undone and rejections.withdraw or rejections.add
+      tell(each.session_id, path, each.hunks)
+      M._put(path, each.session_id, { baseline = entry and entry.file.baseline or from, current = current })
+      return true
+    end
+  end
+  return false
 end
 
 ---@param paths string[]
@@ -146,7 +212,7 @@ function M._after(all)
       table.insert(waiting, each)
       applied[each.path] = vim.list_slice(waiting, math.max(1, #waiting - MOST_APPLIED + 1))
       if entry then
-        M._put(each.path, entry.session_id, { baseline = entry.file.baseline, current = each.after })
+        M._put(each.path, entry.session_id, { baseline = entry.file.baseline, current = each.after }, each.removed)
       end
     end
   end
@@ -158,7 +224,7 @@ function M._moved(from, to)
   for path, entry in pairs(vim.deepcopy(entries)) do
     if path == from or vim.startswith(path, from .. "/") then
       M._forget(path)
-      M._put(to .. path:sub(#from + 1), entry.session_id, entry.file)
+      M._put(to .. path:sub(#from + 1), entry.session_id, entry.file, entry.removed)
     end
   end
 end
@@ -195,11 +261,13 @@ end
 ---@param path string
 ---@param session_id string
 ---@param file pygent.PendingText
-function M._put(path, session_id, file)
+---@param removed? pygent.RawFile
+function M._put(path, session_id, file, removed)
   if hunks.is_settled(file) then
     return M._forget(path)
   end
-  entries[path] = { path = path, session_id = session_id, file = file, hunks = hunks.of(file) }
+  removed = file.current == nil and removed or nil
+  entries[path] = { path = path, session_id = session_id, file = file, hunks = hunks.of(file), removed = removed }
   M._tell(path)
 end
 
@@ -214,7 +282,7 @@ end
 ---@param path string
 function M._tell(path)
   local buffer = documents.loaded(path)
-  if buffer and entries[path] then
+  if buffer and (entries[path] or rejected[path]) then
     M._attach(buffer)
   end
   for _, watcher in ipairs(watchers) do
@@ -229,7 +297,7 @@ function M._attach(buffer)
   end
   local function look()
     local path = api.nvim_buf_get_name(buffer)
-    if entries[path] == nil then
+    if entries[path] == nil and rejected[path] == nil then
       attached[buffer] = nil
       return true
     end

@@ -6,7 +6,6 @@ local documents = require("pygent.editing.documents")
 local files = require("pygent.editing.files")
 local hunks = require("pygent.review.hunks")
 local reloading = require("pygent.editing.reloading")
-local rejections = require("pygent.review.rejections")
 local telling = require("pygent.telling")
 
 local M = {}
@@ -40,8 +39,7 @@ function M._reject(entry, chosen)
   local after = hunks.rejected(entry.file, chosen).current
   local is_well, problem = pcall(M._restore, entry, after)
   if is_well and problem == nil then
-    rejections.add(entry.session_id, entry.path, chosen)
-    book.decided(entry, { baseline = entry.file.baseline, current = after })
+    book.rejected(entry, { baseline = entry.file.baseline, current = after }, chosen)
   else
     local name = documents.name(entry.path)
     telling.user(("%s stays as it is: %s"):format(name, telling.reason(problem)), vim.log.levels.ERROR)
@@ -72,11 +70,32 @@ function M._restore(entry, text)
     return M._remove(path, buffer)
   end
   if entry.file.current == nil then
-    return M._write(path, text)
+    return M._put_back(path, text, entry.removed)
   end
-  problem = documents.refusal(buffer --[[@as integer]])
-  if problem == nil then
-    documents.replace(buffer --[[@as integer]], text)
+  return M._replace(buffer --[[@as integer]], text)
+end
+
+---Bring back a file that is gone.
+---@param path string
+---@param text string
+---@param removed? pygent.RawFile
+---@return string? problem
+function M._put_back(path, text, removed)
+  local problem = files.put_back(path, removed or { bytes = text, is_link = false })
+  if problem or removed == nil or documents.text_on_disk(path) == text then
+    return problem
+  end
+  local buffer, reason = documents.load(path) -- other edits of it waited, too, or it has another encoding
+  return reason or M._replace(buffer --[[@as integer]], text)
+end
+
+---@param buffer integer
+---@param text string
+---@return string? problem
+function M._replace(buffer, text)
+  local problem = documents.refusal(buffer)
+  if problem == nil and documents.text(buffer) ~= text then
+    documents.replace(buffer, text)
   end
   return problem
 end
@@ -88,20 +107,6 @@ function M._remove(path, buffer)
     vim.bo[buffer].modified = false -- it holds what the agent wrote, and that is to go
   end
   files.carry_out({ kind = "delete", uri = vim.uri_from_fname(path), options = { ignoreIfNotExists = true } })
-end
-
----Only where there is no such file.
----@param path string
----@param text string
----@return string? problem
-function M._write(path, text)
-  vim.fn.mkdir(vim.fs.dirname(path), "p")
-  local file, problem = io.open(path, "wbx")
-  if file == nil then
-    return problem
-  end
-  local is_written, failure = file:write(text)
-  return not (file:close() and is_written) and (failure or "it could not be written") or nil
 end
 
 return M

@@ -23,6 +23,9 @@ local BREAK = ("\n"):byte()
 ---@param file pygent.PendingText
 ---@return pygent.ReviewHunk[]
 function M.of(file)
+  if file.current == nil and not M._is_text(file.baseline or "") then
+    return { { old_first = 0, new_first = 0, old_lines = {}, new_lines = {} } } -- its bytes are no lines
+  end
   local hunks = M._between(file.baseline or "", file.current or "")
   if #hunks == 0 and file.baseline ~= file.current then
     return { { old_first = 0, new_first = 0, old_lines = {}, new_lines = {} } } -- an empty file came or went
@@ -42,6 +45,9 @@ end
 ---@param hunks pygent.ReviewHunk[]
 ---@return pygent.PendingText
 function M.accepted(file, hunks)
+  if file.current == nil then
+    return { baseline = nil, current = nil }
+  end
   local lines = M.lines(file.baseline or "")
   for _, hunk in ipairs(M._from_the_end(hunks, "old_first")) do
     M._splice(lines, hunk.old_first, #hunk.old_lines, hunk.new_lines)
@@ -54,6 +60,9 @@ end
 ---@param hunks pygent.ReviewHunk[]
 ---@return pygent.PendingText
 function M.rejected(file, hunks)
+  if file.current == nil then
+    return { baseline = file.baseline, current = file.baseline }
+  end
   local lines = M.lines(file.current or "")
   for _, hunk in ipairs(M._from_the_end(hunks, "new_first")) do
     M._splice(lines, hunk.new_first, #hunk.new_lines, hunk.old_lines)
@@ -94,6 +103,17 @@ function M.lines(text)
     end
   end
   return lines
+end
+
+---Whether it can be shown in lines: it is UTF-8 and has no NUL.
+---@param text string
+---@return boolean
+function M._is_text(text)
+  if text:find("%z") then
+    return false
+  end
+  local wide = vim.iconv(text, "utf-8", "utf-16le")
+  return wide ~= nil and vim.iconv(wide, "utf-16le", "utf-8") == text
 end
 
 ---What both begin and end with is left out first: typing in a large file must not be felt.

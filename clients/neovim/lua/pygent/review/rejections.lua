@@ -15,6 +15,9 @@ local AFTER_START_MS = 20
 ---By session.
 ---@type table<string, pygent.Rejected[]>
 local untold = {}
+---Rejections that were undone after the model had been told of them, by session.
+---@type table<string, pygent.Rejected[]>
+local undone = {}
 ---@type table<string, uv.uv_timer_t>
 local timers = {}
 
@@ -33,39 +36,86 @@ end
 ---@param path string
 ---@param hunks pygent.ReviewHunk[]
 function M.add(session_id, path, hunks)
-  local all = untold[session_id] or {}
-  untold[session_id] = all
-  local uri, name = vim.uri_from_fname(path), documents.name(path)
-  for _, hunk in ipairs(hunks) do
-    table.insert(all, { uri = uri, path = name, hunk = hunk })
+  for _, each in ipairs(M._of(path, hunks)) do
+    if not M._remove(undone, session_id, each.hunk) then -- else the model knows of it as it is again
+      untold[session_id] = untold[session_id] or {}
+      table.insert(untold[session_id], each)
+    end
   end
-  local session = require("pygent.sessions").get(session_id)
-  if session then
-    session:tell({ items = conversation.reject(session.conversation, uri, #hunks) })
-  end
+  M._count(session_id, path, #hunks)
   M._soon(session_id, GATHER_MS)
 end
 
----What was rejected since the model was last told, in words for it; nil where nothing was. It counts as told, unless it
----is given back.
+---The user undid a rejection: what the model has not been told yet is not told.
 ---@param session_id string
----@return pygent.ReviewContent? report
+---@param path string
+---@param hunks pygent.ReviewHunk[]
+function M.withdraw(session_id, path, hunks)
+  for _, each in ipairs(M._of(path, hunks)) do
+    if not M._remove(untold, session_id, each.hunk) then
+      undone[session_id] = undone[session_id] or {}
+      table.insert(undone[session_id], each)
+    end
+  end
+  M._count(session_id, path, -#hunks)
+  M._soon(session_id, GATHER_MS)
+end
+
+---What was rejected, or brought back, since the model was last told, in words for it; nil if nothing was. It counts as
+---told, unless it is given back.
+---@param session_id string
+---@return (pygent.ReviewContent|pygent.TextContent)? report
 ---@return fun() give_back
 function M.take(session_id)
-  local all = untold[session_id]
-  untold[session_id] = nil
-  if all == nil then
+  local all, back = untold[session_id], undone[session_id]
+  untold[session_id], undone[session_id] = nil, nil
+  if all == nil and back == nil then
     return nil, function() end
   end
-  return report.of(all), function()
-    untold[session_id] = vim.list_extend(all, untold[session_id] or {})
+  return report.of(all or {}, back or {}),
+    function()
+      untold[session_id] = all and vim.list_extend(all, untold[session_id] or {}) or untold[session_id]
+      undone[session_id] = back and vim.list_extend(back, undone[session_id] or {}) or undone[session_id]
+    end
+end
+
+---@param path string
+---@param hunks pygent.ReviewHunk[]
+---@return pygent.Rejected[]
+function M._of(path, hunks)
+  return vim.tbl_map(function(hunk)
+    return { uri = vim.uri_from_fname(path), path = documents.name(path), hunk = hunk }
+  end, hunks)
+end
+
+---The chat says how many changes of a turn are rejected.
+---@param session_id string
+---@param path string
+---@param count integer
+function M._count(session_id, path, count)
+  local session = require("pygent.sessions").get(session_id)
+  if session then
+    session:tell({ items = conversation.reject(session.conversation, vim.uri_from_fname(path), count) })
   end
+end
+
+---@param from table<string, pygent.Rejected[]>
+---@param session_id string
+---@param hunk pygent.ReviewHunk
+---@return boolean was_there
+function M._remove(from, session_id, hunk)
+  local all = from[session_id] or {}
+  local left = vim.tbl_filter(function(each)
+    return each.hunk ~= hunk
+  end, all)
+  from[session_id] = #left > 0 and left or nil
+  return #left < #all
 end
 
 ---@param session_id string
 ---@param delay_ms integer
 function M._soon(session_id, delay_ms)
-  if untold[session_id] == nil then
+  if untold[session_id] == nil and undone[session_id] == nil then
     return
   end
   local timer = timers[session_id] or assert(vim.uv.new_timer())

@@ -14,11 +14,35 @@ local MAX_BYTES = 8000
 local INTRO = "I reviewed your edits and took some back. The files no longer hold the lines marked + below; they hold "
   .. "those marked - again. Do not make these changes again unless I ask for them."
 
+local UNDONE = "I undid the rejection of these edits: the files hold the lines marked + again."
+
 ---It is the user's own decision, so it is told as theirs.
 ---@param rejected pygent.Rejected[]
----@return pygent.ReviewContent
-function M.of(rejected)
-  local parts, size = { INTRO .. "\n" }, 0 ---@type string[], integer
+---@param undone pygent.Rejected[] rejections that were told before and no longer hold
+---@return pygent.ReviewContent|pygent.TextContent
+function M.of(rejected, undone)
+  local parts, size = {}, 0 ---@type string[], integer
+  for _, told in ipairs({ { INTRO, rejected }, { UNDONE, undone } }) do
+    local intro, all = unpack(told) ---@type string, pygent.Rejected[]
+    if #all > 0 then
+      table.insert(parts, intro .. "\n")
+    end
+    for _, each in ipairs(all) do
+      local part = size < MAX_BYTES and M._patch(each) or M._head(each)
+      table.insert(parts, part)
+      size = size + #part
+    end
+  end
+  local text = table.concat(parts, "\n")
+  if #rejected == 0 then
+    return { type = "text", text = text } -- a review report is of files with rejected changes
+  end
+  return { type = "review", text = text, files = M._files(rejected) }
+end
+
+---@param rejected pygent.Rejected[]
+---@return pygent.RejectedFileContent[]
+function M._files(rejected)
   local files, places = {}, {} ---@type pygent.RejectedFileContent[], table<string, integer>
   for _, each in ipairs(rejected) do
     if places[each.uri] == nil then
@@ -27,11 +51,8 @@ function M.of(rejected)
     end
     local file = files[places[each.uri]]
     file.rejected = file.rejected + 1
-    local part = size < MAX_BYTES and M._patch(each) or M._head(each)
-    table.insert(parts, part)
-    size = size + #part
   end
-  return { type = "review", text = table.concat(parts, "\n"), files = files }
+  return files
 end
 
 ---@param rejected pygent.Rejected
