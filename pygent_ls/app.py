@@ -224,7 +224,7 @@ class Agent:
             around,
             tools=self._tools(settings),
             max_tool_result_chars=settings.max_tool_result_chars,
-            hooks=hooks_of(settings, self._processes),
+            hooks=hooks_of(settings, self._processes, self._front_end.hooks),
         )
 
     @property

@@ -14,7 +14,7 @@ from pathlib import Path
 from pygent_ls.agent.prompt import PromptFor, PromptSources, SystemPart, WorkspaceFacts, prompt_of, system_parts
 from pygent_ls.agent.workspace import Workspace
 from pygent_ls.config_live import Taken
-from pygent_ls.config_sources import WORKSPACE_FILE, user_file
+from pygent_ls.config_sources import LOCAL_FILE, WORKSPACE_FILE, user_file
 from pygent_ls.errors import ToolError
 from pygent_ls.workspace.reading import read_document
 
@@ -42,15 +42,17 @@ class PromptSettings:
 
     added: str
     replaced_by: str | None
-    """The text of `system_prompt_file`; None where none is set, or it cannot be read."""
+    """The text that replaces the default system prompt; None if none is set, or its file cannot be read."""
     problem: str = ""
     """Why the file cannot be read, for the user."""
 
 
 async def prompt_settings(taken: Taken) -> PromptSettings:
-    """Reads `system_prompt_file`, which is relative to the folder of the settings' file that names it; elsewhere (the
-    environment, the editor, the command line) to the workspace."""
+    """The command line's system prompt, else the text of `system_prompt_file`. That path is relative to the folder of
+    the settings file that names it; one from the environment, the editor or the command line to the workspace."""
     settings = taken.loaded.settings
+    if taken.system_prompt is not None:
+        return PromptSettings(added=settings.system_prompt, replaced_by=taken.system_prompt)
     usual = PromptSettings(added=settings.system_prompt, replaced_by=None)
     if not settings.system_prompt_file:
         return usual
@@ -83,7 +85,7 @@ def place_in(taken: Taken, origin: str, named: str) -> Path:
 
 
 def _is_workspaces(folder: Path, origin: str) -> bool:
-    return origin == f"workspace file {folder / WORKSPACE_FILE}"
+    return origin in [f"workspace file {folder / each}" for each in (WORKSPACE_FILE, LOCAL_FILE)]
 
 
 def more_folders(taken: Taken) -> tuple[list[Path], list[str]]:

@@ -170,16 +170,16 @@ def secrets_of(settings: Settings, state: Path, workspace: Workspace, keys: Iter
     return secrets
 
 
-def hooks_of(settings: Settings, processes: Processes) -> Hooks:
-    """The user's commands, and those of a workspace that they trust."""
-    from pygent_ls.agent.hooks import NoHooks
+def hooks_of(settings: Settings, processes: Processes, brought: Hooks) -> Hooks:
+    """The front end's hooks, the user's commands, and those of a workspace that the user trusts."""
+    from pygent_ls.agent.hooks import SeveralHooks
 
     if not settings.hooks:
-        return NoHooks()
+        return brought
     from pygent_ls.extensions.hooks import CommandHooks, HookCommand
 
     commands = [
         HookCommand(event=each.event, command=each.command, matcher=each.matcher, timeout_s=each.timeout_s)
         for each in settings.hooks
     ]
-    return CommandHooks(commands, processes)
+    return SeveralHooks([brought, CommandHooks(commands, processes)])

@@ -94,6 +94,7 @@ def _begun(given: argparse.Namespace, name: Literal["run", "chat"]) -> _Begun:
     settings = command_line_of(given)
     tools = tools_of(given)
     schema = _schema(given)
+    session_id = _session_id(given)
 
     from pygent_ls.app_logging import Logged
 
@@ -113,6 +114,7 @@ def _begun(given: argparse.Namespace, name: Literal["run", "chat"]) -> _Begun:
         folder=folder,
         resumed=given.resume,
         goes_on=given.goes_on,
+        session_id=session_id,
         agent=given.agent,
         model=given.model,
         mode=MODES.get(given.permission_mode),
@@ -180,9 +182,13 @@ def command_line_of(given: argparse.Namespace) -> CommandLine:
     added: dict[str, object] = {"additional_dirs": folders} if folders else {}
     if given.append_system_prompt:
         added["system_prompt"] = given.append_system_prompt
+    fallbacks = [each.strip() for each in (given.fallback_model or "").split(",") if each.strip()]
     return CommandLine(
         values={
             "model": given.model,
+            "fallback_models": fallbacks or None,
+            "max_thinking_tokens": given.max_thinking_tokens,
+            "agents": _agents(given),
             "context.max_chars": given.max_chars,
             "context.max_words": given.max_words,
             "permissions": rules if any(rules.values()) else None,
@@ -191,7 +197,34 @@ def command_line_of(given: argparse.Namespace) -> CommandLine:
         },
         added=added,
         sources=_sources(given),
+        system_prompt=given.system_prompt,
     )
+
+
+def _session_id(given: argparse.Namespace) -> str | None:
+    if given.session_id is None:
+        return None
+    from uuid import UUID
+
+    try:
+        return str(UUID(given.session_id))
+    except ValueError:
+        given.refuse(f"--session-id: {given.session_id!r} is no UUID, such as 123e4567-e89b-42d3-a456-426614174000")
+
+
+def _agents(given: argparse.Namespace) -> dict[str, dict[str, object]] | None:
+    """The agents of `--agents`. Refuses what is none."""
+    from pygent_ls.editors.scripts.agent_definitions import agent_tables
+    from pygent_ls.errors import SettingError
+
+    if given.agents is None:
+        return None
+    try:
+        return agent_tables(json.loads(given.agents), _tool_names)
+    except (ValueError, RecursionError) as error:
+        given.refuse(f"--agents: it is no JSON: {error}")
+    except SettingError as error:
+        given.refuse(f"--agents: {error}")
 
 
 def _sources(given: argparse.Namespace) -> frozenset[SettingSource]:
@@ -201,7 +234,7 @@ def _sources(given: argparse.Namespace) -> frozenset[SettingSource]:
         return SETTING_SOURCES
     named = [each.strip() for each in given.setting_sources.split(",") if each.strip()]
     if wrong := [each for each in named if each not in SETTING_SOURCES]:
-        given.refuse(f"--setting-sources: {wrong[0]!r} is none of user and project")
+        given.refuse(f"--setting-sources: {wrong[0]!r} is none of user, project and local")
     return frozenset(each for each in SETTING_SOURCES if each in named)
 
 
@@ -295,14 +328,18 @@ def tools_of(given: argparse.Namespace) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(named))
 
 
+def _tool_names() -> list[str]:
+    from pygent_ls.tools.offered import offered_tools
+
+    return [each.name for each in offered_tools(has_folder=True, shell_timeout_s=1.0)]
+
+
 def _check_tool(given: argparse.Namespace, option: str, name: str) -> None:
     from fnmatch import fnmatchcase
 
-    from pygent_ls.tools.offered import offered_tools
-
     if name.startswith("mcp__"):  # which there are is known when their servers have started
         return
-    known = [each.name for each in offered_tools(has_folder=True, shell_timeout_s=1.0)]
+    known = _tool_names()
     if not any(fnmatchcase(each, name) for each in known):
         given.refuse(f"{option}: there is no tool {name!r}; the tools are {', '.join(known)}")
 

@@ -79,6 +79,7 @@ def _add_session_options(run: argparse.ArgumentParser) -> None:
     which.add_argument(
         "-c", "--continue", dest="goes_on", action="store_true", help="go on with this folder's newest session"
     )
+    which.add_argument("--session-id", metavar="UUID", help="the id of the session that begins; it must be new")
     group.add_argument("--no-session-persistence", action="store_true", help="keep nothing of the session on the disk")
 
 
@@ -147,11 +148,23 @@ def _add_permission_options(run: argparse.ArgumentParser) -> None:
 def _add_setting_options(run: argparse.ArgumentParser) -> None:
     group = run.add_argument_group("settings")
     group.add_argument("--model", metavar="MODEL", help="the model, in place of the one that the settings name")
+    group.add_argument(
+        "--fallback-model", metavar="MODELS", help="models to use when that one fails, separated by commas"
+    )
+    group.add_argument("--max-thinking-tokens", metavar="N", type=_count, help="thinking tokens of a model call")
     group.add_argument("--effort", choices=EFFORTS, help="how much the model reasons before it answers")
     group.add_argument("--agent", metavar="AGENT", help="the agent, in place of the one that the settings name")
+    group.add_argument(
+        "--agents",
+        metavar="JSON",
+        help='agents of this run: {"reviewer": {"description": "…", "prompt": "…", "tools": ["read_file"]}}',
+    )
+    group.add_argument(
+        "--system-prompt", metavar="TEXT", help="replaces the system prompt and the instructions of the project"
+    )
     group.add_argument("--append-system-prompt", metavar="TEXT", help="added to the system prompt")
     group.add_argument(
-        "--setting-sources", metavar="LIST", help='the files of settings that count: user, project, both, or ""'
+        "--setting-sources", metavar="LIST", help='settings files that count: any of user, project and local, or ""'
     )
     group.add_argument("--debug-file", metavar="FILE", help="write what happens inside to this file, without keys")
 

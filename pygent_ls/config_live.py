@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pygent_ls.config_layers import Layer, Loaded, load
 from pygent_ls.config_sources import (
+    LOCAL_FILE,
     CommandLine,
     command_line_layer,
     editor_layer,
@@ -34,6 +35,8 @@ class Taken:
     """What its file would do if it were trusted; as many as there are, whether it is trusted or not."""
     trusted: bool | None
     """What the user said to these wishes; None where nothing was said."""
+    system_prompt: str | None = None
+    """See `CommandLine`."""
 
     @property
     def digest(self) -> str:
@@ -69,6 +72,7 @@ class LiveSettings:
         self._editor_section = editor_layer(None, "workspace/configuration")
         self._command_line = command_line_layer(command_line.values, command_line.added)
         self._sources = command_line.sources
+        self._system_prompt = command_line.system_prompt
         self._readable: dict[str, Layer] = {}
         self._told: set[str] = set()
         self._may_trust = True
@@ -86,10 +90,19 @@ class LiveSettings:
         layers = [self._last_readable(user_layer(self._user_file))] if "user" in self._sources else []
         if folder is not None and "project" in self._sources:
             layers.append(self._last_readable(workspace_layer(folder)))
+        if folder is not None and "local" in self._sources:
+            layers.append(self._last_readable(workspace_layer(folder, LOCAL_FILE)))
         layers += [self._environment, self._editor_options, self._editor_section, self._command_line]
         loaded = load(layers)
         wishes = wishes_of(loaded.problems)
-        taken = Taken(loaded=loaded, layers=tuple(layers), folder=folder, wishes=wishes, trusted=None)
+        taken = Taken(
+            loaded=loaded,
+            layers=tuple(layers),
+            folder=folder,
+            wishes=wishes,
+            trusted=None,
+            system_prompt=self._system_prompt,
+        )
         if not self._may_trust:
             return taken.answered(trusted=False)
         answer = self._store.answer(folder, taken.digest) if folder is not None and wishes else None

@@ -30,12 +30,14 @@ Each layer overrides those above it:
    may only tighten: lower `max_iterations`, `max_tokens`, `max_budget_usd` and `max_turn_seconds`, set
    `mode = "plan"`, `sandbox = "require"` or `redact_secrets = true`, or add to `permissions.ask`, `permissions.deny`
    and `disallowed_tools`. Anything else in it counts once you trust it; see below.
-4. the environment: `PYGENT_` and the name in capitals. An empty variable counts as not set; a table is written as a
+4. `.pygent/config.local.toml` in the same folder: your own settings for this workspace, which you keep out of its
+   repository. A folder could bring one, so the same holds for it.
+5. the environment: `PYGENT_` and the name in capitals. An empty variable counts as not set; a table is written as a
    JSON object.
-5. the editor: `initializationOptions.pygent`, then the section `pygent` of its configuration
+6. the editor: `initializationOptions.pygent`, then the section `pygent` of its configuration
    (`workspace/configuration`, `workspace/didChangeConfiguration`); names in camelCase
-6. the command line
-7. the session's own
+7. the command line
+8. the session's own
 
 What there may be many of adds up: rules, hooks, `providers`, agents, `cli_models`, `models`, `aliases` and
 `disallowed_tools` of all layers count together, and of two with one name the stronger layer's stands, whole.

@@ -26,16 +26,19 @@ ENVIRONMENT_PREFIX = "PYGENT_"
 WORKSPACE_FILE = Path(".pygent", "config.toml")
 """Relative to the workspace folder."""
 
+LOCAL_FILE = Path(".pygent", "config.local.toml")
+"""One person's settings for the workspace, likewise; to be kept out of its repository."""
+
 MAX_FILE_BYTES = 1_000_000
 """Settings fill a page; a file larger than that is something else."""
 
 _OTHER_VARIABLES = frozenset({LEVEL_VARIABLE, "PYGENT_PROJECT_DIR", "PYGENT_HOOK_EVENT"})
 """Variables with our prefix that are no settings: the last two are what hooks find, which may run pygent-ls."""
 
-SettingSource = Literal["user", "project"]
-"""The files of settings: the user's own, and the workspace's."""
+SettingSource = Literal["user", "project", "local"]
+"""Settings files: the user's own, the workspace's, and the one in the workspace that is not shared."""
 
-SETTING_SOURCES: frozenset[SettingSource] = frozenset({"user", "project"})
+SETTING_SOURCES: frozenset[SettingSource] = frozenset({"user", "project", "local"})
 
 _OPTIONS: Mapping[str, str] = {
     "context.max_chars": "--max-chars",
@@ -55,6 +58,8 @@ class CommandLine:
     """To what weaker layers say: more of a list, or more text."""
     sources: frozenset[SettingSource] = SETTING_SOURCES
     """The files that count."""
+    system_prompt: str | None = None
+    """Replaces the default system prompt and the project's instructions; None leaves them."""
 
 
 _TABLES = frozenset(name for name, info in FIELDS.items() if info.default_factory is not None)
@@ -66,9 +71,9 @@ def user_layer(file: Path) -> Layer:
     return _file_layer(f"user file {file}", file, "user")
 
 
-def workspace_layer(folder: Path) -> Layer:
-    """The workspace's file, which came with the code and may therefore only tighten."""
-    file = folder / WORKSPACE_FILE
+def workspace_layer(folder: Path, named: Path = WORKSPACE_FILE) -> Layer:
+    """A settings file of the workspace. It may have come with the code, so until it is trusted it may only tighten."""
+    file = folder / named
     return _file_layer(f"workspace file {file}", file, "workspace")
 
 

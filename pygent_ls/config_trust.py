@@ -19,7 +19,7 @@ from pygent_ls.agent.showing import whole_on_one_line
 from pygent_ls.config_entries import masked
 from pygent_ls.config_gathering import GATHERED
 from pygent_ls.config_layers import SettingProblem
-from pygent_ls.config_sources import WORKSPACE_FILE
+from pygent_ls.config_sources import LOCAL_FILE, WORKSPACE_FILE
 from pygent_ls.errors import SettingError, ToolError
 
 VERSION = 1
@@ -85,7 +85,8 @@ def _wish(problem: SettingProblem) -> Wish:
     text = f"{entry}: {text}" if name in GATHERED and entry and not isinstance(value, Rule) else text
     text = whole_on_one_line(text)
     words = _WORDS[name].format(text) if name in _WORDS else f"set {name} = {text}"
-    return Wish(source=WORKSPACE_FILE.as_posix(), key=problem.key, value=kept, words=words)
+    file = LOCAL_FILE if problem.layer.endswith(str(LOCAL_FILE)) else WORKSPACE_FILE
+    return Wish(source=file.as_posix(), key=problem.key, value=kept, words=words)
 
 
 def digest_of(wishes: Sequence[Wish]) -> str:

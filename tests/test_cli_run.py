@@ -58,13 +58,18 @@ def test_options_are_settings(tmp_path: Path) -> None:
             *("go", "--model", "m/x", "--max-chars", "500", "--max-words", "90", "--setting-sources", "user"),
             *("--allowed-tools", "shell(git status:*),edit_file(src/**) read_file", "--allowedTools", "git_add"),
             *("--disallowed-tools", "shell(rm:*) git_push,web_*", "--add-dir", str(tmp_path)),
-            *("--append-system-prompt", "Be brief.", "--no-session-persistence"),
+            *("--append-system-prompt", "Be brief.", "--no-session-persistence", "--system-prompt", "You are a poet."),
+            *("--fallback-model", "m/y, m/z", "--max-thinking-tokens", "0"),
+            *("--agents", '{"poet": {"prompt": "Rhyme.", "tools": ["read_file"], "model": "inherit", "maxTurns": 3}}'),
         )
     )
 
     assert said == CommandLine(
         values={
             "model": "m/x",
+            "fallback_models": ["m/y", "m/z"],
+            "max_thinking_tokens": 0,
+            "agents": {"poet": {"prompt": "Rhyme.", "tools": ["read_file"], "max_iterations": 3}},
             "context.max_chars": 500,
             "context.max_words": 90,
             "permissions": {
@@ -76,6 +81,7 @@ def test_options_are_settings(tmp_path: Path) -> None:
         },
         added={"additional_dirs": (str(tmp_path.resolve()),), "system_prompt": "Be brief."},
         sources=frozenset({"user"}),
+        system_prompt="You are a poet.",
     )
 
 
@@ -159,7 +165,13 @@ def test_no_text_is_lost_between_rules(text: str) -> None:
         (("--allowed-tools", "shell(make"), "'shell(make' is no rule: the closing bracket is missing"),
         (("--disallowed-tools", "shell()"), "nothing stands between the brackets"),
         (("--disallowed-tools", "git_pusch"), "--disallowed-tools: there is no tool 'git_pusch'"),
-        (("--setting-sources", "user,local"), "--setting-sources: 'local' is none of user and project"),
+        (("--setting-sources", "user,home"), "--setting-sources: 'home' is none of user, project and local"),
+        (("--session-id", "mine"), "--session-id: 'mine' is no UUID"),
+        (("--session-id", "123e4567-e89b-42d3-a456-426614174000", "--continue"), "not allowed with argument"),
+        (("--agents", "{"), "--agents: it is no JSON"),
+        (("--agents", "[]"), "--agents: expected an object of agents by their names"),
+        (("--agents", '{"a": {"tools": ["Read"]}}'), "--agents: a.tools: there is no tool 'Read'; the tools are"),
+        (("--agents", '{"a": {"skills": ["x"]}}'), "--agents: a: 'skills' is not supported"),
         (("--json-schema", "{"), "--json-schema: it is no JSON"),
         (("--json-schema", "@/no/such"), "neither a JSON object nor a file that can be read: /no/such"),
         (("--json-schema", '{"type": "text"}'), "--json-schema: The output schema cannot be used"),

@@ -41,6 +41,7 @@ class HookFacts(TypedDict, total=False):
     source: HookSource
     reason: str
     prompt: str
+    tool_id: str
     tool_name: str
     tool_input: Mapping[str, Any]
     tool_result: str
@@ -135,7 +136,7 @@ class TurnHooks:
 
     async def before(self, call: ToolUseBlock) -> ToolUseBlock:
         """Let hooks judge a call and change its input; returns the call as it is to run."""
-        said = await self.fire("pre_tool_use", {"tool_name": call.name, "tool_input": call.input})
+        said = await self.fire("pre_tool_use", _facts_of(call))
         if said is NOTHING:
             return call
         self._words[call.id] = said
@@ -171,7 +172,7 @@ class TurnHooks:
 
     async def asked(self, call: ToolUseBlock) -> HookOutcome:
         """What hooks answer before the user is asked whether the call may run."""
-        return await self.fire("permission_request", {"tool_name": call.name, "tool_input": call.input})
+        return await self.fire("permission_request", _facts_of(call))
 
     async def after(self, call: ToolUseBlock, result: ToolResult, changing: asyncio.Lock) -> None:
         """Tell hooks of a call that has run; what they say stands beside its result. They may change files where the
@@ -179,7 +180,7 @@ class TurnHooks:
         event: HookEvent = "post_tool_use_failure" if result.is_error else "post_tool_use"
         if not self.around.hooks.listens(event, call.name):
             return
-        facts: HookFacts = {"tool_name": call.name, "tool_input": call.input}
+        facts = _facts_of(call)
         if result.is_error:
             facts["error"] = result.content
         else:
@@ -233,6 +234,10 @@ class TurnHooks:
         if isinstance(value, Mapping):
             return {name: await self._masked_input(each) for name, each in cast("Mapping[str, Any]", value).items()}
         return value
+
+
+def _facts_of(call: ToolUseBlock) -> HookFacts:
+    return {"tool_id": call.id, "tool_name": call.name, "tool_input": call.input}
 
 
 def _block(event: HookEvent, text: str, about: str = "") -> TextBlock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,10 @@ HookEvent = Literal[
 HookSource = Literal["startup", "resume", "clear", "compact"]
 """Why a session starts: it is new, was loaded again, was emptied, or was shortened."""
 
+HookEnd = Literal["close", "idle", "delete", "exit"]
+"""Why a session ends: a client closed it, it left memory for others, it was deleted, or the process exits. In all
+cases but `delete` it can be resumed."""
+
 HookDecision = Literal["allow", "ask", "deny"]
 
 STRICTEST: Sequence[HookDecision] = ("deny", "ask", "allow")
@@ -47,6 +52,8 @@ class HookInput:
     """Why a turn or a session ends, or a conversation is shortened."""
     prompt: str | None = None
     """Of `user_prompt_submit`: the user's words."""
+    tool_id: str | None = None
+    """Of the call that the event is about."""
     tool_name: str | None = None
     tool_input: Mapping[str, Any] | None = None
     tool_result: str | None = None
@@ -87,6 +94,26 @@ class Hooks(Protocol):
         """Run the hooks that wait for this, and tell what they said together. Nothing is raised but a cancel, after
         which none of them runs."""
         ...
+
+
+class SeveralHooks:
+    """Hooks from several places, as one port. They run side by side."""
+
+    def __init__(self, parts: Sequence[Hooks]) -> None:
+        self._parts = parts
+
+    def listens(self, event: HookEvent, tool_name: str = "") -> bool:
+        """See the port."""
+        return any(each.listens(event, tool_name) for each in self._parts)
+
+    async def run(self, given: HookInput) -> HookOutcome:
+        """See the port."""
+        listening = [each for each in self._parts if each.listens(given.event, given.tool_name or "")]
+        if not listening:
+            return NOTHING
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(each.run(given)) for each in listening]
+        return together([task.result() for task in tasks])
 
 
 class NoHooks:

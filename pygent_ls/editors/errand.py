@@ -44,6 +44,8 @@ class Errand:
     """The id of the session that goes on."""
     goes_on: bool = False
     """Whether the folder's newest session goes on."""
+    session_id: str | None = None
+    """The id of the session that begins."""
     agent: str | None = None
     model: str | None = None
     mode: Mode | None = None
@@ -76,7 +78,7 @@ class Errand:
 
     def new_session(self) -> NewSession:
         """A session that begins."""
-        return NewSession(agent=self.agent, model=self.model, mode=self.mode)
+        return NewSession(id=self.session_id, agent=self.agent, model=self.model, mode=self.mode)
 
     async def session(self, sessions: Sessions) -> Session:
         """The session that it is about. Raises `PygentError` where there is none, or where it cannot be as wanted."""

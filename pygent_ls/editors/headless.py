@@ -8,16 +8,17 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 from uuid import uuid4
 
 from pygent_ls.agent.approver import Approver, PermissionRequest
 from pygent_ls.agent.asker import NobodyToAsk, Questioner
 from pygent_ls.agent.events import TurnStarted
+from pygent_ls.agent.hooks import NoHooks
 from pygent_ls.agent.tool import visible
 from pygent_ls.agent.turn import TurnResult
 from pygent_ls.editors.closing import close
@@ -25,6 +26,7 @@ from pygent_ls.editors.errand import CANCELLED, DONE, FAILED, Errand, exit_code
 from pygent_ls.editors.ports import Blueprint, Core, FrontEnd, TrustQuestion
 from pygent_ls.editors.scripts.asking import LineApprover
 from pygent_ls.editors.scripts.lines import InitLine
+from pygent_ls.editors.scripts.requests import OpenRequests
 from pygent_ls.editors.scripts.stdin import lines_of
 from pygent_ls.editors.scripts.view import ScriptView
 from pygent_ls.editors.scripts.writer import LineWriter
@@ -41,12 +43,16 @@ from pygent_ls.editors.terminal.spinner import spinner_for
 from pygent_ls.editors.terminal.text import Colour, palette_for
 from pygent_ls.editors.terminal.trust import ask_trust
 from pygent_ls.editors.terminal.view import TerminalView
-from pygent_ls.errors import PygentError
+from pygent_ls.errors import PygentError, SettingError
 from pygent_ls.sessions.choices import narrowed
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.stream import Subscriber
 from pygent_ls.sessions.turns import RunningTurn
 from pygent_ls.workspace.disk import DiskWorkspace
+
+if TYPE_CHECKING:  # with them come pydantic's models of all that a program may write
+    from pygent_ls.editors.scripts.incoming import Answer
+    from pygent_ls.editors.scripts.program_hooks import ProgramHooks
 
 NO_REVIEW = (
     'edits.review = "ask" needs an editor. Here each edit that needs your permission is shown as a diff before it is '
@@ -94,6 +100,27 @@ class RunView(Subscriber, Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Program:
+    """The program at the other end of a stream-json run."""
+
+    hooks: ProgramHooks
+    questions: OpenRequests[Answer] | None
+    approver: LineApprover | None
+    """Both None if the program is not asked for permission."""
+
+    @classmethod
+    def at(cls, view: ScriptView, errand: Errand) -> _Program:
+        """The program that reads this view."""
+        from pygent_ls.editors.scripts.program_hooks import ProgramHooks
+
+        hooks = ProgramHooks(requests=OpenRequests(write=view.write, new_id=view.new_id))
+        if not errand.asks_on_stdio:
+            return cls(hooks=hooks, questions=None, approver=None)
+        questions: OpenRequests[Answer] = OpenRequests(write=view.write, new_id=view.new_id)
+        return cls(hooks=hooks, questions=questions, approver=LineApprover(requests=questions))
+
+
 @dataclass(kw_only=True)
 class _Run:
     """One run, from its front end to its exit code."""
@@ -113,14 +140,16 @@ class _Run:
 
     async def to_its_end(self) -> int:
         view = self._view()
-        asking = self._asking_by_lines(view)
-        core = self.blueprint.build(self._front_end(view, asking))
+        program: _Program | None = None
+        if isinstance(view, ScriptView) and self.errand.prompt is None:
+            program = _Program.at(view, self.errand)
+        core = self.blueprint.build(self._front_end(view, program))
         for problem in self.blueprint.problems:
             view.tell(f"Settings: {problem}", "yellow")
         if core.reviews_edits:
             view.tell(NO_REVIEW, "yellow")
         try:
-            code = await self._worked(core, view, asking)
+            code = await self._worked(core, view, program)
         except PygentError as error:
             view.fail(str(error))
             code = FAILED
@@ -133,7 +162,7 @@ class _Run:
                 await view.written()
         return FAILED if view.answer_lost else code
 
-    async def _worked(self, core: Core, view: TerminalView | ScriptView, asking: LineApprover | None) -> int:
+    async def _worked(self, core: Core, view: TerminalView | ScriptView, program: _Program | None) -> int:
         """Raises `PygentError` where nothing can be begun."""
         core.start_loading()
         session = await self.errand.session(core.sessions)
@@ -147,8 +176,15 @@ class _Run:
         from pygent_ls.editors.scripts.exchange import Exchange
 
         assert isinstance(view, ScriptView)
+        assert program is not None
         exchange = Exchange(
-            session=session, view=view, request=self.errand.request, abilities=abilities, approver=asking
+            session=session,
+            view=view,
+            request=self.errand.request,
+            abilities=abilities,
+            define_agents=partial(_define_agents, core, session),
+            hooks=program.hooks,
+            questions=program.questions,
         )
         try:
             await exchange.run(lines_of(0))
@@ -215,12 +251,8 @@ class _Run:
             new_id=lambda: str(uuid4()),
         )
 
-    def _asking_by_lines(self, view: TerminalView | ScriptView) -> LineApprover | None:
-        if not self.errand.asks_on_stdio or not isinstance(view, ScriptView):
-            return None
-        return LineApprover(write=view.write, new_id=view.new_id)
-
-    def _front_end(self, view: RunView, asking: LineApprover | None) -> FrontEnd:
+    def _front_end(self, view: RunView, program: _Program | None) -> FrontEnd:
+        asking = program.approver if program is not None else None
         # A program that writes our standard input is not kept waiting for a person that it knows nothing of.
         terminal = self.terminal if self.errand.prompt is not None else None
         approver: Approver = AllowingApprover() if self.errand.yes else asking or self._refusing
@@ -236,6 +268,7 @@ class _Run:
             approver=approver,
             questioner=questioner,
             pauser=pauser,
+            hooks=program.hooks if program is not None else NoHooks(),
             ask_trust=_nobody if self.errand.yes or terminal is None else partial(_trust_on, terminal, view),
             on_session_change=lambda _session, _what: None,
         )
@@ -297,6 +330,15 @@ async def _result(turn: RunningTurn, view: RunView) -> TurnResult:
         if turn.cancel() and not view.answer_lost:
             view.tell("Stopping. Ctrl-C once more ends it at once.", "yellow")
         return await turn.task
+
+
+def _define_agents(core: Core, session: Session, given: Mapping[str, Any]) -> None:
+    """Add agents for the turns that begin from now on. Raises `SettingError`."""
+    from pygent_ls.editors.scripts.agent_definitions import agent_tables
+
+    tables = agent_tables(given, lambda: [each.name for each in session.around.tools.list_all()])
+    if problems := core.configure({"agents": tables}):
+        raise SettingError("; ".join(problems))
 
 
 async def _abilities(core: Core, session: Session) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pygent_ls.agent.approver import Approver
 from pygent_ls.agent.asker import NobodyToAsk, Questioner
 from pygent_ls.agent.editor_state import EditorState, NoEditor
+from pygent_ls.agent.hooks import Hooks, NoHooks
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.review import NoReviewer, Reviewer
 from pygent_ls.agent.rules import Rule
@@ -83,6 +84,9 @@ class FrontEnd:
     reviewer: Reviewer = field(default_factory=NoReviewer)
     pauser: Questioner = field(default_factory=NobodyToAsk)
     """Asked whether a turn that has reached a limit may go on; without an editor it stops."""
+
+    hooks: Hooks = field(default_factory=NoHooks)
+    """Its own hooks, which run beside those of the settings."""
 
     is_restricted: bool = False
     """It does not trust the workspace: nothing but reading is allowed there, and nothing of its own loosens or runs."""

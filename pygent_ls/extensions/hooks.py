@@ -118,6 +118,7 @@ def _as_read(given: HookInput) -> dict[str, object]:
         "source": given.source,
         "reason": given.reason,
         "prompt": given.prompt,
+        "tool_id": given.tool_id,
         "tool_name": given.tool_name,
         "tool_input": given.tool_input,
         "tool_result": given.tool_result,

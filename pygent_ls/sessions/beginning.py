@@ -38,6 +38,8 @@ class SessionDefaults:
 class NewSession:
     """What a front end asks for; None means the default."""
 
+    id: str | None = None
+    """A UUID that no session has; None makes one."""
     working_directory: Path | None = None
     agent: str | None = None
     model: str | None = None

@@ -74,7 +74,8 @@ class LiveSessions:
         self._is_closing = True
         sessions = list(self.by_id.values())
         try:
-            await asyncio.gather(*(session.close() for session in sessions), self.resting.close(), self.listing.close())
+            closing = [session.close("exit") for session in sessions]
+            await asyncio.gather(*closing, self.resting.close(), self.listing.close())
             for each in sessions:
                 each.journal.close()
         finally:  # also where a program took all the time that there is

@@ -6,6 +6,7 @@ import asyncio
 import resource
 from typing import TYPE_CHECKING
 
+from pygent_ls.agent.hooks import HookEnd
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.journal.files import FileJournal
 
@@ -55,15 +56,15 @@ class Resting:
             if session is None:
                 del self._used[other]
             elif n_too_many > 0 and rests(session):
-                self.let_go(session)
+                self.let_go(session, "idle")
                 n_too_many -= 1
         self._used[session_id] = None
 
-    def let_go(self, session: Session) -> asyncio.Task[None]:
+    def let_go(self, session: Session, reason: HookEnd) -> asyncio.Task[None]:
         """Close a session that is on the disk; from now on who wants it waits for that, and finds it there."""
         del self._by_id[session.id]
         self._used.pop(session.id, None)
-        task = self._going[session.id] = asyncio.create_task(self._close(session))
+        task = self._going[session.id] = asyncio.create_task(self._close(session, reason))
         return task
 
     async def gone(self, session_id: str) -> None:
@@ -76,9 +77,9 @@ class Resting:
         if self._going:
             await asyncio.wait(list(self._going.values()))
 
-    async def _close(self, session: Session) -> None:
+    async def _close(self, session: Session, reason: HookEnd) -> None:
         try:
-            await session.close()
+            await session.close(reason)
         finally:
             session.journal.close()
             del self._going[session.id]

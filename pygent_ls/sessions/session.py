@@ -22,6 +22,7 @@ from pygent_ls.agent.events import (
     TurnQueued,
     TurnStarted,
 )
+from pygent_ls.agent.hooks import HookEnd
 from pygent_ls.agent.loop import Turn
 from pygent_ls.agent.messages import Message, Usage, now
 from pygent_ls.agent.permissions import Mode
@@ -356,13 +357,14 @@ class Session:
         if not self.is_idle:
             raise SessionError("A turn is running; cancel it, or wait for its end.", kind="turn_running")
 
-    async def close(self) -> None:
-        """Cancel all turns, end all background commands, and wait for them; for a moment for what else works."""
+    async def close(self, reason: HookEnd = "close") -> None:
+        """Cancel all turns, end all background commands, and wait for them; for a moment for what else works. `reason`
+        is passed to the `session_end` hooks."""
         for turn in reversed(self._turns):
             turn.cancel()
         await asyncio.gather(*(turn.task for turn in self._turns if turn.task), return_exceptions=True)
         await self.around.processes.background.end_all(self.id)
-        await self._hooks.ended(self.around)
+        await self._hooks.ended(self.around, reason)
         await come_free(self._one_at_a_time)
         self._stream.flush()
         await self._keeper.sync()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pygent_ls.agent.events import AgentEvent
 from pygent_ls.agent.hooking import TurnHooks
-from pygent_ls.agent.hooks import HookSource
+from pygent_ls.agent.hooks import HookEnd, HookSource
 from pygent_ls.agent.surroundings import Surroundings
 
 END_S = 1.0
@@ -33,9 +33,8 @@ class SessionHooks:
         self._has_started = True
         return source
 
-    async def ended(self, around: Surroundings, reason: str = "close") -> None:
-        """Tell that the session is over, where it ever started; it may be gone on with. No turn runs that could tell of
-        it."""
+    async def ended(self, around: Surroundings, reason: HookEnd) -> None:
+        """Run the `session_end` hooks if the session has started. No turn is running."""
         if self._has_started:
             self._has_started, self._due = False, "resume"
             hooks = TurnHooks(around=around, turn_id="", emit=_unheard)

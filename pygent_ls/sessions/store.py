@@ -109,7 +109,8 @@ class Sessions:
         return self._defaults()
 
     def new(self, wanted: NewSession) -> Session:
-        """A new, empty session. Raises `ModelError` for a model that cannot be had, `SessionError` for an agent."""
+        """A new, empty session. Raises `ModelError` for a model that cannot be had, `SessionError` for an unknown agent
+        and for an id that a session has."""
         if wanted.working_directory is not None:
             self._chosen_folders.add(wanted.working_directory)
         return self._begun(wanted)
@@ -119,7 +120,7 @@ class Sessions:
         return self._made(NewSession(), uuid4().hex)
 
     def _begun(self, wanted: NewSession, *, forked_from: str = "", forked_at: str = "") -> Session:
-        session_id = uuid4().hex
+        session_id = wanted.id or uuid4().hex
         session = self._made(wanted, session_id)
         session.choices.for_turn(TurnRequest(parts=()))  # what could not have a turn is no session
         begun = Begun(
@@ -144,6 +145,10 @@ class Sessions:
             return MemoryJournal(), ""
         try:
             return self._journals.create(begun), ""
+        except FileExistsError:
+            raise SessionError(
+                f"There is a session {begun.id} already; resume it, or choose another id.", kind="session_exists"
+            ) from None
         except OSError as error:
             return MemoryJournal(), f"The session is in memory alone, since it cannot be kept: {error.strerror}."
 
@@ -356,7 +361,7 @@ class Sessions:
             del self._live[session_id]
         async with self._shared.alone_with(session_id):
             if session is not None:
-                await session.close()
+                await session.close("delete")
                 session.journal.close()
                 await forget_unkept(session)
             is_restorable = await self._throw_away(session_id)
@@ -387,7 +392,7 @@ class Sessions:
                 raise unknown(session_id)
             await asyncio.to_thread(self._journals.check_free, session_id)
         elif isinstance(session.journal, FileJournal) and not session.journal.has_failed:
-            await asyncio.shield(self._shared.resting.let_go(session))
+            await asyncio.shield(self._shared.resting.let_go(session, "close"))
         else:
             await session.close()
 

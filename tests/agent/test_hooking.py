@@ -90,7 +90,7 @@ async def test_hooks_run_before_the_permission_and_after_the_tool() -> None:
         "tool_result",
     ]
     common = {"session_id": "session-1", "turn_id": "turn-1", "cwd": FOLDER}
-    call: Any = {**common, "tool_name": "edit_file", "tool_input": EDIT}
+    call: Any = {**common, "tool_id": "call_1", "tool_name": "edit_file", "tool_input": EDIT}
     assert made.hooks.given == [
         HookInput(event="pre_tool_use", **call),
         HookInput(event="permission_request", **call),

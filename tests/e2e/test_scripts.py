@@ -592,3 +592,69 @@ def test_a_session_that_is_in_use_is_told_and_left_alone(environment: dict[str, 
 
     assert "is in use by another pygent-ls" in refused["result"]
     assert json.loads(output)["subtype"] == "interrupted"
+
+
+# The session's id, and its end
+
+
+UUID = "123e4567-e89b-42d3-a456-426614174000"
+
+
+def test_a_session_can_be_given_its_id_once(environment: dict[str, str], folder: Path, tmp_path: Path) -> None:
+    model = script(tmp_path, {"text": "ok"}, {"text": "again"})
+    given = ("run", "go", "--cwd", str(folder), "--model", model, *JSON)
+
+    first = run(*given, "--session-id", UUID.upper(), environment=environment)
+    second = run(*given, "--session-id", UUID, environment=environment)
+    resumed = run(*given, "--resume", UUID, environment=environment)
+
+    assert json.loads(first.stdout)["session_id"] == UUID
+    refused = json.loads(second.stdout)
+    assert (refused["is_error"], second.returncode) == (True, 1)
+    assert refused["result"] == f"There is a session {UUID} already; resume it, or choose another id."
+    assert json.loads(resumed.stdout)["session_id"] == UUID
+
+
+def test_the_hook_of_the_end_is_told_that_the_process_exits(
+    environment: dict[str, str], folder: Path, tmp_path: Path
+) -> None:
+    told = tmp_path / "told.json"
+    config = Path(environment["XDG_CONFIG_HOME"], "pygent-ls", "config.toml")
+    config.parent.mkdir(parents=True)
+    config.write_text(f"[[hooks]]\nevent = 'session_end'\ncommand = 'cat > {told}'\n", encoding="utf-8")
+
+    run("run", "go", "--cwd", str(folder), "--model", script(tmp_path, {"text": "ok"}), environment=environment)
+
+    assert json.loads(told.read_text())["reason"] == "exit"
+
+
+@pytest.mark.parametrize(("sources", "mode"), [(None, "plan"), ("user,project,local", "plan"), ("project", "default")])
+def test_the_local_file_of_a_workspace_counts(
+    environment: dict[str, str], folder: Path, tmp_path: Path, sources: str | None, mode: str
+) -> None:
+    (folder / ".pygent").mkdir()
+    (folder / ".pygent" / "config.local.toml").write_text("mode = 'plan'\n", encoding="utf-8")
+    chosen = () if sources is None else ("--setting-sources", sources)
+    model = script(tmp_path, {"text": "ok"})
+
+    done = run("run", "go", "--cwd", str(folder), "--model", model, *STREAM, *chosen, environment=environment)
+
+    assert json.loads(done.stdout.splitlines()[0])["permissionMode"] == mode
+
+
+def test_the_local_file_of_a_workspace_loosens_nothing_untrusted(
+    environment: dict[str, str], folder: Path, tmp_path: Path
+) -> None:
+    (folder / ".pygent").mkdir()
+    (folder / ".pygent" / "config.local.toml").write_text(
+        "[[hooks]]\nevent = 'session_start'\ncommand = 'touch ran'\n", encoding="utf-8"
+    )
+    given = ("run", "go", "--cwd", str(folder), "--model", script(tmp_path, {"text": "ok"}, {"text": "ok"}))
+
+    done = run(*given, environment=environment)
+    assert ".pygent/config.local.toml" in done.stderr
+    assert not (folder / "ran").exists()
+
+    run("trust", str(folder), environment=environment, stdin="y\n")
+    run(*given, environment=environment)
+    assert (folder / "ran").exists()

@@ -207,6 +207,9 @@ def _normal(lines: Sequence[Line], place: Path) -> Iterator[Line]:
             if key in line:
                 assert line[key] >= 0
                 line[key] = 0
+        if "elapsed_time_seconds" in line:
+            assert line["elapsed_time_seconds"] >= 0
+            line["elapsed_time_seconds"] = 0
         for key in ("tools", "agents", "slash_commands"):
             if key in line:
                 assert line[key], f"there are {key}"

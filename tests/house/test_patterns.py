@@ -78,6 +78,7 @@ BOUNDED: Mapping[str, str] = {
         "MAX_LINE_CHARS of a line"
     ),
     "extensions/hooks.py each.matcher": "the name of a registered tool",
+    "editors/scripts/program_hooks.py matcher.matcher": "the name of a registered tool",
     "llm/offline/tokens.py _TOKEN": "1,000 characters behind a quote",
     "tools/defining.py _LOOKS_LIKE.replace('{name}', re.escape(name)).replace('{{', '{')": "MAX_JUDGED_CHARS of a line",
 }

@@ -6,10 +6,12 @@ from pathlib import Path
 
 from pygent_ls.agent.hooks import HookEvent, HookInput, HookOutcome
 from pygent_ls.agent.messages import user_message
+from pygent_ls.sessions.resting import MAX_LIVE
 from tests.agent.abilities import edit_file
 from tests.fakes import Call, FakeApprover, Gate, bounded, say
 from tests.hooks import FakeHooks
 from tests.sessions.conversation import Conversation, conversation
+from tests.sessions.journal.kept import daemon
 
 EVENTS: tuple[HookEvent, ...] = ("session_start", "session_end")
 
@@ -111,3 +113,19 @@ async def test_what_a_hook_formats_after_an_edit_goes_back_with_the_turn(tmp_pat
 
     undone = await made.session.undo()
     assert (file.read_text(), undone.skipped) == ("x=1\n", [])
+
+
+async def test_the_end_has_its_reason(tmp_path: Path) -> None:
+    hooks = FakeHooks(dict.fromkeys(EVENTS, HookOutcome()))
+    async with daemon(tmp_path, [say("ok")] * (MAX_LIVE + 5), hooks=hooks) as kept:
+        closed, deleted, idle = kept.new(), kept.new(), kept.new()
+        for session in (closed, deleted, idle):
+            await kept.say(session)
+        await kept.sessions.close_one(closed.id)
+        await kept.sessions.delete(deleted.id)
+        last = [kept.new() for _ in range(MAX_LIVE)][-1]
+        await kept.sessions.look_at(idle.id)
+        await kept.say(last)
+
+    ends = [(each.session_id, each.reason) for each in hooks.given if each.event == "session_end"]
+    assert ends == [(closed.id, "close"), (deleted.id, "delete"), (idle.id, "idle"), (last.id, "exit")]

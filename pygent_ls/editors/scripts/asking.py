@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from asyncio import Future, get_running_loop
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from pygent_ls.agent.approver import PermissionAnswer, PermissionOutcome, PermissionRequest
 from pygent_ls.agent.asker import Answered, CannotAsk, NotAnswered, Question, QuestionAnswer
-from pygent_ls.editors.scripts.lines import ControlCancelLine, ControlRequestLine
+from pygent_ls.editors.scripts.requests import GONE, OpenRequests
 
 if TYPE_CHECKING:  # with it come pydantic's models of all that a program may write
     from pygent_ls.editors.scripts.incoming import Answer
@@ -17,65 +16,25 @@ if TYPE_CHECKING:  # with it come pydantic's models of all that a program may wr
 ASK_USER = "ask_user"
 """The tool by which the model asks; a test compares it."""
 
-GONE = "The program that would be asked has closed its end."
-
 
 @dataclass(kw_only=True)
 class LineApprover:
     """Asks with `can_use_tool`. Whatever is no answer (an error, the end of input) is a `reject_once`; it leaves a
     question of the model's open."""
 
-    write: Callable[[ControlRequestLine | ControlCancelLine], None]
-    new_id: Callable[[], str]
-    is_closed: bool = False
-    _open: dict[str, Future[Answer | str]] = field(default_factory=dict[str, "Future[Answer | str]"])
-    """What was asked, by its id, and what was answered: text says why nothing was."""
+    requests: OpenRequests[Answer]
 
     async def approve(self, request: PermissionRequest) -> PermissionAnswer:
         """See the port."""
-        if self.is_closed:
-            return _rejected(GONE)
-        answer = await self._asked(_question(request))
+        answer = await self.requests.ask(_question(request))
         return _rejected(answer) if isinstance(answer, str) else _answer_of(answer)
 
     async def ask(self, question: Question) -> QuestionAnswer:
         """See the port of questions of the model's."""
-        if self.is_closed:
+        if self.requests.is_closed:
             return CannotAsk(f"{GONE} Decide yourself, and say in your answer what you assumed.")
-        answer = await self._asked(_own_question(question))
+        answer = await self.requests.ask(_own_question(question))
         return NotAnswered() if isinstance(answer, str) else _said(answer, question)
-
-    async def _asked(self, question: Mapping[str, Any]) -> Answer | str:
-        """Where the question is withdrawn, the program is told."""
-        request_id = self.new_id()
-        answer = self._open[request_id] = get_running_loop().create_future()
-        self.write({"type": "control_request", "request_id": request_id, "request": question})
-        try:
-            return await answer
-        finally:
-            del self._open[request_id]
-            if answer.cancelled():
-                self.write({"type": "control_cancel_request", "request_id": request_id})
-
-    def take(self, answer: Answer) -> bool:
-        """Take the program's answer; False where no such question is open."""
-        question = self._open.get(answer.request_id)
-        if question is None or question.done():
-            return False
-        question.set_result(answer)
-        return True
-
-    def refuse(self, request_id: str, problem: str) -> None:
-        """Take an answer that cannot be understood."""
-        if (question := self._open.get(request_id)) and not question.done():
-            question.set_result(f"The answer could not be understood: {problem}")
-
-    def close(self) -> None:
-        """Nobody answers any more."""
-        self.is_closed = True
-        for question in self._open.values():
-            if not question.done():
-                question.set_result(GONE)
 
 
 def _question(request: PermissionRequest) -> dict[str, Any]:

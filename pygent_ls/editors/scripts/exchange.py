@@ -10,7 +10,6 @@ from typing import Any
 
 from pygent_ls.agent.attachments import PromptPart
 from pygent_ls.agent.permissions import Mode
-from pygent_ls.editors.scripts.asking import LineApprover
 from pygent_ls.editors.scripts.incoming import (
     MODES_OF_CLAUDE,
     Answer,
@@ -20,13 +19,17 @@ from pygent_ls.editors.scripts.incoming import (
     Interrupt,
     Prompt,
     Request,
+    Response,
     SetMode,
     SetModel,
     SetThinking,
+    answer_of,
     read,
 )
+from pygent_ls.editors.scripts.program_hooks import ProgramHooks, callbacks_of
+from pygent_ls.editors.scripts.requests import OpenRequests
 from pygent_ls.editors.scripts.view import ScriptView
-from pygent_ls.errors import PygentError
+from pygent_ls.errors import PygentError, SettingError
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.turns import RunningTurn, TurnRequest
 
@@ -50,8 +53,12 @@ class Exchange:
     """The turn for a prompt."""
     abilities: Mapping[str, Any]
     """What `initialize` is answered."""
-    approver: LineApprover | None = None
-    """Whom answers are for; None where the program is not asked."""
+    define_agents: Callable[[Mapping[str, Any]], None]
+    """Adds agents for the turns that begin from now on. Raises `SettingError`."""
+    hooks: ProgramHooks | None = None
+    """Runs the program's callbacks; None if the session takes none."""
+    questions: OpenRequests[Answer] | None = None
+    """Permission prompts to the program; None if it is not asked."""
     _waiting: deque[Prompt] = field(default_factory=deque[Prompt])
     _running: RunningTurn | None = None
     _n_lines: int = 0
@@ -83,8 +90,10 @@ class Exchange:
                 self._take(text)
         self._is_over = True
         self._news.set()
-        if self.approver is not None:
-            self.approver.close()
+        if self.questions is not None:
+            self.questions.close()
+        if self.hooks is not None:
+            self.hooks.requests.close()
 
     def _take(self, line: str) -> None:
         try:
@@ -93,8 +102,8 @@ class Exchange:
             if error.request_id:
                 self._respond_error(error.request_id, str(error))
                 return
-            if error.answer_to and self.approver is not None:
-                self.approver.refuse(error.answer_to, str(error))
+            if error.answer_to and self.questions is not None:
+                self.questions.refuse(error.answer_to, str(error))
             problem = f"line {self._n_lines} was not taken: {error}"
             self.view.write({"type": "system", "subtype": "input_error", "line": self._n_lines, "error": problem})
 
@@ -106,8 +115,8 @@ class Exchange:
                 self._begin_next()
             case Asked(request_id=request_id, request=request):
                 self._respond(request_id, request)
-            case Answer() as answer:
-                self._take_answer(answer)
+            case Response() as response:
+                self._take_response(response)
             case None:
                 pass
 
@@ -139,6 +148,10 @@ class Exchange:
         self._running = None
         self.view.end(result)
 
+    def interrupt(self) -> bool:
+        """Cancel the running turn; False if none runs."""
+        return self._running is not None and self._running.cancel()
+
     # Requests
 
     def _respond(self, request_id: str, request: Request) -> None:
@@ -160,7 +173,7 @@ class Exchange:
             case Initialize():
                 return self._introduced(request)
             case Interrupt():
-                return {"cancelled": self._running is not None and self._running.cancel()}
+                return {"cancelled": self.interrupt()}
             case SetMode(mode=mode):
                 self._set_mode(mode)
                 return {"mode": self.session.permissions.mode}
@@ -172,23 +185,44 @@ class Exchange:
                 return {"max_thinking_tokens": most}
 
     def _introduced(self, request: Initialize) -> Mapping[str, Any]:
-        wanted = {"hooks": request.hooks, "sdkMcpServers": request.sdkMcpServers, "agents": request.agents}
-        if missing := [name for name, each in wanted.items() if each]:
-            raise RequestError(f"initialize: {', '.join(missing)}: programs cannot bring theirs here; use the settings")
-        return self.abilities
+        if request.sdkMcpServers:
+            raise RequestError("initialize: sdkMcpServers: servers inside the program are not supported")
+        callbacks = callbacks_of(request.hooks or {})
+        if callbacks and self.hooks is None:
+            raise RequestError("initialize: hooks: this session takes none")
+        abilities = dict(self.abilities)
+        if request.agents:
+            try:
+                self.define_agents(request.agents)
+            except SettingError as error:
+                raise RequestError(f"initialize: agents: {error}") from None
+            own = [
+                {"name": name, "description": str(each.get("description", ""))} for name, each in request.agents.items()
+            ]
+            kept = [each for each in abilities.get("agents", ()) if each["name"] not in request.agents]
+            abilities["agents"] = [*kept, *own]
+        if self.hooks is not None:
+            self.hooks.callbacks = callbacks
+        return {**abilities, "hooks_applied": self.hooks is not None, "hook_on_failure_supported": True}
 
     def _set_mode(self, named: str) -> None:
         if named not in MODES:
             raise RequestError(f"mode: {named!r} is none of {', '.join(MODES)}")
         self.session.permissions.set_mode(MODES[named])
 
-    def _take_answer(self, answer: Answer) -> None:
-        if self.approver is None or not self.approver.take(answer):
-            raise BadLineError(f"response.request_id: no question {answer.request_id!r} is open")
+    def _take_response(self, response: Response) -> None:
+        if self.hooks is not None and self.hooks.requests.take(response.request_id, response):
+            if response.body.get("continue") is False:
+                self.interrupt()
+            return
+        if self.questions is None or not self.questions.has(response.request_id):
+            raise BadLineError(f"response.request_id: no question {response.request_id!r} is open")
+        answer = answer_of(response)
+        self.questions.take(response.request_id, answer)
         if answer.mode is not None:
             try:
                 self._set_mode(answer.mode)
             except PygentError as error:
                 raise BadLineError(f"updatedPermissions: {error}") from None
-        if answer.interrupts and self._running is not None:
-            self._running.cancel()
+        if answer.interrupts:
+            self.interrupt()

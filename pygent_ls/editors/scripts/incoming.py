@@ -42,10 +42,19 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What the program said to a question of ours."""
+class Response:
+    """The program's answer to a request of ours, not yet interpreted."""
 
     request_id: str
+    body: Mapping[str, Any]
+    error: str | None = None
+    """Text of an answer of the subtype `error`; None if it is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """An answer to `can_use_tool`."""
+
     allows: bool
     input: Mapping[str, Any] | None = None
     """With which an allowed call is to run; None: as it is."""
@@ -66,7 +75,7 @@ class _In(BaseModel):
 
 
 class Initialize(_In):
-    """What programs for Claude Code ask first; what there is here is told."""
+    """The first request of programs for Claude Code: they register hooks and agents, and are told what there is."""
 
     subtype: Literal["initialize"]
     hooks: Mapping[str, Any] | None = None
@@ -115,7 +124,7 @@ class Asked:
     request: Request
 
 
-Incoming = Prompt | Asked | Answer
+Incoming = Prompt | Asked | Response
 
 
 class _Text(_In):
@@ -183,7 +192,7 @@ def read(line: str) -> Incoming | None:
         case "control_request":
             return _asked(content)
         case "control_response":
-            return _answer(content)
+            return _response(content)
         case str() as kind if kind in IGNORED:
             return None
         case other:
@@ -223,25 +232,30 @@ def _asked(content: dict[str, Any]) -> Asked:
     try:
         return Asked(request_id=request_id, request=_REQUEST.validate_python(request))
     except ValidationError as error:
-        raise BadLineError(_words(error, "request"), request_id) from None
+        raise BadLineError(words_of(error, "request"), request_id) from None
 
 
-def _answer(content: dict[str, Any]) -> Answer:
-    """The program's word on a question; its parts may stand in each other, or side by side."""
+def _response(content: dict[str, Any]) -> Response:
+    """An answer, whose parts may be nested or side by side."""
     outer = content.get("response")
     response = cast("dict[str, Any]", outer) if isinstance(outer, dict) else content
     request_id = response.get("request_id") or content.get("request_id")
     if not isinstance(request_id, str):
         raise BadLineError("response.request_id: an answer has the id of its request")
     if response.get("subtype") == "error":
-        return Answer(request_id=request_id, allows=False, message=str(response.get("error") or ""))
+        return Response(request_id=request_id, body={}, error=str(response.get("error") or ""))
     inner = response.get("response")
-    body = cast("dict[str, Any]", inner) if isinstance(inner, dict) else response
-    said = _checked(_Decision, body, "response.response", answer_to=request_id)
+    return Response(request_id=request_id, body=cast("dict[str, Any]", inner) if isinstance(inner, dict) else response)
+
+
+def answer_of(response: Response) -> Answer:
+    """What an answer to `can_use_tool` says. Raises `BadLineError`."""
+    if response.error is not None:
+        return Answer(allows=False, message=response.error)
+    said = _checked(_Decision, response.body, "response.response", answer_to=response.request_id)
     updates = said.updatedPermissions or []
     adding = [each for each in updates if isinstance(each, _AddRules)]
     return Answer(
-        request_id=request_id,
         allows=said.behavior == "allow",
         input=said.updatedInput if said.updatedInput is not None else said.updated_input,
         message=said.message,
@@ -260,10 +274,10 @@ def _checked(kind: type[Model], content: Mapping[str, Any], above: str = "", ans
     try:
         return kind.model_validate(content)
     except ValidationError as error:
-        raise BadLineError(_words(error, above), answer_to=answer_to) from None
+        raise BadLineError(words_of(error, above), answer_to=answer_to) from None
 
 
-def _words(error: ValidationError, above: str = "") -> str:
+def words_of(error: ValidationError, above: str = "") -> str:
     """The first thing that is wrong, with its place."""
     first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(each) for each in (above, *first["loc"]) if each != "")

@@ -96,13 +96,31 @@ class StreamEventLine(TypedDict):
     parent_tool_use_id: str | None
 
 
+class RetryLine(TypedDict):
+    """A model call failed and is repeated, after `retry_delay_ms` or with `fallback_model`. `error` is the kind of
+    error as in the event `llm_error`; `attempt` counts from 1."""
+
+    type: Literal["system"]
+    subtype: Literal["api_retry"]
+    attempt: int
+    retry_delay_ms: int
+    error: str
+    error_message: str
+    fallback_model: str | None
+    parent_tool_use_id: str | None
+
+
 class ToolProgressLine(TypedDict):
-    """Output of a tool as it comes."""
+    """A tool call: once with empty `content` when it is made, then its output as it comes, and once with empty
+    `content` when it ends."""
 
     type: Literal["tool_progress"]
     tool_use_id: str
     tool_name: str
+    status: Literal["started", "running", "ended"]
     content: str
+    elapsed_time_seconds: float
+    """Since the call was made; it holds the time that a permission prompt took."""
     parent_tool_use_id: str | None
 
 
@@ -163,7 +181,7 @@ class ControlCancelLine(TypedDict):
     request_id: str
 
 
-TurnLine = AssistantLine | UserLine | CompactLine | StreamEventLine | ToolProgressLine
+TurnLine = AssistantLine | UserLine | CompactLine | RetryLine | StreamEventLine | ToolProgressLine
 Line = TurnLine | InitLine | ResultLine | InputErrorLine | ControlResponseLine | ControlRequestLine | ControlCancelLine
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime
+from typing import Any, Literal
 
 from pygent_ls.agent import events as ev
 from pygent_ls.agent.messages import Usage
@@ -63,6 +64,8 @@ class Transcript:
         self._shows_partial = shows_partial
         self._new_id = new_id
         self._calls: dict[str, ev.ToolCall] = {}
+        self._begun: dict[str, datetime] = {}
+        """When each call was made."""
         self._speakers: dict[str | None, _Speaker] = {}
         self._model = ""
 
@@ -75,13 +78,13 @@ class Transcript:
             case ev.UsageReported(answered=answered) if answered is not None:
                 yield from self._answered(speaker, answered)
             case ev.ToolCall() | ev.PermissionDenied() | ev.ToolProgress() | ev.ToolResult():
-                yield from self._done(speaker, told.event)
+                yield from self._done(speaker, told.event, told.timestamp)
             case ev.Compacted():
                 yield _compacted(told.event, is_wish=told.iteration == 0)
             case ev.TurnStarted(model=model):
                 self._model = speaker.model = model
-            case ev.LlmError():
-                speaker.message = None  # what it had said does not count
+            case ev.LlmError() as error:
+                yield from _failed(speaker, error)
             case ev.Finished():
                 yield from self._rest()
             case (
@@ -159,34 +162,50 @@ class Transcript:
 
     # Calls
 
-    def _done(self, speaker: _Speaker, event: Done) -> Iterator[TurnLine]:
+    def _done(self, speaker: _Speaker, event: Done, at: datetime) -> Iterator[TurnLine]:
         match event:
             case ev.ToolCall(tool_id=tool_id):
                 if tool_id not in self._calls:  # a hook that changes a call has it told again
                     yield from self._called(speaker, event)
-                self._calls[tool_id] = event
+                    self._begun[tool_id] = at
+                    self._calls[tool_id] = event
+                    yield from self._progress(speaker, tool_id, "started", at)
+                self._calls[tool_id] = event  # with the input that a hook gave it
             case ev.PermissionDenied(tool_id=tool_id, tool_name=name):
                 call = self._calls.get(tool_id)
                 self.denials.append(
                     {"tool_name": name, "tool_use_id": tool_id, "tool_input": call.input if call else {}}
                 )
             case ev.ToolProgress(tool_id=tool_id, content=content):
-                call = self._calls.get(tool_id)
-                if self._shows_partial:
-                    yield {
-                        "type": "tool_progress",
-                        "tool_use_id": tool_id,
-                        "tool_name": call.tool_name if call else "",
-                        "content": content,
-                        "parent_tool_use_id": speaker.parent,
-                    }
+                yield from self._progress(speaker, tool_id, "running", at, content)
             case ev.ToolResult(tool_id=tool_id, content=content, is_error=is_error):
+                yield from self._progress(speaker, tool_id, "ended", at)
                 block = {"type": "tool_result", "tool_use_id": tool_id, "content": content, "is_error": is_error}
                 yield {
                     "type": "user",
                     "message": {"role": "user", "content": [block]},
                     "parent_tool_use_id": speaker.parent,
                 }
+
+    def _progress(
+        self,
+        speaker: _Speaker,
+        tool_id: str,
+        status: Literal["started", "running", "ended"],
+        at: datetime,
+        content: str = "",
+    ) -> Iterator[TurnLine]:
+        call = self._calls.get(tool_id)
+        if self._shows_partial and call is not None:
+            yield {
+                "type": "tool_progress",
+                "tool_use_id": tool_id,
+                "tool_name": call.tool_name,
+                "status": status,
+                "content": content,
+                "elapsed_time_seconds": round((at - self._begun[tool_id]).total_seconds(), 3),
+                "parent_tool_use_id": speaker.parent,
+            }
 
     def _called(self, speaker: _Speaker, call: ev.ToolCall) -> Iterator[TurnLine]:
         message = speaker.message or self._message(speaker)
@@ -288,6 +307,22 @@ def _assistant(speaker: _Speaker, message: _Message, block: Mapping[str, Any]) -
 
 def _event(speaker: _Speaker, event: Mapping[str, Any]) -> StreamEventLine:
     return {"type": "stream_event", "event": event, "parent_tool_use_id": speaker.parent}
+
+
+def _failed(speaker: _Speaker, error: ev.LlmError) -> Iterator[TurnLine]:
+    speaker.message = None  # what it had said does not count
+    if not error.will_retry and error.fallback_model is None:
+        return
+    yield {
+        "type": "system",
+        "subtype": "api_retry",
+        "attempt": error.attempt,
+        "retry_delay_ms": round(1000 * (error.retry_in_s or 0)),
+        "error": error.error_type,
+        "error_message": error.error_message,
+        "fallback_model": error.fallback_model,
+        "parent_tool_use_id": speaker.parent,
+    }
 
 
 def _compacted(event: ev.Compacted, *, is_wish: bool) -> TurnLine:

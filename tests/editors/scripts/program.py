@@ -16,6 +16,9 @@ from pygent_ls.agent.tool import Tool
 from pygent_ls.editors.errand import Errand
 from pygent_ls.editors.scripts.asking import LineApprover
 from pygent_ls.editors.scripts.exchange import Exchange
+from pygent_ls.editors.scripts.incoming import Answer
+from pygent_ls.editors.scripts.program_hooks import ProgramHooks
+from pygent_ls.editors.scripts.requests import OpenRequests
 from pygent_ls.editors.scripts.stdin import lines_of
 from pygent_ls.editors.scripts.view import ScriptView
 from pygent_ls.editors.scripts.writer import LineWriter
@@ -117,24 +120,32 @@ async def program(
         new_id=lambda: f"id-{next(ids)}",
         session_id="session-1",
     )
-    approver = LineApprover(write=view.write, new_id=view.new_id) if asks_on_stdio else None
+    hooks = ProgramHooks(requests=OpenRequests(write=view.write, new_id=view.new_id))
+    questions: OpenRequests[Answer] = OpenRequests(write=view.write, new_id=view.new_id)
+    approver = LineApprover(requests=questions) if asks_on_stdio else None
 
     def asking_us(parts: SessionParts) -> SessionParts:
         around = parts.surroundings
         return replace(
             parts,
             surroundings=replace(
-                around, approver=approver or around.approver, questioner=approver or around.questioner
+                around,
+                approver=approver or around.approver,
+                questioner=approver or around.questioner,
+                hooks=hooks,
             ),
         )
 
     talk = conversation(script, *tools, other=other, files=files, change=asking_us)
+    defined: dict[str, Any] = {}
     exchange = Exchange(
         session=talk.session,
         view=view,
         request=Errand(prompt=None, folder=FOLDER).request,
-        abilities={"commands": []},
-        approver=approver,
+        abilities={"commands": [], "agents": [{"name": "default", "description": ""}]},
+        define_agents=defined.update,
+        hooks=hooks,
+        questions=questions if asks_on_stdio else None,
     )
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=10_000_000)

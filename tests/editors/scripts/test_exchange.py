@@ -171,7 +171,14 @@ async def test_the_room_to_think_can_be_set_and_set_back() -> None:
         ("set_model", {"model": "no/such"}, "there is no model no/such"),
         ("set_max_thinking_tokens", {"max_thinking_tokens": -1}, "greater than or equal to 0"),
         ("mcp_message", {}, "request.subtype: 'mcp_message' is none of initialize, interrupt"),
-        ("initialize", {"hooks": {"PreToolUse": []}}, "hooks: programs cannot bring theirs here"),
+        ("initialize", {"hooks": {"Notification": []}}, "hooks: there is no event 'Notification'; the events are"),
+        (
+            "initialize",
+            {"hooks": {"PreToolUse": [{"matcher": "(", "hookCallbackIds": ["h"]}]}},
+            "request.hooks.PreToolUse.0.matcher: not a regular expression",
+        ),
+        ("initialize", {"hooks": {"Stop": [{"timeout": 1}]}}, "request.hooks.Stop.0.hookCallbackIds: Field required"),
+        ("initialize", {"sdkMcpServers": ["x"]}, "sdkMcpServers: servers inside the program are not supported"),
     ],
 )
 async def test_a_request_that_cannot_be_met_is_answered_with_why(
@@ -189,7 +196,141 @@ async def test_initialize_is_told_what_there_is() -> None:
     async with program([]) as (other, _):
         other.asks("initialize", hooks=None)
 
-        assert (await other.reads("control_response"))["response"]["response"] == {"commands": []}
+        assert (await other.reads("control_response"))["response"]["response"] == {
+            "commands": [],
+            "agents": [{"name": "default", "description": ""}],
+            "hooks_applied": True,
+            "hook_on_failure_supported": True,
+        }
+
+
+async def test_initialize_defines_agents() -> None:
+    async with program([]) as (other, _):
+        other.asks("initialize", agents={"poet": {"description": "Rhymes.", "prompt": "Rhyme."}})
+
+        told = (await other.reads("control_response"))["response"]["response"]["agents"]
+        assert told == [{"name": "default", "description": ""}, {"name": "poet", "description": "Rhymes."}]
+
+
+# Hooks
+
+
+def hooked(event: str, **matcher: Any) -> dict[str, Any]:
+    return {event: [{"matcher": None, "hookCallbackIds": ["hook_0"], **matcher}]}
+
+
+async def test_a_hook_of_the_program_reads_a_call_and_denies_it() -> None:
+    model = FakeModel([say("", EDIT), say("I see.")])
+    async with program(model, *FILE_TOOLS, files=FILES) as (other, _):
+        other.asks("initialize", hooks=hooked("PreToolUse", matcher="edit_.*|write"))
+        other.prompts("edit")
+        asked = await other.reads("control_request")
+        assert asked["request"] == {
+            "subtype": "hook_callback",
+            "callback_id": "hook_0",
+            "tool_use_id": "c1",
+            "input": {
+                "hook_event_name": "PreToolUse",
+                "session_id": "session-1",
+                "transcript_path": "",
+                "cwd": ".",
+                "tool_name": "edit_file",
+                "tool_input": EDIT.arguments,
+                "tool_use_id": "c1",
+            },
+        }
+        specific = {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": "deny",
+            "permissionDecisionReason": "not on a Sunday",
+        }
+        other.answers(asked["request_id"], hookSpecificOutput=specific)
+
+        await other.reads("result")
+        assert other.conversation.rig.workspace.text("a.txt") == "one\n"
+        assert "not on a Sunday" in str(model.requests[1].messages)
+
+
+async def test_a_hook_of_the_program_allows_a_call_with_another_input() -> None:
+    async with program([say("", EDIT), say("done")], *FILE_TOOLS, files=FILES) as (other, _):
+        other.asks("initialize", hooks=hooked("PreToolUse"))
+        other.prompts("edit")
+        asked = await other.reads("control_request")
+        specific = {"permissionDecision": "allow", "updatedInput": {"path": "b.txt", "old": "one", "new": "three"}}
+        other.answers(asked["request_id"], hookSpecificOutput=specific)
+
+        await other.reads("result")
+        workspace = other.conversation.rig.workspace
+        assert (workspace.text("a.txt"), workspace.text("b.txt")) == ("one\n", "three\n")
+        assert "control_request" not in other.kinds[other.kinds.index("control_request") + 1 :]
+
+
+async def test_what_a_hook_says_of_a_prompt_reaches_the_model() -> None:
+    model = FakeModel([say("ok")])
+    async with program(model) as (other, _):
+        other.asks("initialize", hooks=hooked("UserPromptSubmit"))
+        other.prompts("go")
+        asked = await other.reads("control_request")
+        assert asked["request"]["input"]["prompt"] == "go"
+        other.answers(asked["request_id"], hookSpecificOutput={"additionalContext": "It is raining."})
+
+        await other.reads("result")
+        assert "It is raining." in str(model.requests[0].messages)
+
+
+async def test_a_hook_may_end_the_turn() -> None:
+    async with program([say("", READ), say("unheard")], *FILE_TOOLS, files=FILES) as (other, _):
+        other.asks("initialize", hooks=hooked("PostToolUse"))
+        other.prompts("read")
+        asked = await other.reads("control_request")
+        assert asked["request"]["input"]["tool_response"]
+        other.answers(asked["request_id"], **{"continue": False, "stopReason": "enough"})
+
+        assert (await other.reads("result"))["stop_reason"] == "cancelled"
+
+
+@pytest.mark.parametrize("on_failure", [None, "continue", "block"])
+@pytest.mark.parametrize(
+    "response",
+    [
+        {"subtype": "error", "error": "KeyError: 'x'"},
+        {"subtype": "success", "response": {"decision": "perhaps"}},
+        {"subtype": "success", "response": {"hookSpecificOutput": {"permissionDecision": 3}}},
+    ],
+)
+async def test_a_hook_that_fails_blocks_only_if_it_is_to(on_failure: str | None, response: dict[str, Any]) -> None:
+    model = FakeModel([say("", READ), say("done")])
+    async with program(model, *FILE_TOOLS, files=FILES) as (other, _):
+        other.asks("initialize", hooks=hooked("PreToolUse", onFailure=on_failure))
+        other.prompts("read")
+        asked = await other.reads("control_request")
+        other.says({"type": "control_response", "response": {**response, "request_id": asked["request_id"]}})
+
+        await other.reads("result")
+        is_blocked = "hook hook_0 failed: " in str(model.requests[1].messages[-1])
+        assert is_blocked == (on_failure == "block")
+
+
+async def test_a_hook_that_does_not_answer_is_given_up() -> None:
+    model = FakeModel([say("", READ), say("done")])
+    async with program(model, *FILE_TOOLS, files=FILES) as (other, _):
+        other.asks("initialize", hooks=hooked("PreToolUse", timeout=0.01))
+        other.prompts("read")
+        asked = await other.reads("control_request")
+        cancelled = await other.reads("control_cancel_request")
+        assert cancelled["request_id"] == asked["request_id"]
+
+        assert (await other.reads("result"))["result"] == "done"
+
+
+async def test_who_closes_standard_input_answers_no_hook() -> None:
+    async with program([say("", READ), say("done")], *FILE_TOOLS, files=FILES) as (other, _):
+        other.asks("initialize", hooks=hooked("PreToolUse"))
+        other.prompts("read")
+        await other.reads("control_request")
+        other.leaves()
+
+        assert (await other.reads("result"))["result"] == "done"
 
 
 # Lines that cannot be taken

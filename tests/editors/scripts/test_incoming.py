@@ -11,7 +11,17 @@ from hypothesis import strategies as st
 
 from pygent_ls.agent.permissions import Mode
 from pygent_ls.editors.scripts import exchange
-from pygent_ls.editors.scripts.incoming import SUBTYPES, Answer, Asked, BadLineError, Prompt, Request, read
+from pygent_ls.editors.scripts.incoming import (
+    SUBTYPES,
+    Answer,
+    Asked,
+    BadLineError,
+    Prompt,
+    Request,
+    Response,
+    answer_of,
+    read,
+)
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -35,7 +45,10 @@ NEARLY = st.recursive(
 @given(st.text() | JSON.map(json.dumps) | NEARLY.map(json.dumps))
 def test_whatever_a_line_holds_it_is_something_or_a_problem_in_words(line: str) -> None:
     with suppress(BadLineError):
-        assert isinstance(read(line), Prompt | Asked | Answer | None)
+        said = read(line)
+        assert isinstance(said, Prompt | Asked | Response | None)
+        if isinstance(said, Response):
+            assert isinstance(answer_of(said), Answer)
 
 
 @given(st.text().filter(str.strip))
@@ -54,9 +67,10 @@ def test_an_answer_has_rules_as_settings_write_them() -> None:
     body = {"behavior": "allow", "updatedPermissions": updates}
     line = json.dumps({"type": "control_response", "response": {"request_id": "q1", "response": body}})
 
-    assert read(line) == Answer(
-        request_id="q1", allows=True, rules=("shell(make:*)", "git_add"), are_kept=True, mode="plan"
-    )
+    response = read(line)
+    assert isinstance(response, Response)
+    assert response.request_id == "q1"
+    assert answer_of(response) == Answer(allows=True, rules=("shell(make:*)", "git_add"), are_kept=True, mode="plan")
 
 
 def test_every_request_has_its_subtype_in_the_list_that_errors_tell() -> None:

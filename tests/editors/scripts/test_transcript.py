@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -271,17 +272,51 @@ def test_a_compaction_is_a_boundary_where_it_happens() -> None:
 
 def test_a_tools_output_is_told_as_it_comes_where_pieces_are_wanted() -> None:
     telling = Telling(shows_partial=True)
-    telling.lines(STARTED, answered("tools", 1), call())
+    lines = telling.lines(
+        STARTED, answered("tools", 1), call(), ev.ToolProgress(tool_id="c1", content="one\n"), result()
+    )
 
-    (line,) = telling.lines(ev.ToolProgress(tool_id="c1", content="one\n"))
+    common = {"type": "tool_progress", "tool_use_id": "c1", "tool_name": "read_file", "parent_tool_use_id": None}
+    assert [line for line in lines if line["type"] == "tool_progress"] == [
+        {**common, "status": status, "content": content, "elapsed_time_seconds": 0.0}
+        for status, content in (("started", ""), ("running", "one\n"), ("ended", ""))
+    ]
+    assert [line["type"] for line in lines][-2:] == ["tool_progress", "user"]
 
-    assert line == {
-        "type": "tool_progress",
-        "tool_use_id": "c1",
-        "tool_name": "read_file",
-        "content": "one\n",
+
+def test_a_call_that_a_hook_changed_starts_once() -> None:
+    telling = Telling(shows_partial=True)
+    lines = telling.lines(STARTED, answered("tools", 1), call(), call(path="b.py"))
+
+    assert [line["status"] for line in lines if line["type"] == "tool_progress"] == ["started"]
+
+
+@pytest.mark.parametrize(
+    ("will_retry", "fallback", "lines"),
+    [(True, None, 1), (False, "m/two", 1), (False, None, 0)],
+)
+def test_a_repeated_model_call_has_a_line(*, will_retry: bool, fallback: str | None, lines: int) -> None:
+    error = ev.LlmError(
+        error_type="rate_limit",
+        error_message="slow down",
+        retryable=True,
+        attempt=2,
+        will_retry=will_retry,
+        retry_in_s=1.5 if will_retry else None,
+        fallback_model=fallback,
+    )
+
+    expected = {
+        "type": "system",
+        "subtype": "api_retry",
+        "attempt": 2,
+        "retry_delay_ms": 1500 if will_retry else 0,
+        "error": "rate_limit",
+        "error_message": "slow down",
+        "fallback_model": fallback,
         "parent_tool_use_id": None,
     }
+    assert Telling().lines(error) == [expected] * lines
 
 
 def test_the_last_limit_is_remembered_in_words() -> None:

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import AsyncGenerator, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
@@ -19,6 +19,7 @@ from pygent_ls.agent.events import (
     TurnQueued,
     TurnStarted,
 )
+from pygent_ls.agent.hooks import Hooks, NoHooks
 from pygent_ls.agent.messages import Message, ToolResultBlock
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.permissions import Mode
@@ -66,6 +67,7 @@ class Kept:
     mode: Mode = "default"
     persist: bool = True
     model_name: str = "fake/model"
+    hooks: Hooks = field(default_factory=NoHooks)
     has_checkpoints: bool = False
     """Whether sessions can go back; their conversations alone, since no file is kept."""
 
@@ -110,7 +112,7 @@ class Kept:
         rig = self.rigs[session_id] = make_rig(
             *self.tools, files=FILES, mode=mode, approver=self.approver or FakeApprover(otherwise="allow_once")
         )
-        around = replace(rig.around, session_id=session_id)
+        around = replace(rig.around, session_id=session_id, hooks=self.hooks)
         if not self.has_checkpoints:
             return around
         snapshots = snapshots_beside(self.root, find=lambda: None)
@@ -127,9 +129,11 @@ async def daemon(
     persist: bool = True,
     tools: Sequence[Tool] = (read_tool, edit_file, task),
     has_checkpoints: bool = False,
+    hooks: Hooks | None = None,
 ) -> AsyncGenerator[Kept]:
     """A daemon that ends as it should."""
     kept = Kept(root, script, approver=approver, persist=persist, tools=tools, has_checkpoints=has_checkpoints)
+    kept.hooks = hooks or NoHooks()
     try:
         yield kept
     finally:

@@ -1,0 +1,58 @@
+"""Agents that a program or the command line defines, as entries of the setting `agents`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
+from typing import Any, cast
+
+from pygent_ls.errors import SettingError
+
+_FIELDS: Mapping[str, str] = {
+    "description": "description",
+    "prompt": "prompt",
+    "tools": "tools",
+    "disallowedTools": "disallowed_tools",
+    "model": "model",
+    "maxTurns": "max_iterations",
+    "permissionMode": "mode",
+    "effort": "effort",
+}
+"""Fields of an agent definition, and the settings that they are; those settings may be given by their names too."""
+
+_MODES: Mapping[object, str] = {"acceptEdits": "accept_edits", "bypassPermissions": "bypass"}
+
+
+def agent_tables(given: object, known_tools: Callable[[], list[str]]) -> dict[str, dict[str, object]]:
+    """The tables by the agents' names. Raises `SettingError` that says what is wrong; what the settings judge (types,
+    modes) is left to them."""
+    if not isinstance(given, Mapping):
+        raise SettingError("expected an object of agents by their names")
+    return {
+        str(name): _table(f"{name}", raw, known_tools) for name, raw in cast("Mapping[object, object]", given).items()
+    }
+
+
+def _table(name: str, raw: object, known_tools: Callable[[], list[str]]) -> dict[str, object]:
+    if not isinstance(raw, Mapping):
+        raise SettingError(f"{name}: expected an object")
+    table: dict[str, object] = {}
+    for key, value in cast("Mapping[str, Any]", raw).items():
+        if value is None or (key, value) == ("model", "inherit"):
+            continue
+        field = _FIELDS.get(key, key)
+        if field not in _FIELDS.values():
+            raise SettingError(f"{name}: {key!r} is not supported; an agent has {', '.join(_FIELDS)}")
+        table[field] = _MODES.get(value, value) if field == "mode" else value
+    for field in ("tools", "disallowed_tools"):
+        named = table.get(field)
+        if isinstance(named, str):
+            named = table[field] = [each.strip() for each in named.split(",") if each.strip()]
+        for tool in cast("list[object]", named) if isinstance(named, list) else ():
+            _check_tool(f"{name}.{field}", str(tool), known_tools())
+    return table
+
+
+def _check_tool(place: str, tool: str, known: list[str]) -> None:
+    if not tool.startswith("mcp__") and not any(fnmatchcase(each, tool) for each in known):
+        raise SettingError(f"{place}: there is no tool {tool!r}; the tools are {', '.join(known)}")
