@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pygent_ls.agent.asker import NotAnswered, Question, QuestionAnswer
 from tests.fakes import Gate
 
@@ -13,6 +15,7 @@ class FakeQuestioner:
         self.questions: list[Question] = []
         self.gate: Gate | None = None
         self.n_open = 0
+        self.on_question: Callable[[Question], None] | None = None
         self._answers = list(answers)
 
     async def ask(self, question: Question) -> QuestionAnswer:
@@ -20,6 +23,8 @@ class FakeQuestioner:
         self.questions.append(question)
         self.n_open += 1
         try:
+            if self.on_question:
+                self.on_question(question)
             if self.gate:
                 await self.gate.pass_through()
             return self._answers.pop(0) if self._answers else NotAnswered()

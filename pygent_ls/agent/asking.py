@@ -209,7 +209,8 @@ class Asking:
                 choices=tuple(choices),
             )
             async with self.one_at_a_time:
-                return await self.questioner.ask(question)
+                with self.standing.share.user_times.waiting(tool_id):
+                    return await self.questioner.ask(question)
 
         return ask
 
@@ -285,7 +286,10 @@ class Asking:
                 covers_session=prompt.covers_session,
                 offers_accept_edits=prompt.offers_accept_edits,
             )
-            given = await self._hooks_answer(call, prompt.verdict) or await self._answer(request, prompt.verdict)
+            given = await self._hooks_answer(call, prompt.verdict)
+            if given is None:
+                with self.standing.share.user_times.waiting(call.id):
+                    given = await self._answer(request, prompt.verdict)
             answer, problem = with_rules(given, prompt.rules, tool, self._subjects(tool, call.input))
             if problem:
                 await self.emit(Notice(content=problem, level="warning"))

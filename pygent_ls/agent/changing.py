@@ -15,6 +15,7 @@ from pygent_ls.agent.diffs import changes_of, kind_of_both, touched_by
 from pygent_ls.agent.learning import learn_applied
 from pygent_ls.agent.read_log import ReadLog
 from pygent_ls.agent.review import Applied, ReviewedCall, Reviewer
+from pygent_ls.agent.user_time import UserTimes
 from pygent_ls.agent.workspace import EditPlan, FileChange, Workspace
 from pygent_ls.errors import UnprovenEditError
 
@@ -31,6 +32,7 @@ class Changing:
     cache: ToolCache
     reads: ReadLog
     files_changed: dict[Path, FileChange]
+    user_times: UserTimes
 
     async def make(
         self, plan: EditPlan, changes: Sequence[FileChange], call: ReviewedCall
@@ -68,7 +70,8 @@ class Changing:
         if is_being_cancelled():
             return applied
         try:
-            return await self.reviewer.review(applied, call)
+            with self.user_times.waiting(call.tool_id):
+                return await self.reviewer.review(applied, call)
         except asyncio.CancelledError:
             if not is_being_cancelled():
                 raise

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pygent_ls.agent.user_time import UserTimes
 from pygent_ls.errors import ToolError
 
 if TYPE_CHECKING:  # `agent.tool` imports this module, and they import that one
@@ -78,6 +79,7 @@ class TurnShare:
     changing: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while files are changed, or a program runs that may: what each has changed is told apart by it."""
     question_ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+    user_times: UserTimes = field(default_factory=UserTimes)
     permission_ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
 
@@ -88,6 +90,8 @@ class Standing:
     share: TurnShare = field(default_factory=TurnShare)
     source: str = ""
     """Who asks for permission, where it is a subagent."""
+    parent_tool_id: str | None = None
+    """The `task` call, where it is a subagent."""
     ceiling: Mode | None = None
     """The mode that is not to be loosened, where it is a subagent's."""
     run_subagent: RunSubagentOf = no_subagents_for

@@ -198,7 +198,10 @@ class ToolResult:
     cached: bool
     truncated: bool
     duration_s: float
+    """Without the time that the user took to answer."""
     changes: tuple[FileChange, ...] = ()
+    exit_code: int | None = None
+    """Of the command that the call ran; negative for a signal."""
     type: Literal["tool_result"] = "tool_result"
 
 
@@ -371,6 +374,8 @@ class Finished:
     stop_reason: StopReason
     usage: Usage
     files_changed: tuple[FileChange, ...]
+    duration_s: float | None = None
+    """Without the time that the user took to answer; None if the turn did not run to its end."""
     type: Literal["finished"] = "finished"
 
 

@@ -32,6 +32,8 @@ class Outcome:
     changes: tuple[FileChange, ...] = ()
     from_outside: bool = True
     """As of `ToolResultBlock`."""
+    exit_code: int | None = None
+    """As of `ToolResult`."""
 
 
 @dataclass(kw_only=True)
@@ -72,6 +74,7 @@ class Finishing:
             truncated=truncated,
             duration_s=duration_s,
             changes=outcome.changes,
+            exit_code=outcome.exit_code,
         )
 
     async def tell(self, result: ToolResult, my_turn: MyTurn) -> None:

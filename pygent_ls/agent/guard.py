@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 from pygent_ls.agent.arguments import with_schema
@@ -86,6 +85,7 @@ class ToolGuard:
             cache=self.around.cache,
             reads=self.around.reads,
             files_changed=self.files_changed,
+            user_times=self.standing.share.user_times,
         )
         self._finishing = Finishing(around=self.around, emit=self.emit, results=self.results)
         self._kept = TurnKeeper(checkpointer=self.around.checkpointer, turn_id=self.turn_id, warn=warn)
@@ -100,13 +100,17 @@ class ToolGuard:
         return itertools.chain(self._asking.remarks_on(calls), self.hooks.remarks_on(calls))
 
     async def run(self, call: ToolUseBlock, my_turn: MyTurn = at_once) -> None:
-        """Run the call, keep its result in `results`, and tell of it in its turn. Raises nothing but a cancel."""
-        started = perf_counter()
+        """Run the call, keep its result in `results`, and tell of it in its turn. Its duration leaves out how long the
+        user took to answer. Raises nothing but a cancel."""
+        times = self.standing.share.user_times
+        started, user = times.clock(), times.begin(call.id, self.standing.parent_tool_id)
         tool = self.around.tools.get(call.name)
         with self.watch.tool(call, tool.definition.description if tool else "") as watched:
             outcome = await self._ended(call)
             call = self.hooks.as_it_runs(call)
-            result = watched.result = await self._finishing.keep(call, outcome, perf_counter() - started)
+            result = watched.result = await self._finishing.keep(
+                call, outcome, max(0.0, times.clock() - started - user.seconds)
+            )
         if call.id in self._has_run and not is_being_cancelled():
             with suppress(asyncio.CancelledError):  # it is raised once the result is told
                 await self.hooks.after(call, result, self.standing.share.changing)
@@ -252,7 +256,7 @@ class ToolGuard:
             )
             self.around.cache.set(call.name, self._cached_as(call), result, ttl_s=tool.ttl_s)
         note = await self._changed_note() if tool.runs_programs else ""
-        return Outcome(content=content + note)
+        return Outcome(content=content + note, exit_code=context.exit_code)
 
     @asynccontextmanager
     async def _alone(self, tool: Tool, call: ToolUseBlock) -> AsyncGenerator[None]:

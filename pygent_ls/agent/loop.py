@@ -53,6 +53,7 @@ class Turn:
     _stop: StopReason = "error"
     _error: ModelError | None = None
     _empty_answers: int = 0
+    _began_s: float = 0.0
     _becoming: Callable[[], Awaitable[tuple[TurnSpec, Surroundings]]] | None = None
 
     def __post_init__(self) -> None:
@@ -67,6 +68,8 @@ class Turn:
             parent=parent._state if parent else None,
             structured=structured,
         )
+        if parent is None:
+            self._state.share.user_times.clock = self.clock
         self._state.hooks.emit = self.tell
         self._subagents = Subagents(state=self._state, run_turn=self._run_subagent)
         self._model_calls = ModelCalls(state=self._state, retries=self.retries, clock=self.clock)
@@ -113,6 +116,7 @@ class Turn:
         """Run to the end. A cancel of the task is an outcome, not an exception, but for a subagent."""
         spec, state = self.spec, self._state
         self._watch_begin()
+        self._began_s = self.clock()
         try:
             self._pauses.begin()
             self.history.append(user_message(spec.content, turn_id=spec.turn_id))
@@ -193,7 +197,13 @@ class Turn:
         await self._take_steering()  # what could not be answered any more is there for the next turn
         if self.spec.parent_tool_id is None:
             changed = self._tool_calls.files_changed
-            await self._state.emit(Finished(stop_reason=self._stop, usage=self._state.total, files_changed=changed))
+            finished = Finished(
+                stop_reason=self._stop,
+                usage=self._state.total,
+                files_changed=changed,
+                duration_s=max(0.0, self.clock() - self._began_s - self._state.share.user_times.turn.seconds),
+            )
+            await self._state.emit(finished)
 
     async def _work(self) -> StopReason:
         """All of the turn but its first and last words: hooks may deny its prompt, and keep it from its end."""

@@ -97,7 +97,8 @@ class Pauses:
             from_model=False,
         )
         asked = self.clock()
-        answer = await state.around.pauser.ask(question)
+        with state.share.user_times.waiting():
+            answer = await state.around.pauser.ask(question)
         self._paused_s += self.clock() - asked
         if not isinstance(answer, Answered) or answer.choice != CONTINUE:
             return False

@@ -116,6 +116,8 @@ class ToolContext:
     editor: EditorState = field(default_factory=NoEditor)
     judge_url: Callable[[str], UrlVerdict] = lambda _: "ask"
     """What the permission rules say about an address."""
+    exit_code: int | None = None
+    """Set by a call whose purpose is to run a command; negative for a signal."""
     sandboxed: bool = True
     """For the `ProcessSpec` of what runs for the model; False where there is no sandbox, or the user waived it."""
     _known_before: dict[Path, str | None] = field(default_factory=dict[Path, str | None])

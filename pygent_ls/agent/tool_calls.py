@@ -43,7 +43,13 @@ class ToolCalls:
 
     def __post_init__(self) -> None:
         state, spec = self.state, self.state.spec
-        standing = Standing(share=state.share, source=spec.source, ceiling=spec.ceiling, run_subagent=self.run_subagent)
+        standing = Standing(
+            share=state.share,
+            source=spec.source,
+            parent_tool_id=spec.parent_tool_id,
+            ceiling=spec.ceiling,
+            run_subagent=self.run_subagent,
+        )
         self._guard = ToolGuard(
             around=state.around,
             turn_id=spec.turn_id,

@@ -75,7 +75,9 @@ def shell_tool(default_timeout_s: float) -> Tool:
                 context.session_id, spec, context.masks.live(context.shows_lines_of)
             )
             return f"Started in the background as {shell_id}. Read what it writes with shell_output."
-        return _told(await context.run(spec), limit_s)
+        result = await context.run(spec)
+        context.exit_code = result.exit_code
+        return _told(result, limit_s)
 
     limit = f"It is ended after {default_timeout_s:g} s, unless timeout_s says otherwise."
     return replace(shell, description=f"{shell.description}\n\n{limit}")

@@ -84,6 +84,7 @@ async def run_tests(
         was_allowed=True,
     )
     result = await context.run(spec)
+    context.exit_code = result.exit_code
     return _told(runner, result, runner.read(result.stdout), timeout_s)
 
 

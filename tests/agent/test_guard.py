@@ -127,6 +127,17 @@ async def test_waiting_for_the_user_does_not_count_as_the_tools_time() -> None:
     assert (told.is_error, told.content) == (False, "done")
 
 
+async def test_the_exit_code_of_a_command_is_told_and_none_of_any_other_call() -> None:
+    async def fail(context: ToolContext) -> str:
+        context.exit_code = 2
+        return "no rule"
+
+    rig = make_rig(named("fail", fail), saying("quick", "done"))
+
+    assert (await run(rig, "fail")).exit_code == 2
+    assert (await run(rig, "quick")).exit_code is None
+
+
 @pytest.mark.parametrize(("name", "plans"), [("number", False), ("plan", True)])
 async def test_a_tool_that_returns_something_else_is_an_error(*, name: str, plans: bool) -> None:
     async def number(context: ToolContext) -> Any:

@@ -432,7 +432,9 @@ async def test_a_bug_in_a_model_still_ends_the_turn_with_finished() -> None:
     with pytest.raises(KeyError):
         await bounded(turn.run())
     assert rig.events.types[0] == "turn_started"
-    assert rig.events.of(Finished) == [Finished(stop_reason="error", usage=turn.usage, files_changed=())]
+    assert rig.events.of(Finished) == [
+        Finished(stop_reason="error", usage=turn.usage, files_changed=(), duration_s=0.0)
+    ]
     assert rig.events.types[-1] == "finished"
     assert turn.closing
     check_history(history)

@@ -105,6 +105,8 @@ def _tool_event(event: ev.ToolCall | ev.ToolResult, common: outgoing.EventOut, u
                 "truncated": event.truncated,
                 "durationMs": round(event.duration_s * 1000),
             }
+            if event.exit_code is not None:
+                result["exitCode"] = event.exit_code
             if event.changes:
                 result["changes"] = [{**_changed(each, uri_of), "patch": each.patch} for each in event.changes]
             return result
@@ -234,13 +236,20 @@ def _turn_event(event: TurnEvent, common: outgoing.EventOut, uri_of: UriOf) -> o
         case ev.Cancelled() | ev.Interrupted():
             return {**common, "type": event.type}
         case ev.Finished():
-            return {
-                **common,
-                "type": event.type,
-                "stopReason": event.stop_reason,
-                "usage": usage_out(event.usage),
-                "filesChanged": [_changed(each, uri_of) for each in event.files_changed],
-            }
+            return _finished(event, common, uri_of)
+
+
+def _finished(event: ev.Finished, common: outgoing.EventOut, uri_of: UriOf) -> outgoing.FinishedOut:
+    finished: outgoing.FinishedOut = {
+        **common,
+        "type": event.type,
+        "stopReason": event.stop_reason,
+        "usage": usage_out(event.usage),
+        "filesChanged": [_changed(each, uri_of) for each in event.files_changed],
+    }
+    if event.duration_s is not None:
+        finished["durationMs"] = round(event.duration_s * 1000)
+    return finished
 
 
 def _attachment(attachment: ev.PromptAttachment, uri_of: UriOf) -> outgoing.AttachmentOut:

@@ -203,7 +203,8 @@ class ToolProgressOut(EventOut):
 
 
 class ToolResultOut(EventOut):
-    """A tool call is over."""
+    """A tool call is over. `durationMs` leaves out the time that the user took to answer. `exitCode` is that of the
+    command that the call ran, negative for a signal."""
 
     type: Literal["tool_result"]
     toolId: str
@@ -213,6 +214,7 @@ class ToolResultOut(EventOut):
     cached: bool
     truncated: bool
     durationMs: int
+    exitCode: NotRequired[int]
     changes: NotRequired[list[ChangeOut]]
 
 
@@ -317,12 +319,14 @@ class CancelledOut(EventOut):
 
 
 class FinishedOut(EventOut):
-    """The turn is over; always the last event."""
+    """The turn is over; always the last event. `durationMs` leaves out the time that the user took to answer; it is
+    missing if the turn did not run to its end."""
 
     type: Literal["finished"]
     stopReason: StopReason
     usage: UsageOut
     filesChanged: list[FileChangedOut]
+    durationMs: NotRequired[int]
 
 
 WireEvent = (

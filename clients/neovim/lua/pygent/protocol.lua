@@ -376,7 +376,8 @@
 ---@field uri string
 ---@field patch string
 
---- The turn is over; always the last event.
+--- The turn is over; always the last event. `durationMs` leaves out the time that the user took to answer; it is
+--- missing if the turn did not run to its end.
 ---@class pygent.FinishedEvent
 ---@field seq integer
 ---@field turnId string
@@ -388,6 +389,7 @@
 ---@field stopReason pygent.StopReason
 ---@field usage pygent.Usage
 ---@field filesChanged pygent.FileChanged[]
+---@field durationMs? integer
 
 --- `pygent/permission/forget`.
 ---@class pygent.ForgetParams
@@ -1038,7 +1040,8 @@
 ---@field isError boolean
 ---@field fromOutside? boolean
 
---- A tool call is over.
+--- A tool call is over. `durationMs` leaves out the time that the user took to answer. `exitCode` is that of the
+--- command that the call ran, negative for a signal.
 ---@class pygent.ToolResultEvent
 ---@field seq integer
 ---@field turnId string
@@ -1054,6 +1057,7 @@
 ---@field cached boolean
 ---@field truncated boolean
 ---@field durationMs integer
+---@field exitCode? integer
 ---@field changes? pygent.FileChange[]
 
 --- A tool call; `problem` says why it could not be read. `providerData` is for its provider alone.

@@ -429,7 +429,10 @@ export interface FileDiff {
 	readonly patch: string;
 }
 
-/** The turn is over; always the last event. */
+/**
+ * The turn is over; always the last event. `durationMs` leaves out the time that the user took to answer; it is
+ * missing if the turn did not run to its end.
+ */
 export interface FinishedEvent {
 	readonly seq: number;
 	readonly turnId: string;
@@ -441,6 +444,7 @@ export interface FinishedEvent {
 	readonly stopReason: StopReason;
 	readonly usage: Usage;
 	readonly filesChanged: readonly FileChanged[];
+	readonly durationMs?: number;
 }
 
 /** `pygent/permission/forget`. */
@@ -1220,7 +1224,10 @@ export interface ToolResultBlock {
 	readonly fromOutside?: boolean;
 }
 
-/** A tool call is over. */
+/**
+ * A tool call is over. `durationMs` leaves out the time that the user took to answer. `exitCode` is that of the
+ * command that the call ran, negative for a signal.
+ */
 export interface ToolResultEvent {
 	readonly seq: number;
 	readonly turnId: string;
@@ -1236,6 +1243,7 @@ export interface ToolResultEvent {
 	readonly cached: boolean;
 	readonly truncated: boolean;
 	readonly durationMs: number;
+	readonly exitCode?: number;
 	readonly changes?: readonly Change[];
 }
 
