@@ -33,6 +33,8 @@ export type Note =
 	| { readonly type: "write"; readonly text: string }
 	/** Put the cursor into the prompt, or onto the oldest question. */
 	| { readonly type: "focus"; readonly on: "prompt" | "ask" }
+	/** From the composer to the conversation: a prompt goes out, and is to be seen. */
+	| { readonly type: "sent" }
 	| { readonly type: "show"; readonly page: Page }
 	/** Sessions were made, named, used or deleted: a list of them is no longer true. */
 	| { readonly type: "sessions" }

@@ -29,8 +29,9 @@ export function permissionRequested(items: readonly Item[], event: PermissionReq
 
 /** The question is answered. */
 export function permissionResolved(items: readonly Item[], event: PermissionResolvedEvent): readonly Item[] {
-	const { outcome, by } = event;
-	return changed(items, event, (call) => ({ ...call, status: STATUS_AFTER[outcome], decision: { outcome, by } }));
+	const { outcome, by, timestamp: runsSince } = event;
+	const decision = { outcome, by };
+	return changed(items, event, (call) => ({ ...call, status: STATUS_AFTER[outcome], decision, runsSince }));
 }
 
 /** It will not run. */
@@ -45,12 +46,12 @@ export function progressed(items: readonly Item[], event: ToolProgressEvent): re
 
 /** It is over, and what its subagent did. */
 export function resulted(items: readonly Item[], event: ToolResultEvent): readonly Item[] {
-	const { turnId, timestamp, content, isError, cached, truncated, durationMs, changes } = event;
+	const { turnId, timestamp, content, isError, cached, truncated, durationMs, changes, exitCode = null } = event;
 	return changed(items, event, (call) => ({
 		...call,
-		status: statusAfter(call.status, isError),
+		status: statusAfter(call.status, isError || (exitCode ?? 0) !== 0),
 		output: isError ? call.output : "", // the result of one that was stopped does not hold what it said
-		result: { content, isError, cached, truncated, durationMs },
+		result: { content, isError, cached, truncated, durationMs, exitCode },
 		changes: changes ?? [],
 		children: eachOf(call.children, turnId, (child) => settled(child, timestamp)),
 	}));
@@ -85,6 +86,7 @@ function newCall(event: ToolCallEvent): ToolItem {
 		toolId,
 		...whatIsAsked(event),
 		status: "running",
+		runsSince: timestamp,
 		output: "",
 		result: null,
 		changes: [],

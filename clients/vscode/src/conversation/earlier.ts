@@ -79,6 +79,7 @@ function called({ id, name, input }: ToolUseBlock, parts: Parts, result: ToolRes
 		input,
 		locations: [],
 		status: result === null ? "cancelled" : result.isError ? "failed" : "done",
+		runsSince: parts.at,
 		output: "",
 		result: result && {
 			content: result.content,
@@ -86,6 +87,7 @@ function called({ id, name, input }: ToolUseBlock, parts: Parts, result: ToolRes
 			cached: false,
 			truncated: false,
 			durationMs: 0,
+			exitCode: null,
 		},
 		changes: [],
 		decision: null,

@@ -9,7 +9,7 @@ import { prompted } from "./prompts.ts";
 import { type Change, type Conversation, EMPTY } from "./state.ts";
 import { told } from "./told.ts";
 import { appended, type Edit, editAround } from "./tree.ts";
-import { cutOff, finished, queued, started, used } from "./turns.ts";
+import { cutOff, finished, queued, started, steered, used } from "./turns.ts";
 
 export function reduce(conversation: Conversation, change: Change): Conversation {
 	switch (change.type) {
@@ -19,6 +19,10 @@ export function reduce(conversation: Conversation, change: Change): Conversation
 			return asked(conversation, change.ask);
 		case "ask_over":
 			return askOver(conversation, change.id);
+		case "steering":
+			return { ...conversation, steering: [...conversation.steering, change.steering] };
+		case "steering_refused":
+			return { ...conversation, steering: conversation.steering.filter(({ id }) => id !== change.id) };
 		case "standing":
 			return { ...conversation, standing: change.standing };
 		case "earlier":
@@ -34,7 +38,7 @@ export function reduce(conversation: Conversation, change: Change): Conversation
 /** An event that is known already changes nothing, so that a stream may begin anywhere before what is known. */
 function afterEvent(conversation: Conversation, event: Event): Conversation {
 	if (event.seq <= conversation.lastSeq) return conversation;
-	return { ...applied(conversation, event), lastSeq: event.seq };
+	return { ...applied(conversation, event), lastSeq: event.seq, lastAt: event.timestamp };
 }
 
 function applied(conversation: Conversation, event: Event): Conversation {
@@ -85,7 +89,10 @@ function applied(conversation: Conversation, event: Event): Conversation {
 		case "notice":
 			return around((items) => appended(items, told(event)));
 		case "steered":
-			return around((items) => prompted(items, event));
+			return steered(
+				around((items) => prompted(items, event)),
+				event,
+			);
 		case "cancelled":
 		case "interrupted":
 			return cutOff(conversation, event.turnId, event.timestamp);

@@ -27,6 +27,8 @@ export interface Conversation {
 	readonly sessionId: string | null;
 	/** Of the last event that was taken; an event that is not above it is not taken again. */
 	readonly lastSeq: number;
+	/** RFC 3339: when the last event happened; null before the first. */
+	readonly lastAt: string | null;
 	/** In the order in which they began. What a subagent does is below the call that started it. */
 	readonly items: readonly Item[];
 	readonly turns: Readonly<Record<string, Turn>>;
@@ -34,6 +36,8 @@ export interface Conversation {
 	readonly runningTurnId: string | null;
 	/** Turns that wait, the next one first. */
 	readonly queue: readonly QueuedTurn[];
+	/** Said to the turn that runs, and not read by the model yet, the oldest first. */
+	readonly steering: readonly Steering[];
 	/** The whole plan as it is now; empty where there is none. */
 	readonly plan: readonly PlanEntry[];
 	/** Totals of the last turn that asked a model, as far as known. */
@@ -74,6 +78,12 @@ export interface QueuedTurn {
 	readonly attachments: readonly PromptAttachment[];
 	/** It waits for the user: the daemon ended before the turn began. */
 	readonly held: boolean;
+}
+
+/** Words to the turn that runs. */
+export interface Steering {
+	readonly id: string;
+	readonly text: string;
 }
 
 /** What stands in the conversation, from top to bottom. */
@@ -158,6 +168,8 @@ export interface ToolItem extends ItemParts {
 	readonly input: Readonly<Record<string, unknown>>;
 	readonly locations: readonly Location[];
 	readonly status: ToolStatus;
+	/** RFC 3339: since when it has run, without the time that the user took to allow it. */
+	readonly runsSince: string;
 	/** Live output as it came, the last `MAX_LIVE_CHARS` of it; empty once the call is done, and its result holds it. */
 	readonly output: string;
 	/** What the model read; null while it runs. */
@@ -177,6 +189,8 @@ export interface ToolOutcome {
 	readonly cached: boolean;
 	readonly truncated: boolean;
 	readonly durationMs: number;
+	/** Of the command that it ran, negative for a signal; null where it ran none. */
+	readonly exitCode: number | null;
 }
 
 export interface Decision {
@@ -254,6 +268,10 @@ export type Change =
 	| { readonly type: "asked"; readonly ask: Ask }
 	/** Answered, or no longer valid. */
 	| { readonly type: "ask_over"; readonly id: string }
+	/** The user says this to the turn that runs. */
+	| { readonly type: "steering"; readonly steering: Steering }
+	/** It was refused. */
+	| { readonly type: "steering_refused"; readonly id: string }
 	/** What the daemon's conversation holds. */
 	| { readonly type: "standing"; readonly standing: Standing }
 	/** All messages of the session, once all of its events are known. */
@@ -267,10 +285,12 @@ export const MAX_LIVE_CHARS = 20_000;
 export const EMPTY: Conversation = {
 	sessionId: null,
 	lastSeq: 0,
+	lastAt: null,
 	items: [],
 	turns: {},
 	runningTurnId: null,
 	queue: [],
+	steering: [],
 	plan: [],
 	usage: null,
 	asks: [],

@@ -1,6 +1,6 @@
 /** Turns as they wait, begin and end, and what their ends settle. */
 
-import type { FinishedEvent, TurnBeginEvent, Usage } from "../protocol/protocol.ts";
+import type { FinishedEvent, SteeredEvent, TurnBeginEvent, Usage } from "../protocol/protocol.ts";
 import { withoutAsksOf } from "./asks.ts";
 import { attachmentsOf, prompted, rejectedMeanwhile } from "./prompts.ts";
 import { settled, withCallsCutOff } from "./settling.ts";
@@ -34,6 +34,12 @@ export function started(conversation: Conversation, event: TurnBeginEvent): Conv
 	return { ...running, runningTurnId: turnId, items: prompted(free.items, event) };
 }
 
+/** The model reads what was said first of what it had not read; a review report alone was said by nobody. */
+export function steered(conversation: Conversation, event: SteeredEvent): Conversation {
+	const [, ...later] = conversation.steering;
+	return event.content === "" ? conversation : { ...conversation, steering: later };
+}
+
 /** The turn was cancelled, or the daemon died in it. */
 export function cutOff(conversation: Conversation, turnId: string, at: string): Conversation {
 	return settledTurn(withItems(conversation, withCallsCutOff(conversation.items, turnId)), turnId, at);
@@ -47,6 +53,7 @@ export function finished(conversation: Conversation, event: FinishedEvent): Conv
 	const over: Conversation = {
 		...(turn === null ? left : withTurn(left, ended(turn, event))),
 		runningTurnId: left.runningTurnId === turnId ? null : left.runningTurnId,
+		steering: left.runningTurnId === turnId ? [] : left.steering,
 		// A turn that asked no model knows nothing of what the context holds
 		usage: usage.totalTokens > 0 ? usage : left.usage,
 	};
@@ -95,7 +102,7 @@ function ended(turn: Turn, event: FinishedEvent): Turn {
 
 function endOf(items: readonly Item[], turn: Turn | null, event: FinishedEvent): EndItem {
 	const { turnId, seq, timestamp, stopReason, usage, filesChanged } = event;
-	const durationMs = turn === null ? 0 : elapsedMs(turn.startedAt, timestamp);
+	const durationMs = event.durationMs ?? (turn === null ? 0 : elapsedMs(turn.startedAt, timestamp));
 	const rejected = rejectedMeanwhile(items, turnId, filesChanged);
 	return {
 		type: "end",

@@ -64,6 +64,7 @@ export class Store {
 			case "attach":
 			case "write":
 			case "focus":
+			case "sent":
 			case "sessions":
 				break; // the listeners' own
 			case "reply":

@@ -35,6 +35,24 @@ test("Enter queues and Ctrl+Enter steers while a turn runs, and both are shown a
 	assert.ok(await promptOf(panel).evaluate((field) => field === document.activeElement));
 });
 
+test("what is said to the running turn stands in the conversation until the model reads it", async () => {
+	await using panel = await Panel.open({ conversation: RUNNING });
+	const waits = panel.page.getByText("Sent: the model reads it at its next step");
+
+	const steering = { id: "1", text: "Leave the tests alone" };
+	await panel.send({ type: "change", sessionId: "s1", change: { type: "steering", steering } });
+	await waits.waitFor();
+	await panel.page.getByRole("article", { name: "You" }).getByText("Leave the tests alone").waitFor();
+	const seq = RUNNING.lastSeq + 1;
+	const common = { seq, turnId: "t1", iteration: 1, totalTokens: 0, timestamp: "2026-03-02T09:30:00Z" } as const;
+	const event = { ...common, type: "steered", content: "Leave the tests alone" } as const;
+	await panel.send({ type: "change", sessionId: "s1", change: { type: "events", events: [event] } });
+
+	await waits.waitFor({ state: "detached" });
+	await panel.page.getByText("Sent during this turn").waitFor();
+	assert.equal(await panel.page.getByText("Leave the tests alone").count(), 1);
+});
+
 test("with no turn that runs, Ctrl+Enter is as Enter", async () => {
 	await using panel = await Panel.open({ conversation: CONVERSATION, answers: { send: () => ({ turnId: "t2" }) } });
 

@@ -83,6 +83,7 @@ export function tool(item: Of<ToolItem>): ToolItem {
 		input: {},
 		locations: [],
 		status: item.result === undefined ? "running" : "done",
+		runsSince: AT,
 		output: "",
 		result: null,
 		changes: [],
@@ -94,7 +95,7 @@ export function tool(item: Of<ToolItem>): ToolItem {
 }
 
 export function outcome(content: string, more: Partial<ToolItem["result"]> = {}): NonNullable<ToolItem["result"]> {
-	return { content, isError: false, cached: false, truncated: false, durationMs: 1234, ...more };
+	return { content, isError: false, cached: false, truncated: false, durationMs: 1234, exitCode: null, ...more };
 }
 
 export function failure(item: Of<FailureItem>): FailureItem {

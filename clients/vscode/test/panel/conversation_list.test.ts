@@ -128,6 +128,31 @@ test("what the reader looks at above the end does not move, and a button leads b
 	assert.ok((await belowSight(panel.page)) <= 1);
 });
 
+test("a prompt that is sent is scrolled to, wherever the reader is", async () => {
+	await using panel = await open(200);
+	await panel.page.getByText("Begins.").waitFor();
+	await scrollBy(panel.page, -2000);
+	await panel.page.getByRole("button", { name: "Newest" }).waitFor();
+
+	await panel.page.getByRole("textbox").first().fill("And now?");
+	await panel.page.keyboard.press("Enter");
+
+	await panel.page.getByRole("button", { name: "Newest" }).waitFor({ state: "detached" });
+	assert.equal(await belowSight(panel.page), 0);
+});
+
+test("while the model is silent the seconds are counted", async () => {
+	const lastAt = new Date(Date.now() - 42_000).toISOString();
+	await using panel = await Panel.open({
+		conversation: conversation([prompt({ key: "1" })], { runningTurnId: "t1", lastAt }),
+	});
+
+	await panel.page
+		.locator(".working .clock")
+		.getByText(/^4\d s$/)
+		.waitFor();
+});
+
 test("who scrolls up in the middle of a fast stream is not taken back", async () => {
 	await using panel = await open(200);
 	await panel.page.getByText("Begins.").waitFor();

@@ -99,6 +99,30 @@ test("live output is shown while it comes: its colours, its last line of a progr
 	assert.equal(await box.getByText("ok").evaluate((piece) => piece.className), "ansi-green ansi-bold");
 });
 
+test("a command that failed says its exit code, in red and with what it wrote", async () => {
+	const failed = outcome("no rule to make test\n[exit code 2]", { exitCode: 2 });
+	await using panel = await open(
+		tool({ key: "1", kind: "execute", title: "Run make test", status: "failed", result: failed }),
+	);
+	const card = panel.page.locator(".tool.failed");
+
+	await card.getByText("exit code 2", { exact: true }).waitFor();
+	await card.getByText("no rule to make test").waitFor();
+	assert.ok(await card.locator(".status.failed").isVisible());
+});
+
+test("the clock of a running command begins when the user allowed it", async () => {
+	const ago = (seconds: number) => new Date(Date.now() - seconds * 1000).toISOString();
+	await using panel = await open(
+		tool({ key: "1", kind: "execute", title: "Run make", at: ago(900), runsSince: ago(42) }),
+	);
+
+	await panel.page
+		.locator(".tool .took")
+		.getByText(/^4\d s$/)
+		.waitFor();
+});
+
 test("an edit shows its diff: line numbers, signs, and the words that differ", async () => {
 	await using panel = await open(EDIT);
 

@@ -57,12 +57,31 @@ async function send(panel: Panel, { text, attachments, steer }: Calls["send"]["p
 	};
 	const { runningTurnId } = panel.conversation;
 	if (steer && runningTurnId !== null) {
-		const { accepted } = await daemon.request("pygent/turn/steer", { sessionId, turnId: runningTurnId, prompt });
-		if (accepted) return told(null);
+		if (await steered(panel, sessionId, runningTurnId, text, prompt)) return told(null);
 	}
 	const turnId = randomUUID();
 	await taken(panel, sessionId, turnId, daemon.request("pygent/turn/start", { sessionId, turnId, prompt }));
 	return told(turnId);
+}
+
+/** It is shown from the moment it is sent: the model reads it only with its next call. */
+async function steered(
+	panel: Panel,
+	sessionId: string,
+	turnId: string,
+	text: string,
+	prompt: string | ContentBlock[],
+): Promise<boolean> {
+	const feed = panel.services.sessions.feed(sessionId);
+	const id = randomUUID();
+	let accepted = false;
+	feed.apply({ type: "steering", steering: { id, text } });
+	try {
+		({ accepted } = await panel.services.daemon.request("pygent/turn/steer", { sessionId, turnId, prompt }));
+	} finally {
+		if (!accepted) feed.apply({ type: "steering_refused", id });
+	}
+	return accepted;
 }
 
 interface Taken {

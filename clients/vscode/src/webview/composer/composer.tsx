@@ -32,6 +32,7 @@ export function Composer(parts: AppParts): ReactElement {
 	useFocus(parts, field);
 	const send = ({ steer }: { readonly steer: boolean }): void => {
 		void shown(store, drafts.send({ steer: steer && isRunning }));
+		store.take({ type: "sent" });
 		field.current?.focus();
 	};
 	return (

@@ -53,6 +53,7 @@ function Sheet(): ReactElement {
 		() =>
 			store.onNote((note) => {
 				if (note.type === "focus" && note.on === "ask") list.current?.focusAsk();
+				if (note.type === "sent") list.current?.follow();
 			}),
 		[store],
 	);
@@ -74,14 +75,17 @@ interface Rows {
 
 /** Rows that have not changed are the same values as before. */
 function useRows(conversation: Conversation): Rows {
-	const { items, asks, runningTurnId, turns, standing } = conversation;
+	const { items, asks, runningTurnId, turns, standing, steering, lastAt } = conversation;
 	const before = useRef<readonly Row[]>([]);
 	const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
 	const toggle = useCallback((key: string): void => {
 		setOpen((known) => new Set(known.has(key) ? [...known].filter((each) => each !== key) : [...known, key]));
 	}, []);
 	const gone = useMemo(() => takenBack({ turns, standing }), [turns, standing]);
-	const below = useMemo(() => rowsBelow(items, asks, runningTurnId !== null), [items, asks, runningTurnId]);
+	const below = useMemo(
+		() => rowsBelow({ items, asks, runningTurnId, steering, lastAt }),
+		[items, asks, runningTurnId, steering, lastAt],
+	);
 	const rows = useMemo(() => {
 		const above = rowsWithFolds(items, gone, open, before.current);
 		before.current = above;

@@ -34,6 +34,8 @@ const BUFFER = 600;
 export interface RowListHandle {
 	/** Into sight, with the focus on the first question of it; on the last row where none waits. */
 	focusAsk(): void;
+	/** To the end, and on with what comes. */
+	follow(): void;
 }
 
 export interface RowListParts {
@@ -49,7 +51,9 @@ export function RowList({ rows, busy, ref }: RowListParts): ReactElement {
 	const { focused, gotFocus, lostFocus } = useFocusedRow(rows);
 	const { store } = useScene();
 	const toPrompt = (): void => store.take({ type: "focus", on: "prompt" });
-	useImperativeHandle(ref, () => ({ focusAsk: () => focusAsk(scroller.current, followNow) }), [followNow]);
+	useImperativeHandle(ref, () => ({ focusAsk: () => focusAsk(scroller.current, followNow), follow: followNow }), [
+		followNow,
+	]);
 
 	return (
 		<div className="list">

@@ -6,6 +6,7 @@ import { Icon } from "../chrome/icon.tsx";
 import { PermissionCard } from "./asks/permission.tsx";
 import { QuestionCard } from "./asks/question.tsx";
 import { ReviewLine } from "./asks/review.tsx";
+import { Clock } from "./clock.tsx";
 import { CopyButton } from "./markdown/code_block.tsx";
 import { Markdown } from "./markdown/markdown.tsx";
 import type { Row } from "./rows.ts";
@@ -14,7 +15,7 @@ import { ToolCard, ToolGroup } from "./tools/tool_card.tsx";
 import { End } from "./turn/end.tsx";
 import { Failure } from "./turn/failure.tsx";
 import { Compacted, Hook, Limit, Notice } from "./turn/lines.tsx";
-import { Prompt } from "./turn/prompt.tsx";
+import { Prompt, Steering } from "./turn/prompt.tsx";
 import { Review } from "./turn/review.tsx";
 import { TakenBack } from "./turn/taken_back.tsx";
 import { Thinking } from "./turn/thinking.tsx";
@@ -36,10 +37,12 @@ export const RowContent = memo(function RowContent({ row }: { readonly row: Row 
 					<RowContent row={row.row} />
 				</div>
 			);
+		case "steering":
+			return <Steering text={row.text} />;
 		case "working":
 			return (
 				<p className="line working">
-					<Icon name="loading" spin /> Working…
+					<Icon name="loading" spin /> Working… {row.since !== null && <Clock since={row.since} />}
 				</p>
 			);
 	}
@@ -58,6 +61,8 @@ export function nameOf(row: Row): string {
 			return "Turns that were taken back";
 		case "gone":
 			return `Taken back: ${nameOf(row.row)}`;
+		case "steering":
+			return "You";
 		case "working":
 			return "Working";
 	}

@@ -1,6 +1,6 @@
 /** The items of a conversation as the rows of its list: calls that only look are told together in one. */
 
-import type { Ask, Item, ToolItem } from "../../conversation/state.ts";
+import type { Ask, Conversation, Item, ToolItem } from "../../conversation/state.ts";
 
 export type Row =
 	| { readonly type: "item"; readonly key: string; readonly item: Item }
@@ -12,8 +12,10 @@ export type Row =
 	| { readonly type: "taken_back"; readonly key: string; readonly turns: number; readonly open: boolean }
 	/** Of a turn that no longer counts. */
 	| { readonly type: "gone"; readonly key: string; readonly row: Row }
-	/** The turn runs, and nothing that is shown says so. */
-	| { readonly type: "working"; readonly key: string };
+	/** Said to the turn that runs, and not read by the model yet. */
+	| { readonly type: "steering"; readonly key: string; readonly text: string }
+	/** The turn runs, and nothing that is shown says so; nothing has come since that moment (RFC 3339). */
+	| { readonly type: "working"; readonly key: string; readonly since: string | null };
 
 /** Rows of before are taken over where they are the same, so that they are not drawn again. */
 export function rowsOf(items: readonly Item[], before: readonly Row[]): readonly Row[] {
@@ -34,13 +36,17 @@ export function rowsOf(items: readonly Item[], before: readonly Row[]): readonly
 }
 
 /** What stands below all items. */
-export function rowsBelow(items: readonly Item[], asks: readonly Ask[], isRunning: boolean): readonly Row[] {
+export function rowsBelow(conversation: Below): readonly Row[] {
+	const { items, asks, runningTurnId, steering, lastAt } = conversation;
 	const alone = asks.filter((ask) => ask.type !== "permission" || !isShown(items, ask.request.toolCall.toolId));
 	const rows: Row[] = alone.map((ask) => ({ type: "ask", key: `ask ${ask.id}`, ask }));
-	return isRunning && asks.length === 0 && !isBusy(items.at(-1)) ? [...rows, WORKING] : rows;
+	const said = steering.map(({ id, text }): Row => ({ type: "steering", key: `steering ${id}`, text }));
+	const isWorking = runningTurnId !== null && asks.length === 0 && !isBusy(items.at(-1));
+	const working: readonly Row[] = isWorking ? [{ type: "working", key: "working", since: lastAt }] : [];
+	return [...rows, ...said, ...working];
 }
 
-const WORKING: Row = { type: "working", key: "working" };
+type Below = Pick<Conversation, "items" | "asks" | "runningTurnId" | "steering" | "lastAt">;
 
 /** Whether the call is in the conversation, as far down as it may be. */
 export function isShown(items: readonly Item[], toolId: string): boolean {

@@ -71,7 +71,14 @@ test("a call keeps what the model read, and what it changed", () => {
 
 	const done = call(shown(started(), called(), { ...resulted("c1", "Edited."), truncated: true, changes }));
 
-	assert.deepEqual(done.result, { content: "Edited.", isError: false, cached: false, truncated: true, durationMs: 12 });
+	assert.deepEqual(done.result, {
+		content: "Edited.",
+		isError: false,
+		cached: false,
+		truncated: true,
+		durationMs: 12,
+		exitCode: null,
+	});
 	assert.deepEqual(done.changes, changes);
 });
 

@@ -2,9 +2,21 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { markdownOf } from "../../../src/conversation/markdown.ts";
 import { reduce } from "../../../src/conversation/reduce.ts";
-import { EMPTY } from "../../../src/conversation/state.ts";
+import { type Conversation, EMPTY } from "../../../src/conversation/state.ts";
 import type { Change, ReviewBlock } from "../../../src/protocol/protocol.ts";
-import { called, finished, kinds, only, queued, resulted, shown, started, type Told } from "./story.ts";
+import {
+	after,
+	called,
+	finished,
+	kinds,
+	numbered,
+	only,
+	queued,
+	resulted,
+	shown,
+	started,
+	type Told,
+} from "./story.ts";
 
 const URI = "file:///w/a%20b.py";
 
@@ -68,4 +80,17 @@ test("a report is told from a session's messages, too", () => {
 	const messages = [{ role: "user", content, turnId: "t0", timestamp: "2026-03-01T09:00:00Z" } as const];
 
 	assert.deepEqual(kinds(reduce(EMPTY, { type: "earlier", messages }).items), ["review", "prompt"]);
+});
+
+test("what is said to the running turn waits until the model reads it, it is refused, or the turn is over", () => {
+	const say = (id: string, text: string) => ({ type: "steering", steering: { id, text } }) as const;
+	const said = [say("1", "One"), say("2", "Two"), say("3", "Three")].reduce(reduce, shown(started()));
+	const refused = reduce(said, { type: "steering_refused", id: "2" });
+	const told = (event: Told, seq: number) => after(refused, [numbered(event, seq)]);
+
+	const texts = (conversation: Conversation) => conversation.steering.map(({ text }) => text);
+	assert.deepEqual(texts(refused), ["One", "Three"]);
+	assert.deepEqual(texts(told({ type: "steered", content: "One" }, 2)), ["Three"]);
+	assert.deepEqual(texts(told({ type: "steered", content: "", attachments: [REPORT] }, 2)), ["One", "Three"]);
+	assert.deepEqual(texts(told(finished(), 2)), []);
 });

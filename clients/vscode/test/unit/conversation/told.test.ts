@@ -97,7 +97,7 @@ test("an event that only a newer daemon tells changes nothing but the number tha
 
 	const conversation = after(before, [strange]);
 
-	assert.deepEqual(conversation, { ...before, lastSeq: 2 });
+	assert.deepEqual(conversation, { ...before, lastSeq: 2, lastAt: at(2) });
 	assert.equal(after(conversation, events(started(), text("late"))), conversation);
 });
 

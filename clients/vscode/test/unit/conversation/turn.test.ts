@@ -14,6 +14,7 @@ import {
 	resulted,
 	shown,
 	started,
+	type Told,
 	text,
 	textDelta,
 	thinking,
@@ -106,4 +107,21 @@ test("an end says how long it took, what it took, and which files it changed", (
 			filesChanged,
 		},
 	});
+});
+
+test("durations are those that the daemon told, which leave out how long the user took to answer", () => {
+	const asked: Told = { type: "permission_requested", permissionId: "p", toolId: "c1" };
+	const allowed: Told = {
+		type: "permission_resolved",
+		permissionId: "p",
+		toolId: "c1",
+		outcome: "allow_once",
+		by: "user",
+	};
+	const running = shown(started(), called(), asked, allowed);
+	const over = shown(started(), called(), { ...resulted(), exitCode: 2 }, { ...finished(), durationMs: 70 });
+
+	assert.deepEqual([call(running).at, call(running).runsSince], [at(2), at(4)]);
+	assert.deepEqual([call(over).status, call(over).result?.exitCode], ["failed", 2]);
+	assert.equal(only(over, "end").durationMs, 70);
 });

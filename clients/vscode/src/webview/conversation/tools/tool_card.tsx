@@ -107,8 +107,13 @@ function Title({ item: { title, kind } }: { readonly item: ToolItem }): ReactEle
 }
 
 function Marks({ item: { result, status } }: { readonly item: ToolItem }): ReactNode {
+	const exitCode = result?.exitCode ?? 0;
+	const ended = exitCode < 0 ? `signal ${-exitCode}` : `exit code ${exitCode}`;
 	const marks = [
-		...(status === "denied" || status === "cancelled" || status === "failed" ? [STATUS[status].words] : []),
+		...(exitCode !== 0 ? [ended] : []),
+		...(status === "denied" || status === "cancelled" || (status === "failed" && exitCode === 0)
+			? [STATUS[status].words]
+			: []),
 		...(result?.cached === true ? ["cached"] : []),
 		...(result?.truncated === true ? ["shortened"] : []),
 	];
@@ -119,11 +124,11 @@ function Marks({ item: { result, status } }: { readonly item: ToolItem }): React
 	));
 }
 
-function Took({ item: { result, status, at } }: { readonly item: ToolItem }): ReactNode {
+function Took({ item: { result, status, runsSince } }: { readonly item: ToolItem }): ReactNode {
 	if (result !== null && result.durationMs < 100) return null;
 	return (
 		<span className="took">
-			{result !== null ? durationOf(result.durationMs) : status === "running" ? <Clock since={at} /> : null}
+			{result !== null ? durationOf(result.durationMs) : status === "running" ? <Clock since={runsSince} /> : null}
 		</span>
 	);
 }

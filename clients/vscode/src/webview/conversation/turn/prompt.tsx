@@ -32,6 +32,18 @@ export const Prompt = memo(function Prompt({ item }: { readonly item: PromptItem
 	);
 });
 
+/** On its way to the turn that runs. */
+export const Steering = memo(function Steering({ text }: { readonly text: string }): ReactElement {
+	return (
+		<div className="said steered">
+			<p className="prompt-note">Sent: the model reads it at its next step</p>
+			<div dir="auto" className="prompt-text">
+				{visible(text)}
+			</div>
+		</div>
+	);
+});
+
 function Actions({ item }: { readonly item: PromptItem }): ReactElement {
 	return (
 		<div className="floating-actions">
