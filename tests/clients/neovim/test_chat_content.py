@@ -31,6 +31,68 @@ def test_what_waits_for_the_user_stands_at_the_end_until_it_is_answered(start: S
     assert any("⊘ denied" in line for line in screen(editor))
 
 
+def test_a_running_command_shows_its_last_lines_and_a_failed_one_its_exit_code(start: Start) -> None:
+    run = Call(name="shell", arguments={"command": "sh run.sh"})
+    editor = start([Step(calls=(run,)), Step(text="So.")])
+    script = "for each in 1 2 3 4 5; do echo line $each; done; until [ -e go ]; do sleep 0.05; done; exit 3"
+    (editor.folder / "run.sh").write_text(script)
+    open_chat(editor)
+    send(editor, "go")
+    editor.until("return require('pygent.sessions').current().asks[1] ~= nil")
+    editor.lua(allow())
+
+    editor.until(lambda: chat(editor)[-3:] == ["│ line 3", "│ line 4", "│ line 5"], what="the last lines")
+    (editor.folder / "go").touch()
+    editor.until(lambda: n_ends(editor) == 1)
+    assert not [line for line in chat(editor) if line.startswith("│")]
+    assert any("✗ exit code 3" in line for line in screen(editor))
+
+
+def test_what_is_said_to_the_running_turn_stands_in_the_chat_at_once(start: Start) -> None:
+    wait = Call(name="shell", arguments={"command": "until [ -e go ]; do sleep 0.05; done"})
+    editor = start([Step(calls=(wait,)), Step(text="So.")])
+    open_chat(editor)
+    send(editor, "go")
+    editor.until("return require('pygent.sessions').current().asks[1] ~= nil")
+    editor.lua(allow())
+    editor.until("return require('pygent.sessions').current().asks[1] == nil")
+    editor.lua("local session = require('pygent.sessions').current(); session:steer('use tabs')")
+
+    editor.until(lambda: "… sent to the running turn: use tabs" in chat(editor))
+    (editor.folder / "go").touch()
+    editor.until(lambda: n_ends(editor) == 1)
+    assert "> use tabs" in chat(editor)
+    assert "… sent to the running turn: use tabs" not in chat(editor)
+
+
+def test_the_line_above_the_chat_counts_the_seconds_of_silence(start: Start) -> None:
+    editor = start([Step(text="So.")])
+    open_chat(editor)
+    send(editor, "go")
+    editor.until(lambda: n_ends(editor) == 1)
+
+    bar = editor.lua(
+        "local session = require('pygent.sessions').current()\n"
+        "session.conversation.running_turn_id = 't'\n"
+        "session.conversation.last_at = os.date('!%Y-%m-%dT%H:%M:%SZ', os.time() - 42)\n"
+        "return require('pygent.chat.winbar').of(session, 200)"
+    )
+
+    assert "works 42 s" in bar or "works 43 s" in bar
+
+
+def test_a_prompt_that_is_sent_is_scrolled_to(start: Start) -> None:
+    editor = start([Step(text="\n".join(f"line {n}" for n in range(200))), Step(text="So.")])
+    window = open_chat(editor)
+    ask(editor, "go")
+    editor.lua("vim.api.nvim_win_set_cursor(..., { 1, 0 })", window)
+
+    editor.command("Pygent ask and now?")
+    editor.until(lambda: n_ends(editor) == 2)
+
+    assert editor.lua("return vim.api.nvim_win_get_cursor(...)[1]", window) == len(chat(editor))
+
+
 def test_enter_shows_again_what_waits(start: Start) -> None:
     editor = start([Step(calls=(Call(name="shell", arguments={"command": "rm a.py"}),)), Step(text="Then not.")])
     window = open_chat(editor)

@@ -56,6 +56,21 @@ local function with_report(prompt, report)
   return vim.list_extend({ report }, words)
 end
 
+---@param prompt pygent.Prompt
+---@return string
+local function words_of(prompt)
+  if type(prompt) == "string" then
+    return prompt
+  end
+  local texts = {} ---@type string[]
+  for _, block in ipairs(prompt) do
+    if block.type == "text" then
+      table.insert(texts, block.text)
+    end
+  end
+  return table.concat(texts)
+end
+
 ---Send a prompt: it begins a turn, or waits for the one that runs.
 ---@param prompt pygent.Prompt
 ---@param on_end? fun(err: lsp.ResponseError?, result: pygent.TurnResult?) when the turn is over
@@ -90,8 +105,17 @@ function Session:steer(prompt, on_end, turn_id)
     return self:send(prompt, on_end, turn_id)
   end
   local params = { sessionId = self.id, turnId = running, prompt = prompt }
+  local steering = self.conversation.steering
+  local words = words_of(prompt)
+  table.insert(steering, words)
+  self:tell({ items = {} })
   self:request("pygent/turn/steer", params, function(err, result)
     if (err and err.code ~= client.ENDED) or (result and not result.accepted) then
+      local place = vim.fn.index(steering, words) + 1
+      if place > 0 then
+        table.remove(steering, place)
+        self:tell({ items = {} })
+      end
       return self:send(prompt, on_end, turn_id) -- the turn ended meanwhile: nothing that was said is lost
     end
     if on_end then

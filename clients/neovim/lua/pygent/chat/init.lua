@@ -36,6 +36,15 @@ function M.open(session, options)
   end
 end
 
+---A prompt goes out to a session: where its chat is shown, it goes to the end and on with what comes.
+---@param session pygent.FollowedSession
+function M.follow(session)
+  local shown = views[session.id]
+  if shown then
+    shown:follow()
+  end
+end
+
 ---Close what shows a chat in this tab.
 function M.hide()
   for _, window in ipairs(vim.api.nvim_tabpage_list_wins(0)) do

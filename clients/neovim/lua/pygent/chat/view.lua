@@ -26,6 +26,7 @@ local MANY_ITEMS = 100
 ---@field buffer integer
 ---@field page pygent.chat.Page
 ---@field asks table<integer, pygent.Ask> by the line of the footer
+---@field private _is_counting? boolean
 ---@field private _queue pygent.Item[] what is to be drawn
 ---@field private _first integer of it
 ---@field private _last integer of it
@@ -170,6 +171,27 @@ function View:_changed(change)
     end
   end
   self:_soon(FRAME_MS)
+  self:_count_seconds()
+end
+
+---While the turn runs, the line above the chat says for how long nothing has come.
+function View:_count_seconds()
+  if self._is_counting or not self.session:is_running() then
+    return
+  end
+  self._is_counting = true
+  vim.defer_fn(function()
+    self._is_counting = false
+    if vim.api.nvim_buf_is_loaded(self.buffer) and self._queue then
+      self:_draw_bar()
+      self:_count_seconds()
+    end
+  end, 1000)
+end
+
+---A prompt goes out from here: whoever sees the chat sees it.
+function View:follow()
+  windows.to_end(windows.of(self.buffer), self.buffer)
 end
 
 ---What no event tells: what was said before the first of them, and which turns count no more.

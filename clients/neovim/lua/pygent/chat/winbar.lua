@@ -3,8 +3,12 @@
 local amounts = require("pygent.conversation.amounts")
 local plain = require("pygent.chat.plain")
 local text = require("pygent.text")
+local timestamps = require("pygent.conversation.timestamps")
 
 local M = {}
+
+---Without an event for so long, in seconds, the line says for how long.
+local SILENT_S = 2
 
 ---The text of the window that is drawn: 'winbar'.
 ---@return string
@@ -50,7 +54,12 @@ function M._state(session)
   if #session.asks > 0 then
     return M._part("PygentChatWaits", "waits for you")
   end
-  return session:is_running() and M._part("PygentChatRunning", "● works") or ""
+  if not session:is_running() then
+    return ""
+  end
+  local silent_s = math.floor(os.time() - timestamps.seconds(session.conversation.last_at or ""))
+  local is_silent = silent_s >= SILENT_S and session.conversation.last_at ~= nil
+  return M._part("PygentChatRunning", "● works" .. (is_silent and " " .. amounts.duration(silent_s * 1000) or ""))
 end
 
 ---@param usage? pygent.Usage

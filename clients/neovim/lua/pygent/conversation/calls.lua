@@ -79,7 +79,8 @@ end
 function M.resulted(conversation, event, touched)
   M._change(conversation, event, touched, function(call)
     local is_error = event.isError == true
-    call.status = M._status_after(call.status, is_error)
+    local exit_code = tree.given(event.exitCode)
+    call.status = M._status_after(call.status, is_error or (exit_code ~= nil and exit_code ~= 0))
     if not is_error then -- the result of one that was stopped does not hold what it said
       call.output_parts, call.output_bytes = {}, 0
     end
@@ -89,6 +90,7 @@ function M.resulted(conversation, event, touched)
       cached = event.cached == true,
       truncated = event.truncated == true,
       duration_ms = tree.given(event.durationMs) or 0,
+      exit_code = exit_code,
     }
     call.changes = tree.list(event.changes)
     tree.each_of(call.children, event.turnId, function(child)

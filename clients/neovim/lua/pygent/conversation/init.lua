@@ -19,6 +19,7 @@ function M.new(session_id)
     items = {},
     turns = {},
     queue = {},
+    steering = {},
     plan = {},
     _scopes = {},
   }
@@ -69,7 +70,7 @@ function M.take(conversation, events)
       if effect then
         effect(conversation, event, touched)
       end
-      conversation.last_seq = event.seq
+      conversation.last_seq, conversation.last_at = event.seq, event.timestamp
     end
   end
   return touched.list

@@ -10,6 +10,10 @@
 ---@field items pygent.Item[]
 ---@field turns table<string, pygent.Turn> by their ids
 ---@field running_turn_id? string
+---RFC 3339: when the last event happened.
+---@field last_at? string
+---Said to the turn that runs, and not read by the model yet, the oldest first.
+---@field steering string[]
 ---Turns that wait, the next one first.
 ---@field queue pygent.WaitingTurn[]
 ---The whole plan as it is now; empty where there is none.
@@ -128,6 +132,7 @@
 ---@field cached boolean
 ---@field truncated boolean
 ---@field duration_ms integer
+---@field exit_code? integer of the command that it ran, negative for a signal
 
 ---A model call failed. It waits to try again; it has tried again, or asked the fallback; or it has given up. An attempt
 ---that fails behind it is told here, too.

@@ -13,6 +13,9 @@ function M.said(conversation, event, touched)
   local level = is_steered and tree.level(conversation, event) or tree.scope(conversation, event.turnId).levels[""]
   local text = tree.words(is_steered and event.content or event.prompt)
   local attachments, reports = M.split(event.attachments)
+  if is_steered and text ~= "" then
+    table.remove(conversation.steering, 1)
+  end
   for index, report in ipairs(reports) do
     M._count(conversation, event.turnId, report, is_steered, touched)
     tree.append(level, {

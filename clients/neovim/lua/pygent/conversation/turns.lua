@@ -60,6 +60,7 @@ function M.finished(conversation, event, touched)
   M._settle(conversation, event, touched)
   if conversation.running_turn_id == turn_id then
     conversation.running_turn_id = nil
+    conversation.steering = {}
   end
   if usage.totalTokens > 0 then -- a turn that asked no model knows nothing of what the context holds
     conversation.usage = usage
@@ -140,7 +141,9 @@ function M._end_of(conversation, turn, event)
     files_changed = files,
     rejected = prompts.rejected_meanwhile(conversation, event.turnId, files),
     untold = prompts.none(files),
-    duration_ms = turn and timestamps.elapsed_ms(turn.started_at, event.timestamp) or 0,
+    duration_ms = tree.given(event.durationMs)
+      or (turn and timestamps.elapsed_ms(turn.started_at, event.timestamp))
+      or 0,
   }
 end
 

@@ -91,6 +91,7 @@ end
 ---@param way pygent.Way
 function M._deliver(draft, session, prompt, way)
   history.add(draft, prompt.text)
+  require("pygent.chat").follow(session)
   table.insert(draft.sent, prompt)
   prompt.client_id = session.client_id
   prompt.turn_id = vim.text.hexencode(vim.uv.random(12))

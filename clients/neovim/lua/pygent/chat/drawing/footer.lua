@@ -1,9 +1,13 @@
 --- What stands below the conversation as long as it counts: the plan, prompts that wait, and what waits for the user.
 
 local amounts = require("pygent.conversation.amounts")
+local live = require("pygent.conversation")
 local plain = require("pygent.chat.plain")
 
 local M = {}
+
+---Of the output of a command that runs.
+local LIVE_LINES = 3
 
 ---@class pygent.chat.Footer: pygent.chat.Drawing
 ---@field asks table<integer, pygent.Ask> by the line of the drawing
@@ -13,6 +17,10 @@ local M = {}
 function M.of(session)
   local footer = { lines = {}, marks = {}, asks = {} } ---@type pygent.chat.Footer
   M._plan(footer, session.conversation)
+  M._live(footer, session.conversation)
+  for _, words in ipairs(session.conversation.steering) do
+    M._add(footer, "… sent to the running turn: " .. plain.line(words, 200), "PygentChatNote")
+  end
   for _, waiting in ipairs(session.conversation.queue) do
     local state = waiting.held and "held since the daemon ended" or "next"
     local hint = waiting.held and ":Pygent resend sends it" or nil
@@ -25,6 +33,24 @@ function M.of(session)
     footer.asks[#footer.lines] = ask
   end
   return footer
+end
+
+---What commands that run wrote last: their folds are closed.
+---@param footer pygent.chat.Footer
+---@param conversation pygent.Conversation
+function M._live(footer, conversation)
+  for index = #conversation.items, 1, -1 do
+    local item = conversation.items[index]
+    if item.turn_id ~= conversation.running_turn_id then
+      return
+    end
+    if item.type == "tool" and item.status == "running" and #item.output_parts > 0 then
+      local output = plain.output(vim.trim(live.output(item)))
+      for _, line in ipairs(vim.list_slice(output, math.max(1, #output - LIVE_LINES + 1))) do
+        M._add(footer, "│ " .. plain.line(line, 200), "PygentChatNote")
+      end
+    end
+  end
 end
 
 local BOXES = { pending = "[ ]", in_progress = "[-]", completed = "[x]" }

@@ -73,7 +73,7 @@ end
 ---@param state pygent.chat.State
 ---@return pygent.chat.Chunk[]
 function M._facts(item, state)
-  local chunks = { { state.words, state.group } } ---@type pygent.chat.Chunk[]
+  local chunks = { { M._ending(item) or state.words, state.group } } ---@type pygent.chat.Chunk[]
   local is_open = item.status == "asked" or item.status == "running"
   if is_open and item.risk == "high" then
     table.insert(chunks, { " · high risk", "PygentChatWarning" })
@@ -86,6 +86,17 @@ function M._facts(item, state)
     told._add_counts(chunks, item.changes, #item.changes > 1 and amounts.many(#item.changes, "file") or "")
   end
   return chunks
+end
+
+---How its command failed.
+---@param item pygent.ToolItem
+---@return string?
+function M._ending(item)
+  local exit_code = item.result and item.result.exit_code or 0
+  if exit_code == 0 then
+    return nil
+  end
+  return exit_code > 0 and ("✗ exit code %d"):format(exit_code) or ("✗ signal %d"):format(-exit_code)
 end
 
 ---@param item pygent.ToolItem
