@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -32,7 +32,7 @@ class UserTimes:
         return self._calls[tool_id]
 
     @contextmanager
-    def waiting(self, tool_id: str = "") -> Iterator[None]:
+    def waiting(self, tool_id: str = "") -> Generator[None]:
         """The user is asked meanwhile: by a call, or by the turn itself."""
         began = self.clock()
         try:
