@@ -5,6 +5,7 @@ import { failed, gotThrough, said } from "./answers.ts";
 import { asked, askOver, permissionOver } from "./asks.ts";
 import { called, permissionDenied, permissionRequested, permissionResolved, progressed, resulted } from "./calls.ts";
 import { withEarlier } from "./earlier.ts";
+import { known } from "./known.ts";
 import { prompted } from "./prompts.ts";
 import { type Change, type Conversation, EMPTY } from "./state.ts";
 import { told } from "./told.ts";
@@ -37,8 +38,8 @@ export function reduce(conversation: Conversation, change: Change): Conversation
 
 /** An event that is known already changes nothing, so that a stream may begin anywhere before what is known. */
 function afterEvent(conversation: Conversation, event: Event): Conversation {
-	if (event.seq <= conversation.lastSeq) return conversation;
-	return { ...applied(conversation, event), lastSeq: event.seq, lastAt: event.timestamp };
+	if (!(event.seq > conversation.lastSeq)) return conversation;
+	return { ...applied(conversation, known(event)), lastSeq: event.seq, lastAt: event.timestamp };
 }
 
 function applied(conversation: Conversation, event: Event): Conversation {

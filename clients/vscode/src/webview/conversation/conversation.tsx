@@ -15,6 +15,7 @@ import { SceneAround, useScene } from "./scene.tsx";
 import { rowsWithFolds } from "./taken_back.ts";
 import { Plan } from "./turn/plan.tsx";
 import { ToggleTakenBack } from "./turn/taken_back.tsx";
+import { Unbroken } from "./unbroken.tsx";
 import { Welcome } from "./welcome.tsx";
 import "../theme.css";
 import "./conversation.css";
@@ -60,7 +61,11 @@ function Sheet(): ReactElement {
 	return (
 		<ToggleTakenBack value={toggle}>
 			<div className="sheet" {...links}>
-				{plan.length > 0 && <Plan entries={plan} />}
+				{plan.length > 0 && (
+					<Unbroken of={plan}>
+						<Plan entries={plan} />
+					</Unbroken>
+				)}
 				{rows.length === 0 ? <Welcome /> : <RowList rows={rows} busy={runningTurnId !== null} ref={list} />}
 			</div>
 		</ToggleTakenBack>
