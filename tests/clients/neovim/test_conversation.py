@@ -421,3 +421,61 @@ def test_it_does_not_matter_how_events_are_batched_or_that_some_come_twice(
 
     assert conversation["untold"] == []
     assert conversation == after(lua, told)
+
+
+STRANGE = """
+local conversation = require("pygent.conversation")
+local drawing = require("pygent.chat.drawing")
+local footer = require("pygent.chat.drawing.footer")
+local strange = { "from_the_future", 7, true, vim.NIL, {}, { "x" }, { x = 1 } }
+local function variants(value, visit)
+  for name, inner in pairs(type(value) == "table" and value or {}) do
+    if name ~= "seq" and name ~= "type" then
+      for _, other in ipairs(strange) do
+        value[name] = vim.deepcopy(other)
+        visit()
+      end
+      value[name] = nil
+      visit()
+      value[name] = inner
+      variants(inner, visit)
+    end
+  end
+end
+local function draw(items, made)
+  for _, item in ipairs(items) do
+    if not drawing.is_streamed(item) then
+      local drawn = drawing.of(item, made)
+      assert(not (drawn.lines[1] or ""):find("cannot be shown"), vim.inspect(item))
+    end
+    draw(item.children or {}, made)
+  end
+end
+local told, seen, n_tried = ..., {}, 0
+for _, event in ipairs(told) do
+  if not seen[event.type] then
+    seen[event.type] = true
+    variants(event, function()
+      local made = conversation.new("s1")
+      conversation.take(made, vim.deepcopy(told))
+      assert(made.last_seq == told[#told].seq)
+      draw(made.items, made)
+      footer.of({ conversation = made, asks = {} })
+      n_tried = n_tried + 1
+    end)
+  end
+end
+return n_tried
+"""
+"""Take and draw a recorded turn with each field of one event of each type replaced by each strange value."""
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in TRANSCRIPTS.glob("*.jsonl")))
+def test_no_value_of_any_field_breaks_the_conversation_or_a_row(lua: Lua, name: str) -> None:
+    assert lua(STRANGE, recorded(name)) > 100
+
+
+def test_an_event_of_a_type_that_nobody_knows_does_nothing(lua: Lua) -> None:
+    conversation = shown(lua, started(), {"type": "dreamt", "turnId": "t1", "about": "sheep"}, finished())
+
+    assert outline(conversation["items"]) == ["prompt: go", "end: end_turn"]

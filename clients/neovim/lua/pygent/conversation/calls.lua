@@ -46,7 +46,8 @@ local STATUS_AFTER = {
 ---@type pygent.conversation.Effect
 function M.permission_resolved(conversation, event, touched)
   M._change(conversation, event, touched, function(call)
-    call.status = STATUS_AFTER[event.outcome] or "denied"
+    -- An answer that only a newer daemon knows shows by its name whether it allowed the call
+    call.status = STATUS_AFTER[event.outcome] or (vim.startswith(event.outcome, "allow") and "running" or "denied")
     call.decision = { outcome = event.outcome, by = event.by }
   end)
 end

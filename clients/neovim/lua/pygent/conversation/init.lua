@@ -3,6 +3,7 @@
 local answers = require("pygent.conversation.answers")
 local calls = require("pygent.conversation.calls")
 local earlier = require("pygent.conversation.earlier")
+local known = require("pygent.conversation.known")
 local prompts = require("pygent.conversation.prompts")
 local told = require("pygent.conversation.told")
 local tree = require("pygent.conversation.tree")
@@ -68,7 +69,7 @@ function M.take(conversation, events)
     if event.seq > conversation.last_seq then
       local effect = EFFECTS[event.type]
       if effect then
-        effect(conversation, event, touched)
+        effect(conversation, known.of(event), touched)
       end
       conversation.last_seq, conversation.last_at = event.seq, event.timestamp
     end

@@ -43,7 +43,12 @@ local DRAWN = {
 ---@param conversation pygent.Conversation
 ---@return pygent.chat.Drawing
 function M.of(item, conversation)
-  return DRAWN[item.type](item, conversation)
+  local is_well, drawn = pcall(DRAWN[item.type], item, conversation)
+  if is_well then
+    return drawn
+  end
+  local line = "! This part cannot be shown. The session holds it all the same: `:Pygent export` shows it."
+  return { lines = { line }, marks = { { line = 1, group = "PygentChatError" } } }
 end
 
 ---The end of a fold: what stands behind what a subagent did, and an empty line.
