@@ -87,7 +87,13 @@ export interface Calls {
 	};
 
 	answerPermission: {
-		params: { readonly id: string; readonly optionId: string; readonly feedback?: string };
+		params: {
+			readonly id: string;
+			readonly optionId: string;
+			readonly feedback?: string;
+			/** A rule that the request suggests, in place of the option's own. */
+			readonly rules?: readonly string[];
+		};
 		result: null;
 	};
 	answerQuestion: {

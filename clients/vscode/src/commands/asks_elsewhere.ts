@@ -3,11 +3,27 @@
 import * as vscode from "vscode";
 import type { Ask } from "../conversation/state.ts";
 import type { Views } from "../panel/views.ts";
+import type { PermissionAnswer, ToolKind } from "../protocol/protocol.ts";
 import type { Asks } from "../sessions/asks.ts";
 import { plain } from "./plain_text.ts";
 
 /** Of what is asked; the chat shows all of it. */
 const MOST_CHARS = 200;
+
+const WANTS: Readonly<Record<ToolKind, string>> = {
+	read: "read",
+	edit: "edit files",
+	delete: "delete files",
+	move: "move files",
+	search: "search",
+	execute: "run a command",
+	fetch: "fetch a page",
+	think: "think",
+	other: "use a tool",
+};
+
+/** The answers that a notification has room for; the chat has the others, and says what each covers. */
+const SHORT: Readonly<Partial<Record<PermissionAnswer, string>>> = { allow_once: "Allow", reject_once: "Reject" };
 
 const SHOW = "pygent.showAsk";
 const ANSWER = "pygent.answerAsk";
@@ -94,7 +110,7 @@ function link(title: string, command: string, ...args: readonly unknown[]): stri
 function textOf(ask: Ask): string {
 	switch (ask.type) {
 		case "permission":
-			return `${ask.request.title}: ${ask.request.message}`;
+			return `pygent wants to ${WANTS[ask.request.toolCall.kind] ?? WANTS.other}:`;
 		case "question":
 			return ask.request.question;
 		case "review":
@@ -114,7 +130,10 @@ interface Choice {
 function choicesOf(ask: Ask): readonly Choice[] {
 	switch (ask.type) {
 		case "permission":
-			return ask.request.options.map(({ optionId, title }) => ({ title, answer: { optionId } }));
+			return ask.request.options.flatMap(({ optionId, kind }) => {
+				const title = SHORT[kind];
+				return title === undefined || optionId === "accept_edits" ? [] : [{ title, answer: { optionId } }];
+			});
 		case "question":
 			return ask.request.choices.map(({ title }) => ({ title, answer: { choice: title } }));
 		case "review":

@@ -31,9 +31,10 @@ test("a permission card stands in its call's card, with the choices of the reque
 	await card.getByText("pytest -q").waitFor();
 	assert.deepEqual(
 		await card.locator("button.choice").evaluateAll((all) => all.map((each) => each.lastChild?.textContent)),
-		["Reject", "Allow once", "Allow for this session", "Always allow"],
+		["Allow once", "Allow for this session", "Always allow", "Reject"],
 	);
-	await card.getByText("keeps the rule").getByText("shell(pytest:*)").waitFor();
+	assert.deepEqual(await card.locator("button.choice .key").allInnerTexts(), ["o", "s", "a", "r"]);
+	await card.getByText("sandboxed, no network").waitFor();
 
 	await card.getByRole("button", { name: "Allow once" }).click();
 	assert.deepEqual((await panel.called("answerPermission")).params, { id: "p", optionId: "once" });
@@ -45,9 +46,9 @@ test("a permission is answered by the keyboard, and only once", async () => {
 
 	await panel.send({ type: "focus", on: "ask" });
 	await panel.page.waitForFunction(() => document.activeElement?.getAttribute("data-ask") === "p");
-	await panel.page.keyboard.press("3");
-	await panel.page.keyboard.press("2");
+	await panel.page.keyboard.press("s");
 	await panel.page.keyboard.press("1");
+	await panel.page.keyboard.press("4");
 	await panel.called("answerPermission");
 
 	assert.equal(await panel.page.locator(".permission button.choice:enabled").count(), 0);
@@ -120,7 +121,7 @@ for (const how of ["with a button", "with a key"] as const) {
 		const answer = async (id: string): Promise<void> => {
 			const card = panel.page.locator(`[data-ask=${id}]`);
 			if (how === "with a button") await card.getByRole("button", { name: "Allow once" }).press("Enter");
-			else await card.press("2");
+			else await card.press("1");
 		};
 
 		await answer("p");
@@ -130,22 +131,65 @@ for (const how of ["with a button", "with a key"] as const) {
 	});
 }
 
-test("a rule that several choices keep is said once", async () => {
-	const rules = ["shell(git commit:*)", "shell(git push:*)"];
+test("what each choice applies to is said once, also with a rule by first words, which the answer then stores", async () => {
+	const exact = "this exact command, in this workspace, until you take it back.";
+	const wide = "every command that begins with `npm test`, in this workspace, until you take it back.";
+	const rules = ["shell(npm test a)"];
 	const options = [
 		{ optionId: "once", kind: "allow_once", title: "Allow once", ...covers("o") },
-		{ optionId: "session", kind: "allow_session", title: "Allow for this session", ...covers("s"), rules },
-		{ optionId: "always", kind: "allow_always", title: "Always allow", ...covers("a"), rules },
-		{ optionId: "never", kind: "reject_always", title: "Always reject", ...covers("n"), rules: ["shell(git:*)"] },
+		{ optionId: "always", kind: "allow_always", title: "Always allow", rules, ...covers("a", exact) },
+		{ optionId: "no", kind: "reject_once", title: "Reject", ...covers("r") },
+		{ optionId: "never", kind: "reject_always", title: "Always reject", rules, ...covers("n", exact) },
 	] as const;
-	await using panel = await openWith(permission("p", "run", { options }));
+	const suggestion = { rule: "shell(npm test:*)", title: "npm test:*", appliesTo: { always: wide, never: wide } };
+	const request = { options, message: "npm test a", description: "Test a", ruleSuggestions: [suggestion] };
+	await using panel = await openWith(permission("p", "run", request));
+	const card = panel.page.locator(".permission");
+	await card.getByText("Applies to:").waitFor();
+	await card.getByText("Test a", { exact: true }).waitFor();
+	assert.equal(await card.locator("pre").innerText(), "npm test a");
+	assert.deepEqual(await card.locator(".rule").allInnerTexts(), ["o r this call only.", `a n ${exact}`]);
+
+	await card.press("p");
+	await card.getByText(wide).waitFor();
+	await card.press("a");
+	const { params } = await panel.called("answerPermission");
+	assert.deepEqual(params, { id: "p", optionId: "always", rules: ["shell(npm test:*)"] });
+});
+
+test("keys in an empty prompt answer what waits, and in one that is written they are text", async () => {
+	await using panel = await openWith(permission("p", "run"));
+	const field = panel.page.getByRole("textbox", { name: "Prompt" });
 	await panel.page.locator(".permission").waitFor();
 
-	assert.deepEqual(await panel.page.locator(".rule").allInnerTexts(), [
-		"“Allow for this session”, “Always allow” keep the rules shell(git commit:*)shell(git push:*)",
-		"“Always reject” keeps the rule shell(git:*)",
-	]);
+	await field.pressSequentially("a1");
+	assert.equal(await field.inputValue(), "a1");
+	await field.fill("");
+	await field.press("Escape");
+	await panel.page.waitForFunction(() => document.activeElement?.className === "feedback");
+	await field.focus();
+	await field.press("2");
+
+	assert.deepEqual((await panel.called("answerPermission")).params, { id: "p", optionId: "session" });
 });
+
+for (const theme of ["light", "dark", "high-contrast", "high-contrast-light"] as const) {
+	test(`a fetch, an edit and a removal do not look the same (${theme})`, async () => {
+		const asks = (["low", "medium", "high"] as const).map((severity) => permission(severity, severity, { severity }));
+		await using panel = await Panel.open({ theme, conversation: conversation([], { asks, runningTurnId: "t1" }) });
+		const cards = panel.page.locator(".permission");
+		await cards.nth(2).waitFor();
+
+		const looks = await cards.evaluateAll((all) =>
+			all.map((each) => [getComputedStyle(each).borderInlineStart, each.querySelector(".risk")?.textContent?.trim()]),
+		);
+		assert.equal(new Set(looks.map(([border]) => border)).size, 3);
+		assert.deepEqual(
+			looks.map(([, words]) => words),
+			["Low risk", "Medium risk", "High risk"],
+		);
+	});
+}
 
 test("what the message of a request says is not said by its title, too, but to screen readers", async () => {
 	const diff = [{ uri: uri("a.py"), oldText: "", newText: "", patch: PATCH }];
@@ -187,7 +231,7 @@ test("how a permission was answered stays with the call", async () => {
 
 test("a request shows the diff of what would be changed", async () => {
 	const diff = [{ uri: uri("src/cart.py"), oldText: "", newText: "", patch: PATCH }];
-	await using panel = await openWith(permission("p", "run", { diff, risk: "medium", title: "Edit src/cart.py" }));
+	await using panel = await openWith(permission("p", "run", { diff, severity: "medium", title: "Edit src/cart.py" }));
 	const card = panel.page.locator(".permission");
 
 	await card.getByText("# Of each as many as were put in").waitFor();

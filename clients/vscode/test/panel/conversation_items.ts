@@ -191,10 +191,10 @@ export function permission(id: string, toolId: string, more: Partial<PermissionR
 			severity: "high",
 			ruleSuggestions: [],
 			options: [
-				{ optionId: "reject", kind: "reject_once", title: "Reject", ...covers("r") },
 				{ optionId: "once", kind: "allow_once", title: "Allow once", ...covers("o") },
 				{ optionId: "session", kind: "allow_session", title: "Allow for this session", ...covers("s") },
 				{ optionId: "always", kind: "allow_always", title: "Always allow", rule: "shell(pytest:*)", ...covers("a") },
+				{ optionId: "reject", kind: "reject_once", title: "Reject", ...covers("r") },
 			],
 			source: "",
 			...more,

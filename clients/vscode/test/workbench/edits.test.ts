@@ -33,8 +33,15 @@ test("questions about edits", async (t) => {
 			const card = chat.getByRole("group").filter({ has: chat.getByRole("button", { name: /Allow once/ }) });
 			await card.getByText("round(sum(items), 2)").waitFor();
 			assert.deepEqual(
-				(await card.locator(".choices button").allInnerTexts()).map((words) => words.replace(/^\d\s*/, "")),
-				["Allow once", "Allow for this session", "Always allow", "Reject", "Always reject"],
+				(await card.locator(".choices button").allInnerTexts()).map((words) => words.replace(/^\w\s+/, "")),
+				[
+					"Allow once",
+					"Allow for this session",
+					"Always allow",
+					"Accept all edits in this session",
+					"Reject",
+					"Always reject",
+				],
 			);
 			await card.getByRole("textbox", { name: "What to do instead" }).fill("each item has a price");
 			await card.getByRole("button", { name: "Reject", exact: true }).click();

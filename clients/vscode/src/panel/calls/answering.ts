@@ -13,7 +13,13 @@ export function answeringCalls(panel: Panel): Pick<Handlers, Answering> {
 		return null;
 	};
 	return {
-		answerPermission: async ({ id, ...result }) => answer("permission", id, result),
+		answerPermission: async ({ id, optionId, feedback, rules }) => {
+			const ask = asks.waiting.find((each) => each.id === id);
+			const suggested = ask?.type === "permission" ? (ask.request.ruleSuggestions ?? []) : [];
+			const isSuggested = (rule: string): boolean => suggested.some((each) => each.rule === rule);
+			if (rules !== undefined && !rules.every(isSuggested)) throw new Error("This rule was not suggested.");
+			return answer("permission", id, { optionId, ...(feedback && { feedback }), ...(rules && { rules }) });
+		},
 		answerQuestion: async ({ id, ...result }) => answer("question", id, result),
 	};
 }

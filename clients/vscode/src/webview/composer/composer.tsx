@@ -57,6 +57,7 @@ export function Composer(parts: AppParts): ReactElement {
 					onWrite={(text) => drafts.write(text)}
 					onSend={send}
 					onRecall={(key) => recall(key, drafts.draft.text)}
+					onAskKey={giveToAsk}
 					onLeave={() => store.take({ type: "focus", on: "ask" })}
 					onFiles={(files) => void attachFiles(parts, files)}
 				/>
@@ -69,6 +70,12 @@ export function Composer(parts: AppParts): ReactElement {
 			</div>
 		</section>
 	);
+}
+
+/** Give a key to the first card that waits for an answer; whether it took it. */
+function giveToAsk(key: string): boolean {
+	const card = document.querySelector("[data-ask]");
+	return card !== null && !card.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
 }
 
 interface ToolbarParts extends AppParts {

@@ -17,6 +17,8 @@ export interface PromptFieldParts {
 	/** `steer`: with the key that says so. */
 	readonly onSend: (how: { readonly steer: boolean }) => void;
 	readonly onRecall: (key: "ArrowUp" | "ArrowDown") => string | null;
+	/** Whether what waits for an answer took the key. */
+	readonly onAskKey: (key: string) => boolean;
 	/** To what stands above: what waits for an answer, or else the last row. */
 	readonly onLeave: () => void;
 	readonly onFiles: (files: readonly File[]) => void;
@@ -111,6 +113,8 @@ function keyOfPrompt(event: KeyboardEvent, parts: PromptFieldParts): boolean {
 		parts.onSend({ steer: ctrlKey || metaKey });
 		return true;
 	}
+	const isPlain = !shiftKey && !altKey && !ctrlKey && !metaKey;
+	if (isPlain && parts.text === "" && /^([1-9]|Escape)$/.test(key) && parts.onAskKey(key)) return true;
 	const isAtStart = parts.field.current?.selectionEnd === 0;
 	if (key === "ArrowUp" && altKey && !shiftKey && isAtStart) {
 		parts.onLeave();

@@ -122,7 +122,7 @@ function toolWords(before: Status | null, after: Status, title: string): readonl
 function askWords(ask: Ask): string {
 	switch (ask.type) {
 		case "permission":
-			return `Permission needed, ${ask.request.risk} risk: ${ask.request.title}. ${many(ask.request.options.length, "choice")}.`;
+			return `Permission needed, ${ask.request.severity ?? ask.request.risk} risk: ${ask.request.title}. ${many(ask.request.options.length, "choice")}.`;
 		case "question":
 			return `Question: ${ask.request.question}`;
 		case "review":

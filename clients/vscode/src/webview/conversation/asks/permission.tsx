@@ -1,7 +1,7 @@
 /** Something is about to happen, and the user is asked. */
 
 import { type KeyboardEvent, type ReactElement, useId, useRef, useState } from "react";
-import type { PermissionOption, PermissionRequest, Risk } from "../../../protocol/protocol.ts";
+import type { PermissionOption, PermissionRequest, Risk, RuleSuggestion } from "../../../protocol/protocol.ts";
 import { Icon } from "../../chrome/icon.tsx";
 import { visible } from "../markdown/visible.ts";
 import { useScene } from "../scene.tsx";
@@ -24,18 +24,24 @@ const RISK: Readonly<Record<Risk, { readonly icon: string; readonly words: strin
 export function PermissionCard({ id, request, inCard }: PermissionCardParts): ReactElement {
 	const { act } = useScene();
 	const [chosen, setChosen] = useState<string | null>(null);
+	const [scope, setScope] = useState(0);
 	const [feedback, setFeedback] = useState("");
 	const field = useRef<HTMLInputElement>(null);
 	const card = useFocusGoesOn();
 	const title = useId();
 	const reject = request.options.find(({ kind }) => isReject(kind)) ?? null;
+	const suggestions = request.ruleSuggestions ?? []; // of an older daemon there are none
+	const wider = suggestions[scope - 1] ?? null;
+	const suggested = wider ?? suggestions[0] ?? null;
+	const nextScope = (): void => setScope((scope + 1) % (suggestions.length + 1));
 
 	const choose = async (option: PermissionOption | null | undefined): Promise<void> => {
 		if (option === null || option === undefined || chosen !== null) return;
 		card.current?.focus(); // a button that is disabled would lose it
 		setChosen(option.optionId);
 		const words = isReject(option.kind) && feedback.trim() !== "" ? { feedback: feedback.trim() } : {};
-		const { done } = await act("answerPermission", { id, optionId: option.optionId, ...words });
+		const rules = wider !== null && Object.hasOwn(wider.appliesTo, option.optionId) ? { rules: [wider.rule] } : {};
+		const { done } = await act("answerPermission", { id, optionId: option.optionId, ...words, ...rules });
 		if (!done) setChosen(null);
 	};
 	const pressed = (event: KeyboardEvent): void => {
@@ -44,14 +50,16 @@ export function PermissionCard({ id, request, inCard }: PermissionCardParts): Re
 			if (isWriting || field.current === null) void choose(reject);
 			else field.current.focus();
 		} else if (isWriting && event.key === "Enter" && !event.nativeEvent.isComposing) void choose(reject);
-		else if (!isWriting && isDigit(event)) void choose(request.options[Number(event.key) - 1]);
+		else if (isWriting || event.ctrlKey || event.metaKey || event.altKey) return;
+		else if (event.key === OTHER_RULE && suggested !== null) nextScope();
+		else if (optionOf(request, event.key) !== null) void choose(optionOf(request, event.key));
 		else return;
 		event.preventDefault();
 		event.stopPropagation();
 	};
 	return (
 		<div
-			className={`ask permission ${request.risk}`}
+			className={`ask permission ${severityOf(request)}`}
 			role="group"
 			aria-labelledby={title}
 			data-ask={id}
@@ -60,7 +68,10 @@ export function PermissionCard({ id, request, inCard }: PermissionCardParts): Re
 			onKeyDown={pressed}
 		>
 			<Question request={request} titleId={title} inCard={inCard} />
-			<Options request={request} chosen={chosen} onChoose={choose} />
+			<Options request={request} wider={wider} chosen={chosen} onChoose={choose} />
+			{suggested !== null && (
+				<Scope suggested={suggested} isOn={wider !== null} disabled={chosen !== null} onChange={nextScope} />
+			)}
 			{reject !== null && (
 				<input
 					ref={field}
@@ -76,6 +87,42 @@ export function PermissionCard({ id, request, inCard }: PermissionCardParts): Re
 	);
 }
 
+/** The letter that changes what the choices cover which store rules. */
+const OTHER_RULE = "p";
+
+/** The option that a key chooses, by its place or its letter. */
+function optionOf({ options }: PermissionRequest, key: string): PermissionOption | null {
+	return options.find((each, index) => each.key === key || String(index + 1) === key) ?? null;
+}
+
+interface ScopeParts {
+	readonly suggested: RuleSuggestion;
+	readonly isOn: boolean;
+	readonly disabled: boolean;
+	readonly onChange: () => void;
+}
+
+/** Whether the choices that store a rule cover a wider one. */
+function Scope({ suggested, isOn, disabled, onChange }: ScopeParts): ReactElement {
+	return (
+		<button
+			type="button"
+			className="choice scope"
+			aria-pressed={isOn}
+			aria-keyshortcuts={OTHER_RULE}
+			disabled={disabled}
+			onClick={onChange}
+		>
+			<Key name={OTHER_RULE} /> {isOn ? "Covers" : "Cover"} <code>{visible(suggested.title)}</code>
+		</button>
+	);
+}
+
+/** How grave it looks; an older daemon knows only whether the tool asks. */
+function severityOf({ severity, risk }: PermissionRequest): Risk {
+	return severity ?? risk;
+}
+
 interface QuestionParts {
 	readonly request: PermissionRequest;
 	readonly titleId: string;
@@ -83,12 +130,14 @@ interface QuestionParts {
 }
 
 function Question({ request, titleId, inCard }: QuestionParts): ReactElement {
-	const { title, message, risk, diff, source, toolCall } = request;
+	const { title, message, diff, source, toolCall, description, confinement } = request;
+	const risk = severityOf(request);
+	const hasDiff = (diff ?? []).length > 0;
 	const line = message.includes("\n") ? "" : message;
 	const repeats = message.includes(title);
 	// A change is told by its diff, and what would be done by the message: once is enough.
-	const heading = repeats && (diff ?? []).length > 0 && line !== "" ? line : title;
-	const isSaid = repeats && heading === title && message !== title;
+	const heading = repeats && hasDiff && line !== "" ? line : title;
+	const isSaid = repeats && !hasDiff;
 	return (
 		<>
 			<p className="ask-title" id={titleId}>
@@ -96,9 +145,10 @@ function Question({ request, titleId, inCard }: QuestionParts): ReactElement {
 					<Icon name={RISK[risk].icon} /> {RISK[risk].words}
 				</span>{" "}
 				<span className={isSaid ? "for-readers" : undefined}>{visible(heading)}</span>
+				{description && <span>{visible(description)}</span>}
 				{source !== "" && <span className="badge">{visible(source)}</span>}
 			</p>
-			{message !== "" && message !== heading && <pre className="ask-message">{visible(message)}</pre>}
+			{message !== "" && (!hasDiff || message !== heading) && <pre className="ask-message">{visible(message)}</pre>}
 			{(diff ?? []).map(({ uri, patch }) => (
 				<FileDiff
 					key={uri}
@@ -110,18 +160,29 @@ function Question({ request, titleId, inCard }: QuestionParts): ReactElement {
 					folded={(diff ?? []).length > 3}
 				/>
 			))}
+			{confinement && <Confinement words={confinement} />}
 			{!inCard && message === "" && <p className="faint">{visible(toolCall.title)}</p>}
 		</>
 	);
 }
 
+function Confinement({ words }: { readonly words: string }): ReactElement {
+	return (
+		<p className="confinement">
+			<Icon name={words.startsWith("sandboxed") ? "lock" : "unlock"} /> {visible(words)}
+		</p>
+	);
+}
+
 interface OptionsParts {
 	readonly request: PermissionRequest;
+	/** The rule that the user has chosen in place of those of the options. */
+	readonly wider: RuleSuggestion | null;
 	readonly chosen: string | null;
 	readonly onChoose: (option: PermissionOption) => Promise<void>;
 }
 
-function Options({ request: { options }, chosen, onChoose }: OptionsParts): ReactElement {
+function Options({ request: { options }, wider, chosen, onChoose }: OptionsParts): ReactElement {
 	return (
 		<>
 			<div className="choices">
@@ -131,46 +192,40 @@ function Options({ request: { options }, chosen, onChoose }: OptionsParts): Reac
 						type="button"
 						className={`choice${index === 0 ? " first" : ""}${chosen === option.optionId ? " chosen" : ""}`}
 						disabled={chosen !== null}
-						aria-keyshortcuts={index < 9 ? String(index + 1) : undefined}
+						aria-keyshortcuts={`${index + 1} ${option.key ?? ""}`.trim()}
 						onClick={() => void onChoose(option)}
 					>
-						<Key index={index} />
+						<Key name={option.key ?? String(index + 1)} />
 						{visible(option.title)}
 						{chosen === option.optionId && <Icon name="loading" spin />}
 					</button>
 				))}
 			</div>
-			{kept(options).map(({ titles, rules }) => (
-				<p key={titles.join()} className="rule">
-					{visible(titles.map((title) => `“${title}”`).join(", "))} {titles.length === 1 ? "keeps" : "keep"} the{" "}
-					{rules.length === 1 ? "rule" : "rules"}{" "}
-					{rules.map((rule) => (
-						<code key={rule}>{visible(rule)}</code>
-					))}
-				</p>
-			))}
+			<div className="applies">
+				Applies to:
+				{covered(options, wider).map(({ keys, what }) => (
+					<p key={what} className="rule">
+						<span className="key">{keys.join(" ")}</span> {visible(what)}
+					</p>
+				))}
+			</div>
 		</>
 	);
 }
 
-function rulesOf({ rule, rules }: PermissionOption): readonly string[] {
-	return rules ?? (rule === undefined ? [] : [rule]);
+interface Covered {
+	readonly keys: readonly string[];
+	readonly what: string;
 }
 
-interface Kept {
-	readonly titles: readonly string[];
-	readonly rules: readonly string[];
-}
-
-/** Which rules are kept by which choices: the same ones are said once. */
-function kept(options: readonly PermissionOption[]): readonly Kept[] {
-	const byRules = new Map<string, Kept>();
-	for (const option of options) {
-		const rules = rulesOf(option);
-		const titles = byRules.get(rules.join("\n"))?.titles ?? [];
-		if (rules.length > 0) byRules.set(rules.join("\n"), { titles: [...titles, option.title], rules });
+/** What each choice covers: the same is said once. */
+function covered(options: readonly PermissionOption[], wider: RuleSuggestion | null): readonly Covered[] {
+	const said = new Map<string, Covered>();
+	for (const [index, { optionId, key, appliesTo }] of options.entries()) {
+		const what = wider?.appliesTo[optionId] ?? appliesTo ?? "";
+		if (what !== "") said.set(what, { keys: [...(said.get(what)?.keys ?? []), key ?? String(index + 1)], what });
 	}
-	return [...byRules.values()];
+	return [...said.values()];
 }
 
 function isReject(kind: PermissionOption["kind"]): boolean {
@@ -182,10 +237,10 @@ export function isDigit({ key, ctrlKey, metaKey, altKey }: KeyboardEvent): boole
 }
 
 /** The key that chooses it, for the eye: a screen reader is told by `aria-keyshortcuts`. */
-export function Key({ index }: { readonly index: number }): ReactElement | null {
-	return index < 9 ? (
+export function Key({ name }: { readonly name: string }): ReactElement {
+	return (
 		<span className="key" aria-hidden="true">
-			{index + 1}
+			{name}
 		</span>
-	) : null;
+	);
 }

@@ -101,7 +101,7 @@ function Choices({ request, disabled, onChoose }: ChoicesParts): ReactElement {
 					aria-keyshortcuts={index < 9 ? String(index + 1) : undefined}
 					onClick={() => void onChoose(title)}
 				>
-					<Key index={index} />
+					{index < 9 && <Key name={String(index + 1)} />}
 					<span className="choice-words">
 						{visible(title)}
 						{description !== undefined && <span className="description">{visible(description)}</span>}
