@@ -182,7 +182,8 @@ interface OptionsParts {
 	readonly onChoose: (option: PermissionOption) => Promise<void>;
 }
 
-function Options({ request: { options }, wider, chosen, onChoose }: OptionsParts): ReactElement {
+function Options({ request, wider, chosen, onChoose }: OptionsParts): ReactElement {
+	const { options } = request;
 	return (
 		<>
 			<div className="choices">
@@ -190,7 +191,7 @@ function Options({ request: { options }, wider, chosen, onChoose }: OptionsParts
 					<button
 						key={option.optionId}
 						type="button"
-						className={`choice${index === 0 ? " first" : ""}${chosen === option.optionId ? " chosen" : ""}`}
+						className={`choice${isProposed(request, option) ? " first" : ""}${chosen === option.optionId ? " chosen" : ""}`}
 						disabled={chosen !== null}
 						aria-keyshortcuts={`${index + 1} ${option.key ?? ""}`.trim()}
 						onClick={() => void onChoose(option)}
@@ -211,6 +212,12 @@ function Options({ request: { options }, wider, chosen, onChoose }: OptionsParts
 			</div>
 		</>
 	);
+}
+
+/** Whether it stands out: the first, and for what looks grave the one that rejects. */
+function isProposed(request: PermissionRequest, option: PermissionOption): boolean {
+	const isGrave = severityOf(request) === "high";
+	return isGrave ? option.kind === "reject_once" : option === request.options[0];
 }
 
 interface Covered {
