@@ -270,7 +270,7 @@ def test_a_model_that_calls_the_tool_has_answered(examine: Examine) -> None:
     ("step", "said"),
     [
         (Step(status=401, error="wrong key"), "did not accept the key"),
-        (Step(status=429, error="slow down"), "limits how often you may ask"),
+        (Step(status=429, error="slow down"), "Rate limit of"),
         (Step(status=404, error="no such model"), "Check the setting `model`, here openai/one"),
         (Step(text=""), "The answer was empty"),
         (Step(raw=("text/event-stream", "")), "broke"),

@@ -19,11 +19,11 @@ from pygent_ls.agent.turn import TurnState
 from pygent_ls.agent.workspace import FileChange
 
 CANCELLED_RESULT = (
-    "Cancelled: the turn was stopped before this call was finished. What it had done by then stands, so look before "
-    "you rely on it."
+    "Cancelled: the turn was stopped before this call finished. It may have changed something, so check before you "
+    "rely on it."
 )
 
-NOT_BEGUN_RESULT = "Cancelled: the turn was stopped before this call began, so it did nothing."
+NOT_BEGUN_RESULT = "Cancelled: stopped before it began; nothing changed."
 
 LIMIT_RESULT = "Not run: the turn reached its limit before this call."
 

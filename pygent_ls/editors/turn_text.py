@@ -1,11 +1,27 @@
-"""In a line, for a person: what keeps a turn from going on, and what happens next."""
+"""Lines for a person: how a turn ended, which limit it reached, and what happens next."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pygent_ls.agent import events as ev
+from pygent_ls.agent.events import StopReason
 from pygent_ls.agent.messages import rejections_in_words
+
+STOP_WORDS: Mapping[StopReason, str] = {
+    "end_turn": "Done",
+    "max_iterations": "Stopped at the limit of model calls",
+    "token_limit": "Stopped at the token limit",
+    "budget_limit": "Stopped at the cost limit",
+    "time_limit": "Stopped at the time limit",
+    "max_output_tokens": "Answer cut off at the output limit",
+    "refusal": "The model refused",
+    "loop_detected": "Stopped: the model repeated itself",
+    "cancelled": "Cancelled",
+    "interrupted": "Interrupted",
+    "error": "Failed",
+}
+"""How a turn ended, for a person."""
 
 Limit = ev.IterationLimitReached | ev.TokenLimitReached | ev.BudgetLimitReached | ev.TimeLimitReached | ev.LoopDetected
 
@@ -14,23 +30,23 @@ def limit_line(event: Limit) -> str:
     """Which limit is reached, and how far the turn has come."""
     match event:
         case ev.IterationLimitReached(limit=limit):
-            return f"The limit of {limit} model calls a turn is reached."
+            return f"The limit of {limit} model calls a turn was reached."
         case ev.TokenLimitReached(limit=limit, value=value):
-            return f"The limit of {limit} tokens a turn is reached: {value} were used."
+            return f"The limit of {limit} tokens a turn was reached: {value} were used."
         case ev.BudgetLimitReached(limit=limit, value=value):
-            return f"The limit of ${limit:g} a turn is reached: ${value:.4f} were spent."
+            return f"The limit of ${limit:g} a turn was reached: ${value:.4f} were spent."
         case ev.TimeLimitReached(limit=limit, value=value):
-            return f"The limit of {limit:g} s a turn is reached: {value:.0f} s have passed."
+            return f"The limit of {limit:g} s a turn was reached: {value:.0f} s have passed."
         case ev.LoopDetected(value=value):
-            return f"The model goes round in circles: {value} equal calls."
+            return f"The model repeated the same call {value} times."
 
 
 def failure_line(error: ev.LlmError) -> str:
     """What went wrong with a model call, and what happens next."""
     if error.fallback_model is not None:
-        return f"{error.error_message} Goes on with {error.fallback_model}."
+        return f"{error.error_message} Continuing with {error.fallback_model}."
     if error.will_retry and error.retry_in_s:
-        return f"{error.error_message} Asks again in {error.retry_in_s:.1f} s (attempt {error.attempt + 1})."
+        return f"{error.error_message} Retrying in {error.retry_in_s:.1f} s (attempt {error.attempt + 1})."
     return error.error_message
 
 

@@ -171,7 +171,7 @@ _WHAT_TO_DO: Mapping[ModelErrorType, str] = {
     "auth": "{who} did not accept the key, or it may not use {name}{said}. Check {key_variable}.",
     "network": "No connection to {tried}, or it broke{said}. Check the address and the network.",
     "timeout": "{who} took too long to answer{said}. Try again.",
-    "rate_limit": "{who} limits how often you may ask{said}. Wait a little, or look at your plan and quota there.",
+    "rate_limit": "Rate limit of {who} reached{said}. Wait a little, or check your plan and quota there.",
     "overloaded": "{who} is overloaded{said}. Try again in a little while, or choose another model.",
     "server": "{who} failed, or its answer could not be read{said}. Try again, or choose another model.",
     "context_window": "The conversation is longer than {name} can read{said}. Begin a new session, or shorten it.",

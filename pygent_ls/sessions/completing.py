@@ -36,7 +36,7 @@ WORDS = (
     Choice(word="diagnostics", detail="what the editor shows as wrong"),
     Choice(word="selection", detail="what is selected"),
     Choice(word="buffer", detail="the file in front"),
-    Choice(word="diff", detail="what is not committed"),
+    Choice(word="diff", detail="uncommitted changes"),
 )
 """What stands behind an `@` beside files and agents."""
 

@@ -126,4 +126,4 @@ def _failure(report: SubagentReport) -> str:
     }
     why = f": {report.problem.rstrip('.')}" if report.problem else ""
     had = f"\nThe last that it said:\n{report.text}" if report.text.strip() else ""
-    return f"The subagent {report.agent} {ends[report.stop_reason]}{why}. What it had done by then stands.{had}"
+    return f"The subagent {report.agent} {ends[report.stop_reason]}{why}. What it had changed by then remains.{had}"

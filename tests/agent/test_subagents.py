@@ -238,7 +238,7 @@ async def test_one_that_fails_is_an_error_result_with_what_it_had() -> None:
 
     said = rig.events.of(ToolResult)[-1]
     assert said.is_error
-    assert "The subagent other failed: no key. What it had done" in said.content
+    assert "The subagent other failed: no key. What it had changed" in said.content
     assert said.content.endswith("The last that it said:\nI look.")
 
 

@@ -79,7 +79,7 @@ def test_prompts_are_answered_one_after_the_other_and_ctrl_d_leaves(folder: Path
     with chat(folder, home, "--model", model) as terminal:
         terminal.types("first\r")
         terminal.sees("bold")
-        terminal.sees("end turn")
+        terminal.sees("Done")
         terminal.types("second\r")
         terminal.sees("And another.")
         assert leaves(terminal) == 0
@@ -205,7 +205,7 @@ def test_at_a_limit_the_person_says_whether_the_turn_goes_on(folder: Path, home:
     model = script(home, tool("read_file", path="notes.txt"), {"text": "Read it."})
     with chat(folder, home, "--model", model, "--max-turns", "1") as terminal:
         terminal.types("read\r")
-        terminal.sees("The limit of 1 model calls a turn is reached.")
+        terminal.sees("The limit of 1 model calls a turn was reached.")
         chooses(terminal, "2", "Continue")
         terminal.sees("Read it.")
 

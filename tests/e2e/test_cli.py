@@ -159,7 +159,7 @@ def test_a_limit_exits_with_1(environment: dict[str, str], folder: Path, tmp_pat
     done = run("run", "hi", "--cwd", str(folder), "--model", model, environment=environment)
 
     assert (done.returncode, done.stdout) == (1, "")
-    assert "The limit of 1 model calls a turn is reached.\n" in done.stderr
+    assert "The limit of 1 model calls a turn was reached.\n" in done.stderr
 
 
 def test_a_wrong_setting_is_told_and_the_turn_runs(environment: dict[str, str], folder: Path, tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def test_a_signal_cancels_the_turn_and_ends_what_it_started(
     answer, status = process.communicate(timeout=WAIT_S)
     lifeline.wait_until_gone()
     assert (process.returncode, answer) == (130, "")
-    assert status.endswith("Cancelled.\ncancelled · 120 tokens · $0.0000\n")
+    assert status.endswith("Cancelled.\nCancelled · 120 tokens · $0.0000\n")
     assert "Traceback" not in status
 
 

@@ -214,9 +214,9 @@ def test_a_session_without_persistence_leaves_nothing_behind(
 @pytest.mark.parametrize(
     ("arguments", "subtype", "said"),
     [
-        (("--max-turns", "1"), "error_max_turns", "The limit of 1 model calls a turn is reached."),
-        (("--max-tokens", "100"), "error_limit", "The limit of 100 tokens a turn is reached: 120 were used."),
-        (("--max-budget-usd", "1"), "error_max_budget_usd", "The limit of $1 a turn is reached: $1.2000 were spent."),
+        (("--max-turns", "1"), "error_max_turns", "The limit of 1 model calls a turn was reached."),
+        (("--max-tokens", "100"), "error_limit", "The limit of 100 tokens a turn was reached: 120 were used."),
+        (("--max-budget-usd", "1"), "error_max_budget_usd", "The limit of $1 a turn was reached: $1.2000 were spent."),
     ],
 )
 def test_a_limit_ends_the_turn_and_says_which(
@@ -549,7 +549,7 @@ def test_while_a_model_is_slow_the_terminal_says_what_is_waited_for(environment:
 
             assert terminal.interrupted() == 130
             assert "\r" in terminal.seen
-            assert terminal.seen.rstrip("\n").splitlines()[-1].startswith("cancelled · ")
+            assert terminal.seen.rstrip("\n").splitlines()[-1].startswith("Cancelled · ")
 
 
 def test_what_is_piped_on_has_no_spinner_in_it(environment: dict[str, str], folder: Path, tmp_path: Path) -> None:
@@ -568,7 +568,7 @@ def test_who_sits_at_the_terminal_is_asked_whatever_the_format(
     given = ("run", "edit", "--cwd", str(folder), *JSON, "--model", script(tmp_path, EDIT, {"text": "done"}))
 
     with on_terminal(*COMMAND, *given, environment=environment, command=("/bin/sh", "-c", line, "sh")) as terminal:
-        terminal.sees("or [r]eject")
+        terminal.sees("Your choice")
         terminal.types("o\n")
 
         assert terminal.ends() == 0

@@ -194,7 +194,7 @@ def test_what_a_subagent_does_is_told_and_what_it_says_is_not_the_answer() -> No
         "  ↳ Read a.py",
         "    shell was not run: a rule denies it",
         "slow",
-        "The connection broke. Asks again in 2.5 s (attempt 2).",
+        "The connection broke. Retrying in 2.5 s (attempt 2).",
     ]
 
 
@@ -246,7 +246,7 @@ def test_the_answer_goes_to_one_stream_and_everything_else_to_the_other() -> Non
     )
 
     assert answer == "I'll look.\nDone.\n"
-    assert status == "m/x · mode default\n● Read a.py\n  read_file: 2 lines\nend turn · 100 tokens · $0.0100\n"
+    assert status == "m/x · mode default\n● Read a.py\n  read_file: 2 lines\nDone · 100 tokens · $0.0100\n"
 
 
 def test_text_that_was_not_streamed_is_shown_when_it_is_whole() -> None:
@@ -327,7 +327,7 @@ def test_a_piped_answer_holds_what_counts_alone() -> None:
     )
 
     assert answer == "A whole answer.\n"
-    assert status.startswith("The connection broke. Asks again in 2.5 s (attempt 2).\n")
+    assert status.startswith("The connection broke. Retrying in 2.5 s (attempt 2).\n")
 
 
 def test_a_piped_answer_that_was_cancelled_is_what_came_of_it() -> None:
@@ -340,7 +340,7 @@ def test_a_piped_answer_that_was_cancelled_is_what_came_of_it() -> None:
 def test_a_fallback_is_named() -> None:
     _, status = Turn().shows(llm_error(fallback_model="openai/spare"))
 
-    assert status == "The connection broke. Goes on with openai/spare.\n"
+    assert status == "The connection broke. Continuing with openai/spare.\n"
 
 
 def llm_error(**changes: Any) -> ev.LlmError:
@@ -351,9 +351,9 @@ def llm_error(**changes: Any) -> ev.LlmError:
 @pytest.mark.parametrize(
     ("event", "line"),
     [
-        (ev.IterationLimitReached(limit=2, value=2), "The limit of 2 model calls a turn is reached.\n"),
-        (ev.TokenLimitReached(limit=5, value=7), "The limit of 5 tokens a turn is reached: 7 were used.\n"),
-        (ev.BudgetLimitReached(limit=0.5, value=0.51), "The limit of $0.5 a turn is reached: $0.5100 were spent.\n"),
+        (ev.IterationLimitReached(limit=2, value=2), "The limit of 2 model calls a turn was reached.\n"),
+        (ev.TokenLimitReached(limit=5, value=7), "The limit of 5 tokens a turn was reached: 7 were used.\n"),
+        (ev.BudgetLimitReached(limit=0.5, value=0.51), "The limit of $0.5 a turn was reached: $0.5100 were spent.\n"),
         (ev.Notice(content="Loading the model…"), "Loading the model…\n"),
         (ev.Thinking(item_id="1", content="hm"), "hm\n"),
         (ev.Cancelled(), "Cancelled.\n"),

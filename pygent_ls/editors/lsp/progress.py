@@ -24,7 +24,7 @@ from pygent_ls.agent.tool import one_line
 from pygent_ls.editors.lsp.convert import UriOf, event_out
 from pygent_ls.editors.lsp.endpoint import Endpoint
 from pygent_ls.editors.lsp.line import Line
-from pygent_ls.editors.turn_text import failure_line, limit_line
+from pygent_ls.editors.turn_text import STOP_WORDS, failure_line, limit_line
 from pygent_ls.sessions.stream import SessionEvent
 
 Token = str | int
@@ -89,13 +89,13 @@ class TurnProgress:
     def _report(self, session_event: SessionEvent) -> None:
         match session_event.event:
             case TurnQueued():
-                self._work("begin", "waits for the turn before it")
+                self._work("begin", "waiting for the previous turn")
             case TurnStarted():
-                self._work("report" if self._begun else "begin", "asks the model")
+                self._work("report" if self._begun else "begin", "waiting for the model")
             case ToolCall(title=title):
                 self._work("report", title)
             case PermissionRequested():
-                self._work("report", "waits for your permission")
+                self._work("report", "waiting for your permission")
             case LlmError() as error:
                 self._work("report", failure_line(error))
             case (
@@ -130,7 +130,7 @@ class TurnProgress:
 def _outcome(finished: Finished) -> str:
     """Outcome, files, tokens, cost."""
     n_files = len(finished.files_changed)
-    parts = [finished.stop_reason.replace("_", " ")]
+    parts = [STOP_WORDS[finished.stop_reason]]
     if n_files:
         parts.append(f"{n_files} file{'s' if n_files != 1 else ''} changed")
     parts.append(_tokens(finished.usage))

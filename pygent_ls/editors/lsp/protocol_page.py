@@ -79,7 +79,7 @@ they are. New values count from the next turn on. Before the first turn in a fol
 can be cancelled meanwhile.
 
 In the text of a prompt, `@path`, `@path#L10-L20`, `@"a path with spaces"`, `@diagnostics`, `@selection`, `@buffer` and
-`@diff` (what is not committed) stand for content blocks of their own; a word that is no file stays a word.
+`@diff` (uncommitted changes) stand for content blocks of their own; a word that is no file stays a word.
 
 Errors: -32700 and -32600 for broken messages, -32002 before `initialize`, -32601 for unknown methods, -32602 for wrong
 parameters and for those that nest deeper than 100 (an unknown session has `data.kind = "unknown_session"`), -32800 for

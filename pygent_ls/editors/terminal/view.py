@@ -17,7 +17,7 @@ from pygent_ls.agent.turn import TurnResult
 from pygent_ls.editors.terminal.outlet import Outlet
 from pygent_ls.editors.terminal.spinner import PAUSE
 from pygent_ls.editors.terminal.text import Colour, Palette, harmless
-from pygent_ls.editors.turn_text import Limit, failure_line, limit_line, rejection_lines
+from pygent_ls.editors.turn_text import STOP_WORDS, Limit, failure_line, limit_line, rejection_lines
 from pygent_ls.sessions.stream import SessionEvent
 
 MAX_LINE_CHARS = 160
@@ -429,7 +429,7 @@ PLAN_SIGNS: Mapping[ev.PlanStatus, str] = {"pending": "☐", "in_progress": "▶
 def _summary(finished: ev.Finished) -> str:
     n_files = len(finished.files_changed)
     files = f" · {n_files} file{'s' if n_files > 1 else ''} changed" if n_files else ""
-    return f"{finished.stop_reason.replace('_', ' ')}{files} · {_cost(finished.usage)}"
+    return f"{STOP_WORDS[finished.stop_reason]}{files} · {_cost(finished.usage)}"
 
 
 def _cost(usage: Usage) -> str:

@@ -21,9 +21,9 @@ def test_what_waits_for_the_user_stands_at_the_end_until_it_is_answered(start: S
     editor = start([Step(calls=(run,)), Step(text="Then not.")])
     open_chat(editor)
     send(editor, "go")
-    editor.until(lambda: any(line.startswith("⏸ waits for your permission: ") for line in chat(editor)))
+    editor.until(lambda: any(line.startswith("⏸ waiting for your permission: ") for line in chat(editor)))
 
-    assert chat(editor)[-1].startswith("⏸ waits for your permission: ")
+    assert chat(editor)[-1].startswith("⏸ waiting for your permission: ")
     assert any("◆ " in line and "waits for you" in line for line in screen(editor))
     editor.lua(allow("reject_once"))
     editor.until(lambda: n_ends(editor) == 1)

@@ -91,7 +91,7 @@ async def test_at_a_limit_the_user_is_asked_in_a_message_with_two_buttons(folder
         (asked,) = editor.requests(MESSAGE)
         assert asked.params["message"] == "Paused after 2 iterations (240 tokens, cost unknown). Continue?"
         assert asked.params["actions"] == [{"title": "Stop"}, {"title": "Continue"}]
-        assert "The limit of 2 model calls a turn is reached." in messages(editor, "work")
+        assert "The limit of 2 model calls a turn was reached." in messages(editor, "work")
         assert "The user lets the turn go on." in messages(editor, "work")
 
 
@@ -178,7 +178,7 @@ async def test_the_user_decides_about_a_retry_that_waits(folder: Path, action: s
         assert (errors[0]["willRetry"], errors[0]["retryInSeconds"], errors[0]["attempt"]) == (True, 100, 1)
         assert len(errors[0]["withdrawn"]) == 1
         assert [each["willRetry"] for each in errors[1:]] == ([] if action == "now" else [False])
-        assert "slow down. Asks again in 100.0 s (attempt 2)." in messages(editor, "work")
+        assert "slow down. Retrying in 100.0 s (attempt 2)." in messages(editor, "work")
         assert await editor.request("pygent/turn/retry", {**ids, "action": action}) == {"accepted": False}
 
 

@@ -39,10 +39,10 @@ async def test_the_clients_token_is_begun_reported_on_and_ended(folder: Path) ->
         await editor.turn(workDoneToken="work")
 
         first, *reports, last = editor.progress("work")
-        assert first == {"kind": "begin", "title": "pygent", "cancellable": True, "message": "asks the model"}
+        assert first == {"kind": "begin", "title": "pygent", "cancellable": True, "message": "waiting for the model"}
         assert {each["kind"] for each in reports} == {"report"}
-        assert [each["message"] for each in reports][:3] == ["Read a.txt", "Edit a.txt", "waits for your permission"]
-        assert last == {"kind": "end", "message": "end turn, 1 file changed, 240 tokens, cost unknown"}
+        assert [each["message"] for each in reports][:3] == ["Read a.txt", "Edit a.txt", "waiting for your permission"]
+        assert last == {"kind": "end", "message": "Done, 1 file changed, 240 tokens, cost unknown"}
 
 
 async def test_what_a_provider_says_is_one_short_line_of_the_progress(folder: Path) -> None:
@@ -80,7 +80,7 @@ async def test_the_daemon_makes_a_progress_where_the_client_shows_them(folder: P
         gate.open()
         await bounded(turn)
 
-        assert editor.progress(token)[0]["message"] == "asks the model"
+        assert editor.progress(token)[0]["message"] == "waiting for the model"
         assert kinds(editor, token) == ["begin", "end"]
 
 
@@ -149,7 +149,7 @@ async def test_cancelling_the_progress_cancels_the_turn(folder: Path, capabiliti
         editor.tell("window/workDoneProgress/cancel", {"token": token})
 
         assert (await bounded(turn))["stopReason"] == "cancelled"
-        assert editor.progress(token)[-1] == {"kind": "end", "message": "cancelled, 0 tokens, cost unknown"}
+        assert editor.progress(token)[-1] == {"kind": "end", "message": "Cancelled, 0 tokens, cost unknown"}
 
 
 async def test_cancelling_a_progress_that_is_over_or_unknown_cancels_nothing(folder: Path) -> None:
@@ -189,7 +189,7 @@ async def test_a_turn_that_waits_says_so_and_a_cancel_ends_its_progress(folder: 
         await gate.reached()
         two = editor.begin_turn(sessionId=editor.core.sessions.all()[0].id, workDoneToken="work")
         await editor.until(lambda: editor.progress("work"))
-        assert editor.progress("work")[0]["message"] == "waits for the turn before it"
+        assert editor.progress("work")[0]["message"] == "waiting for the previous turn"
 
         editor.tell("window/workDoneProgress/cancel", {"token": "work"})
 

@@ -137,7 +137,7 @@ async def test_nothing_that_is_written_stands_beside_it(scene: Scene) -> None:
         "  │ one",
         "  ok",
         "Done.",
-        "end turn · 0 tokens · cost unknown",
+        "Done · 0 tokens · cost unknown",
         "",
     ]
     assert "\x1b" not in scene.screen.getvalue()

@@ -15,7 +15,7 @@ test("an answer is shown as it comes, formatted, and the turn ends", async () =>
 	await workbench.prompt("Write a total");
 	await conversation.getByText("the plan").waitFor();
 	await chat.getByRole("button", { name: /^Stop/ }).waitFor();
-	const progress = workbench.statusItem("pygent: asks the model");
+	const progress = workbench.statusItem("pygent: waiting for the model");
 	await progress.waitFor();
 	assert.equal(await conversation.getByText("That is all.").count(), 0);
 	await model.resume();

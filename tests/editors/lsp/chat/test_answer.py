@@ -87,7 +87,7 @@ def test_words_of_a_failed_attempt_are_withdrawn() -> None:
         ev.Text(item_id="2", content="All of it."),
     )
 
-    assert text == "*pygent: The line is cut. Asks again in 2.0 s (attempt 2).*\n\nAll of it."
+    assert text == "*pygent: The line is cut. Retrying in 2.0 s (attempt 2).*\n\nAll of it."
 
 
 def test_the_whole_text_counts_where_it_is_not_what_came_in_pieces() -> None:
@@ -110,11 +110,11 @@ def test_a_fence_that_is_left_open_is_closed_and_nobody_said_that() -> None:
 @pytest.mark.parametrize(
     ("event", "line"),
     [
-        (ev.IterationLimitReached(limit=5, value=5), "*pygent: The limit of 5 model calls a turn is reached.*"),
-        (ev.LoopDetected(limit=3, value=4), "*pygent: The model goes round in circles: 4 equal calls.*"),
+        (ev.IterationLimitReached(limit=5, value=5), "*pygent: The limit of 5 model calls a turn was reached.*"),
+        (ev.LoopDetected(limit=3, value=4), "*pygent: The model repeated the same call 4 times.*"),
         (ev.Notice(content="In\nmemory *alone*."), "*pygent: In memory ∗alone∗.*"),
         (ev.Steered(content="faster"), "*pygent: You said meanwhile: faster*"),
-        (failed(fallback_model="other"), "*pygent: The line is cut. Goes on with other.*"),
+        (failed(fallback_model="other"), "*pygent: The line is cut. Continuing with other.*"),
     ],
 )
 def test_what_happens_is_a_line_that_is_nobodys_words(event: ev.AgentEvent, line: str) -> None:

@@ -105,7 +105,7 @@ end
 ---What a failure of that kind means.
 ---@type table<pygent.ErrorType, string>
 local TITLES = {
-  rate_limit = "The provider limits how often it may be asked",
+  rate_limit = "Rate limit reached",
   overloaded = "The provider has more to do than it can",
   network = "The provider could not be reached",
   timeout = "The model took too long to answer",

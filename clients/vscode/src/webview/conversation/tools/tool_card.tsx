@@ -229,7 +229,7 @@ function Result({ item, content, folded }: ResultParts): ReactElement {
 		<div className="result">
 			<button type="button" className="fold" aria-expanded={open} onClick={() => setOpen(!open)}>
 				<Icon name={open ? "chevron-down" : "chevron-right"} />
-				What the model was told
+				Tool result
 			</button>
 			{open && text}
 		</div>

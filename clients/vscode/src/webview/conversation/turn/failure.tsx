@@ -21,7 +21,7 @@ const MODEL_SETTINGS = "pygent.model";
 
 const ADVICE: Readonly<Record<ErrorType, Advice>> = {
 	rate_limit: {
-		title: "The provider limits how often it may be asked",
+		title: "Rate limit reached",
 		help: "Wait a little and send the prompt again, choose another model, or name fallback models in the settings.",
 		settings: "pygent.fallbackModels",
 	},
