@@ -25,12 +25,14 @@ end
 _G.remove[id] = require(kind == "permission" and "pygent.permission" or "pygent.permission.question").show(ask)
 """
 
+KEPT = "Shell(ls *), until you take it back."
+
 OPTIONS = [
-    {"optionId": "1", "kind": "allow_once", "title": "Allow once"},
-    {"optionId": "2", "kind": "allow_session", "title": "Allow for this session", "rule": "Shell(ls *)"},
-    {"optionId": "3", "kind": "allow_always", "title": "Always allow", "rule": "Shell(ls *)"},
-    {"optionId": "4", "kind": "reject_once", "title": "Reject"},
-    {"optionId": "5", "kind": "reject_always", "title": "Always reject", "rule": "Shell(ls *)"},
+    {"optionId": "1", "kind": "allow_once", "title": "Allow once", "appliesTo": "this call only."},
+    {"optionId": "2", "kind": "allow_session", "title": "Allow for this session", "appliesTo": KEPT},
+    {"optionId": "3", "kind": "allow_always", "title": "Always allow", "appliesTo": KEPT},
+    {"optionId": "4", "kind": "reject_once", "title": "Reject", "appliesTo": "this call only."},
+    {"optionId": "5", "kind": "reject_always", "title": "Always reject", "appliesTo": KEPT},
 ]
 
 GRAVE = [OPTIONS[3], *OPTIONS[:3], OPTIONS[4]]
@@ -117,18 +119,31 @@ def asked(shared: Any, tmp_path: Path) -> Generator[Asked]:
 
 
 def test_it_says_what_would_happen_what_it_risks_and_what_would_be_kept(asked: Asked) -> None:
-    asked.asks(message="ls -l\nsecond line", source="subagent explorer")
+    asked.asks(
+        message="ls -l\nsecond line",
+        source="subagent explorer",
+        description="List",
+        confinement="sandboxed, no network",
+    )
 
     assert "medium risk" in asked.part("title")
     shown = asked.shown
-    assert shown[:4] == ["Run a command", "ls -l", "second line", "asked by: subagent explorer"]
-    assert "  1 a Allow once" in shown
-    assert "  5 R Always reject" in shown
-    assert "  s, A, R: the rule Shell(ls *) is kept" in shown
+    assert shown[:6] == [
+        "List",
+        "Run a command",
+        "ls -l",
+        "second line",
+        "sandboxed, no network",
+        "asked by: subagent explorer",
+    ]
+    assert "  1 o Allow once" in shown
+    assert "  5 n Always reject" in shown
+    assert "  s, a, n: applies to Shell(ls *), until you take it back." in shown
+    assert "  o, r: applies to this call only." in shown
 
 
 @pytest.mark.parametrize(
-    ("key", "chosen"), [("a", "1"), ("s", "2"), ("A", "3"), ("r", "4"), ("R", "5"), ("4", "4"), ("<CR>", "1")]
+    ("key", "chosen"), [("o", "1"), ("s", "2"), ("a", "3"), ("r", "4"), ("n", "5"), ("4", "4"), ("<CR>", "1")]
 )
 def test_a_key_answers(asked: Asked, key: str, chosen: str) -> None:
     asked.asks()
@@ -164,7 +179,7 @@ def test_a_key_that_comes_with_the_dialog_was_meant_for_something_else(asked: As
     asked.asks("p1")
     asked.asks("p2", message="rm -r build")
     asked.goes_there()
-    asked.keys("aaa")  # a key that repeats
+    asked.keys("ooo")  # a key that repeats
 
     asked.until(lambda: asked.window and "rm -r build" in asked.shown)
     assert asked.answers == [{"optionId": "1"}]
@@ -174,8 +189,8 @@ def test_for_high_risk_enter_rejects_and_a_letter_only_goes_to_its_line(asked: A
     asked.asks(risk="high", options=GRAVE)
     assert "HIGH RISK" in asked.part("title")
     asked.goes_there()
-    asked.keys("AA")
-    asked.until(lambda: asked.lua("return vim.api.nvim_get_current_line()") == "  4 A Always allow")
+    asked.keys("aa")
+    asked.until(lambda: asked.lua("return vim.api.nvim_get_current_line()") == "  4 a Always allow")
     assert asked.answers == []
     asked.keys("r")
     asked.until_gone()
@@ -185,7 +200,7 @@ def test_for_high_risk_enter_rejects_and_a_letter_only_goes_to_its_line(asked: A
     asked.until_gone()
     asked.asks("p3", risk="high", options=GRAVE)
     asked.goes_there()
-    asked.keys("a<CR>")
+    asked.keys("o<CR>")
     asked.until_gone()
 
     assert asked.answers == [{"optionId": "4"}, {"optionId": "4"}, {"optionId": "1"}]
@@ -202,7 +217,7 @@ def test_to_hide_it_is_no_answer_and_says_so(asked: Asked, how: str) -> None:
     assert told.endswith("it waits for your answer, `:Pygent answer` shows it again")
     assert asked.answers == []
     asked.goes_there()
-    asked.keys("a")
+    asked.keys("o")
     asked.until_gone()
     assert asked.answers == [{"optionId": "1"}]
 
@@ -264,7 +279,7 @@ def test_the_diff_is_shown_with_its_colours_and_opens_in_a_tab(asked: Asked) -> 
     asked.keys("q")
     asked.until("return #vim.api.nvim_list_tabpages() == 1")
     asked.until_it_counts()
-    asked.keys("a")
+    asked.keys("o")
     asked.until_gone()
     assert asked.answers == [{"optionId": "1"}]
 
@@ -286,7 +301,7 @@ def test_a_long_command_hides_nothing(asked: Asked) -> None:
     asked.asks(message="\n".join(f"line {number}" for number in range(30)))
 
     shown = asked.shown
-    assert shown.index("… 22 more lines below") < shown.index("  1 a Allow once") < shown.index("line 29")
+    assert shown.index("… 22 more lines below") < shown.index("  1 o Allow once") < shown.index("line 29")
 
 
 @pytest.mark.parametrize("size", [(40, 10), (12, 5), (200, 60)])
@@ -371,7 +386,7 @@ def test_select_shows_it_where_the_user_wants_that(asked: Asked) -> None:
         )
         assert items[:4] == ["Allow once", "Allow for this session", "Always allow", "Reject"]
         assert "ls -l" in prompt
-        assert "the rule Shell(ls *) is kept" in prompt
+        assert "applies to Shell(ls *)" in prompt
         asked.lua("vim.ui.take(nil)")
         assert asked.answers == []
         assert "it waits for your answer" in asked.lua("return _G.told[1]")
@@ -423,7 +438,7 @@ def test_in_the_window_of_command_lines_it_waits_for_its_end(asked: Asked) -> No
     asked.keys(":q<CR>")
 
     asked.until_it_counts()
-    asked.keys("a")
+    asked.keys("o")
     asked.until_gone()
     assert asked.answers == [{"optionId": "1"}]
 

@@ -42,12 +42,12 @@ def test_on_a_small_terminal_with_two_windows_it_is_answered_too(folder: Path, h
     with terminal(folder, home, script, "-O", "a.txt", "b.txt", size=(40, 10)) as screen:
         screen.shows("line 1", "a.txt", "b.txt")
         screen.keys(":Pygent ask change it", "Enter")
-        screen.shows("pygent asks · medium", "1 a Allow once", "3 A Always allow", "<CR> takes")
+        screen.shows("pygent asks · medium", "1 o Allow once", "3 a Always allow", "<CR> takes")
         screen.keys("q")
         screen.shows_no("Allow once")
         screen.resize(60, 20)
         screen.keys(":Pygent answer", "Enter")
         screen.shows("<CR> takes the line", "+second")
-        screen.keys("a")
+        screen.keys("o")
         screen.shows("┃ second", "Done.")
         assert (folder / "a.txt").read_text() == BEFORE

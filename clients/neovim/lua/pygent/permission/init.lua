@@ -34,7 +34,7 @@ local RISKS = {
 ---@return pygent.Dialog
 function M.dialog(ask)
   local request = ask.request
-  local risk = RISKS[request.risk] or RISKS.high
+  local risk = RISKS[request.severity or request.risk] or RISKS.high
   local choices, proposed = M._choices(ask)
   return {
     id = ask.id,
@@ -55,11 +55,17 @@ end
 function M._body(request)
   local body = {} ---@type pygent.DialogLine[]
   local message = type(request.message) == "string" and request.message or ""
+  if type(request.description) == "string" and request.description ~= "" then
+    table.insert(body, { text = plain.line(request.description) })
+  end
   if not message:find(request.title, 1, true) then
     table.insert(body, { text = plain.line(request.title), group = "PygentAskTitle" })
   end
   for _, line in ipairs(plain.lines(vim.trim(message))) do
     table.insert(body, { text = line, group = "PygentAskTitle" })
+  end
+  if type(request.confinement) == "string" and request.confinement ~= "" then
+    table.insert(body, { text = plain.line(request.confinement), group = "PygentAskNote" })
   end
   if type(request.source) == "string" and request.source ~= "" then
     table.insert(body, { text = "asked by: " .. plain.line(request.source), group = "PygentAskMedium" })
@@ -77,10 +83,11 @@ end
 ---@return pygent.DialogChoice[]
 ---@return integer proposed
 function M._choices(ask)
-  local is_high = ask.request.risk ~= "low" and ask.request.risk ~= "medium"
+  local severity = ask.request.severity or ask.request.risk
+  local is_high = severity ~= "low" and severity ~= "medium"
   local choices, taken, proposed = {}, {}, nil ---@type pygent.DialogChoice[], table<string, true>, integer?
   for index, option in ipairs(ask.request.options or {}) do
-    local key = keys.of(option.kind)
+    local key = M._key(option)
     local is_free = M._answers(option) and not taken[key]
     taken[key] = true
     local is_grave = is_high and not M._rejects(option)
@@ -109,6 +116,12 @@ function M._choices(ask)
   return choices, proposed
 end
 
+---@param option pygent.PermissionOption
+---@return string
+function M._key(option)
+  return keys.of(option.optionId == "accept_edits" and option.optionId or option.kind)
+end
+
 ---Whether it is of a kind that is known.
 ---@param option pygent.PermissionOption
 ---@return boolean
@@ -122,25 +135,24 @@ function M._rejects(option)
   return option.kind == "reject_once" or option.kind == "reject_always"
 end
 
----Which rules are kept by which choices; the same ones are said once.
+---What each choice applies to; the same is said once.
 ---@param options pygent.PermissionOption[]
 ---@return pygent.DialogLine[]
 function M._notes(options)
   local titles, said = {}, {} ---@type table<string, string[]>, string[]
   for _, option in ipairs(options or {}) do
-    local rules = option.rules or { option.rule }
-    if #rules > 0 then
-      local words = plain.line(table.concat(rules, ", "))
+    if type(option.appliesTo) == "string" and option.appliesTo ~= "" then
+      local words = plain.line(option.appliesTo)
       if titles[words] == nil then
         titles[words] = {}
         table.insert(said, words)
       end
-      table.insert(titles[words], M._answers(option) and keys.of(option.kind) or plain.line(option.title))
+      table.insert(titles[words], M._answers(option) and M._key(option) or plain.line(option.title))
     end
   end
   return vim.tbl_map(function(words)
     return {
-      text = ("  %s: the rule %s is kept"):format(table.concat(titles[words], ", "), words),
+      text = ("  %s: applies to %s"):format(table.concat(titles[words], ", "), words),
       group = "PygentAskNote",
     }
   end, said)

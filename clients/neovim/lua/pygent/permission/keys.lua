@@ -11,11 +11,12 @@ local M = {}
 ---@type pygent.DialogKeyName[]
 M.keys = {
   { name = "take", modes = { "n" }, lhs = "<CR>", summary = "take the choice in this line" },
-  { name = "allow_once", modes = { "n" }, lhs = "a", summary = "allow it once; for high risk only go to that line" },
+  { name = "allow_once", modes = { "n" }, lhs = "o", summary = "allow it once; for high risk only go to that line" },
   { name = "allow_session", modes = { "n" }, lhs = "s", summary = "allow it for this session; the same" },
-  { name = "allow_always", modes = { "n" }, lhs = "A", summary = "always allow it; the same" },
+  { name = "allow_always", modes = { "n" }, lhs = "a", summary = "always allow it; the same" },
+  { name = "accept_edits", modes = { "n" }, lhs = "e", summary = "accept all edits in this session" },
   { name = "reject_once", modes = { "n" }, lhs = "r", summary = "reject it" },
-  { name = "reject_always", modes = { "n" }, lhs = "R", summary = "always reject it" },
+  { name = "reject_always", modes = { "n" }, lhs = "n", summary = "always reject it" },
   { name = "say_why", modes = { "n" }, lhs = "f", summary = "reject it, and say what to do instead" },
   { name = "diff", modes = { "n" }, lhs = "d", summary = "show the diff side by side in a tab; `q` there closes it" },
   { name = "own_words", modes = { "n" }, lhs = "i", summary = "answer a question in your own words" },

@@ -212,8 +212,9 @@ function Window:_fill()
     table.insert(shown, M._choice(index, choice))
     self._choice_lines[#shown] = choice
   end
-  vim.list_extend(shown, dialog.notes)
-  for _, part in ipairs({ rest, dialog.details }) do
+  local is_short = #dialog.details <= MOST_BODY_LINES
+  local parts = is_short and { rest, dialog.details, dialog.notes } or { dialog.notes, rest, dialog.details }
+  for _, part in ipairs(parts) do
     if #part > 0 then
       table.insert(shown, { text = "" })
       vim.list_extend(shown, part, 1, MOST_LINES)
