@@ -196,6 +196,18 @@ test("the end of a turn counts a rejection before the model is told of it", asyn
 	assert.equal(await panel.page.locator(".files .fold").first().getByText("rejected").count(), 0);
 });
 
+test("at 200 pixels the summary of a turn with a rejection keeps its words whole", async () => {
+	const changed = { uri: uri("src/prices.py"), kind: "edit", added: 1, removed: 1 } as const;
+	await using panel = await Panel.open({
+		size: { width: 200, height: 600 },
+		conversation: conversation([end({ key: "1", filesChanged: [changed], rejected: [1] })]),
+	});
+	const fold = panel.page.locator(".files .fold");
+
+	await fold.getByText("1 change rejected").waitFor();
+	assert.ok(((await fold.boundingBox())?.height ?? 999) < 90);
+});
+
 test("a long prompt is folded", async () => {
 	await using panel = await Panel.open({
 		conversation: conversation([prompt({ key: "1", text: "line\n".repeat(60) })]),
