@@ -71,7 +71,7 @@ def test_hooks_agents_and_permission_of_the_sdk_work(tmp_path: Path) -> None:
     home.mkdir()
     (folder / "app.py").write_text("x = 1\n")
     edit = Call(name="edit_file", arguments={"path": "app.py", "old": "x = 1", "new": "x = 2"})
-    steps = [Step(text="", calls=[edit]), Step(text="done"), Step(text="a rhyme")]
+    steps = [Step(text="", calls=(edit,)), Step(text="done"), Step(text="a rhyme")]
     with ModelServer(steps) as server:
         process = subprocess.Popen(
             [*COMMAND, "run", *ARGUMENTS],
