@@ -148,6 +148,7 @@ class Agent:
             on_change=front_end.on_session_change,
             take_settings=self._take_settings,
         )
+        self.sessions.tell_user_with(front_end.tell)
         self.sessions.share(self._shared.live)
         self.sessions.look_back(self._past)
         self.sessions.keep_in(self._kept.journals)

@@ -43,6 +43,7 @@ from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.tool import Tool, ToolContext, ToolRegistry
 from pygent_ls.agent.workspace import (
     MISSING,
+    BackgroundCommand,
     BackgroundState,
     CopyBytes,
     DeleteFile,
@@ -462,6 +463,17 @@ class FakeBackground:
     async def end(self, owner: str, name: str) -> BackgroundState:
         """There is none."""
         raise ToolError(f"There is no background command {name!r}.")
+
+    async def stop(self, owner: str, name: str) -> bool:
+        """There is none."""
+        raise ToolError(f"There is no background command {name!r}.")
+
+    def listed(self, owner: str) -> Sequence[BackgroundCommand]:
+        """There are none."""
+        return ()
+
+    def listen(self, owner: str, ended: Callable[[BackgroundCommand], None]) -> None:
+        """None ends."""
 
     def has_any(self, owner: str) -> bool:
         """There are none."""

@@ -13,7 +13,7 @@ from pygent_ls.agent.arguments import readers_of
 from pygent_ls.agent.calling import ModelCalls
 from pygent_ls.agent.events import AgentEvent, Cancelled, EventSink, Finished, Notice, Steered, StopReason, TurnStarted
 from pygent_ls.agent.hooking import TurnHooks
-from pygent_ls.agent.messages import Message, ToolUseBlock, Usage, user_message
+from pygent_ls.agent.messages import Message, TextBlock, ToolUseBlock, Usage, user_message
 from pygent_ls.agent.model import Model
 from pygent_ls.agent.pausing import Pauses
 from pygent_ls.agent.retrying import RetryController, WaitingRetries
@@ -105,6 +105,13 @@ class Turn:
         if self.closing:
             return False
         self._state.steering.append(steering)
+        return True
+
+    def remark(self, text: str) -> bool:
+        """Let the model read this with its next request, in this turn or the next one; False if it comes too late."""
+        if self.closing:
+            return False
+        self._state.remarks.append(text)
         return True
 
     async def tell(self, event: AgentEvent) -> None:
@@ -260,6 +267,9 @@ class Turn:
     async def _take_steering(self) -> None:
         """What the user said meanwhile joins the conversation."""
         state = self._state
+        remarks, state.remarks = state.remarks, []
+        for text in remarks:
+            state.keep(user_message((TextBlock(text=text, from_outside=True),), turn_id=self.spec.turn_id))
         taken, state.steering = state.steering, []
         for each in taken:
             state.keep(user_message(each.content, turn_id=self.spec.turn_id))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
@@ -360,6 +361,31 @@ class BackgroundState:
     """None while it runs; negative for a signal."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackgroundCommand:
+    """A background command as a list shows it."""
+
+    name: str
+    command: str
+    """The command line."""
+    started_at: datetime
+    runs: bool
+    exit_code: int | None
+    """As of `BackgroundState`."""
+    stopped_by_user: bool = False
+
+    @property
+    def ending(self) -> str:
+        """How it stands, in words."""
+        if self.runs:
+            return "running"
+        if self.stopped_by_user:
+            return "stopped by the user"
+        if self.exit_code is not None and self.exit_code < 0:
+            return f"ended by signal {-self.exit_code}"
+        return f"ended with exit code {self.exit_code}"
+
+
 class Background(Protocol):
     """Commands that run on while the conversation does. Their owner is a session, by its id."""
 
@@ -378,6 +404,19 @@ class Background(Protocol):
 
     async def end(self, owner: str, name: str) -> BackgroundState:
         """End it, as a cancel does, and tell what is new. Raises `ToolError` for a name that there is not."""
+        ...
+
+    async def stop(self, owner: str, name: str) -> bool:
+        """End it for the user; what it wrote stays to be read. False if it has ended already. Raises `ToolError` for a
+        name that there is not."""
+        ...
+
+    def listed(self, owner: str) -> Sequence[BackgroundCommand]:
+        """Those of that owner, running, or over and not forgotten, in the order of their start."""
+        ...
+
+    def listen(self, owner: str, ended: Callable[[BackgroundCommand], None]) -> None:
+        """Tell of each end but those by `end` and `end_all`."""
         ...
 
     def has_any(self, owner: str) -> bool:

@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from uuid import uuid4
 
+from pygent_ls.agent.attachments import NotePart
 from pygent_ls.agent.context_memory import Compaction
 from pygent_ls.agent.events import (
     AgentEvent,
@@ -29,7 +30,9 @@ from pygent_ls.agent.permissions import Mode
 from pygent_ls.agent.structured_answer import StructuredAnswer
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.system_limits import limit_reached
+from pygent_ls.agent.tool import one_line
 from pygent_ls.agent.turn import TurnResult
+from pygent_ls.agent.workspace import BackgroundCommand
 from pygent_ls.errors import ModelError, SessionError
 from pygent_ls.sessions.becoming import keep_up
 from pygent_ls.sessions.checkpoints import Checkpoint, FileDiff
@@ -48,6 +51,11 @@ from pygent_ls.sessions.session_hooks import SessionHooks
 from pygent_ls.sessions.stream import EventStream, NoSubscriber, Subscriber
 from pygent_ls.sessions.turns import Home, RunningTurn, SessionParts, TurnRequest
 from pygent_ls.sessions.waiting_prompts import record_of, request_of
+
+MAX_COMMAND_CHARS = 80
+"""Of a command line in a notice."""
+
+_WAS = {True: "was ", False: ""}
 
 
 class Session:
@@ -73,6 +81,9 @@ class Session:
         self._held = {each.turn: each for each in recalled.held} if recalled else {}
         self._hooks = SessionHooks()
         self._untold: list[str] = []
+        self._remarks: list[str] = []
+        """What the model learns when the next turn begins."""
+        self._telling: set[asyncio.Task[None]] = set()
         self.is_deleted = False
         self.choices = Choices(parts, self.permissions)
         self.context = SessionContext(
@@ -100,6 +111,7 @@ class Session:
             recalled=recalled,
         )
         self.going_back = GoingBack(lambda: self.around, self._keeper, lambda: self.changed("restored"))
+        self.around.processes.background.listen(self.id, self._command_ended)
         self._stream = EventStream(
             flush_interval_s=parts.limits.stream_flush_s,
             last_seq=recalled.last_seq if recalled else 0,
@@ -364,6 +376,7 @@ class Session:
             turn.cancel()
         await asyncio.gather(*(turn.task for turn in self._turns if turn.task), return_exceptions=True)
         await self.around.processes.background.end_all(self.id)
+        await asyncio.gather(*self._telling, return_exceptions=True)
         await self._hooks.ended(self.around, reason)
         await come_free(self._one_at_a_time)
         self._stream.flush()
@@ -462,6 +475,10 @@ class Session:
                 sink=own_sink,
                 mask=self.around.secrets.masked,
             )
+        if self._remarks:
+            told = NotePart(kind="background commands", text="\n".join(self._remarks))
+            turn.request = replace(turn.request, parts=(*turn.request.parts, told))
+            self._remarks.clear()
         notices = await self._making.take_settings()
         chosen = self.choices.for_turn(turn.request)
         turn.own_mode = chosen.own_mode
@@ -472,6 +489,19 @@ class Session:
         if self.name == UNNAMED:
             self.name = await self._making.name(turn)
         return Turn(spec=spec, around=around, history=self.messages, sink=sink)
+
+    def _command_ended(self, command: BackgroundCommand) -> None:
+        """Let the user and the model learn of a background command that has ended."""
+        line = one_line(command.command, MAX_COMMAND_CHARS)
+        said = f"The background command {command.name} ({line}) {_WAS[command.stopped_by_user]}{command.ending}."
+        running = self.running.turn if self.running else None
+        if isinstance(running, Turn) and running.remark(said):
+            telling = asyncio.create_task(running.tell(Notice(content=said)))
+            self._telling.add(telling)
+            telling.add_done_callback(self._telling.discard)
+            return
+        self._remarks.append(said)
+        self._making.parts.tell(said)
 
     async def _settle(self) -> None:
         """See `Surroundings.settle`."""

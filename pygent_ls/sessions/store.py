@@ -63,6 +63,7 @@ class Sessions:
         self.told = on_change
         """Told (session id, what) of every session, whoever has changed it."""
         self._take_settings = take_settings
+        self._tell: Callable[[str], None] = lambda _: None
         self._past: PastSessions | None = None
         self.commands = Commands(self)
         self._journals: JournalFolder | None = None
@@ -89,6 +90,10 @@ class Sessions:
     def look_back(self, past: PastSessions) -> None:
         """Find the checkpoints of the daemons before this one, too."""
         self._past = past
+
+    def tell_user_with(self, tell: Callable[[str], None]) -> None:
+        """Show the user with this what happens in a session while no turn runs; called before any is made."""
+        self._tell = tell
 
     def tell_commands(self, facts: CommandFacts) -> None:
         """What the commands of the sessions made from now on are told of the rest of the program."""
@@ -186,6 +191,7 @@ class Sessions:
             make_system_prompt=self._make_system_prompt,
             on_change=self._shared.tell,
             take_settings=self._take_settings,
+            tell=self._tell,
             commands=self.commands,
             make_model_at=defaults.make_model_at,
             variants=defaults.variants,

@@ -100,6 +100,8 @@ class SessionParts:
     make_system_prompt: MakeSystemPrompt
     on_change: Callable[[str, str], None]
     """Told (session id, what) when a turn starts or ends."""
+    tell: Callable[[str], None] = lambda _: None
+    """Tells the user what happens while no turn runs."""
     take_settings: TakeSettings | None = None
     """Called when a turn begins; None where the parts stay as they are."""
     commands: Commands = field(default_factory=Commands)

@@ -7,11 +7,14 @@ import contextlib
 import itertools
 import math
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from datetime import datetime
+from typing import Literal, Protocol
 
 from pygent_ls.agent.kept_output import KeptOutput
-from pygent_ls.agent.workspace import BackgroundState, OutputMask, ProcessResult, ProcessSpec
+from pygent_ls.agent.messages import now
+from pygent_ls.agent.workspace import BackgroundCommand, BackgroundState, OutputMask, ProcessResult, ProcessSpec
 from pygent_ls.errors import ToolError
 from pygent_ls.workspace.child import Child, OnOutput
 from pygent_ls.workspace.sandbox.sandbox import Stay
@@ -68,10 +71,33 @@ class _Command:
     one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
     unread: KeptOutput = field(default_factory=lambda: KeptOutput(MAX_UNREAD_CHARS))
     task: asyncio.Task[ProcessResult] | None = None
+    name: str = ""
+    line: str = ""
+    """The command line."""
+    started_at: datetime = field(default_factory=now)
+    ended_by: Literal["user", "others"] | None = None
+    """Who ended it; None if it ended by itself."""
 
     @property
     def runs(self) -> bool:
         return self.task is not None and not self.task.done()
+
+    @property
+    def exit_code(self) -> int | None:
+        if self.task is None or self.runs:
+            return None
+        return -15 if self.task.cancelled() else self.task.result().exit_code
+
+    @property
+    def listed(self) -> BackgroundCommand:
+        return BackgroundCommand(
+            name=self.name,
+            command=self.line,
+            started_at=self.started_at,
+            runs=self.runs,
+            exit_code=self.exit_code,
+            stopped_by_user=self.ended_by == "user",
+        )
 
     async def keep(self, text: str) -> None:
         async with self.one_at_a_time:
@@ -83,15 +109,12 @@ class _Command:
             if self.mask:
                 self.unread.add(await (self.mask.pause() if self.runs else self.mask.close()))
         unread, self.unread = self.unread, KeptOutput(MAX_UNREAD_CHARS)
-        exit_code = None
-        if self.task is not None and not self.runs:
-            exit_code = -15 if self.task.cancelled() else self.task.result().exit_code
         return BackgroundState(
             output=unread.text(),
             omitted_chars=unread.omitted_chars,
             held_chars=self.mask.n_held if self.mask else 0,
             runs=self.runs,
-            exit_code=exit_code,
+            exit_code=self.exit_code,
         )
 
 
@@ -102,11 +125,12 @@ class LocalBackground:
         self._runner = runner
         self._commands: dict[str, dict[str, _Command]] = {}
         self._numbers = itertools.count(1)
+        self._listeners: dict[str, Callable[[BackgroundCommand], None]] = {}
 
     def beside(self, runner: Runner) -> LocalBackground:
         """The same commands, of which those that are started there are started by another runner."""
         other = LocalBackground(runner)
-        other._commands, other._numbers = self._commands, self._numbers
+        other._commands, other._numbers, other._listeners = self._commands, self._numbers, self._listeners
         return other
 
     async def start(self, owner: str, spec: ProcessSpec, mask: OutputMask | None = None) -> str:
@@ -116,7 +140,7 @@ class LocalBackground:
             raise ToolError(f"{MAX_RUNNING} background commands run already; end one with shell_kill first.")
         reading, writing = os.pipe()
         os.set_blocking(writing, False)
-        command = _Command(input=writing, mask=mask)
+        command = _Command(input=writing, mask=mask, line=spec.argv[-1])
         endless = replace(spec, timeout_s=math.inf, max_output_chars=0)
         try:
             running = await self._runner.begin(endless, command.keep, reading)
@@ -126,7 +150,8 @@ class LocalBackground:
         finally:
             os.close(reading)
         command.task = asyncio.create_task(self._follow(command, running))
-        name = f"shell_{next(self._numbers)}"
+        command.task.add_done_callback(lambda _: self._ended(owner, command))
+        name = command.name = f"shell_{next(self._numbers)}"
         mine[name] = command
         self._forget_some(mine)
         return name
@@ -156,8 +181,24 @@ class LocalBackground:
     async def end(self, owner: str, name: str) -> BackgroundState:
         """See the port."""
         command = self._find(owner, name)
-        await self._end(command)
+        await self._end(command, "others")
         return await command.state()
+
+    async def stop(self, owner: str, name: str) -> bool:
+        """See the port."""
+        command = self._find(owner, name)
+        if not command.runs:
+            return False
+        await self._end(command, "user")
+        return True
+
+    def listed(self, owner: str) -> Sequence[BackgroundCommand]:
+        """See the port."""
+        return [each.listed for each in self._commands.get(owner, {}).values()]
+
+    def listen(self, owner: str, ended: Callable[[BackgroundCommand], None]) -> None:
+        """See the port."""
+        self._listeners[owner] = ended
 
     def has_any(self, owner: str) -> bool:
         """See the port."""
@@ -165,8 +206,9 @@ class LocalBackground:
 
     async def end_all(self, owner: str) -> None:
         """See the port."""
+        self._listeners.pop(owner, None)
         mine = self._commands.pop(owner, {})
-        await asyncio.gather(*(self._end(command) for command in mine.values()))
+        await asyncio.gather(*(self._end(command, "others") for command in mine.values()))
 
     async def _follow(self, command: _Command, running: Running) -> ProcessResult:
         try:
@@ -178,8 +220,13 @@ class LocalBackground:
             os.close(command.input)
             command.input = -1
 
-    async def _end(self, command: _Command) -> None:
+    def _ended(self, owner: str, command: _Command) -> None:
+        if command.ended_by != "others" and (ended := self._listeners.get(owner)) is not None:
+            ended(command.listed)
+
+    async def _end(self, command: _Command, by: Literal["user", "others"]) -> None:
         if command.task is not None:
+            command.ended_by = by if command.runs else command.ended_by
             await asyncio.sleep(0)  # it has begun, so that what it holds is let go of
             command.task.cancel()
             await asyncio.wait([command.task])

@@ -54,6 +54,8 @@ class Shelf:
     redactor: Redactor | None = None
     aliases: dict[str, str] = field(default_factory=dict[str, str])
     mcp_servers: dict[str, str] = field(default_factory=dict[str, str])
+    told: list[str] = field(default_factory=list[str])
+    """What the user was told beside all turns."""
     changes: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
     def __post_init__(self) -> None:
@@ -70,6 +72,7 @@ class Shelf:
             make_system_prompt=say_mode,
             on_change=lambda session_id, what: self.changes.append((session_id, what)),
         )
+        self.sessions.tell_user_with(self.told.append)
         self.sessions.tell_commands(
             CommandFacts(
                 models=self._models,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pygent_ls.agent.events import Notice
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.prompt import PromptFor
 from pygent_ls.agent.rules import Rule
@@ -410,3 +411,44 @@ async def test_an_answer_shows_no_secret(folder: Path) -> None:
     assert key not in repr(answers)
     assert [each.description.partition("{{SECRET_")[0] for each in listed if each.name == "look"] == ["use "]
     assert all("{{SECRET_" in answer.text for answer in answers)
+
+
+# Background commands
+
+
+async def test_background_commands_are_listed_stopped_and_the_model_learns_of_it(folder: Path) -> None:
+    shell = Call(name="shell", arguments={"command": "sleep 600", "background": True})
+    shelf = Shelf(folder, [say("", shell), say("it runs"), say("I see")], mode="bypass")
+    none = await shelf.text("/background")
+    await shelf.say("start it")
+    (command,) = shelf.session.around.processes.background.listed(shelf.session.id)
+
+    listed = await shelf.text("/background")
+    stopped = await shelf.text(f"/background stop {command.name}")
+    again = await shelf.text(f"/background stop {command.name}")
+    await shelf.say("and now?")
+
+    assert none == "This session has no background commands."
+    assert listed.startswith(f"- `{command.name}` running, since ")
+    assert listed.splitlines()[0].endswith(": sleep 600")
+    assert (stopped, again) == (f"`{command.name}` is stopped.", f"`{command.name}` had ended already.")
+    sent = "".join(message.text for message in shelf.model.requests[-1].messages[-1:])
+    assert f"The background command {command.name} (sleep 600) was stopped by the user." in sent
+    assert shelf.told == [f"The background command {command.name} (sleep 600) was stopped by the user."]
+    await bounded(shelf.session.close())
+
+
+async def test_a_background_command_that_ends_in_a_turn_is_told_there(folder: Path) -> None:
+    start = Call(name="shell", arguments={"command": "exit 3", "background": True})
+    wait = Call(name="shell_output", arguments={"shell_id": "shell_1", "wait_s": 30})
+    shelf = Shelf(folder, [say("", start), say("", wait), say("done")], mode="bypass")
+
+    running = shelf.session.start_turn(TurnRequest(parts=("start it",)), reader := Reader())
+    assert running.task is not None
+    await bounded(running.task)
+
+    said = "The background command shell_1 (exit 3) ended with exit code 3."
+    assert Notice(content=said) in [each.event for each in reader.events]
+    assert said in "".join(message.text for message in shelf.model.requests[-1].messages)
+    assert shelf.told == []
+    await bounded(shelf.session.close())

@@ -12,7 +12,7 @@ from functools import partial
 
 from pygent_ls.errors import SessionError
 from pygent_ls.extensions.commands import OwnCommand
-from pygent_ls.sessions.commands import choosing, conversing, going_back, keeping, telling
+from pygent_ls.sessions.commands import background, choosing, conversing, going_back, keeping, telling
 from pygent_ls.sessions.commands.answering import Answer, failing
 from pygent_ls.sessions.commands.command import (
     Call,
@@ -32,7 +32,14 @@ from pygent_ls.sessions.commands.wording import one_line
 BUILT_IN: Mapping[str, Command] = {
     each.name: each
     for each in sorted(
-        (*telling.COMMANDS, *conversing.COMMANDS, *choosing.COMMANDS, *going_back.COMMANDS, *keeping.COMMANDS),
+        (
+            *background.COMMANDS,
+            *telling.COMMANDS,
+            *conversing.COMMANDS,
+            *choosing.COMMANDS,
+            *going_back.COMMANDS,
+            *keeping.COMMANDS,
+        ),
         key=lambda each: each.name,
     )
 }

@@ -1,0 +1,45 @@
+"""`/background`: commands that run on while the conversation does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pygent_ls.agent.tool import one_line
+from pygent_ls.sessions.commands.command import Call, Choice, Command
+from pygent_ls.sessions.commands.wording import MAX_LINE_CHARS, when
+
+
+async def _list(call: Call) -> str:
+    commands = call.session.around.processes.background.listed(call.session.id)
+    if not commands:
+        return "This session has no background commands."
+    lines = [
+        f"- `{each.name}` {each.ending}, since {when(each.started_at)}: {one_line(each.command, MAX_LINE_CHARS)}"
+        for each in commands
+    ]
+    return "\n".join([*lines, "`/background stop ID` stops one."])
+
+
+async def _stop(call: Call) -> str:
+    if await call.session.around.processes.background.stop(call.session.id, call.text):
+        return f"`{call.text}` is stopped."
+    return f"`{call.text}` had ended already."
+
+
+async def _running(call: Call) -> Sequence[Choice]:
+    if call.words:
+        return ()
+    commands = call.session.around.processes.background.listed(call.session.id)
+    return [Choice(word=each.name, detail=one_line(each.command, MAX_LINE_CHARS)) for each in commands if each.runs]
+
+
+COMMANDS = (
+    Command(
+        name="background",
+        description="commands that run in the background",
+        parts=(
+            Command(name="list", description="all of them, and how they ended", run=_list),
+            Command(name="stop", takes="ID", description="stop one", run=_stop, complete=_running),
+        ),
+    ),
+)
