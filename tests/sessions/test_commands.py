@@ -418,7 +418,11 @@ async def test_an_answer_shows_no_secret(folder: Path) -> None:
 
 async def test_background_commands_are_listed_stopped_and_the_model_learns_of_it(folder: Path) -> None:
     shell = Call(name="shell", arguments={"command": "sleep 600", "background": True})
-    shelf = Shelf(folder, [say("", shell), say("it runs"), say("I see")], mode="bypass")
+    shelf = Shelf(
+        folder,
+        [say("", shell), say("it runs"), say("I see")],
+        rules=[Rule(text="shell", decision="allow", origin="user")],
+    )
     none = await shelf.text("/background")
     await shelf.say("start it")
     (command,) = shelf.session.around.processes.background.listed(shelf.session.id)
@@ -441,7 +445,11 @@ async def test_background_commands_are_listed_stopped_and_the_model_learns_of_it
 async def test_a_background_command_that_ends_in_a_turn_is_told_there(folder: Path) -> None:
     start = Call(name="shell", arguments={"command": "exit 3", "background": True})
     wait = Call(name="shell_output", arguments={"shell_id": "shell_1", "wait_s": 30})
-    shelf = Shelf(folder, [say("", start), say("", wait), say("done")], mode="bypass")
+    shelf = Shelf(
+        folder,
+        [say("", start), say("", wait), say("done")],
+        rules=[Rule(text="shell", decision="allow", origin="user")],
+    )
 
     running = shelf.session.start_turn(TurnRequest(parts=("start it",)), reader := Reader())
     assert running.task is not None
