@@ -44,7 +44,7 @@ class Writing:
     ("text", "first", "replaced"),
     [
         ("/red", "/redo", "/red"),
-        ("/ck", "/checkpoint ", "/ck"),
+        ("/ckp", "/checkpoint ", "/ckp"),
         ("  /mod", "/mode ", "/mod"),
         ("/mode acc", "accept_edits", "acc"),
         ("/checkpoint re", "restore", "re"),
