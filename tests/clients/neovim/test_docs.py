@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -202,3 +204,17 @@ def test_every_subcommand_and_event_that_is_named_exists(start: Start) -> None:
     named = set(re.findall(r":Pygent (\w+)", PAGE))
     assert named <= set(editor.lua("return require('pygent.commands').names()"))
     assert {event for event in events if f'"{event}" #' not in told} == set()
+
+
+def test_the_lines_for_yegappan_lsp_are_read_and_register_the_server(lua: Callable[..., Any]) -> None:
+    page = (ROOT / "docs/editors.md").read_text(encoding="utf-8")
+    section = page.split("## Vim (yegappan/lsp)")[1].split("\n## ")[0]
+    (snippet,) = re.findall(r"^```vim\n(.*?)^```$", section, flags=re.MULTILINE | re.DOTALL)
+
+    given = lua(
+        "vim.api.nvim_exec2('function! LspAddServer(servers)\\n let g:given = a:servers\\nendfunction', {}); "
+        "vim.api.nvim_exec2(..., {}); vim.cmd('doautocmd User LspSetup'); return vim.g.given",
+        snippet,
+    )
+
+    assert given == [{"name": "pygent", "filetype": ["python", "markdown"], "path": "pygent-ls", "args": []}]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -278,3 +279,40 @@ def opened(start: Start, folder: Path, text: str = LINES) -> tuple[Editor, int]:
     buffer = editor.edit("a.txt")
     connect(editor)
     return editor, buffer
+
+
+def test_a_replacement_in_60000_lines_takes_less_than_2_s_and_is_true(start: Start, folder: Path) -> None:
+    lines = [f"line foo {number}" for number in range(60_000)]
+    (folder / "a.txt").write_text("\n".join(lines) + "\n")
+    editor = start()
+    buffer = editor.edit("a.txt")
+    connect(editor)
+    editor.command("30000 | normal! 6|mx")
+    many = [text_edit((row, 5), (row, 8), "bar") for row in range(60_000)]
+
+    began_s = time.monotonic()
+    answer = change(editor, buffer, *many)
+    took_s = time.monotonic() - began_s
+
+    assert answer == {"applied": True}
+    assert editor.lines(buffer) == [line.replace("foo", "bar") for line in lines]
+    assert editor.lua("return { vim.fn.line('.'), vim.fn.col('.'), vim.fn.line([['x]]) }") == [30000, 6, 30000]
+    assert took_s < 4, took_s  # 2 s for the edit, and the transfer of 60,000 changes from this process
+    editor.command("silent undo")
+    assert editor.lines(buffer) == lines
+
+
+def test_characters_that_the_encoding_of_a_file_lacks_are_refused(start: Start, folder: Path) -> None:
+    (folder / "a.txt").write_bytes("caf\u00e9\n".encode("latin-1"))
+    editor = start()
+    buffer = editor.edit("a.txt")
+    connect(editor)
+
+    refused = change(editor, buffer, text_edit((0, 0), (0, 3), "5 \u20ac"))
+    assert not refused["applied"]
+    assert "its encoding, latin1, has no character \u20ac" in refused["failureReason"]
+    assert editor.lines(buffer) == ["caf\u00e9"]
+
+    assert change(editor, buffer, text_edit((0, 0), (0, 3), "th")) == {"applied": True}
+    editor.command("silent write")
+    assert (folder / "a.txt").read_bytes() == "th\u00e9\n".encode("latin-1")

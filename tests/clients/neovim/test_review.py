@@ -91,7 +91,7 @@ def test_hunks_are_shown_where_they_stand(start: Start, folder: Path) -> None:
     shown = [details["virt_lines"] for _, details in marks(editor, buffer) if "virt_lines" in details]
     assert [[chunks[0][0].rstrip() for chunks in lines] for lines in shown] == [["line 3"], ["line 20", "line 21"]]
     hints = [details["virt_text"][0][0] for _, details in marks(editor, buffer) if "virt_text" in details]
-    assert hints == [" 1 of 2 · ga accept · gr reject", " 2 of 2 · ga accept · gr reject"]
+    assert hints == [" 1 of 2 · gda accept · gdr reject", " 2 of 2 · gda accept · gdr reject"]
 
 
 def test_accepting_and_rejecting_with_keys(start: Start, folder: Path) -> None:
@@ -100,12 +100,12 @@ def test_accepting_and_rejecting_with_keys(start: Start, folder: Path) -> None:
 
     editor.keys("gg]h")
     editor.until("return vim.fn.line('.') == 3")
-    editor.keys("gr")
+    editor.keys("gdr")
     until_waiting(editor, 1)
     assert editor.lines(buffer) == [f"line {n}" for n in range(1, 31) if n not in (20, 21)]
     editor.keys("G[h")
     editor.until("return vim.fn.line('.') == 20")
-    editor.keys("ga")
+    editor.keys("gda")
     until_waiting(editor, 0)
 
     assert editor.lines(buffer) == [f"line {n}" for n in range(1, 31) if n not in (20, 21)]
@@ -119,10 +119,10 @@ def test_a_selection_and_a_whole_file_are_decided_at_once(start: Start, folder: 
     editor, buffer = edited(start, folder, edits(*changes))
     until_waiting(editor, 4)
 
-    editor.keys("5GV9Ggr")
+    editor.keys("5GV9Ggdr")
     until_waiting(editor, 2)
     assert [line for line, _, _ in waiting(editor)] == [2, 12]
-    editor.keys("gA")
+    editor.keys("gdA")
     until_waiting(editor, 0)
 
     assert [n for n, line in enumerate(editor.lines(buffer), 1) if line.isupper() or "LINE" in line] == [2, 12]
@@ -132,17 +132,17 @@ def test_keys_are_mapped_only_while_edits_wait(start: Start, folder: Path) -> No
     (folder / "a.txt").write_text(LINES)
     editor = start([TWO_HUNKS, DONE], **TRUSTING)
     editor.edit("a.txt")
-    editor.command("nnoremap <buffer> ga :let g:mine = 1<CR>")
+    editor.command("nnoremap <buffer> gda :let g:mine = 1<CR>")
     turn(editor)
     until_waiting(editor, 2)
     mapped = "return vim.fn.maparg(..., 'n', false, true).desc or ''"
-    assert editor.lua(mapped, "ga") == "pygent: Accept the agent's edit at the cursor"
+    assert editor.lua(mapped, "gda") == "pygent: Accept the agent's edit at the cursor"
 
     editor.command("Pygent! accept")
     until_waiting(editor, 0)
 
-    assert editor.lua(mapped, "gr") == ""
-    editor.keys("ga")
+    assert editor.lua(mapped, "gdr") == ""
+    editor.keys("gda")
     assert editor.until("return vim.g.mine") == 1
 
 
@@ -254,7 +254,7 @@ def test_a_file_that_the_daemon_wrote_itself_is_shown_when_it_is_opened(start: S
     buffer = editor.edit("a.txt")
 
     editor.until(lambda: drawn(editor, buffer, "line_hl_group") == [7] or None)
-    editor.keys("7Ggr")
+    editor.keys("7Ggdr")
     until_waiting(editor, 0)
     editor.command("silent write")
     assert (folder / "a.txt").read_bytes() == text.encode()
@@ -338,9 +338,9 @@ def test_undoing_a_rejection_makes_the_hunk_wait_again_and_the_model_hears_nothi
     until_waiting(editor, 2)
     before = waiting(editor)
 
-    editor.keys("3Ggr")
+    editor.keys("3Ggdr")
     until_waiting(editor, 1)
-    editor.keys("20Gga")
+    editor.keys("20Ggda")
     until_waiting(editor, 0)
     editor.command("silent undo")
     until_waiting(editor, 1)
@@ -358,7 +358,7 @@ def test_undoing_a_rejection_makes_the_hunk_wait_again_and_the_model_hears_nothi
 def test_the_model_hears_of_a_rejection_that_is_undone_after_it_was_told(start: Start, folder: Path) -> None:
     editor, _ = edited(start, folder)
     until_waiting(editor, 2)
-    editor.keys("3Ggr")
+    editor.keys("3Ggdr")
     until_waiting(editor, 1)
     turn(editor, "and now?")
     assert "+and more" in prompts(editor)
@@ -391,11 +391,11 @@ def test_a_rejection_keeps_what_another_program_has_written(start: Start, folder
     path = folder / "a.txt"
     path.write_text(f"theirs\n{path.read_text()}")
 
-    editor.keys("3Ggr")
+    editor.keys("3Ggdr")
 
     editor.until(lambda: editor.lines(buffer)[0] == "theirs" or None)
     editor.until(lambda: [line for line, _, _ in waiting(editor)] == [4, 22] or None)
-    editor.keys("4Ggr")
+    editor.keys("4Ggdr")
     until_waiting(editor, 1)
     editor.command("silent write")
     assert path.read_text() == "theirs\n" + "".join(f"line {n}\n" for n in range(1, 31) if n not in (20, 21))
@@ -474,7 +474,7 @@ def test_a_buffer_that_was_closed_shows_its_edits_again(start: Start, folder: Pa
     again = editor.edit("a.txt")
 
     editor.until(lambda: drawn(editor, again, "line_hl_group") == [3, 4] or None)
-    editor.keys("3Ggr")
+    editor.keys("3Ggdr")
     until_waiting(editor, 1)
     assert editor.lines(again)[2] == "line 3"
 
@@ -489,7 +489,7 @@ def test_edits_of_a_file_that_is_moved_move_with_it(start: Start, folder: Path, 
 
     until_waiting(editor, 2, "b.txt")
     assert drawn(editor, buffer, "line_hl_group") == [3, 4]
-    editor.keys("gA")
+    editor.keys("gdA")
 
     until_waiting(editor, 0, "b.txt")
 
@@ -523,10 +523,10 @@ def changed_at(*numbers: int) -> str:
 def test_a_turn_waits_for_its_review_and_rejected_hunks_are_taken_back(asked: Editor) -> None:
     asked.keys("ggOmine<Esc>")
     asked.until(lambda: waiting(asked)[0][0] == 4 or None, what="hunks further below")
-    asked.keys("4Gga")
+    asked.keys("4Ggda")
     until_waiting(asked, 1)
     assert asked.lua("return require('pygent.sessions').current().conversation.running_turn_id ~= nil")
-    asked.keys("21Ggr")
+    asked.keys("21Ggdr")
     asked.until_over()
 
     assert asked.lines() == ["mine", *changed_at(3).splitlines()]

@@ -75,7 +75,7 @@ M.defaults = {
   prompt = { menu = true },
   review = {
     when = "after",
-    keys = { accept = "ga", reject = "gr", accept_all = "gA", next = "]h", previous = "[h" },
+    keys = { accept = "gda", reject = "gdr", accept_all = "gdA", next = "]h", previous = "[h" },
   },
   edits = { undojoin = false },
   permission = { ui = "float" },

@@ -167,6 +167,10 @@ function M.fitted(buffer, edits, encoding, is_told)
   if blocks == nil then
     return nil, "the edits lie over one another"
   end
+  local foreign = M._foreign(blocks, vim.bo[buffer].fileencoding)
+  if foreign then
+    return nil, ("its encoding, %s, has no character %s"):format(vim.bo[buffer].fileencoding, foreign)
+  end
   local made = {
     buffer = buffer,
     blocks = blocks,
@@ -176,6 +180,32 @@ function M.fitted(buffer, edits, encoding, is_told)
   }
   M._end_properly(made, lines)
   return made
+end
+
+---The first character of the new lines that cannot be written in that encoding: `:write` would fail, or lose it.
+---@param blocks pygent.Block[]
+---@param encoding string value of 'fileencoding'
+---@return string?
+function M._foreign(blocks, encoding)
+  if encoding == "" or encoding:find("^u[tc][fs]") then
+    return nil
+  end
+  for _, block in ipairs(blocks) do
+    local text = table.concat(block.lines, "\n")
+    if not M._can_encode(text, encoding) then
+      return vim.iter(vim.fn.split(text, "\\zs")):find(function(character)
+        return not M._can_encode(character, encoding)
+      end) or "of this kind"
+    end
+  end
+end
+
+---@param text string
+---@param encoding string
+---@return boolean
+function M._can_encode(text, encoding)
+  local encoded = vim.iconv(text, "utf-8", encoding)
+  return encoded ~= nil and vim.iconv(encoded, encoding, "utf-8") == text
 end
 
 ---Make it so. Raises what Neovim says; E565 means that it is not possible now.

@@ -6,6 +6,10 @@ local M = {}
 
 local api = vim.api
 
+---Number of lines that are changed one by one. Each is a change that all followers of the buffer hear of, and Neovim's
+---LSP client walks through the whole text for each: a replacement in 60,000 lines would take minutes.
+local MAX_SINGLE_LINES = 1000
+
 ---What one turn changed last in a buffer: the next edit of that turn may join that step of undo.
 ---@type table<integer, {key: string, sequence: integer}>
 local last = {}
@@ -35,8 +39,12 @@ function M.write(buffer, blocks, how)
   else
     local lines = api.nvim_buf_get_lines(buffer, 0, -1, true)
     local aligned = rewriting.aligned(lines, blocks)
-    for at = #aligned, 1, -1 do -- from the last to the first, so that lines keep their numbers
-      M._write(buffer, lines, aligned[at])
+    if M._count(aligned) > MAX_SINGLE_LINES then
+      M._write_span(buffer, lines, aligned)
+    else
+      for at = #aligned, 1, -1 do -- from the last to the first, so that lines keep their numbers
+        M._write(buffer, lines, aligned[at])
+      end
     end
     if selected then
       M._select_again(aligned, selected)
@@ -73,6 +81,42 @@ end
 ---@return boolean
 function M._is_typed_in(buffer)
   return api.nvim_get_current_buf() == buffer and api.nvim_get_mode().mode:match("^[iR]") ~= nil
+end
+
+---@param blocks pygent.Block[]
+---@return integer lines that are changed, added or removed
+function M._count(blocks)
+  local count = 0
+  for _, block in ipairs(blocks) do
+    count = count + math.max(block.count, #block.lines)
+  end
+  return count
+end
+
+---Write all blocks, with what lies between them, in one change. Cursors stay with their text.
+---@param buffer integer
+---@param lines string[] as they were before all of the edit
+---@param blocks pygent.Block[]
+function M._write_span(buffer, lines, blocks)
+  local first, past = blocks[1].first, blocks[#blocks].first + blocks[#blocks].count
+  local new, at = {}, first ---@type string[], integer
+  for _, block in ipairs(blocks) do
+    vim.list_extend(new, lines, at + 1, block.first)
+    vim.list_extend(new, block.lines)
+    at = block.first + block.count
+  end
+  local cursors = {} ---@type table<integer, [integer, integer]>
+  for _, window in ipairs(vim.fn.win_findbuf(buffer)) do
+    local row, column = unpack(api.nvim_win_get_cursor(window))
+    cursors[window] = { row + M._moved(blocks, row), column }
+  end
+  M._with(past - first == #new and "keepjumps lockmarks" or "keepjumps", function()
+    api.nvim_buf_set_lines(buffer, first, past, true, new)
+  end)
+  for window, cursor in pairs(cursors) do
+    local row = math.max(1, math.min(cursor[1], api.nvim_buf_line_count(buffer)))
+    api.nvim_win_set_cursor(window, { row, cursor[2] })
+  end
 end
 
 ---@param buffer integer
@@ -167,14 +211,22 @@ function M._selection(buffer)
 end
 
 ---@param blocks pygent.Block[]
----@param line integer
-function M._select_again(blocks, line)
+---@param line integer from 1
+---@return integer lines that are added before it
+function M._moved(blocks, line)
   local moved = 0
   for _, block in ipairs(blocks) do
     if block.first + block.count < line then
       moved = moved + #block.lines - block.count
     end
   end
+  return moved
+end
+
+---@param blocks pygent.Block[]
+---@param line integer
+function M._select_again(blocks, line)
+  local moved = M._moved(blocks, line)
   if moved ~= 0 then
     local column = vim.fn.getpos("v")[3] - 1
     vim.cmd("keepjumps normal! o")
