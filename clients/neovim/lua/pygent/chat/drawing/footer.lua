@@ -79,7 +79,7 @@ end
 function M._words(ask)
   if ask.kind == "permission" then
     local request = ask.request --[[@as pygent.PermissionRequest]]
-    return ("⏸ waits for your permission: %s"):format(plain.line(request.title, 200))
+    return ("⏸ waiting for your permission: %s"):format(plain.line(request.title, 200))
   end
   if ask.kind == "question" then
     local request = ask.request --[[@as pygent.QuestionRequest]]

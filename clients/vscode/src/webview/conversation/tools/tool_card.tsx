@@ -25,7 +25,7 @@ export const KIND_ICON: Readonly<Record<ToolItem["kind"], string>> = {
 };
 
 const STATUS: Readonly<Record<ToolStatus, { readonly icon: string; readonly words: string }>> = {
-	asked: { icon: "question", words: "waits for your permission" },
+	asked: { icon: "question", words: "waiting for your permission" },
 	running: { icon: "loading", words: "running" },
 	done: { icon: "check", words: "done" },
 	failed: { icon: "error", words: "failed" },
