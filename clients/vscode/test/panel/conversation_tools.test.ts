@@ -47,7 +47,7 @@ test("a card tells the state of its call in words, too", async () => {
 	await panel.page.locator(".tool").first().waitFor();
 	const names = await panel.page.locator(".tool .fold").evaluateAll((all) => all.map((each) => each.textContent));
 
-	assert.match(names[0] ?? "", /waits for your permission/);
+	assert.match(names[0] ?? "", /waiting for your permission/);
 	assert.match(names[1] ?? "", /running/);
 	assert.match(names[2] ?? "", /done/);
 	assert.match(names[3] ?? "", /failed/);
