@@ -96,6 +96,12 @@ export function keepInUse(python: string): { readonly dispose: () => void } {
 	return { dispose: () => clearInterval(timer) };
 }
 
+/** Keys are for the daemon alone; what pip and uv need to log in to an index stays. */
+function withoutSecrets(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+	const isSecret = (name: string) => /KEY$|TOKEN$|SECRET/i.test(name) && !/^(?:PIP|UV)_/i.test(name);
+	return Object.fromEntries(Object.entries(env).filter(([name]) => !isSecret(name)));
+}
+
 async function hashOf({ wheel }: Making): Promise<string> {
 	const hash = createHash("sha256").update(await readFile(wheel));
 	return hash
@@ -110,14 +116,15 @@ async function pinsOf(wheel: string): Promise<readonly string[]> {
 	return text.split(/\r?\n/).filter((line) => /^\w/.test(line));
 }
 
-/** The one that is there and runs; the Python that it was made with may be gone since. */
+/** The one that is there and runs; the Python that it was made with may be gone since. A slow machine proves nothing. */
 async function readyPython({ storage, env, signal }: Making, made: Made): Promise<string | null> {
 	for (const folder of await foldersIn(storage)) {
 		const kept = await madeIn(folder);
 		if (kept?.wheel !== made.wheel || kept.configured !== made.configured) continue;
 		const python = pythonIn(folder, process.platform);
-		const { code } = await run(python, ["-I", "-c", "import pygent_ls"], { env, signal, timeoutMs: PROBE_MS });
-		if (code === 0) return python;
+		const probe = { env: withoutSecrets(env), signal, timeoutMs: PROBE_MS };
+		const { code, timedOut } = await run(python, ["-I", "-c", "import pygent_ls"], probe);
+		if (code === 0 || timedOut) return python;
 		await rm(join(folder, READY), { force: true });
 	}
 	return null;
@@ -218,14 +225,14 @@ async function runStep(
 		const told = stepIn(line);
 		if (told !== null) say(told);
 	};
-	return await run(step.command, step.args, { env: { ...env, ...OF_INSTALLERS }, signal, onLine });
+	return await run(step.command, step.args, { env: { ...withoutSecrets(env), ...OF_INSTALLERS }, signal, onLine });
 }
 
 async function findMakers(making: Making): Promise<Makers> {
 	const found: Python[] = [];
 	for (const { command, args } of candidates(process.platform, making.configured)) {
-		const { env, signal } = making;
-		const said = await run(command, [...args, "-I", "-c", PROBE], { env, signal, timeoutMs: PROBE_MS });
+		const probe = { env: withoutSecrets(making.env), signal: making.signal, timeoutMs: PROBE_MS };
+		const said = await run(command, [...args, "-I", "-c", PROBE], probe);
 		const python = said.code === 0 ? pythonOf(said.stdout) : null;
 		if (python === null) continue;
 		making.log(`${[command, ...args].join(" ")} is Python ${python.version} (${python.executable})`);
@@ -240,5 +247,5 @@ async function findMakers(making: Making): Promise<Makers> {
 /** Only where the user named no Python: then that one is meant, and not what uv would take instead. */
 async function hasUv({ configured, env, signal }: Making): Promise<boolean> {
 	if (configured !== "") return false;
-	return (await run("uv", ["--version"], { env, signal, timeoutMs: PROBE_MS })).code === 0;
+	return (await run("uv", ["--version"], { env: withoutSecrets(env), signal, timeoutMs: PROBE_MS })).code === 0;
 }

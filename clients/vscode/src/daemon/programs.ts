@@ -18,6 +18,8 @@ export interface Run {
 export interface Ran {
 	/** Null where it could not be started, was killed, or took too long. */
 	readonly code: number | null;
+	/** It was ended since it took longer than it may: nothing is known of it. */
+	readonly timedOut: boolean;
 	readonly stdout: string;
 	/** Both outputs, the end of them. */
 	readonly output: string;
@@ -46,12 +48,17 @@ export async function run(command: string, args: readonly string[], options: Run
 	}
 	const end = () => void endGroup(child, "SIGKILL");
 	signal?.addEventListener("abort", end);
-	const timer = timeoutMs === undefined ? undefined : setTimeout(end, timeoutMs);
+	let timedOut = false;
+	const late = () => {
+		timedOut = true;
+		end();
+	};
+	const timer = timeoutMs === undefined ? undefined : setTimeout(late, timeoutMs);
 	try {
 		const code = await ended(child, written);
 		lines?.end();
 		signal?.throwIfAborted();
-		return { code, ...written };
+		return { code, timedOut, ...written };
 	} finally {
 		clearTimeout(timer);
 		signal?.removeEventListener("abort", end);

@@ -50,6 +50,7 @@ export class Panel implements vscode.Disposable {
 	#toLoad: Promise<void> | null = null;
 	/** The view listens; before that, what is sent to it is lost. */
 	#listens = false;
+	#isDisposed = false;
 	#making: Promise<string> | null = null;
 	/** What a command has for a view that is only just opened. */
 	readonly #unsent: Note[] = [];
@@ -108,6 +109,7 @@ export class Panel implements vscode.Disposable {
 
 	/** Show that session from now on; null: a new one, which begins with its first prompt. */
 	show(sessionId: string | null): void {
+		if (this.#isDisposed) return; // a session that was being made when its view was closed
 		this.#following?.dispose();
 		this.#session = null;
 		this.#notices = [];
@@ -190,6 +192,7 @@ export class Panel implements vscode.Disposable {
 	}
 
 	dispose(): void {
+		this.#isDisposed = true;
 		this.#following?.dispose();
 		for (const each of this.#disposables) each.dispose();
 		this.#moved.dispose();

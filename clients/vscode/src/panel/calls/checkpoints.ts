@@ -8,6 +8,8 @@ type OfCheckpoints = "listCheckpoints" | "checkpointDiff" | "restoreCheckpoint";
 
 export function checkpointsCalls(panel: Panel): Pick<Handlers, OfCheckpoints> {
 	const { daemon } = panel.services;
+	/** Checkpoints that undo a restore which the user agreed to. */
+	const agreed = new Set<string>();
 	return {
 		listCheckpoints: async () => {
 			const { sessionId } = panel;
@@ -15,16 +17,21 @@ export function checkpointsCalls(panel: Panel): Pick<Handlers, OfCheckpoints> {
 			return await daemon.request("pygent/checkpoint/list", { sessionId });
 		},
 		checkpointDiff: (params) => daemon.request("pygent/checkpoint/diff", params),
-		restoreCheckpoint: (params) => restoreCheckpoint(panel, params),
+		restoreCheckpoint: (params) => restoreCheckpoint(panel, params, agreed),
 	};
 }
 
+/** A page's `confirmed` counts for the undo of a restore alone, which overwrites nothing that the user changed since. */
 async function restoreCheckpoint(
 	{ services }: Panel,
 	{ confirmed, ...params }: Calls["restoreCheckpoint"]["params"],
+	agreed: Set<string>,
 ): Promise<Calls["restoreCheckpoint"]["result"]> {
-	if (!confirmed && !(await isConfirmed(params))) return null;
-	return await services.daemon.request("pygent/checkpoint/restore", params);
+	const isUndo = confirmed && agreed.has(params.checkpointId) && !params.force && !params.uncertain;
+	if (!isUndo && !(await isConfirmed(params))) return null;
+	const restored = await services.daemon.request("pygent/checkpoint/restore", params);
+	if (restored.undoCheckpointId) agreed.add(restored.undoCheckpointId);
+	return restored;
 }
 
 type Asked = Omit<Calls["restoreCheckpoint"]["params"], "confirmed">;

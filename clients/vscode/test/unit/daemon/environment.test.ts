@@ -214,3 +214,26 @@ test("without a Python it is said what to install", async () => {
 		message: /Python 3\.11 or newer, and none was found/,
 	});
 });
+
+test("keys of providers reach neither pip nor a Python that is looked for", async () => {
+	const seen = join(scratch.path, "seen.txt");
+	const folder = await scratch.folder("spying");
+	const spying = join(folder, "python3");
+	await writeFile(spying, `#!/bin/sh\nenv >> "${seen}"\nexec "${copying}" "$@"\n`, { mode: 0o755 });
+	const keys = { ANTHROPIC_API_KEY: "sk-own", GITHUB_TOKEN: "ghp-own", PIP_NO_INPUT: "1" };
+
+	await environmentPython(making("spied", { configured: spying, env: { ...process.env, ...linked, ...keys } }));
+
+	const environment = await readFile(seen, "utf8");
+	assert.match(environment, /^PIP_NO_INPUT=1$/m);
+	assert.doesNotMatch(environment, /sk-own|ghp-own/);
+});
+
+test("an environment whose probe takes too long is used, and not made again", async () => {
+	const python = await environmentPython(making("slow"));
+	await rm(python);
+	await writeFile(python, "#!/bin/sh\nexec sleep 60\n", { mode: 0o755 });
+
+	assert.equal(await environmentPython(making("slow")), python);
+	assert.ok(existsSync(join(python, "../../ready.json")));
+});
