@@ -288,3 +288,27 @@ def test_what_is_cut_off_by_head_ends_quietly(home: Path) -> None:
     )
 
     assert (done.stdout, done.stderr) == ("{\n", "")
+
+
+@pytest.mark.parametrize(("key", "asks"), [("i", True), ("e", False)])
+def test_an_approved_plan_is_implemented_in_the_chosen_mode(folder: Path, home: Path, key: str, asks: bool) -> None:
+    model = script(home, {"text": "Feed them."}, EDIT, {"text": "Fed."})
+    with chat(folder, home, "--model", model, "--permission-mode", "plan") as terminal:
+        terminal.types("what would you do?\r")
+        chooses(terminal, key, "Keep planning")
+        if asks:
+            chooses(terminal, "o", "Always reject")
+        terminal.sees("Fed.")
+        assert (folder / "notes.txt").read_text() == "feed the plants\n"
+        assert leaves(terminal) == 0
+
+
+def test_a_plan_that_is_not_approved_stays_a_plan(folder: Path, home: Path) -> None:
+    model = script(home, {"text": "Feed them."}, {"text": "Or prune them."})
+    with chat(folder, home, "--model", model, "--permission-mode", "plan") as terminal:
+        terminal.types("what would you do?\r")
+        chooses(terminal, "k", "Keep planning")
+        terminal.types("and what else?\r")
+        terminal.sees("Or prune them.")
+        chooses(terminal, "k", "Keep planning")
+        assert leaves(terminal) == 0

@@ -7,7 +7,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -164,6 +164,16 @@ def _titled(title: str, description: str) -> str:
     return visible(f"{title} — {description}" if description else title)
 
 
+PLAN_CHOICES: Mapping[KeyChoice, Mode | None] = {
+    KeyChoice(key="i", title="Implement: ask for each edit"): "default",
+    KeyChoice(key="e", title="Implement: accept edits"): "accept_edits",
+    KeyChoice(key="k", title="Keep planning"): None,
+}
+"""Answers to a plan, and the mode in which it is implemented."""
+
+IMPLEMENT_PLAN = "I approve the plan. Implement it."
+
+
 @dataclass(kw_only=True)
 class Chat:
     """One conversation after another, from the first prompt until the person leaves."""
@@ -214,7 +224,7 @@ class Chat:
         turn = self.session.start_turn(self.errand.request((said,)), self.view)
         if self.session.running is not None:
             self.view.tell("Queued: it begins when the running turn is over.", "dim")
-        turns.create_task(self._followed(turn))
+        turns.create_task(self._followed(turn, turns))
 
     async def _steer(self, said: str, turns: asyncio.TaskGroup) -> None:
         running = self.session.running
@@ -223,9 +233,24 @@ class Chat:
         else:
             self._start(said, turns)
 
-    async def _followed(self, turn: RunningTurn) -> None:
+    async def _followed(self, turn: RunningTurn, turns: asyncio.TaskGroup) -> None:
         assert turn.task is not None
-        self.view.end(await asyncio.shield(turn.task))
+        result = await asyncio.shield(turn.task)
+        self.view.end(result)
+        is_plan = self.session.mode == self.session.permissions.mode == "plan"
+        if is_plan and result.stop_reason == "end_turn" and result.iterations and self.session.is_idle:
+            await self._offer_plan(turns)
+
+    async def _offer_plan(self, turns: asyncio.TaskGroup) -> None:
+        """Ask whether the plan is approved; if so, leave plan mode and let the model implement it."""
+        async with self.input.question() as question:
+            chosen = await question.choose("Is the plan approved?", list(PLAN_CHOICES))
+        mode = PLAN_CHOICES.get(chosen) if chosen is not None else None
+        if mode is None or not self.session.is_idle:
+            return
+        self.session.permissions.set_mode(mode)
+        self.session.changed("configured")
+        self._start(IMPLEMENT_PLAN, turns)
 
     def _interrupt(self) -> bool:
         return self.session.cancel()
