@@ -268,3 +268,74 @@ test("it is told how the agent's process is, and a process that ended can be sta
 	await using starting = await Panel.open({ panel: { daemon: { state: "starting" } } });
 	await starting.page.getByText("Starting the agent…").waitFor();
 });
+
+test("a plan can be approved, and is implemented in the chosen mode", async () => {
+	const items = [prompt({ key: "1", text: "plan it" }), text({ key: "2", text: "1. Do it." }), end({ key: "3" })];
+	await using panel = await Panel.open({
+		conversation: conversation(items),
+		panel: { mode: "plan" },
+		answers: { setMode: () => null, send: () => ({ turnId: "t2" }) },
+	});
+
+	const choices = panel.page.getByRole("group", { name: "The plan" });
+	await choices.getByRole("button", { name: "Implement: accept edits" }).click();
+
+	assert.deepEqual((await panel.called("setMode")).params, { mode: "accept_edits" });
+	const approved = { text: "I approve the plan. Implement it.", attachments: [], steer: false };
+	assert.deepEqual((await panel.called("send")).params, approved);
+});
+
+test("only the last turn, outside of plan mode, offers nothing when it is done", async () => {
+	const items = [end({ key: "1", stopReason: "max_iterations" }), prompt({ key: "2", text: "on" }), end({ key: "3" })];
+	await using panel = await Panel.open({ conversation: conversation(items) });
+
+	await panel.page.locator(".end").nth(1).waitFor();
+	assert.equal(await panel.page.getByRole("button", { name: /Implement|Continue|Try again/ }).count(), 0);
+});
+
+for (const [stopReason, label] of [
+	["max_iterations", "Continue"],
+	["cancelled", "Continue"],
+	["error", "Try again"],
+] as const) {
+	test(`a turn that ended with ${stopReason} can go on`, async () => {
+		await using panel = await Panel.open({
+			conversation: conversation([prompt({ key: "1", text: "go" }), end({ key: "2", stopReason })]),
+			answers: { send: () => ({ turnId: "t2" }) },
+		});
+
+		await panel.page.getByRole("button", { name: label }).click();
+
+		assert.deepEqual((await panel.called("send")).params, { text: "/continue", attachments: [], steer: false });
+	});
+}
+
+test("the state before a prompt is restored, and the prompt stands in the composer again", async () => {
+	const checkpoint = { checkpointId: "c1", turnId: "t1", label: "go", createdAt: "2026-01-01T00:00:00Z", files: 1 };
+	await using panel = await Panel.open({
+		conversation: conversation([prompt({ key: "1", text: "feed the plants", turnId: "t1" }), end({ key: "2" })]),
+		answers: {
+			listCheckpoints: () => ({ checkpoints: [checkpoint] }),
+			restoreCheckpoint: () => ({
+				restored: [],
+				skipped: [{ uri: "file:///w/a.py", reason: "you changed it" }],
+				uncertain: [],
+				undoCheckpointId: "c2",
+			}),
+		},
+	});
+
+	await panel.page.getByText("feed the plants").hover();
+	await panel.page.getByRole("button", { name: /Restore files and conversation/ }).click();
+
+	assert.deepEqual((await panel.called("restoreCheckpoint")).params, {
+		checkpointId: "c1",
+		files: true,
+		conversation: true,
+		confirmed: false,
+		force: false,
+		uncertain: false,
+	});
+	await panel.page.getByText("Not restored: a.py (you changed it)").waitFor();
+	await panel.page.waitForFunction(() => document.querySelector("textarea")?.value === "feed the plants");
+});

@@ -11,6 +11,7 @@ import { visible } from "../markdown/visible.ts";
 import { useFold, useFolder, useScene } from "../scene.tsx";
 import { LineCounts } from "../tools/diff.tsx";
 import { many, pathOf, STOPPED } from "../words.ts";
+import { NextSteps } from "./next_steps.tsx";
 
 export const End = memo(function End({ item }: { readonly item: EndItem }): ReactElement {
 	const { store, act } = useScene();
@@ -36,6 +37,7 @@ export const End = memo(function End({ item }: { readonly item: EndItem }): Reac
 				<IconButton icon="repo-forked" label="Go on from here in a copy of the session" onClick={fork} />
 			</p>
 			<Files item={item} />
+			<NextSteps item={item} />
 		</div>
 	);
 });

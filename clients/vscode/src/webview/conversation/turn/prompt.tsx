@@ -49,6 +49,7 @@ function Actions({ item }: { readonly item: PromptItem }): ReactElement {
 		<div className="floating-actions">
 			<CopyButton text={item.text} what="prompt" />
 			{!item.steered && <EditButton item={item} />}
+			{!item.steered && <RestoreButton item={item} />}
 		</div>
 	);
 }
@@ -67,4 +68,26 @@ function EditButton({ item }: { readonly item: PromptItem }): ReactElement {
 		if (shown.done) store.take({ type: "write", text: item.text });
 	};
 	return <IconButton icon="edit" label="Edit this prompt in a copy of the session" onClick={edit} />;
+}
+
+/** The files and the conversation as they were before this prompt, with the prompt to be written anew. */
+function RestoreButton({ item }: { readonly item: PromptItem }): ReactElement {
+	const { store, act } = useScene();
+	const restore = async (): Promise<void> => {
+		const listed = await act("listCheckpoints", null);
+		if (!listed.done) return;
+		const found = listed.result.checkpoints.find(({ turnId }) => turnId === item.turnId);
+		if (found === undefined) {
+			store.update({ problem: "The state before this prompt was not kept. Edit the prompt in a copy instead." });
+			return;
+		}
+		const both = { files: true, conversation: true };
+		const params = { checkpointId: found.checkpointId, ...both, confirmed: false, force: false, uncertain: false };
+		const restored = await act("restoreCheckpoint", params);
+		if (!restored.done || restored.result === null) return;
+		store.take({ type: "write", text: item.text });
+		const left = restored.result.skipped.map(({ uri, reason }) => `${uri.split("/").at(-1)} (${reason})`);
+		if (left.length > 0) store.update({ problem: `Not restored: ${left.join(", ")}` });
+	};
+	return <IconButton icon="discard" label="Restore files and conversation to before this prompt" onClick={restore} />;
 }
