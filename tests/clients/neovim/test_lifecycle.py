@@ -15,6 +15,7 @@ from tests.clients.neovim.chats import chat
 from tests.clients.neovim.conftest import Start
 from tests.clients.neovim.dialogs import answer, until_asked
 from tests.clients.neovim.nvim import WAIT_S, Editor
+from tests.clients.neovim.picking import Picker
 from tests.e2e.command_line import Lifeline
 from tests.model_server import Call, Received, Step
 
@@ -306,6 +307,25 @@ def test_the_end_of_one_daemon_leaves_what_the_other_asks(start: Start, tmp_path
 
     editor.until(lambda: "Done" in said(editor))
     assert [is_well for is_well, _ in results(editor)] == [True]
+
+
+@pytest.mark.parametrize("agrees", [False, True])
+def test_the_home_folder_is_worked_in_only_if_the_user_agrees(start: Start, folder: Path, *, agrees: bool) -> None:
+    editor = start([Step(text="Hello")])
+    picker = Picker(editor)
+    editor.lua("vim.env.HOME = ...", str(folder))
+    editor.edit("a.txt")
+    assert editor.lua("return #vim.lsp.get_clients({ name = 'pygent' })") == 0
+    picker.will_choose("Yes" if agrees else "No")
+
+    if agrees:
+        turn(editor)
+        assert said(editor) == ["Hello"]
+    else:
+        send(editor)
+        assert picker.offered() == [["No", "Yes"]]
+        editor.until(lambda: "is not a project" in editor.messages())
+        assert editor.lua("return #vim.lsp.get_clients({ name = 'pygent' })") == 0
 
 
 def test_a_folder_within_the_project_is_of_the_project(start: Start, folder: Path) -> None:

@@ -1,6 +1,7 @@
 --- The daemon as Neovim's own LSP client: one for each project, that is, for the root of the folder you work in.
 
 local config = require("pygent.config")
+local consent = require("pygent.consent")
 local process = require("pygent.process")
 local telling = require("pygent.telling")
 
@@ -180,7 +181,7 @@ end
 ---@param on_dir fun(root: string)
 function M._root_of(buffer, on_dir)
   local root = M._root_for(vim.api.nvim_buf_get_name(buffer))
-  if root then
+  if root and (M._started(root) or not consent.is_needed(root)) then
     on_dir(root)
   end
 end
@@ -212,6 +213,14 @@ end
 
 ---@param root string
 function M._start(root)
+  if consent.is_needed(root) then
+    return consent.ask(root, function(has_agreed)
+      if has_agreed then
+        return M._start(root)
+      end
+      M._tell(root, nil, ("%s is not a project; `:cd` to the folder of one"):format(root))
+    end)
+  end
   local made = vim.deepcopy(vim.lsp.config[M.NAME] or M.config())
   made.root_dir = root
   local command = type(made.cmd) == "table" and made.cmd or config.get().cmd
