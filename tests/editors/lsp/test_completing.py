@@ -43,7 +43,7 @@ async def test_a_session_that_is_named_completes_what_is_its_own(folder: Path) -
 
 async def test_completing_makes_no_session(folder: Path) -> None:
     async with connected(folder) as editor:
-        found = await editor.request("pygent/complete", {"text": "/und", "offset": 4})
+        found = await editor.request("pygent/complete", {"text": "/undo", "offset": 5})
 
         assert [each["label"] for each in found["items"]] == ["/undo"]
         assert (await editor.request("pygent/session/list", {}))["sessions"] == []

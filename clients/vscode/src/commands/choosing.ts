@@ -117,8 +117,8 @@ async function setApiKey({ daemon }: Services, keys: Keys): Promise<void> {
 	if (key === undefined) return;
 	if (key.trim() === "") await keys.remove(variable);
 	else await keys.set(variable, key.trim());
-	const done = key.trim() === "" ? "was removed" : "is kept";
-	await offerRestart(() => daemon.restart(), `The key of ${name} ${done}. It counts once pygent is restarted.`);
+	const done = key.trim() === "" ? "removed" : "saved";
+	await offerRestart(() => daemon.restart(), `${name} key ${done}. It takes effect when pygent restarts.`);
 }
 
 async function pickVariable(known: Readonly<Record<string, string>>): Promise<string | undefined> {
@@ -126,7 +126,7 @@ async function pickVariable(known: Readonly<Record<string, string>>): Promise<st
 	const items = variables.map((variable) => ({
 		label: PROVIDERS[variable] ?? variable,
 		description: variable,
-		detail: variable in known ? "A key is kept" : "",
+		detail: variable in known ? "Key saved" : "",
 	}));
 	const other = { label: "Another provider…", description: "" };
 	const chosen = await vscode.window.showQuickPick([...items, other], { title: "Whose API key?" });

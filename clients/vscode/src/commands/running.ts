@@ -12,7 +12,7 @@ export function registerRunning(daemon: Daemon, log: vscode.LogOutputChannel): v
 		vscode.commands.registerCommand("pygent.showLog", () => log.show()),
 		tellStops(daemon),
 		showInstalling(daemon),
-		onStartSettings(() => void offerRestart(restart, "This setting counts once pygent is restarted.")),
+		onStartSettings(() => void offerRestart(restart, "This setting takes effect when pygent restarts.")),
 		vscode.workspace.onDidGrantWorkspaceTrust(() => void restart()),
 	);
 }

@@ -177,7 +177,7 @@ test("a key that the user gives reaches the daemon, and neither the settings, th
 	await page.locator('.quick-input-widget input.input[type="password"]').waitFor();
 	await input.fill(key);
 	await input.press("Enter");
-	await workbench.notification("The key of Mistral is kept").getByRole("button", { name: "Restart pygent" }).click();
+	await workbench.notification("Mistral key saved").getByRole("button", { name: "Restart pygent" }).click();
 
 	await ready.waitFor({ state: "hidden" });
 	await ready.waitFor();
