@@ -220,7 +220,7 @@ def _agents(given: argparse.Namespace) -> dict[str, dict[str, object]] | None:
     if given.agents is None:
         return None
     try:
-        return agent_tables(json.loads(given.agents), _tool_names)
+        return agent_tables(json.loads(given.agents), _tool_names())
     except (ValueError, RecursionError) as error:
         given.refuse(f"--agents: it is no JSON: {error}")
     except SettingError as error:
@@ -335,13 +335,13 @@ def _tool_names() -> list[str]:
 
 
 def _check_tool(given: argparse.Namespace, option: str, name: str) -> None:
-    from fnmatch import fnmatchcase
+    from pygent_ls.errors import SettingError
+    from pygent_ls.tools.offered import check_tool
 
-    if name.startswith("mcp__"):  # which there are is known when their servers have started
-        return
-    known = _tool_names()
-    if not any(fnmatchcase(each, name) for each in known):
-        given.refuse(f"{option}: there is no tool {name!r}; the tools are {', '.join(known)}")
+    try:
+        check_tool(option, name, _tool_names())
+    except SettingError as error:
+        given.refuse(str(error))
 
 
 # The prompt

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -109,11 +109,7 @@ class SeveralHooks:
     async def run(self, given: HookInput) -> HookOutcome:
         """See the port."""
         listening = [each for each in self._parts if each.listens(given.event, given.tool_name or "")]
-        if not listening:
-            return NOTHING
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(each.run(given)) for each in listening]
-        return together([task.result() for task in tasks])
+        return await side_by_side(each.run(given) for each in listening)
 
 
 class NoHooks:
@@ -126,6 +122,13 @@ class NoHooks:
     async def run(self, given: HookInput) -> HookOutcome:
         """Nothing."""
         return NOTHING
+
+
+async def side_by_side(runs: Iterable[Coroutine[Any, Any, HookOutcome]]) -> HookOutcome:
+    """Run hooks of one event at the same time, and tell what they said together; `NOTHING` if there are none."""
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(each) for each in runs]
+    return together([task.result() for task in tasks]) if tasks else NOTHING
 
 
 def together(said: Sequence[HookOutcome]) -> HookOutcome:

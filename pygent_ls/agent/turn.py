@@ -137,9 +137,9 @@ class TurnState:
     text_before: str = ""
     """The beginning of an answer that is being gone on with, after it reached the output limit."""
     steering: list[Steering] = field(default_factory=list["Steering"])
+    """What the user said since the last model call began."""
     remarks: list[str] = field(default_factory=list[str])
     """What the model is to learn with its next request, and nobody said."""
-    """What the user said since the last model call began."""
     structured: StructuredAnswer = field(default_factory=StructuredAnswer)
     parent: TurnState | None = None
     """Of whose turn this is a subagent's."""

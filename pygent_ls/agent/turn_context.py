@@ -153,10 +153,10 @@ class TurnContext:
         rows = memory.rows
         first = rows.first_of(spec.turn_id) if spec.context.mode == "fresh" else 0
         n_whole, n_sent = len(rows) - first, len(cut.of(memory.messages))
-        reasons = limits_reached(rows, spec.context, spec.turn_id, memory.chars_for(spec.context.max_tokens))
         if n_sent == n_whole:
             memory.told_left_out = None
             return
+        reasons = limits_reached(rows, spec.context, spec.turn_id, memory.chars_for(spec.context.max_tokens))
         if not reasons:
             reasons = (f"they do not fit into the context window of {model.name}",)
         if memory.told_left_out == reasons:

@@ -336,7 +336,7 @@ def _define_agents(core: Core, session: Session, given: Mapping[str, Any]) -> No
     """Add agents for the turns that begin from now on. Raises `SettingError`."""
     from pygent_ls.editors.scripts.agent_definitions import agent_tables
 
-    tables = agent_tables(given, lambda: [each.name for each in session.around.tools.list_all()])
+    tables = agent_tables(given, [each.name for each in session.around.tools.list_all()])
     if problems := core.configure({"agents": tables}):
         raise SettingError("; ".join(problems))
 

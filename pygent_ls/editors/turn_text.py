@@ -23,6 +23,16 @@ STOP_WORDS: Mapping[StopReason, str] = {
 }
 """How a turn ended, for a person."""
 
+
+def summary(finished: ev.Finished, separator: str) -> str:
+    """How the turn ended, the number of files that it changed, tokens and cost."""
+    n_files = len(finished.files_changed)
+    files = [f"{n_files} file{'s' if n_files != 1 else ''} changed"] if n_files else []
+    usage = finished.usage
+    parts = [STOP_WORDS[finished.stop_reason], *files, f"{usage.total_tokens} tokens", usage.cost_in_words]
+    return separator.join(parts)
+
+
 Limit = ev.IterationLimitReached | ev.TokenLimitReached | ev.BudgetLimitReached | ev.TimeLimitReached | ev.LoopDetected
 
 

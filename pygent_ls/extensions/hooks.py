@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -12,7 +11,7 @@ from typing import Any, cast
 from pygent_ls.agent.arguments import check_can_be_sent
 from pygent_ls.agent.cutting import whole_words
 from pygent_ls.agent.events import HookRan
-from pygent_ls.agent.hooks import NOTHING, HookDecision, HookEvent, HookInput, HookOutcome, together
+from pygent_ls.agent.hooks import HookDecision, HookEvent, HookInput, HookOutcome, side_by_side
 from pygent_ls.agent.workspace import Processes, ProcessResult, ProcessSpec
 from pygent_ls.errors import ToolError
 
@@ -75,11 +74,7 @@ class CommandHooks:
     async def run(self, given: HookInput) -> HookOutcome:
         """See the port."""
         waiting = [each for each in self.commands if self._waits(each, given.event, given.tool_name or "")]
-        if not waiting:
-            return NOTHING
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._run(each, given)) for each in waiting]
-        return together([task.result() for task in tasks])
+        return await side_by_side(self._run(each, given) for each in waiting)
 
     def _waits(self, hook: HookCommand, event: HookEvent, tool_name: str) -> bool:
         if hook.event != event:

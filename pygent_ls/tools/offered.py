@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 
 from pygent_ls.agent.tool import Tool
+from pygent_ls.errors import SettingError
 from pygent_ls.tools.asking import ask_user
 from pygent_ls.tools.background import shell_input, shell_kill, shell_output
 from pygent_ls.tools.defining import find_definition
@@ -70,3 +72,10 @@ def offered_tools(*, has_folder: bool, shell_timeout_s: float, agents: Sequence[
         task_tool(agents),
         ask_user,
     ]
+
+
+def check_tool(place: str, tool: str, known: Sequence[str]) -> None:
+    """Raises `SettingError` for a name or glob that stands for none of the known tools. Tools of MCP servers pass: they
+    are known when the servers have started."""
+    if not tool.startswith("mcp__") and not any(fnmatchcase(each, tool) for each in known):
+        raise SettingError(f"{place}: there is no tool {tool!r}; the tools are {', '.join(known)}")

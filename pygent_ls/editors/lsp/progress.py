@@ -19,12 +19,11 @@ from pygent_ls.agent.events import (
     TurnQueued,
     TurnStarted,
 )
-from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.tool import one_line
 from pygent_ls.editors.lsp.convert import UriOf, event_out
 from pygent_ls.editors.lsp.endpoint import Endpoint
 from pygent_ls.editors.lsp.line import Line
-from pygent_ls.editors.turn_text import STOP_WORDS, failure_line, limit_line
+from pygent_ls.editors.turn_text import failure_line, limit_line, summary
 from pygent_ls.sessions.stream import SessionEvent
 
 Token = str | int
@@ -109,7 +108,7 @@ class TurnProgress:
             case Notice(content=content):
                 self._work("report", content)
             case Finished() as finished:
-                self._work("end", _outcome(finished))
+                self._work("end", summary(finished, ", "))
             case _:
                 pass
 
@@ -125,17 +124,3 @@ class TurnProgress:
         elif not self._begun:
             return  # a turn that was cancelled while it waited
         self.endpoint.tell("$/progress", {"token": self.work_token, "value": value})
-
-
-def _outcome(finished: Finished) -> str:
-    """Outcome, files, tokens, cost."""
-    n_files = len(finished.files_changed)
-    parts = [STOP_WORDS[finished.stop_reason]]
-    if n_files:
-        parts.append(f"{n_files} file{'s' if n_files != 1 else ''} changed")
-    parts.append(_tokens(finished.usage))
-    return ", ".join(parts)
-
-
-def _tokens(usage: Usage) -> str:
-    return f"{usage.total_tokens} tokens, {usage.cost_in_words}"

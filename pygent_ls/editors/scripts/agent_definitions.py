@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from fnmatch import fnmatchcase
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from pygent_ls.editors.scripts.incoming import MODES_OF_CLAUDE
 from pygent_ls.errors import SettingError
+from pygent_ls.tools.offered import check_tool
 
 _FIELDS: Mapping[str, str] = {
     "description": "description",
@@ -20,10 +21,8 @@ _FIELDS: Mapping[str, str] = {
 }
 """Fields of an agent definition, and the settings that they are; those settings may be given by their names too."""
 
-_MODES: Mapping[object, str] = {"acceptEdits": "accept_edits", "bypassPermissions": "bypass"}
 
-
-def agent_tables(given: object, known_tools: Callable[[], list[str]]) -> dict[str, dict[str, object]]:
+def agent_tables(given: object, known_tools: Sequence[str]) -> dict[str, dict[str, object]]:
     """The tables by the agents' names. Raises `SettingError` that says what is wrong; what the settings judge (types,
     modes) is left to them."""
     if not isinstance(given, Mapping):
@@ -33,7 +32,7 @@ def agent_tables(given: object, known_tools: Callable[[], list[str]]) -> dict[st
     }
 
 
-def _table(name: str, raw: object, known_tools: Callable[[], list[str]]) -> dict[str, object]:
+def _table(name: str, raw: object, known_tools: Sequence[str]) -> dict[str, object]:
     if not isinstance(raw, Mapping):
         raise SettingError(f"{name}: expected an object")
     table: dict[str, object] = {}
@@ -43,16 +42,11 @@ def _table(name: str, raw: object, known_tools: Callable[[], list[str]]) -> dict
         field = _FIELDS.get(key, key)
         if field not in _FIELDS.values():
             raise SettingError(f"{name}: {key!r} is not supported; an agent has {', '.join(_FIELDS)}")
-        table[field] = _MODES.get(value, value) if field == "mode" else value
+        table[field] = MODES_OF_CLAUDE.get(str(value), value) if field == "mode" else value
     for field in ("tools", "disallowed_tools"):
         named = table.get(field)
         if isinstance(named, str):
             named = table[field] = [each.strip() for each in named.split(",") if each.strip()]
         for tool in cast("list[object]", named) if isinstance(named, list) else ():
-            _check_tool(f"{name}.{field}", str(tool), known_tools())
+            check_tool(f"{name}.{field}", str(tool), known_tools)
     return table
-
-
-def _check_tool(place: str, tool: str, known: list[str]) -> None:
-    if not tool.startswith("mcp__") and not any(fnmatchcase(each, tool) for each in known):
-        raise SettingError(f"{place}: there is no tool {tool!r}; the tools are {', '.join(known)}")

@@ -55,8 +55,7 @@ class Exchange:
     """What `initialize` is answered."""
     define_agents: Callable[[Mapping[str, Any]], None]
     """Adds agents for the turns that begin from now on. Raises `SettingError`."""
-    hooks: ProgramHooks | None = None
-    """Runs the program's callbacks; None if the session takes none."""
+    hooks: ProgramHooks
     questions: OpenRequests[Answer] | None = None
     """Permission prompts to the program; None if it is not asked."""
     _waiting: deque[Prompt] = field(default_factory=deque[Prompt])
@@ -92,8 +91,7 @@ class Exchange:
         self._news.set()
         if self.questions is not None:
             self.questions.close()
-        if self.hooks is not None:
-            self.hooks.requests.close()
+        self.hooks.requests.close()
 
     def _take(self, line: str) -> None:
         try:
@@ -188,8 +186,6 @@ class Exchange:
         if request.sdkMcpServers:
             raise RequestError("initialize: sdkMcpServers: servers inside the program are not supported")
         callbacks = callbacks_of(request.hooks or {})
-        if callbacks and self.hooks is None:
-            raise RequestError("initialize: hooks: this session takes none")
         abilities = dict(self.abilities)
         if request.agents:
             try:
@@ -201,9 +197,8 @@ class Exchange:
             ]
             kept = [each for each in abilities.get("agents", ()) if each["name"] not in request.agents]
             abilities["agents"] = [*kept, *own]
-        if self.hooks is not None:
-            self.hooks.callbacks = callbacks
-        return {**abilities, "hooks_applied": self.hooks is not None, "hook_on_failure_supported": True}
+        self.hooks.callbacks = callbacks
+        return {**abilities, "hooks_applied": True, "hook_on_failure_supported": True}
 
     def _set_mode(self, named: str) -> None:
         if named not in MODES:
@@ -211,7 +206,7 @@ class Exchange:
         self.session.permissions.set_mode(MODES[named])
 
     def _take_response(self, response: Response) -> None:
-        if self.hooks is not None and self.hooks.requests.take(response.request_id, response):
+        if self.hooks.requests.take(response.request_id, response):
             if response.body.get("continue") is False:
                 self.interrupt()
             return

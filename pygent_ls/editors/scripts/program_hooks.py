@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from pygent_ls.agent.events import HookRan
-from pygent_ls.agent.hooks import NOTHING, HookDecision, HookEvent, HookInput, HookOutcome, together
+from pygent_ls.agent.hooks import HookDecision, HookEvent, HookInput, HookOutcome, side_by_side
 from pygent_ls.editors.scripts.incoming import BadLineError, Response, words_of
 from pygent_ls.editors.scripts.requests import OpenRequests
 
@@ -130,11 +130,7 @@ class ProgramHooks:
     async def run(self, given: HookInput) -> HookOutcome:
         """See the port. A callback that fails decides nothing, unless it blocks on failure."""
         waiting = [each for each in self.callbacks if _waits(each, given.event, given.tool_name or "")]
-        if not waiting:
-            return NOTHING
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._run(each, given)) for each in waiting]
-        return together([task.result() for task in tasks])
+        return await side_by_side(self._run(each, given) for each in waiting)
 
     async def _run(self, callback: Callback, given: HookInput) -> HookOutcome:
         began_s = time.monotonic()

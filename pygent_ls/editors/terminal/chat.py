@@ -248,8 +248,7 @@ class Chat:
         mode = PLAN_CHOICES.get(chosen) if chosen is not None else None
         if mode is None or not self.session.is_idle:
             return
-        self.session.permissions.set_mode(mode)
-        self.session.changed("configured")
+        self._set_mode(mode)
         self._start(IMPLEMENT_PLAN, turns)
 
     def _interrupt(self) -> bool:
@@ -258,7 +257,10 @@ class Chat:
     def _next_mode(self) -> None:
         now = self.session.mode
         following = MODES[(MODES.index(now) + 1) % len(MODES)] if now in MODES else MODES[0]
-        self.session.permissions.set_mode(following)
+        self._set_mode(following)
+
+    def _set_mode(self, mode: Mode) -> None:
+        self.session.permissions.set_mode(mode)
         self.session.changed("configured")
 
     # Sessions

@@ -11,13 +11,12 @@ from typing import Literal, Protocol, TextIO
 
 from pygent_ls.agent import events as ev
 from pygent_ls.agent.cutting import amount_shown
-from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.tool import one_line
 from pygent_ls.agent.turn import TurnResult
 from pygent_ls.editors.terminal.outlet import Outlet
 from pygent_ls.editors.terminal.spinner import PAUSE
 from pygent_ls.editors.terminal.text import Colour, Palette, harmless
-from pygent_ls.editors.turn_text import STOP_WORDS, Limit, failure_line, limit_line, rejection_lines
+from pygent_ls.editors.turn_text import Limit, failure_line, limit_line, rejection_lines, summary
 from pygent_ls.sessions.stream import SessionEvent
 
 MAX_LINE_CHARS = 160
@@ -239,7 +238,7 @@ class TerminalView:
             case ev.Finished():
                 self._write_held()
                 self._end_answer()
-                self.tell(_summary(event), "dim")
+                self.tell(summary(event, " · "), "dim")
             case ev.PermissionRequested(permission_id=permission_id):
                 self._question(permission_id).set()
             case ev.TurnQueued() | ev.PermissionResolved() | ev.UsageReported():
@@ -424,13 +423,3 @@ def _outcome(result: ev.ToolResult, call: ev.ToolCall | None) -> str:
 
 
 PLAN_SIGNS: Mapping[ev.PlanStatus, str] = {"pending": "☐", "in_progress": "▶", "completed": "☑"}
-
-
-def _summary(finished: ev.Finished) -> str:
-    n_files = len(finished.files_changed)
-    files = f" · {n_files} file{'s' if n_files > 1 else ''} changed" if n_files else ""
-    return f"{STOP_WORDS[finished.stop_reason]}{files} · {_cost(finished.usage)}"
-
-
-def _cost(usage: Usage) -> str:
-    return f"{usage.total_tokens} tokens · {usage.cost_in_words}"

@@ -61,9 +61,14 @@ function threeDigits(value: number): string {
 /** "You rejected 1 change in prices.py" */
 export function rejectionsOf(files: readonly RejectedFile[]): string {
 	const count = files.reduce((sum, { rejected }) => sum + rejected, 0);
-	const names = files.map(({ uri }) => decoded(uri.slice(uri.replace(/\/+$/, "").lastIndexOf("/") + 1)));
+	const names = files.map(({ uri }) => nameOf(uri));
 	const where = names.length <= 2 ? names.join(" and ") : `${names.length} files`;
 	return `You rejected ${count} ${count === 1 ? "change" : "changes"} in ${where}`;
+}
+
+/** The last part of an address, as a person reads it. */
+export function nameOf(uri: string): string {
+	return decoded(uri.slice(uri.replace(/\/+$/, "").lastIndexOf("/") + 1));
 }
 
 /** An address as a person reads it; two programs may escape the same one differently. */

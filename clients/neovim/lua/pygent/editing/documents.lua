@@ -115,10 +115,10 @@ function M.text_of(path)
   return M.text_on_disk(path)
 end
 
----With "\n" between lines; nil where there is no such file, or it is too large.
+---nil where there is no such file, or it is too large.
 ---@param path string
 ---@return string?
-function M.text_on_disk(path)
+function M.bytes_on_disk(path)
   local stat = vim.uv.fs_stat(path)
   if stat == nil or stat.type ~= "file" or stat.size > M.MAX_BYTES then
     return nil
@@ -127,8 +127,19 @@ function M.text_on_disk(path)
   if file == nil then
     return nil
   end
-  local text = file:read("*a") ---@type string
+  local bytes = file:read("*a") ---@type string
   file:close()
+  return bytes
+end
+
+---With "\n" between lines; nil where there is no such file, or it is too large.
+---@param path string
+---@return string?
+function M.text_on_disk(path)
+  local text = M.bytes_on_disk(path)
+  if text == nil then
+    return nil
+  end
   if text:find("^\n") or text:find("[^\r]\n") then
     return text -- Neovim, too, takes no carriage return for an end of a line where one line has none
   end

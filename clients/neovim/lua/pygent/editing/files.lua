@@ -46,16 +46,8 @@ function M.raw(path)
   if stat and stat.type == "link" then
     return { bytes = assert(vim.uv.fs_readlink(path)), is_link = true }
   end
-  if stat == nil or stat.type ~= "file" or stat.size > documents.MAX_BYTES then
-    return nil
-  end
-  local file = io.open(path, "rb")
-  if file == nil then
-    return nil
-  end
-  local bytes = file:read("*a") ---@type string
-  file:close()
-  return { bytes = bytes, mode = stat.mode % 4096, is_link = false }
+  local bytes = documents.bytes_on_disk(path)
+  return stat and bytes and { bytes = bytes, mode = stat.mode % 4096, is_link = false } or nil
 end
 
 ---Write a file that does not exist; nil if that worked.

@@ -1,6 +1,7 @@
 /** Words of the user. */
 
 import { memo, type ReactElement, useState } from "react";
+import { nameOf } from "../../../conversation/amounts.ts";
 import type { PromptItem } from "../../../conversation/state.ts";
 import { IconButton } from "../../chrome/icon.tsx";
 import { CopyButton } from "../markdown/code_block.tsx";
@@ -86,7 +87,7 @@ function RestoreButton({ item }: { readonly item: PromptItem }): ReactElement {
 		const restored = await act("restoreCheckpoint", params);
 		if (!restored.done || restored.result === null) return;
 		store.take({ type: "write", text: item.text });
-		const left = restored.result.skipped.map(({ uri, reason }) => `${uri.split("/").at(-1)} (${reason})`);
+		const left = restored.result.skipped.map(({ uri, reason }) => `${nameOf(uri)} (${reason})`);
 		if (left.length > 0) store.update({ problem: `Not restored: ${left.join(", ")}` });
 	};
 	return <IconButton icon="discard" label="Restore files and conversation to before this prompt" onClick={restore} />;
