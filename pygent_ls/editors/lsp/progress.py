@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pygent_ls.agent.events import (
     BudgetLimitReached,
@@ -13,9 +13,11 @@ from pygent_ls.agent.events import (
     LoopDetected,
     Notice,
     PermissionRequested,
+    PermissionResolved,
     TimeLimitReached,
     TokenLimitReached,
     ToolCall,
+    ToolResult,
     TurnQueued,
     TurnStarted,
 )
@@ -45,6 +47,10 @@ class TurnProgress:
     events_token: Token | None
     work_token: Token | None
     _begun: bool = False
+    _calls: dict[str, str] = field(default_factory=dict[str, str])
+    """The titles of the calls that are not over, the newest last."""
+    _asked: set[str] = field(default_factory=set[str])
+    """The permissions that wait for the user."""
     _last: tuple[str, str] | None = None
     """The last work-done message, kept for a token that the client has yet to accept."""
 
@@ -91,10 +97,18 @@ class TurnProgress:
                 self._work("begin", "waiting for the previous turn")
             case TurnStarted():
                 self._work("report" if self._begun else "begin", "waiting for the model")
-            case ToolCall(title=title):
-                self._work("report", title)
-            case PermissionRequested():
-                self._work("report", "waiting for your permission")
+            case ToolCall(tool_id=tool_id, title=title):
+                self._calls[tool_id] = title
+                self._report_calls()
+            case ToolResult(tool_id=tool_id):
+                self._calls.pop(tool_id, None)
+                self._report_calls()
+            case PermissionRequested(permission_id=permission_id):
+                self._asked.add(permission_id)
+                self._report_calls()
+            case PermissionResolved(permission_id=permission_id):
+                self._asked.discard(permission_id)
+                self._report_calls()
             case LlmError() as error:
                 self._work("report", failure_line(error))
             case (
@@ -112,8 +126,15 @@ class TurnProgress:
             case _:
                 pass
 
+    def _report_calls(self) -> None:
+        """Report what the turn waits for: the user before a call, and a call before the model."""
+        newest = next(reversed(self._calls.values()), "waiting for the model")
+        self._work("report", "waiting for your permission" if self._asked else newest)
+
     def _work(self, kind: str, message: str) -> None:
         message = one_line(message, MAX_MESSAGE_CHARS)
+        if kind == "report" and self._last == (kind, message):
+            return
         self._last = (kind, message)
         if self.work_token is None or self._is_for_nobody:
             return

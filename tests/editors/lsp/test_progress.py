@@ -41,8 +41,26 @@ async def test_the_clients_token_is_begun_reported_on_and_ended(folder: Path) ->
         first, *reports, last = editor.progress("work")
         assert first == {"kind": "begin", "title": "pygent", "cancellable": True, "message": "waiting for the model"}
         assert {each["kind"] for each in reports} == {"report"}
-        assert [each["message"] for each in reports][:3] == ["Read a.txt", "Edit a.txt", "waiting for your permission"]
+        assert [each["message"] for each in reports] == [
+            "Read a.txt",
+            "Edit a.txt",
+            "waiting for your permission",
+            "Edit a.txt",
+            "waiting for the model",
+        ]
         assert last == {"kind": "end", "message": "Done, 1 file changed, 240 tokens, cost unknown"}
+
+
+async def test_a_command_that_was_allowed_is_what_the_turn_waits_for(folder: Path) -> None:
+    script = [say("", Call(name="shell", arguments={"command": "sleep 60"}))]
+    async with connected(folder, Setup(script=script)) as editor:
+        turn = editor.begin_turn(workDoneToken="work")
+        await editor.until(lambda: "permission_resolved" in editor.types())
+
+        assert editor.progress("work")[-1] == {"kind": "report", "message": "sleep 60"}
+
+        editor.tell("window/workDoneProgress/cancel", {"token": "work"})
+        assert (await bounded(turn))["stopReason"] == "cancelled"
 
 
 async def test_what_a_provider_says_is_one_short_line_of_the_progress(folder: Path) -> None:
@@ -98,7 +116,7 @@ async def test_a_progress_that_is_accepted_late_tells_what_runs_now(folder: Path
         editor.answer(editor.requests(CREATE)[0], None)
         await editor.until(lambda: kinds(editor, token))
         assert editor.progress(token) == [
-            {"kind": "begin", "title": "pygent", "cancellable": True, "message": "Read a.txt"}
+            {"kind": "begin", "title": "pygent", "cancellable": True, "message": "waiting for the model"}
         ]
         gate.open()
         await bounded(turn)

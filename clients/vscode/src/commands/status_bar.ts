@@ -1,6 +1,7 @@
 /** The status bar: how the daemon is, what runs and waits, and what the chat's session has cost. */
 
 import * as vscode from "vscode";
+import { costOfSession } from "../conversation/reading.ts";
 import type { Daemon } from "../daemon/daemon.ts";
 import type { Views } from "../panel/views.ts";
 import type { Asks } from "../sessions/asks.ts";
@@ -28,6 +29,8 @@ export class StatusBar implements vscode.Disposable {
 			sessions.onDidChange(() => this.#show()),
 			asks.onDidAsk(() => this.#show()),
 			asks.onDidEnd(() => this.#show()),
+			views.onDidChangeSeen(() => this.#show()),
+			views.onDidLoad(() => this.#show()),
 		];
 		this.#show();
 		this.#item.show();
@@ -40,22 +43,14 @@ export class StatusBar implements vscode.Disposable {
 	#show(): void {
 		const running = this.#sessions.followed.filter(({ conversation }) => conversation.runningTurnId !== null).length;
 		const waiting = this.#asks.waiting.length;
-		const shown = shownOf({ daemon: this.#daemon.state, running, waiting, costUsd: this.#cost() });
+		const { active } = this.#views;
+		const costUsd = active === null ? null : costOfSession(active.session, active.conversation);
+		const shown = shownOf({ daemon: this.#daemon.state, running, waiting, costUsd });
 		void vscode.commands.executeCommand("setContext", "pygent.isRunning", running > 0);
 		const key = JSON.stringify(shown);
 		if (key === this.#shown) return; // with each word that streams
 		this.#shown = key;
 		this.#render(shown);
-	}
-
-	/** Of the session as last told, and of the turn that runs. */
-	#cost(): number | null {
-		const { active } = this.#views;
-		if (active === null) return null;
-		const { usage, runningTurnId } = active.conversation;
-		const before = active.session?.usage.costUsd ?? null;
-		const now = runningTurnId === null ? null : (usage?.costUsd ?? null);
-		return before === null ? now : before + (now ?? 0);
 	}
 
 	#render({ text, detail, colour, command }: Shown): void {

@@ -60,6 +60,8 @@ export interface Turn {
 	/** RFC 3339. */
 	readonly startedAt: string;
 	readonly finishedAt: string | null;
+	/** Of the event that it ended with; null while it has not. */
+	readonly endSeq: number | null;
 	readonly stopReason: StopReason | null;
 	readonly usage: Usage | null;
 	readonly filesChanged: readonly FileChanged[];

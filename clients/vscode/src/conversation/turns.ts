@@ -89,6 +89,7 @@ function begun(event: TurnBeginEvent, state: "queued" | "running"): Turn {
 		agent,
 		startedAt: timestamp,
 		finishedAt: null,
+		endSeq: null,
 		stopReason: null,
 		usage: null,
 		filesChanged: [],
@@ -96,8 +97,8 @@ function begun(event: TurnBeginEvent, state: "queued" | "running"): Turn {
 }
 
 function ended(turn: Turn, event: FinishedEvent): Turn {
-	const { timestamp, stopReason, usage, filesChanged } = event;
-	return { ...turn, state: "finished", finishedAt: timestamp, stopReason, usage, filesChanged };
+	const { seq, timestamp, stopReason, usage, filesChanged } = event;
+	return { ...turn, state: "finished", finishedAt: timestamp, endSeq: seq, stopReason, usage, filesChanged };
 }
 
 function endOf(items: readonly Item[], turn: Turn | null, event: FinishedEvent): EndItem {

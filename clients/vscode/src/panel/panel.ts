@@ -25,7 +25,7 @@ export type Handlers = {
 	readonly [M in Method]: (params: Calls[M]["params"]) => Promise<Calls[M]["result"]>;
 };
 
-/** What the user chose for the session to come, before there is one. */
+/** What the user chose for the session to come, before there is one; the model is for those after it, too. */
 export interface Choices {
 	readonly model: string | null;
 	readonly agent: string | null;
@@ -38,6 +38,7 @@ export class Panel implements vscode.Disposable {
 	readonly #handlers: Partial<Handlers>;
 	readonly #disposables: vscode.Disposable[] = [];
 	readonly #moved = new vscode.EventEmitter<string | null>();
+	readonly #loaded = new vscode.EventEmitter<void>();
 	#feed: Feed | null = null;
 	#following: vscode.Disposable | null = null;
 	#session: Session | null = null;
@@ -59,6 +60,8 @@ export class Panel implements vscode.Disposable {
 
 	/** Another session is shown, or none. */
 	readonly onDidShow = this.#moved.event;
+	/** The facts of its session are known anew. */
+	readonly onDidLoad = this.#loaded.event;
 
 	constructor(webview: vscode.Webview, services: Services, sessionId: string | null) {
 		this.#webview = webview;
@@ -114,6 +117,7 @@ export class Panel implements vscode.Disposable {
 		this.#session = null;
 		this.#notices = [];
 		this.#hasMessages = false;
+		this.choices = { ...this.choices, agent: null, mode: null };
 		this.#feed = sessionId === null ? null : this.services.sessions.feed(sessionId);
 		this.#following = this.#feed === null ? null : this.#follow(this.#feed);
 		void this.refresh();
@@ -154,6 +158,7 @@ export class Panel implements vscode.Disposable {
 			return; // with the daemon: what is shown stays, and the next prompt says so
 		}
 		this.#sendState();
+		this.#loaded.fire();
 	}
 
 	/** Deleted while nobody here looked: the next prompt begins another session. */
@@ -196,6 +201,7 @@ export class Panel implements vscode.Disposable {
 		this.#following?.dispose();
 		for (const each of this.#disposables) each.dispose();
 		this.#moved.dispose();
+		this.#loaded.dispose();
 	}
 
 	#follow(feed: Feed): vscode.Disposable {

@@ -31,10 +31,13 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 	readonly #registered: vscode.Disposable;
 	#view: { readonly view: vscode.WebviewView; readonly panel: Panel } | null = null;
 	readonly #seen = new vscode.EventEmitter<void>();
+	readonly #loaded = new vscode.EventEmitter<void>();
 	#active: Panel | null = null;
 
 	/** The user sees other sessions than before, as `isSeen` tells. */
 	readonly onDidChangeSeen = this.#seen.event;
+	/** More is known of a session that a view shows. */
+	readonly onDidLoad = this.#loaded.event;
 
 	constructor(services: Services, memory: vscode.Memento) {
 		this.#services = services;
@@ -120,6 +123,7 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 		this.#registered.dispose();
 		for (const each of this.#panels.keys()) each.dispose();
 		this.#seen.dispose();
+		this.#loaded.dispose();
 	}
 
 	/** The panel that is there next. */
@@ -159,6 +163,7 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 		const panel = new Panel(webview, this.#services, sessionId);
 		this.#panels.set(panel, place);
 		panel.onDidShow(() => this.#seen.fire());
+		panel.onDidLoad(() => this.#loaded.fire());
 		webview.html = pageOf(webview, extensionUri);
 		return panel;
 	}

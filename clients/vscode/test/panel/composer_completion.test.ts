@@ -77,7 +77,6 @@ test("Escape closes the list and leaves what is written; the list comes again wi
 	await field.press("Escape");
 	await panel.page.getByRole("listbox").waitFor({ state: "detached" });
 	await holds(field, "@ca");
-	await field.press("Escape");
 	assert.equal(panel.calls.filter(({ method }) => method === "stop").length, 0);
 
 	await field.press("r");

@@ -219,17 +219,3 @@ test("a note writes below what stands in the prompt, and puts the cursor there",
 	await panel.page.keyboard.type("!");
 	await holds(promptOf(panel), "Before\n\nExplain this!");
 });
-
-test("Escape in the prompt stops nothing and takes nothing away", async () => {
-	await using panel = await Panel.open({ conversation: { ...CONVERSATION, runningTurnId: "t1" } });
-	await panel.page.keyboard.type("Still here");
-
-	await panel.page.keyboard.press("Escape");
-	await panel.page.keyboard.press("Escape");
-
-	await holds(promptOf(panel), "Still here");
-	assert.deepEqual(
-		panel.calls.map(({ method }) => method),
-		["ready"],
-	);
-});

@@ -22,6 +22,7 @@ function over(turnId: string, seq: number): Turn {
 		state: "finished",
 		startedAt: "2026-01-02T03:04:05.000Z",
 		finishedAt: "2026-01-02T03:04:39.000Z",
+		endSeq: seq + 2,
 		stopReason: "end_turn",
 		usage: USAGE,
 		filesChanged: [],

@@ -8,6 +8,8 @@ interface ChooserParts extends Omit<ListParts, "onClose"> {
 	/** What the button shows. */
 	readonly shown: ReactNode;
 	readonly className?: string;
+	/** The key that goes on to the next choice. */
+	readonly shortcut?: string;
 }
 
 export function Chooser(parts: ChooserParts): ReactElement {
@@ -35,7 +37,8 @@ export function Chooser(parts: ChooserParts): ReactElement {
 				aria-haspopup="listbox"
 				aria-expanded={isOpen}
 				aria-label={label}
-				title={label}
+				aria-keyshortcuts={parts.shortcut}
+				title={parts.shortcut === undefined ? label : `${label} (${parts.shortcut})`}
 				onClick={() => setOpen(!isOpen)}
 				onKeyDown={openByKey}
 			>

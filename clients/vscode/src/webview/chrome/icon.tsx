@@ -13,15 +13,25 @@ interface IconButtonParts {
 	readonly onClick: () => void;
 	readonly className?: string;
 	readonly disabled?: boolean;
+	/** The key that does the same, as `Escape`. */
+	readonly shortcut?: string;
 }
 
-export function IconButton({ icon, label, onClick, className = "", disabled }: IconButtonParts): ReactElement {
+export function IconButton({
+	icon,
+	label,
+	onClick,
+	className = "",
+	disabled,
+	shortcut,
+}: IconButtonParts): ReactElement {
 	return (
 		<button
 			type="button"
 			className={`icon-button ${className}`}
-			title={label}
+			title={shortcut === undefined ? label : `${label} (${shortcut})`}
 			aria-label={label}
+			aria-keyshortcuts={shortcut}
 			disabled={disabled}
 			onClick={onClick}
 		>

@@ -13,7 +13,7 @@ import { Attachments } from "./attachments.tsx";
 import { useWriting } from "./drafts.ts";
 import { droppedUris, imageAttachment } from "./images.ts";
 import { Meter } from "./meter.tsx";
-import { AgentPicker, ModelPicker, ModePicker } from "./pickers.tsx";
+import { AgentPicker, ModelPicker, ModePicker, useNextMode } from "./pickers.tsx";
 import { PromptField } from "./prompt_field.tsx";
 import { Queue } from "./queue.tsx";
 import { promptsOf, useRecall } from "./recalling.ts";
@@ -29,6 +29,7 @@ export function Composer(parts: AppParts): ReactElement {
 	const completing = useCompletion(host);
 	const { recall } = useRecall(() => promptsOf(store.view.conversation, drafts.writing.history));
 	const dropping = useDropping(parts);
+	const nextMode = useNextMode(parts);
 	useFocus(parts, field);
 	const send = ({ steer }: { readonly steer: boolean }): void => {
 		void shown(store, drafts.send({ steer: steer && isRunning }));
@@ -57,7 +58,9 @@ export function Composer(parts: AppParts): ReactElement {
 					onWrite={(text) => drafts.write(text)}
 					onSend={send}
 					onRecall={(key) => recall(key, drafts.draft.text)}
-					onAskKey={giveToAsk}
+					onAskKey={(key) => giveToAsk(parts, key)}
+					onEscape={() => giveToAsk(parts, "Escape") || stop(parts)}
+					onNextMode={nextMode}
 					onLeave={() => store.take({ type: "focus", on: "ask" })}
 					onFiles={(files) => void attachFiles(parts, files)}
 				/>
@@ -72,10 +75,29 @@ export function Composer(parts: AppParts): ReactElement {
 	);
 }
 
-/** Give a key to the first card that waits for an answer; whether it took it. */
-function giveToAsk(key: string): boolean {
+/** Give a key to the first card that waits for an answer; whether it took it. One that is out of sight comes into it. */
+function giveToAsk({ store }: AppParts, key: string): boolean {
 	const card = document.querySelector("[data-ask]");
-	return card !== null && !card.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+	if (card !== null && isSeen(card)) {
+		return !card.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+	}
+	if (store.view.conversation.asks.length === 0) return false;
+	store.take({ type: "focus", on: "ask" });
+	return true;
+}
+
+/** Whether the user sees what a key would choose. */
+function isSeen(card: Element): boolean {
+	const seen = card.closest("[role=feed]")?.getBoundingClientRect();
+	const { top, bottom } = (card.querySelector(".choices") ?? card).getBoundingClientRect();
+	return seen !== undefined && bottom > seen.top && top < seen.bottom;
+}
+
+/** Stop the turn that runs; whether there was one. */
+function stop(parts: AppParts): boolean {
+	const isRunning = parts.store.view.conversation.runningTurnId !== null;
+	if (isRunning) void ask(parts, "stop", null);
+	return isRunning;
 }
 
 interface ToolbarParts extends AppParts {
@@ -92,7 +114,13 @@ function Toolbar({ panel, isRunning, isEmpty, onSend, ...parts }: ToolbarParts):
 			{panel !== null && <AgentPicker {...parts} panel={panel} />}
 			{panel !== null && <ModelPicker {...parts} panel={panel} />}
 			{isRunning ? (
-				<IconButton className="send" icon="stop-circle" label="Stop" onClick={() => void ask(parts, "stop", null)} />
+				<IconButton
+					className="send"
+					icon="stop-circle"
+					label="Stop"
+					shortcut="Escape"
+					onClick={() => void stop(parts)}
+				/>
 			) : (
 				<IconButton
 					className="send"

@@ -19,3 +19,13 @@ export const MODES: Readonly<Record<Mode, ModeWords>> = {
 	trust: { title: "Trust", detail: "Edits and runs without asking; asks before what is risky.", icon: "unlock" },
 	bypass: { title: "Bypass", detail: "Asks nothing, whatever it does. For sandboxes.", icon: "zap" },
 };
+
+/** The modes that a key goes through; one that asks less than these is chosen from the list. */
+const CYCLE: readonly Mode[] = ["default", "accept_edits", "plan"];
+
+/** The mode after this one, of those that are offered; null where there is no other. */
+export function nextMode(mode: Mode, offered: readonly Mode[]): Mode | null {
+	const ring = CYCLE.filter((each) => offered.includes(each));
+	const next = ring[(ring.indexOf(mode) + 1) % ring.length];
+	return next === undefined || next === mode ? null : next;
+}

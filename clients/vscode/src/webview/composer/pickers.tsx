@@ -1,13 +1,14 @@
 /** With what the next turn runs: model, agent and mode. */
 
-import type { ReactElement } from "react";
+import { type ReactElement, useRef } from "react";
 import type { PanelState } from "../../bridge.ts";
 import type { Mode } from "../../protocol/protocol.ts";
 import type { AppParts } from "../app.tsx";
 import { ask } from "../chrome/asking.ts";
 import { Chooser } from "../chrome/chooser.tsx";
 import { Icon } from "../chrome/icon.tsx";
-import { MODES } from "./modes.ts";
+import { Spoken } from "../chrome/popup.tsx";
+import { MODES, nextMode } from "./modes.ts";
 
 type PickerParts = AppParts & { readonly panel: PanelState };
 
@@ -66,26 +67,47 @@ export function ModePicker({ panel, ...sides }: PickerParts): ReactElement {
 	const words = MODES[mode];
 	const offered = modes.includes(mode) ? modes : [...modes, mode];
 	return (
-		<Chooser
-			className={`picker mode-picker mode-${mode}`}
-			name="Mode"
-			value={mode}
-			shown={
-				<>
-					<Icon name={words.icon} />
-					<span className="picker-label">{words.title}</span>
-					<Icon name="chevron-down" />
-				</>
-			}
-			note={
-				restricted
-					? "This folder is not trusted, so tools only read. Trust the folder to choose another mode."
-					: undefined
-			}
-			choices={offered.map((each) => ({ value: each, ...MODES[each] }))}
-			onChoose={(value) => void ask(sides, "setMode", { mode: value as Mode })}
-		/>
+		<>
+			<Chooser
+				className={`picker mode-picker mode-${mode}`}
+				name="Mode"
+				shortcut="Shift+Tab"
+				value={mode}
+				shown={
+					<>
+						<Icon name={words.icon} />
+						<span className="picker-label">{words.title}</span>
+						<Icon name="chevron-down" />
+					</>
+				}
+				note={
+					restricted
+						? "This folder is not trusted, so tools only read. Trust the folder to choose another mode."
+						: undefined
+				}
+				choices={offered.map((each) => ({ value: each, ...MODES[each] }))}
+				onChoose={(value) => void ask(sides, "setMode", { mode: value as Mode })}
+			/>
+			<span role="status">
+				<Spoken>Mode: {words.title}</Spoken>
+			</span>
+		</>
 	);
+}
+
+/** Goes to the next mode; whether there is one. A press that comes before the last one is answered goes on from there. */
+export function useNextMode(parts: AppParts): () => boolean {
+	const asked = useRef<Mode | null>(null);
+	return () => {
+		const { panel } = parts.store.view;
+		const next = panel === null ? null : nextMode(asked.current ?? panel.mode, panel.modes);
+		if (next === null) return false;
+		asked.current = next;
+		void ask(parts, "setMode", { mode: next }).then(() => {
+			if (asked.current === next) asked.current = null;
+		});
+		return true;
+	};
 }
 
 /** `openai/gpt-5.2` → `gpt-5.2`: who provides it is in the list. */

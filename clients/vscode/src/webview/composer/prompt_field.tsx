@@ -19,6 +19,10 @@ export interface PromptFieldParts {
 	readonly onRecall: (key: "ArrowUp" | "ArrowDown") => string | null;
 	/** Whether what waits for an answer took the key. */
 	readonly onAskKey: (key: string) => boolean;
+	/** Whether there was something to leave or to stop. */
+	readonly onEscape: () => boolean;
+	/** Whether there is another mode. */
+	readonly onNextMode: () => boolean;
 	/** To what stands above: what waits for an answer, or else the last row. */
 	readonly onLeave: () => void;
 	readonly onFiles: (files: readonly File[]) => void;
@@ -83,11 +87,12 @@ function keyPressed(event: KeyboardEvent, parts: PromptFieldParts, take: (item: 
 function keyOfList(event: KeyboardEvent, parts: PromptFieldParts, take: (item: CompletionItem) => void): boolean {
 	const { completing } = parts;
 	const { items, active } = completing;
-	if (items.length === 0 || event.shiftKey || event.ctrlKey || event.metaKey || event.altKey) return false;
-	if (event.key === "Escape") {
+	if (event.shiftKey || event.ctrlKey || event.metaKey || event.altKey) return false;
+	if (event.key === "Escape" && (items.length > 0 || completing.isComing())) {
 		completing.close();
 		return true;
 	}
+	if (items.length === 0) return false;
 	const next = moved(event.key, active ?? -1, items.length);
 	if (next !== null) completing.move(next);
 	else return keyTakes(event.key, parts, take);
@@ -113,19 +118,28 @@ function keyOfPrompt(event: KeyboardEvent, parts: PromptFieldParts): boolean {
 		parts.onSend({ steer: ctrlKey || metaKey });
 		return true;
 	}
-	const isPlain = !shiftKey && !altKey && !ctrlKey && !metaKey;
-	if (isPlain && parts.text === "" && /^([1-9]|Escape)$/.test(key) && parts.onAskKey(key)) return true;
-	const isAtStart = parts.field.current?.selectionEnd === 0;
-	if (key === "ArrowUp" && altKey && !shiftKey && isAtStart) {
-		parts.onLeave();
-		return true;
-	}
-	if ((key !== "ArrowUp" && key !== "ArrowDown") || shiftKey || altKey || ctrlKey || metaKey) return false;
-	const recalled = parts.onRecall(key);
-	const { current } = parts.field;
-	if (recalled === null || current === null) return false;
-	replace(current, 0, current.value.length, recalled);
-	parts.completing.close();
+	if (ctrlKey || metaKey) return false;
+	if (shiftKey || altKey) return keyElsewhere(event, parts);
+	if (key === "Escape") return !event.repeat && parts.onEscape();
+	if (parts.text === "" && /^[1-9]$/.test(key) && parts.onAskKey(key)) return true;
+	return recalled(key, parts);
+}
+
+/** Whether the key, with Shift or Alt, went to what is around the prompt. */
+function keyElsewhere({ key, shiftKey, altKey }: KeyboardEvent, parts: PromptFieldParts): boolean {
+	if (key === "Tab" && !altKey) return parts.onNextMode();
+	if (key !== "ArrowUp" || shiftKey || parts.field.current?.selectionEnd !== 0) return false;
+	parts.onLeave();
+	return true;
+}
+
+/** Whether the key brought another prompt. */
+function recalled(key: string, { field, completing, onRecall }: PromptFieldParts): boolean {
+	const text = key === "ArrowUp" || key === "ArrowDown" ? onRecall(key) : null;
+	const { current } = field;
+	if (text === null || current === null) return false;
+	replace(current, 0, current.value.length, text);
+	completing.close();
 	return true;
 }
 

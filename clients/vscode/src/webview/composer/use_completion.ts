@@ -16,6 +16,8 @@ export interface Completing {
 	readonly active: number | null;
 	readonly move: (to: number) => void;
 	readonly close: () => void;
+	/** Whether a list is asked for that is not there yet. */
+	readonly isComing: () => boolean;
 	/** The prompt, or the place in it, is another. */
 	readonly follow: (text: string, offset: number) => void;
 }
@@ -26,7 +28,7 @@ export function useCompletion(host: Host): Completing {
 	const [offer, setOffer] = useState<Offer | null>(null);
 	const [items, setItems] = useState(NONE);
 	const [active, setActive] = useState<number | null>(null);
-	const asked = useRef(0);
+	const coming = useRef<symbol | null>(null);
 	const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
 	const written = useRef({ text: "", offset: 0 });
 
@@ -38,7 +40,7 @@ export function useCompletion(host: Host): Completing {
 		setActive(next !== null && shown.length > 0 && isSought(next) ? 0 : null);
 	};
 	const close = (): void => {
-		asked.current += 1; // an answer that is on its way is dropped
+		coming.current = null; // an answer that is on its way is dropped
 		clearTimeout(timer.current);
 		show(null);
 	};
@@ -51,16 +53,23 @@ export function useCompletion(host: Host): Completing {
 			return;
 		}
 		show(offer);
-		const turn = ++asked.current;
+		const asked = Symbol();
+		const came = (): boolean => {
+			if (coming.current !== asked) return false;
+			coming.current = null;
+			return true;
+		};
+		coming.current = asked;
 		timer.current = setTimeout(() => {
 			host.call("complete", { text, offset }).then(
 				(answer) => {
-					if (turn === asked.current) show({ text, ...answer });
+					if (came()) show({ text, ...answer });
 				},
-				() => undefined, // who types goes on without a list
+				() => void came(), // who types goes on without a list
 			);
 		}, PAUSE_MS);
 	};
 	useEffect(() => () => clearTimeout(timer.current), []);
-	return { items, start: offer?.start ?? 0, active, move: setActive, close, follow };
+	const isComing = (): boolean => coming.current !== null;
+	return { items, start: offer?.start ?? 0, active, move: setActive, close, isComing, follow };
 }

@@ -102,6 +102,7 @@ test("an end says how long it took, what it took, and which files it changed", (
 			agent: "code",
 			startedAt: at(1),
 			finishedAt: at(3),
+			endSeq: 3,
 			stopReason: "end_turn",
 			usage,
 			filesChanged,

@@ -44,12 +44,16 @@ export function PermissionCard({ id, request, inCard }: PermissionCardParts): Re
 		const { done } = await act("answerPermission", { id, optionId: option.optionId, ...words, ...rules });
 		if (!done) setChosen(null);
 	};
+	/** One that is held down has led here. */
+	const escaped = (isWriting: boolean, isHeld: boolean): void => {
+		if (isHeld) return;
+		if (isWriting || field.current === null) void choose(reject);
+		else field.current.focus();
+	};
 	const pressed = (event: KeyboardEvent): void => {
 		const isWriting = event.target === field.current;
-		if (event.key === "Escape") {
-			if (isWriting || field.current === null) void choose(reject);
-			else field.current.focus();
-		} else if (isWriting && event.key === "Enter" && !event.nativeEvent.isComposing) void choose(reject);
+		if (event.key === "Escape") escaped(isWriting, event.repeat);
+		else if (isWriting && event.key === "Enter" && !event.nativeEvent.isComposing) void choose(reject);
 		else if (isWriting || event.ctrlKey || event.metaKey || event.altKey) return;
 		else if (event.key === OTHER_RULE && suggested !== null) nextScope();
 		else if (optionOf(request, event.key) !== null) void choose(optionOf(request, event.key));
