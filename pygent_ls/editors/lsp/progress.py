@@ -97,18 +97,10 @@ class TurnProgress:
                 self._work("begin", "waiting for the previous turn")
             case TurnStarted():
                 self._work("report" if self._begun else "begin", "waiting for the model")
-            case ToolCall(tool_id=tool_id, title=title):
-                self._calls[tool_id] = title
-                self._report_calls()
-            case ToolResult(tool_id=tool_id):
-                self._calls.pop(tool_id, None)
-                self._report_calls()
-            case PermissionRequested(permission_id=permission_id):
-                self._asked.add(permission_id)
-                self._report_calls()
-            case PermissionResolved(permission_id=permission_id):
-                self._asked.discard(permission_id)
-                self._report_calls()
+            case ToolCall() | ToolResult() | PermissionRequested() | PermissionResolved() as event:
+                self._keep(event)
+                newest = next(reversed(self._calls.values()), "waiting for the model")
+                self._work("report", "waiting for your permission" if self._asked else newest)
             case LlmError() as error:
                 self._work("report", failure_line(error))
             case (
@@ -126,10 +118,16 @@ class TurnProgress:
             case _:
                 pass
 
-    def _report_calls(self) -> None:
-        """Report what the turn waits for: the user before a call, and a call before the model."""
-        newest = next(reversed(self._calls.values()), "waiting for the model")
-        self._work("report", "waiting for your permission" if self._asked else newest)
+    def _keep(self, event: ToolCall | ToolResult | PermissionRequested | PermissionResolved) -> None:
+        match event:
+            case ToolCall(tool_id=tool_id, title=title):
+                self._calls[tool_id] = title
+            case ToolResult(tool_id=tool_id):
+                self._calls.pop(tool_id, None)
+            case PermissionRequested(permission_id=permission_id):
+                self._asked.add(permission_id)
+            case PermissionResolved(permission_id=permission_id):
+                self._asked.discard(permission_id)
 
     def _work(self, kind: str, message: str) -> None:
         message = one_line(message, MAX_MESSAGE_CHARS)
