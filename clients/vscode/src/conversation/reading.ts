@@ -1,7 +1,7 @@
 /** What can be read off a conversation. */
 
 import type { Session } from "../protocol/protocol.ts";
-import type { Conversation, Turn } from "./state.ts";
+import type { Conversation, Item, Turn } from "./state.ts";
 
 /**
  * The turns that no longer count, since the user went back to before them or cleared the conversation. A turn that is over
@@ -28,4 +28,10 @@ export function costOfSession(
 	const used = [session?.usage, ...since.map(({ usage }) => usage)].filter((usage) => usage != null);
 	const costs = used.flatMap(({ costUsd, totalTokens }) => (costUsd === null && totalTokens === 0 ? [] : [costUsd]));
 	return costs.length === 0 ? null : costs.reduce((sum, cost) => (sum === null || cost === null ? null : sum + cost));
+}
+
+/** What began each turn, by its id; of one that began without words there is nothing. */
+export function promptsOfTurns(items: readonly Item[]): ReadonlyMap<string, string> {
+	const began = items.flatMap((item) => (item.type === "prompt" && !item.steered ? [item] : []));
+	return new Map(began.flatMap(({ turnId, text }) => (text.trim() === "" ? [] : [[turnId, text.trim()]])));
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { PanelState } from "../../src/bridge.ts";
 import { Panel, READY } from "./panel.ts";
 import { promptOf } from "./prompt.ts";
-import { CONVERSATION, SESSION, USAGE } from "./shown_session.ts";
+import { CONVERSATION, RUNNING, SESSION, USAGE } from "./shown_session.ts";
 
 const MODELS: PanelState["models"] = [
 	{ name: "anthropic/claude", available: true },
@@ -70,6 +70,60 @@ test("an agent is chosen by what it is for; with one alone there is nothing to c
 	await panel.send({ type: "panel", panel: { ...READY, agents: AGENTS.slice(0, 1) } });
 	await panel.page.getByRole("button", { name: "Agent: default" }).waitFor({ state: "detached" });
 });
+
+const NAMES = ["claude-sonnet-4-5-20250929", "gpt-5.2-codex-max", "gemini-2.5-flash-preview"];
+const PLANNER = { name: "plan", description: "Makes plans.", model: null, mode: "plan" } as const;
+
+test("a mode and an agent of one name are told apart, and the default agent takes no room", async () => {
+	const agents = [...AGENTS, PLANNER];
+	await using panel = await Panel.open({ panel: { agents, agent: "plan", mode: "plan" } });
+	const shown = (name: string) => panel.page.getByRole("button", { name });
+
+	await shown("Agent: plan").waitFor();
+	assert.equal(await shown("Agent: plan").innerText(), "plan agent");
+	assert.equal(await shown("Mode: Plan").innerText(), "Plan");
+
+	await panel.send({ type: "panel", panel: { ...READY, agents } });
+	await shown("Agent: default").waitFor();
+	assert.equal(await shown("Agent: default").innerText(), "");
+});
+
+test("the name of a model is whole in a side bar of the default width", async () => {
+	await using panel = await Panel.open({ size: { width: 299, height: 700 }, panel: { agents: [...AGENTS, PLANNER] } });
+	for (const name of NAMES) {
+		await panel.send({ type: "panel", panel: { ...READY, agents: [...AGENTS, PLANNER], model: `provider/${name}` } });
+		const label = panel.page.getByRole("button", { name: `Model: provider/${name}` }).locator(".picker-label");
+		assert.equal(await label.innerText(), name);
+		assert.ok(await label.evaluate((element) => element.scrollWidth <= element.clientWidth), name);
+	}
+});
+
+for (const width of [200, 299, 420]) {
+	test(`nothing around the prompt lies over anything else at ${width} pixels`, async () => {
+		const agents = [...AGENTS, PLANNER];
+		await using panel = await Panel.open({
+			size: { width, height: 700 },
+			panel: { session: SESSION, agents, agent: "plan", mode: "accept_edits", model: `provider/${NAMES[0]}` },
+			conversation: { ...RUNNING, usage: { ...USAGE, contextTokens: 120_000 } },
+		});
+		await promptOf(panel).fill("More");
+		await panel.page.getByRole("button", { name: "Steer" }).waitFor();
+
+		const boxes = await panel.page
+			.locator(".composer :is(button, textarea)")
+			.evaluateAll((all) =>
+				all.map((each) => [each.ariaLabel ?? each.textContent, each.getBoundingClientRect()] as const),
+			);
+		const over = boxes.flatMap(([one, a], index) =>
+			boxes
+				.slice(index + 1)
+				.filter(([, b]) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)
+				.map(([other]) => `${one} and ${other}`),
+		);
+		assert.deepEqual(over, []);
+		for (const [name, { left, right }] of boxes) assert.ok(left >= 0 && right <= width, `${name} is in sight`);
+	});
+}
 
 test("each mode says what it does, and is reached by the keyboard; Escape changes nothing", async () => {
 	await using panel = await Panel.open();

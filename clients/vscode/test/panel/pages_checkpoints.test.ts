@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Checkpoint } from "../../src/protocol/protocol.ts";
+import { prompt } from "./conversation_items.ts";
 import { type Answers, Panel } from "./panel.ts";
 import { CONVERSATION, SESSION } from "./shown_session.ts";
 
@@ -49,6 +50,38 @@ test("checkpoints are listed, the newest first, each with its time and files", a
 		[
 			["Run the tests", "1 h ago", "no files changed"],
 			["Round the prices", "1 h ago", "2 files changed"],
+		],
+	);
+});
+
+test("a checkpoint has the name of the prompt that it belongs to, and says what it was made before", async () => {
+	const checkpoints = [
+		checkpointOf("c1", "Before Edit cart.py", 1),
+		checkpointOf("c2", "After make", 1),
+		{ ...checkpointOf("c3", "Before going back: Before Edit cart.py", 0), turnId: "t-c1" },
+		checkpointOf("c4", "Before pytest", 0),
+	];
+	const said = [
+		prompt({ key: "1", turnId: "t-c1", text: "Round\nthe prices" }),
+		prompt({ key: "2", turnId: "t-c1", text: "and the taxes", steered: true }),
+		prompt({ key: "3", turnId: "t-c2", text: "Build it" }),
+	];
+	await using panel = await Panel.open({
+		panel: { session: SESSION },
+		conversation: { ...CONVERSATION, items: said },
+		answers: { listCheckpoints: () => ({ checkpoints }) },
+	});
+	await panel.page.getByRole("button", { name: "Checkpoints" }).click();
+	const rows = panel.page.getByRole("region", { name: "Checkpoints" }).getByRole("listitem").getByRole("button");
+	await rows.first().waitFor();
+
+	assert.deepEqual(
+		(await rows.allInnerTexts()).map((text) => text.split(/\n+/).slice(0, 2)),
+		[
+			["Before pytest", "1 h ago"],
+			["Round the prices", "Before going back: Before Edit cart.py"],
+			["Build it", "After make"],
+			["Round the prices", "Before Edit cart.py"],
 		],
 	);
 });

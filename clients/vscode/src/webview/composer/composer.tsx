@@ -69,6 +69,7 @@ export function Composer(parts: AppParts): ReactElement {
 			</div>
 			<div className="composer-footer">
 				{panel !== null && <ModePicker {...parts} panel={panel} />}
+				{panel !== null && <AgentPicker {...parts} panel={panel} />}
 				<Meter {...parts} />
 			</div>
 		</section>
@@ -111,7 +112,6 @@ function Toolbar({ panel, isRunning, isEmpty, onSend, ...parts }: ToolbarParts):
 	return (
 		<div className="toolbar">
 			<AddContext {...parts} />
-			{panel !== null && <AgentPicker {...parts} panel={panel} />}
 			{panel !== null && <ModelPicker {...parts} panel={panel} />}
 			{isRunning ? (
 				<IconButton

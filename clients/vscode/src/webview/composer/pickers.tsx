@@ -40,7 +40,10 @@ export function ModelPicker({ panel, ...sides }: PickerParts): ReactElement {
 	);
 }
 
-/** Where there is but one agent, there is nothing to choose. */
+/** The agent that needs no name. */
+const DEFAULT = "default";
+
+/** Where there is but one agent, there is nothing to choose. One may have the name of a mode, so it says what it is. */
 export function AgentPicker({ panel, ...sides }: PickerParts): ReactElement | null {
 	const { agent, agents } = panel;
 	if (agents.length < 2 && agents.every(({ name }) => name === agent)) return null;
@@ -52,7 +55,7 @@ export function AgentPicker({ panel, ...sides }: PickerParts): ReactElement | nu
 			shown={
 				<>
 					<Icon name="robot" />
-					<span className="picker-label">{agent}</span>
+					{agent !== DEFAULT && <span className="picker-label">{agent} agent</span>}
 					<Icon name="chevron-down" />
 				</>
 			}

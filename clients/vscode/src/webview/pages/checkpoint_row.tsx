@@ -5,6 +5,7 @@ import type { FileDiff as Changed, Checkpoint } from "../../protocol/protocol.ts
 import type { AppParts } from "../app.tsx";
 import { ask } from "../chrome/asking.ts";
 import { Icon } from "../chrome/icon.tsx";
+import { visible } from "../conversation/markdown/visible.ts";
 import { FileDiff } from "../conversation/tools/diff.tsx";
 import { many } from "../conversation/words.ts";
 import { agoOf, momentOf } from "./times.ts";
@@ -16,10 +17,12 @@ export interface What {
 
 interface CheckpointRowParts extends AppParts {
 	readonly checkpoint: Checkpoint;
+	/** What began the turn that it belongs to; null where that is not known. */
+	readonly prompt: string | null;
 	readonly onRestore: (what: What) => void;
 }
 
-export function CheckpointRow({ checkpoint, onRestore, ...parts }: CheckpointRowParts): ReactElement {
+export function CheckpointRow({ checkpoint, prompt, onRestore, ...parts }: CheckpointRowParts): ReactElement {
 	const { checkpointId, label, createdAt, files } = checkpoint;
 	const [isOpen, setOpen] = useState(false);
 	const [changed, setChanged] = useState<readonly Changed[] | null>(null);
@@ -34,11 +37,12 @@ export function CheckpointRow({ checkpoint, onRestore, ...parts }: CheckpointRow
 	return (
 		<li className="row checkpoint">
 			<button type="button" className="row-main" aria-expanded={isOpen} aria-controls={id} onClick={toggle}>
-				<span className="row-title">
+				<span className="row-title" title={prompt ?? label}>
 					<Icon name={isOpen ? "chevron-down" : "chevron-right"} />
-					{label}
+					{visible(prompt?.replace(/\s+/g, " ") ?? label)}
 				</span>
 				<span className="row-facts">
+					{prompt !== null && <span title={label}>{visible(label)}</span>}
 					<span title={momentOf(createdAt)}>{agoOf(createdAt, Date.now())}</span>
 					<span>{files === 0 ? "no files changed" : `${many(files, "file")} changed`}</span>
 				</span>

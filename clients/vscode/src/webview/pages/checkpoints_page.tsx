@@ -1,8 +1,9 @@
 /** States of the files and the conversation that can be gone back to, the newest first. */
 
 import "./pages.css";
-import { type ReactElement, useEffect, useRef, useState } from "react";
+import { type ReactElement, useEffect, useMemo, useRef, useState } from "react";
 import type { Calls } from "../../bridge.ts";
+import { promptsOfTurns } from "../../conversation/reading.ts";
 import type { Checkpoint, Restored } from "../../protocol/protocol.ts";
 import type { AppParts } from "../app.tsx";
 import { ask } from "../chrome/asking.ts";
@@ -27,6 +28,8 @@ export function CheckpointsPage(parts: AppParts): ReactElement {
 	const { store, host } = parts;
 	const folder = useView(store, ({ panel }) => panel?.session?.cwd ?? null);
 	const sessionId = useView(store, ({ conversation }) => conversation.sessionId);
+	const items = useView(store, ({ conversation }) => conversation.items);
+	const prompts = useMemo(() => promptsOfTurns(items), [items]);
 	const [done, setDone] = useState<Done | null>(null);
 	const checkpoints = useCheckpoints(parts, sessionId, done);
 	const page = useRef<HTMLElement>(null);
@@ -60,6 +63,7 @@ export function CheckpointsPage(parts: AppParts): ReactElement {
 								key={each.checkpointId}
 								{...parts}
 								checkpoint={each}
+								prompt={prompts.get(each.turnId) ?? null}
 								onRestore={(what) => void restore({ checkpointId: each.checkpointId, ...what, ...CAREFULLY }, false)}
 							/>
 						))}
