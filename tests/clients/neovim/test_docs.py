@@ -27,7 +27,9 @@ for _, name in ipairs({ "cmp", "blink.cmp", "mini.completion", "lualine" }) do
     _G.noted[name] = { ... }
   end
   package.preload[name] = function()
-    return { setup = setmetatable({ filetype = note }, { __call = function(_, ...) note(...) end }) }
+    local register = function(source) _G.registered = source end
+    local setup = setmetatable({ filetype = note }, { __call = function(_, ...) note(...) end })
+    return { setup = setup, register_source = register }
   end
 end
 """
@@ -154,8 +156,8 @@ def test_the_mappings_are_there_and_an_operator_asks_about_lines(start: Start) -
     assert keys == ["<Plug>(pygent-ask)", "<Plug>(pygent-chat)", "<Plug>(pygent-stop)", ":Pygent fix<CR>"]
 
 
-def test_completion_plugins_are_told_of_the_omnifunc(start: Start) -> None:
-    cmp, blink, mini = blocks("lua", "Completion")
+def test_completion_plugins_are_given_their_source_or_the_omnifunc(start: Start) -> None:
+    blink, cmp, mini = blocks("lua", "Completion")
     editor = start()
     editor.lua(NOTED)
 
@@ -163,10 +165,18 @@ def test_completion_plugins_are_told_of_the_omnifunc(start: Start) -> None:
         editor.lua(code)
 
     assert editor.lua("return _G.noted") == {
-        "cmp": ["pygent-prompt", {"sources": [{"name": "omni"}]}],
-        "blink.cmp": [{"sources": {"per_filetype": {"pygent-prompt": ["omni"]}}}],
+        "cmp": ["pygent-prompt", {"sources": [{"name": "pygent"}]}],
+        "blink.cmp": [
+            {
+                "sources": {
+                    "per_filetype": {"pygent-prompt": ["pygent"]},
+                    "providers": {"pygent": {"name": "pygent", "module": "pygent.integrations.blink"}},
+                }
+            }
+        ],
         "mini.completion": [{"fallback_action": "<C-x><C-o>"}],
     }
+    assert editor.lua("return _G.registered") == "pygent"
     editor.lua("require('pygent.prompt').open()")
     assert editor.lua("return vim.bo.omnifunc") != ""
 

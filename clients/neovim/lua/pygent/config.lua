@@ -13,7 +13,8 @@ local M = {}
 ---@field show_thinking boolean
 
 ---@class pygent.config.Prompt
----Whether a menu opens by itself behind `@` and `/`; turn it off where a plugin completes by `omnifunc`.
+---Whether a menu opens by itself behind `@` and `/`; turn it off where a plugin completes by `omnifunc`. It stays
+---closed where blink.cmp or nvim-cmp has the plugin's source.
 ---@field menu boolean
 
 ---@class pygent.config.Review

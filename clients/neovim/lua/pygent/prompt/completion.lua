@@ -1,5 +1,5 @@
---- What can be written behind `/` and `@`: the daemon knows. As an `omnifunc` for any completion plugin, and as a menu
---- that opens by itself.
+--- What can be written behind `/` and `@`: the daemon knows. As an `omnifunc`, as a menu that opens by itself, and for
+--- the sources of completion plugins in `pygent.integrations`.
 
 local client = require("pygent.client")
 local diagnostics = require("pygent.diagnostics")
@@ -21,7 +21,10 @@ local MAX_DETAIL_CHARS = 60
 ---@class pygent.prompt.Found
 ---@field before string
 ---@field start integer in the cursor's line, in bytes from 0
----@field items table[] as `complete-items` has them
+---@field items pygent.CompletionItem[] the best first
+
+---Whether a completion plugin shows the items: the menu stays closed.
+M.has_plugin = false
 
 ---The last that was found.
 ---@type pygent.prompt.Found?
@@ -40,7 +43,7 @@ local probe
 ---@return any
 function M.omnifunc(find_start, _)
   if find_start == 0 then
-    return last and { words = last.items, refresh = "always" } or {}
+    return last and { words = vim.tbl_map(M._item, last.items), refresh = "always" } or {}
   end
   local before = M._before()
   if last and last.before == before then
@@ -48,7 +51,11 @@ function M.omnifunc(find_start, _)
   end
   last = nil
   local may_wait = not M._is_locked()
-  M._ask(before, not may_wait and M._show or nil)
+  M.find(function(found)
+    if found and not may_wait then
+      M._show(found)
+    end
+  end)
   if may_wait then
     vim.wait(MAX_WAIT_MS, function()
       return last ~= nil and last.before == before
@@ -60,14 +67,25 @@ end
 ---Text has changed: where it ends in what can be completed, the menu opens.
 function M.changed()
   local before = M._before()
-  if before == taken or M._is_browsing() then
+  if M.has_plugin or before == taken or M._is_browsing() then
     return
   end
   taken = nil
-  local is_mention = before:find("^@[^%s]*$") or before:find("[%s(\"'%[`]@[^%s]*$") or before:find('@"[^"\n]*$')
-  if is_mention or before:find("^%s*/[^\n]*$") then
-    M._ask(before, M._show)
+  if M.can_complete() then
+    M.find(function(found)
+      if found then
+        M._show(found)
+      end
+    end)
   end
+end
+
+---Whether the text before the cursor ends in a mention or a command.
+---@return boolean
+function M.can_complete()
+  local before = M._before()
+  local is_mention = before:find("^@[^%s]*$") or before:find("[%s(\"'%[`]@[^%s]*$") or before:find('@"[^"\n]*$')
+  return (is_mention or before:find("^%s*/[^\n]*$")) ~= nil
 end
 
 ---An item was taken, or none.
@@ -104,31 +122,47 @@ function M._is_browsing()
   return item and info.mode ~= "" and vim.endswith(M._before(), item.word) or false
 end
 
----@param before string
----@param go_on? fun(found: pygent.prompt.Found)
-function M._ask(before, go_on)
-  local draft = drafts.in_buffer(vim.api.nvim_get_current_buf())
+---Ask the daemon how the text before the cursor can go on.
+---@param on_found fun(found?: pygent.prompt.Found) called once, unless it is cancelled; without what was found where
+---nothing was, or where another one was asked for since
+---@return fun() cancel
+function M.find(on_found)
+  local before, draft = M._before(), drafts.in_buffer(vim.api.nvim_get_current_buf())
+  local is_over, cancel_request = false, nil ---@type boolean, fun()?
+  local function finish(found)
+    if not is_over then
+      is_over = true
+      on_found(found)
+    end
+  end
+  local function cancel()
+    is_over = true
+    if cancel_request then
+      cancel_request()
+    end
+  end
   if draft == nil or #before > MAX_BYTES then
-    return
+    finish(nil)
+    return cancel
   end
   n_asked = n_asked + 1
   local mine = n_asked
   client.need(function(ready)
-    if ready == nil then
-      return -- who sends the prompt is told why
+    if ready == nil or is_over then
+      return finish(nil) -- who sends the prompt is told why
     end
     local encoding = diagnostics.encoding_of(ready)
     local valid = text.valid(before)
     local params = { text = valid, offset = text.units(valid, encoding, #valid), sessionId = draft.session_id }
-    client.request(ready, "pygent/complete", params, function(err, result)
-      if err == nil and mine == n_asked then
-        last = M._found(before, result, encoding)
-        if last and go_on then
-          go_on(last)
-        end
+    cancel_request = client.request(ready, "pygent/complete", params, function(err, result)
+      if err or mine ~= n_asked then
+        return finish(nil)
       end
+      last = M._found(before, result, encoding)
+      finish(last)
     end)
   end, draft.root)
+  return cancel
 end
 
 ---@param before string
@@ -141,7 +175,7 @@ function M._found(before, result, encoding)
   if start < 0 then
     return nil
   end
-  return { before = before, start = start, items = vim.tbl_map(M._item, result.items) }
+  return { before = before, start = start, items = result.items }
 end
 
 ---@param item pygent.CompletionItem
@@ -164,7 +198,7 @@ function M._show(found)
     return
   end
   if #found.items > 0 or vim.fn.pumvisible() == 1 then
-    vim.fn.complete(found.start + 1, found.items)
+    vim.fn.complete(found.start + 1, vim.tbl_map(M._item, found.items))
   end
 end
 
