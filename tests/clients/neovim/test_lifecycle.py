@@ -105,7 +105,8 @@ def test_wrong_options_are_told_with_what_would_work_and_the_rest_counts(start: 
     assert sorted(editor.lua("return notified")) == [
         "pygent: chat.position must be one of right, left, below, above, tab, float",
         'pygent: cmd must be a list of strings such as { "pygent-ls" }',
-        "pygent: there is no option colour: there are chat, cmd, edits, notify, permission, prompt, review, settings",
+        "pygent: there is no option colour: there are chat, cmd, edits, notify, permission, prompt, review, root, "
+        "root_markers, settings",
     ]
     assert editor.lua("return require('pygent.config').get().chat.size") == 0.3
     turn(editor)
@@ -174,6 +175,15 @@ def daemon(editor: Editor) -> int:
     children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
     (found,) = (int(each) for each in children if b"pygent_ls" in Path(f"/proc/{each}/cmdline").read_bytes())
     return found
+
+
+def daemon_ids(editor: Editor) -> dict[str, int]:
+    """The clients of the daemons by their roots."""
+    return dict(
+        editor.lua(
+            "return vim.tbl_map(function(c) return { c.root_dir, c.id } end, vim.lsp.get_clients({ name = 'pygent' }))"
+        )
+    )
 
 
 def test_a_daemon_that_answers_no_more_is_killed_by_a_restart(start: Start) -> None:

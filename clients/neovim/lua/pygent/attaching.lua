@@ -1,5 +1,7 @@
 --- Which buffers the daemon sees: all files of its project, also those without a filetype.
 
+local roots = require("pygent.root")
+
 local M = {}
 
 ---Show it the files that are open in buffers, and from now on those that are opened.
@@ -29,7 +31,7 @@ function M._attach(client, buffer)
     return
   end
   local path = vim.api.nvim_buf_get_name(buffer)
-  if path ~= "" and vim.fs.relpath(client.root_dir, path) then
+  if path ~= "" and roots.holds(client.root_dir, path) then
     vim.lsp.buf_attach_client(buffer, client.id)
   end
 end

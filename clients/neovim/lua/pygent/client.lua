@@ -1,8 +1,9 @@
---- The daemon as Neovim's own LSP client: one for each project, that is, for the root of the folder you work in.
+--- The daemon as Neovim's own LSP client: one for each project.
 
 local config = require("pygent.config")
 local consent = require("pygent.consent")
 local process = require("pygent.process")
+local roots = require("pygent.root")
 local telling = require("pygent.telling")
 
 local M = {}
@@ -72,17 +73,11 @@ function M.follow(take)
   end
 end
 
----The folder that the agent works in: of the current one the root of its repository, else the current one itself.
----@return string
-function M.root()
-  local folder = vim.fn.getcwd()
-  return vim.fs.root(folder, { ".git", ".hg", ".jj" }) or folder
-end
-
----The client of the project that is worked in, where one is ready.
+---The client of a project, where one is ready.
+---@param root? string without it that of the project that is worked in
 ---@return vim.lsp.Client?
-function M.ready()
-  local client = M._started(M.root())
+function M.ready(root)
+  local client = M._started(root or roots.current())
   return client and client.initialized and client or nil
 end
 
@@ -98,7 +93,7 @@ end
 ---@param go_on fun(client: vim.lsp.Client?, problem: string?)
 ---@param root? string
 function M.need(go_on, root)
-  root = root or M.root()
+  root = root or roots.current()
   local client = M._started(root)
   if client and client.initialized then
     return go_on(client)
@@ -138,25 +133,32 @@ function M.request(client, method, params, callback)
   end
 end
 
----End the daemons, and start that of the project anew.
-function M.restart()
-  local clients = vim.lsp.get_clients({ name = M.NAME, _uninitialized = true })
-  local left = #clients
+---End the daemon of the project, and start it anew.
+---@param is_all boolean those of all projects
+function M.restart(is_all)
+  local project, chosen = roots.current(), {} ---@type string, table<string, true>
+  chosen[project] = true
+  for _, client in ipairs(is_all and vim.lsp.get_clients({ name = M.NAME, _uninitialized = true }) or {}) do
+    chosen[client.root_dir] = true
+  end
+  for root in pairs(chosen) do
+    M._restart(root)
+  end
+end
+
+---@param root string
+function M._restart(root)
   local function start()
     M.need(function(client, problem)
-      telling.user(client and "restarted" or (problem or "it did not start"), client and nil or vim.log.levels.ERROR)
-    end)
+      local done = ("restarted, for %s"):format(vim.fn.fnamemodify(root, ":~"))
+      telling.user(client and done or (problem or "it did not start"), client and nil or vim.log.levels.ERROR)
+    end, root)
   end
-  if left == 0 then
-    return start()
-  end
-  for _, client in ipairs(clients) do
-    process.stop(client, function()
-      left = left - 1
-      if left == 0 then
-        start()
-      end
-    end)
+  local client = M._started(root)
+  if client then
+    process.stop(client, start)
+  else
+    start()
   end
 end
 
@@ -175,30 +177,13 @@ function M.config()
   }
 end
 
----A buffer belongs to the project that is worked in, or to one that is worked in already; others are none of the
----agent's business: going to a definition in a library starts nothing.
 ---@param buffer integer
 ---@param on_dir fun(root: string)
 function M._root_of(buffer, on_dir)
-  local root = M._root_for(vim.api.nvim_buf_get_name(buffer))
+  local root = roots.project(buffer)
   if root and (M._started(root) or not consent.is_needed(root)) then
     on_dir(root)
   end
-end
-
----@param path string
----@return string?
-function M._root_for(path)
-  if path == "" then
-    return M.root()
-  end
-  for _, client in ipairs(vim.lsp.get_clients({ name = M.NAME, _uninitialized = true })) do
-    if client.root_dir and vim.fs.relpath(client.root_dir, path) then
-      return client.root_dir
-    end
-  end
-  local root = M.root()
-  return vim.fs.relpath(root, path) and root or nil
 end
 
 ---@param root string
@@ -218,7 +203,7 @@ function M._start(root)
       if has_agreed then
         return M._start(root)
       end
-      M._tell(root, nil, ("%s is not a project; `:cd` to the folder of one"):format(root))
+      M._tell(root, nil, ("%s is not a project: open a file of one, or `:cd` to its folder"):format(root))
     end)
   end
   local made = vim.deepcopy(vim.lsp.config[M.NAME] or M.config())

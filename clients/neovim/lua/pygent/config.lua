@@ -44,9 +44,16 @@ local M = {}
 ---How the agent's questions are shown: in a float with the diff, or through `vim.ui.select`.
 ---@field ui "float"|"select"
 
+---Says which folder the agent works in for a buffer; nil: that which it would be without it.
+---@alias pygent.config.Root fun(buffer: integer): string?
+
 ---@class pygent.Config
 ---The command that starts the daemon.
 ---@field cmd string[]
+---Files and folders that mark a project: the agent works in the nearest folder above the buffer's file that has one.
+---@field root_markers string[]
+---The folder that the agent works in, whatever the buffer, or a function that says it; false: by `root_markers`.
+---@field root string|pygent.config.Root|false
 ---Settings of the daemon, their names in camelCase, such as `model`; docs/configuration.md lists them all.
 ---@field settings table<string, any>
 ---@field chat pygent.config.Chat
@@ -60,6 +67,8 @@ local M = {}
 ---What may be given: any part of `pygent.Config`.
 ---@class pygent.Options
 ---@field cmd? string[]
+---@field root_markers? string[]
+---@field root? string|pygent.config.Root|false
 ---@field settings? table<string, any>
 ---@field chat? {position?: string, size?: number, show_thinking?: boolean}
 ---@field prompt? {menu?: boolean}
@@ -71,6 +80,8 @@ local M = {}
 ---@type pygent.Config
 M.defaults = {
   cmd = { "pygent-ls" },
+  root_markers = { ".git", ".hg", ".jj" },
+  root = false,
   settings = {},
   chat = { position = "right", size = 0.4, show_thinking = false },
   prompt = { menu = true },
@@ -114,6 +125,12 @@ local CHOICES = {
 
 ---@type table<string, {what: string, fits: fun(value: any): boolean}>
 local DEMANDS = {
+  root = {
+    what = "a folder, a function of a buffer that returns one, or false",
+    fits = function(value)
+      return value == false or (type(value) == "string" and value ~= "") or vim.is_callable(value)
+    end,
+  },
   notify = {
     what = "a function of a message and a level, or false",
     fits = function(value)
@@ -155,8 +172,8 @@ function M._merge(into, given, path, problems)
       table.insert(problems, ("there is no option %s: there are %s"):format(key, table.concat(known, ", ")))
     elseif key == "settings" and type(value) == "table" then
       into[name] = value
-    elseif key == "cmd" then
-      into[name] = M._command(value, default, problems)
+    elseif vim.islist(default) and #default > 0 then
+      into[name] = M._words(key, value, default, problems)
     elseif type(default) == "table" and type(value) == "table" then
       M._merge(default, value, key .. ".", problems)
     else
@@ -170,11 +187,12 @@ function M._merge(into, given, path, problems)
   end
 end
 
+---@param key string
 ---@param value any
 ---@param default string[]
 ---@param problems string[]
 ---@return string[]
-function M._command(value, default, problems)
+function M._words(key, value, default, problems)
   if type(value) == "string" and value ~= "" then
     return { value }
   end
@@ -187,7 +205,7 @@ function M._command(value, default, problems)
   then
     return value
   end
-  table.insert(problems, 'cmd must be a list of strings such as { "pygent-ls" }')
+  table.insert(problems, M._must(key, ('a list of strings such as { "%s" }'):format(default[1])))
   return default
 end
 

@@ -1,4 +1,4 @@
---- Workspaces that hold more than a project, the home folder and the root of the file system, need the user's consent.
+--- Workspaces that hold more than a project, the home folder and all folders around it, need the user's consent.
 
 local M = {}
 
@@ -6,12 +6,19 @@ local M = {}
 ---@type table<string, "asked"|"agreed">
 local said = {}
 
+---Whether it is the home folder, or a folder around that.
+---@param root string
+---@return boolean
+function M.is_wide(root)
+  local home = vim.uv.os_homedir() or "/"
+  local real = vim.uv.fs_realpath(home) or home
+  return vim.fs.relpath(root, home) ~= nil or vim.fs.relpath(root, real) ~= nil
+end
+
 ---@param root string
 ---@return boolean
 function M.is_needed(root)
-  local home = vim.uv.os_homedir()
-  local is_wide = root == "/" or root == home or root == vim.uv.fs_realpath(home or "/")
-  return is_wide and said[root] ~= "agreed"
+  return M.is_wide(root) and said[root] ~= "agreed"
 end
 
 ---Ask, unless the question is open.

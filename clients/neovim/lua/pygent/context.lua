@@ -2,6 +2,7 @@
 
 local client = require("pygent.client")
 local diagnostics = require("pygent.diagnostics")
+local roots = require("pygent.root")
 local text = require("pygent.text")
 
 local M = {}
@@ -197,11 +198,11 @@ end
 ---@return boolean
 function M._belongs(buffer, ready)
   local path = vim.api.nvim_buf_get_name(buffer)
-  if vim.fs.relpath(ready.root_dir, path) then
+  if roots.holds(ready.root_dir, path) then
     return true
   end
   return vim.iter(client.all()):all(function(other)
-    return other == ready or vim.fs.relpath(other.root_dir, path) == nil
+    return other == ready or not roots.holds(other.root_dir, path)
   end)
 end
 

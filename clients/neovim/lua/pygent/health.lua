@@ -66,7 +66,7 @@ function M._try(command, config)
     on_exit = function(code)
       exit = code
     end,
-  }, { cwd = require("pygent.client").root() })
+  }, { cwd = require("pygent.root").current() })
   local result, problem ---@type lsp.InitializeResult?, string?
   rpc.request("initialize", {
     processId = vim.uv.os_getpid(),
@@ -132,7 +132,7 @@ end
 ---@param command string[]
 function M._doctor(command)
   local asked = vim.list_extend(vim.deepcopy(command), { "doctor" })
-  local done = vim.system(asked, { cwd = require("pygent.client").root(), text = true, timeout = START_MS }):wait()
+  local done = vim.system(asked, { cwd = require("pygent.root").current(), text = true, timeout = START_MS }):wait()
   local sections = M._sections(done.stdout or "")
   if not sections["Versions"] then
     vim.health.warn(("`%s` does not say how it is (exit code %d)"):format(table.concat(asked, " "), done.code), {
@@ -200,7 +200,7 @@ end
 function M._project()
   local client = require("pygent.client")
   vim.health.start("pygent: the project")
-  vim.health.info("the folder that is worked in is " .. client.root())
+  vim.health.info("the folder that is worked in is " .. require("pygent.root").current())
   local ready = client.ready()
   if ready then
     local own = vim.tbl_get(ready.server_capabilities, "experimental", "pygent")

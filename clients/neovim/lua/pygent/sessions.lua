@@ -2,6 +2,7 @@
 
 local client = require("pygent.client")
 local followed_session = require("pygent.session")
+local roots = require("pygent.root")
 local telling = require("pygent.telling")
 
 local M = {}
@@ -36,10 +37,11 @@ local function follow(given, root)
   return session
 end
 
----The session that prompts go to in the project that is worked in; none before the first.
+---The session that prompts go to; none before the first.
+---@param root? string of the project; without it that which is worked in
 ---@return pygent.FollowedSession?
-function M.current()
-  local id = current[client.root()]
+function M.current(root)
+  local id = current[root or roots.current()]
   return id and followed[id] or nil
 end
 
@@ -61,7 +63,7 @@ end
 ---Whether the session that prompts go to is being made or loaded.
 ---@return boolean
 function M.is_coming()
-  return (coming[client.root()] or 0) > 0
+  return (coming[roots.current()] or 0) > 0
 end
 
 ---Go on with the session that prompts go to: the one that is being made or loaded, else the one that there is, else
@@ -69,12 +71,12 @@ end
 ---@param go_on pygent.WithSession
 ---@param on_problem? fun() it went wrong
 function M.need(go_on, on_problem)
-  local root, known = client.root(), M.current()
+  local root, known = roots.current(), M.current()
   if not M.is_coming() and known then
     return go_on(known)
   end
   waiting[root] = waiting[root] or {}
-  table.insert(waiting[root], { go_on = go_on, on_problem = on_problem })
+  table.insert(waiting[root], { go_on = roots.kept(go_on), on_problem = on_problem and roots.kept(on_problem) })
   if not M.is_coming() then
     M._asked("pygent/session/new", vim.empty_dict(), function() end)
   end
@@ -84,11 +86,11 @@ end
 ---called, and the session is open then, or it is said that there is none.
 ---@return fun() over
 function M.expect()
-  local root = client.root()
+  local root = roots.current()
   coming[root] = (coming[root] or 0) + 1
-  return function()
+  return roots.kept(function()
     M._has_come(root, false, M.current())
-  end
+  end)
 end
 
 ---@param root string
@@ -126,12 +128,14 @@ function M.open(id, go_on)
   M._asked("pygent/session/load", { sessionId = id, messages = false }, go_on)
 end
 
----Ask the daemon of the project that is worked in; what goes wrong is told to the user.
+---Ask the daemon of the project that is worked in, about which is also what is done with the answer; what goes wrong is
+---told to the user.
 ---@param method string
 ---@param params table
 ---@param go_on fun(result: any)
 ---@param on_problem? fun() it went wrong
 function M.ask_daemon(method, params, go_on, on_problem)
+  go_on, on_problem = roots.kept(go_on), on_problem and roots.kept(on_problem)
   local function fail(reason)
     telling.user(reason, vim.log.levels.ERROR)
     if on_problem then
@@ -155,7 +159,7 @@ end
 ---@param params table
 ---@param go_on pygent.WithSession
 function M._asked(method, params, go_on)
-  local root, was_new = client.root(), method == "pygent/session/new"
+  local root, was_new = roots.current(), method == "pygent/session/new"
   coming[root] = (coming[root] or 0) + 1
   M.ask_daemon(method, params, function(given)
     local session = follow(given, root)

@@ -3,6 +3,7 @@
 local amounts = require("pygent.conversation.amounts")
 local client = require("pygent.client")
 local plain = require("pygent.chat.plain")
+local roots = require("pygent.root")
 local sessions = require("pygent.sessions")
 
 local M = {}
@@ -42,10 +43,11 @@ end
 
 ---@return string
 function M._text()
-  if client.ready() == nil then
+  local root = roots.of(vim.api.nvim_get_current_buf()) -- while Neovim draws a statusline that of its window
+  if client.ready(root) == nil then
     return ""
   end
-  local session = sessions.current()
+  local session = sessions.current(root)
   if session == nil then
     return "pygent"
   end
@@ -78,12 +80,17 @@ function M._doing(session)
   return last and plain.line(last.title, MAX_TITLE_CHARS) or "works"
 end
 
----Hear of the session that prompts go to, once.
+---Hear of each session, once.
 function M._listen()
-  local session = sessions.current()
-  if session == nil or listening[session.id] then
-    return
+  for _, session in ipairs(sessions.all()) do
+    if listening[session.id] == nil then
+      M._listen_to(session)
+    end
   end
+end
+
+---@param session pygent.FollowedSession
+function M._listen_to(session)
   listening[session.id] = session:listen(function(change)
     local is_other = change.asks or change.info or change.is_new
     for _, event in ipairs(change.events or {}) do

@@ -3,6 +3,7 @@
 local highlights = require("pygent.chat.highlights")
 local keys = require("pygent.chat.keys")
 local naming = require("pygent.chat.naming")
+local roots = require("pygent.root")
 local sessions = require("pygent.sessions")
 local view = require("pygent.chat.view")
 local windows = require("pygent.chat.windows")
@@ -54,9 +55,11 @@ function M.hide()
   end
 end
 
----Show the chat, or hide it where it is shown.
+---Show the chat, also in place of another project's, or hide it where it is shown.
 function M.toggle()
-  if M.window() then
+  local window = M.window()
+  local shown = window and M.of(vim.api.nvim_win_get_buf(window))
+  if shown and shown.session.root == roots.current() then
     return M.hide()
   end
   M.open()
@@ -94,6 +97,7 @@ function M._view(session)
   highlights.define()
   local buffer = naming.buffer(session)
   M._prepare(buffer)
+  vim.b[buffer].pygent_root = session.root
   naming.update(session)
   views[session.id] = view.new(session, buffer)
   M._watch(views[session.id])

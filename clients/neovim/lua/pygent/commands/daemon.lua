@@ -30,9 +30,9 @@ M.log = {
 
 ---@type pygent.Subcommand
 M.restart = {
-  summary = "End the daemon, and start it anew; conversations go on.",
-  run = function()
-    client.restart()
+  summary = "End the daemon of the project, with ! of all projects, and start it anew; conversations go on.",
+  run = function(given)
+    client.restart(given.bang)
   end,
 }
 

@@ -2,6 +2,7 @@
 
 local naming = require("pygent.commands.naming")
 local picking = require("pygent.commands.picking")
+local roots = require("pygent.root")
 local sessions = require("pygent.sessions")
 local telling = require("pygent.telling")
 
@@ -136,11 +137,15 @@ M.clear = {
 ---Ask for a new name.
 ---@param session pygent.Session
 function M.ask_name(session)
-  vim.ui.input({ prompt = "Name of the session: ", default = naming.name(session) }, function(name)
-    if name and name:find("%S") then
-      M._rename(session.sessionId, vim.trim(name))
-    end
-  end)
+  local options = { prompt = "Name of the session: ", default = naming.name(session) }
+  vim.ui.input(
+    options,
+    roots.kept(function(name)
+      if name and name:find("%S") then
+        M._rename(session.sessionId, vim.trim(name))
+      end
+    end)
+  )
 end
 
 ---Delete it, if that is what is wanted.

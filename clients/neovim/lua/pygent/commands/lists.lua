@@ -1,6 +1,7 @@
 --- Lists of the daemon, for completion: what was there last at once, and anew for the next key.
 
 local client = require("pygent.client")
+local roots = require("pygent.root")
 
 local M = {}
 
@@ -24,7 +25,7 @@ local lists = {}
 ---@param params? table
 ---@return table[]
 function M.get(method, field, params)
-  local root = client.root()
+  local root = roots.current()
   local key = table.concat({ root, method, vim.json.encode(params or {}) }, "\n")
   local list = lists[key] or { items = {}, at_ms = 0, is_asked = false }
   lists[key] = list

@@ -1,8 +1,8 @@
 --- Sessions by their names, as a person types them behind `:Pygent resume`.
 
-local client = require("pygent.client")
 local lists = require("pygent.commands.lists")
 local plain = require("pygent.chat.plain")
+local roots = require("pygent.root")
 local sessions = require("pygent.sessions")
 local telling = require("pygent.telling")
 
@@ -14,7 +14,7 @@ local MAX_SESSIONS = 200
 ---@param query? string words that are looked for in names and conversations
 ---@return table params of `pygent/session/list`
 function M.params(query)
-  return { cwd = client.root(), limit = MAX_SESSIONS, query = query ~= "" and query or nil }
+  return { cwd = roots.current(), limit = MAX_SESSIONS, query = query ~= "" and query or nil }
 end
 
 ---Those in which something was asked, the last one used first.

@@ -1,5 +1,7 @@
 --- The user chooses: one of several things, what to do with it, or whether to. Without an answer nothing happens.
 
+local roots = require("pygent.root")
+
 local M = {}
 
 ---@class pygent.PickOptions
@@ -11,9 +13,10 @@ local M = {}
 ---@param options pygent.PickOptions
 ---@param take fun(item: any)
 function M.pick(items, options, take)
+  local taken = roots.kept(take)
   vim.ui.select(items, options, function(item)
     if item then
-      take(item)
+      taken(item)
     end
   end)
 end

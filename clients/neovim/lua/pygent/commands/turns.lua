@@ -5,6 +5,7 @@ local client = require("pygent.client")
 local keeping = require("pygent.commands.keeping")
 local picking = require("pygent.commands.picking")
 local plain = require("pygent.chat.plain")
+local roots = require("pygent.root")
 local sessions = require("pygent.sessions")
 local telling = require("pygent.telling")
 
@@ -16,16 +17,16 @@ local MAX_PROMPT_CHARS = 60
 M.stop = {
   summary = "Stop what the agent does in the session; with ! in all sessions of the project.",
   run = function(given)
-    local session = sessions.current()
+    local session, root = sessions.current(), roots.current()
     local running = vim.tbl_filter(function(each)
-      return each:is_running() and (each == session or (given.bang and each.root == client.root()))
+      return each:is_running() and (each == session or (given.bang and each.root == root))
     end, sessions.all())
     for _, each in ipairs(running) do
       each:cancel()
     end
     if #running == 0 then
       local elsewhere = vim.iter(sessions.all()):any(function(each)
-        return each:is_running() and each.root == client.root()
+        return each:is_running() and each.root == root
       end)
       local remedy = elsewhere and "; `:Pygent! stop` stops what runs in other sessions" or ""
       telling.user("nothing runs in this session" .. remedy, vim.log.levels.WARN)

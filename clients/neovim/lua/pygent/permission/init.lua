@@ -4,6 +4,7 @@ local dialogs = require("pygent.permission.dialogs")
 local diff = require("pygent.permission.diff")
 local keys = require("pygent.permission.keys")
 local plain = require("pygent.chat.plain")
+local roots = require("pygent.root")
 local sessions = require("pygent.sessions")
 
 local M = {}
@@ -70,12 +71,24 @@ function M._body(request)
   if type(request.source) == "string" and request.source ~= "" then
     table.insert(body, { text = "asked by: " .. plain.line(request.source), group = "PygentAskMedium" })
   end
-  local session, current = sessions.get(request.sessionId), sessions.current()
-  if session and session ~= current then
-    local named = plain.line(session.info.name or session.id)
-    table.insert(body, { text = "in another session: " .. named, group = "PygentAskNote" })
+  local elsewhere = M._elsewhere(sessions.get(request.sessionId))
+  if elsewhere then
+    table.insert(body, { text = elsewhere, group = "PygentAskNote" })
   end
   return body
+end
+
+---Who asks, where it is not the session that prompts go to.
+---@param session? pygent.FollowedSession
+---@return string?
+function M._elsewhere(session)
+  if session == nil or session == sessions.current() then
+    return nil
+  end
+  if session.root ~= roots.current() then
+    return "in another project: " .. plain.line(vim.fn.fnamemodify(session.root, ":~"))
+  end
+  return "in another session: " .. plain.line(session.info.name or session.id)
 end
 
 ---The choices, and which of them `<CR>` takes at first: the first, and for high risk none that allows.

@@ -1,8 +1,8 @@
 --- Prompts that are being written: one for each session, and one for a project that has no session yet. Each lives in a
 --- buffer of its own, and outlives its window.
 
-local client = require("pygent.client")
 local leaving = require("pygent.prompt.leaving")
+local roots = require("pygent.root")
 local sessions = require("pygent.sessions")
 
 local M = {}
@@ -40,10 +40,12 @@ function M.on_make(made)
   on_make = made
 end
 
----The draft of the session that prompts go to, in the project that is worked in.
+---The draft of the session that prompts go to.
+---@param root? string of the project; without it that which is worked in
 ---@return pygent.Draft
-function M.current()
-  local root, session = client.root(), sessions.current()
+function M.current(root)
+  root = root or roots.current()
+  local session = sessions.current(root)
   if session == nil then
     M._keep_orphan(root)
     return M._of(root, root)
@@ -180,6 +182,7 @@ function M._load(draft)
     vim.api.nvim_buf_set_name(draft.buffer, ("pygent://prompt/%d"):format(draft.buffer))
   end
   vim.fn.bufload(draft.buffer)
+  vim.b[draft.buffer].pygent_root = draft.root
   vim.bo[draft.buffer].bufhidden = "hide"
   if draft.kept then
     vim.api.nvim_buf_set_lines(draft.buffer, 0, -1, false, draft.kept)

@@ -162,7 +162,8 @@ end
 function M._refresh()
   local shown = window.find()
   if shown then
-    local draft = drafts.current()
+    local before = drafts.in_buffer(vim.api.nvim_win_get_buf(shown))
+    local draft = drafts.current(before and before.root)
     if vim.api.nvim_win_get_buf(shown) ~= draft.buffer then
       vim.api.nvim_win_set_buf(shown, draft.buffer)
     end
