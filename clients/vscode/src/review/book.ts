@@ -1,34 +1,43 @@
 /** All files that wait for the user's review: from the agent's edit until each of its hunks is accepted or rejected. */
 
 import * as vscode from "vscode";
-import type { Event, RejectedFile, ReviewContent } from "../protocol/protocol.ts";
+import type { Event, RejectedFile } from "../protocol/protocol.ts";
 import { type DaemonEdits, holdsOther, textOf, upToDate } from "./edits.ts";
 import { madeBy, textBefore } from "./patches.ts";
 import {
 	accepted,
 	changedElsewhere,
+	changesOf,
 	hunksOf,
 	isSettled,
 	type PendingFile,
 	type PendingHunk,
+	type RangeChange,
 	rejected,
-	type TextChange,
 	typed,
+	withLineFeeds,
 } from "./pending.ts";
-import { type Decided, filesOf, reportOf } from "./report.ts";
+import { Rejections, type Remembered, type Report } from "./rejections.ts";
+import type { RemovedFile } from "./removed_file.ts";
+import { restore } from "./restore.ts";
 
 /** A file with what it waits for. */
 interface Entry {
 	readonly file: PendingFile;
 	/** Whose edits these are: the last session that changed the file. */
 	readonly sessionId: string;
+	/** What the agent deleted; null where the file is there. */
+	readonly removed: RemovedFile | null;
+}
+
+/** Undefined: nothing that can be known. */
+interface Found {
+	readonly before: string | null | undefined;
+	readonly removed: RemovedFile | null;
 }
 
 const MEMORY = "pygent.review";
 const MEMORY_OF_REJECTED = "pygent.review.rejected";
-
-/** Sessions whose model has yet to hear of rejections; the ones that were judged last. */
-const MOST_UNTOLD = 20;
 
 /** Of a file that is remembered across a restart of the window, in characters; a longer one is not. */
 const MAX_REMEMBERED = 1_000_000;
@@ -44,29 +53,25 @@ export class ReviewBook implements vscode.Disposable {
 	readonly edits: DaemonEdits;
 	readonly #memory: vscode.Memento;
 	readonly #entries = new Map<string, Entry>();
-	readonly #rejected = new Map<string, Decided[]>();
+	readonly #rejections: Rejections;
 	readonly #changed = new vscode.EventEmitter<void>();
-	readonly #rejecting = new vscode.EventEmitter<string>();
+	readonly #reports = new vscode.EventEmitter<string>();
 	readonly #listening: vscode.Disposable[];
 	#remembering: NodeJS.Timeout | undefined;
 	/** What changes texts goes one after the other: each begins with what the one before left. */
 	#queue: Promise<unknown> = Promise.resolve();
 
 	readonly onDidChange = this.#changed.event;
-	/** Of the session whose edits they were. */
-	readonly onDidReject = this.#rejecting.event;
+	/** Of this session: something was rejected, or brought back. */
+	readonly onDidChangeReport = this.#reports.event;
 
 	constructor(edits: DaemonEdits, memory: vscode.Memento) {
 		this.edits = edits;
 		this.#memory = memory;
-		for (const [uri, entry] of memory.get<[string, Entry][]>(MEMORY, [])) this.#entries.set(uri, entry);
-		for (const [sessionId, all] of memory.get<[string, Decided[]][]>(MEMORY_OF_REJECTED, [])) {
-			// An earlier version remembered the path alone
-			this.#rejected.set(
-				sessionId,
-				all.map((each) => ({ ...each, uri: each.uri ?? each.path })),
-			);
+		for (const [, entry] of memory.get<[string, Entry][]>(MEMORY, [])) {
+			this.#put({ ...entry, removed: entry.removed ?? null }); // an earlier version had none
 		}
+		this.#rejections = new Rejections(memory.get<[string, Remembered[]][]>(MEMORY_OF_REJECTED, []));
 		void this.lookAtAll();
 		this.#listening = [
 			vscode.workspace.onDidChangeTextDocument((event) => this.#typed(event)),
@@ -110,7 +115,7 @@ export class ReviewBook implements vscode.Disposable {
 			const current = await textOf(uri);
 			const known = this.#entries.get(uri.toString());
 			const baseline = known === undefined ? before : known.file.baseline;
-			this.#put({ sessionId, file: { uri: uri.toString(), baseline, current } });
+			this.#put({ sessionId, file: { uri: uri.toString(), baseline, current }, removed: null });
 			this.#tell();
 		});
 	}
@@ -134,24 +139,19 @@ export class ReviewBook implements vscode.Disposable {
 		});
 	}
 
-	/** What was rejected since the model was last told, in words for it; null where nothing was. */
-	report(sessionId: string): ReviewContent | null {
-		return reportOf(this.#rejected.get(sessionId) ?? []);
+	/** What was rejected, or brought back, since the model was last told; null where nothing was. */
+	report(sessionId: string): Report | null {
+		return this.#rejections.report(sessionId);
 	}
 
-	/** The files of that report. */
+	/** How many more, or fewer, hunks of each file are rejected than the model has read of. */
 	untold(sessionId: string): readonly RejectedFile[] {
-		return filesOf(this.#rejected.get(sessionId) ?? []);
+		return this.#rejections.untold(sessionId);
 	}
 
-	/** The model reads that report; what was rejected since is told by the next. */
-	reported(sessionId: string, report: ReviewContent): void {
-		const all = this.#rejected.get(sessionId) ?? [];
-		const told = all.findIndex((_, index) => reportOf(all.slice(0, index + 1))?.text === report.text) + 1;
-		const left = all.slice(told);
-		if (left.length === 0) this.#rejected.delete(sessionId);
-		else this.#rejected.set(sessionId, left);
-		if (told > 0) this.#tell();
+	reported(sessionId: string, report: Report): void {
+		this.#rejections.reported(sessionId, report);
+		this.#tell();
 	}
 
 	dispose(): void {
@@ -159,7 +159,7 @@ export class ReviewBook implements vscode.Disposable {
 		this.#remember();
 		for (const each of this.#listening) each.dispose();
 		this.#changed.dispose();
-		this.#rejecting.dispose();
+		this.#reports.dispose();
 	}
 
 	#next(work: () => Promise<void>): Promise<void> {
@@ -168,19 +168,30 @@ export class ReviewBook implements vscode.Disposable {
 		return done;
 	}
 
-	async #changedOne(sessionId: string, { uri: named, patch }: FileChange): Promise<void> {
-		const uri = vscode.Uri.parse(named).toString();
+	async #changedOne(sessionId: string, change: FileChange): Promise<void> {
+		const uri = vscode.Uri.parse(change.uri).toString();
 		const current = await textOf(vscode.Uri.parse(uri));
+		const { before, removed } = await this.#found(uri, current, change);
+		const known = this.#entries.get(uri);
+		const baseline = known === undefined ? before : known.file.baseline;
+		if (baseline === undefined) return; // it is not text, or another program has changed it since
+		this.#put({ sessionId, file: { uri, baseline, current }, removed: removed ?? known?.removed ?? null });
+	}
+
+	/** What a tool call found in a file that it left so. */
+	async #found(uri: string, current: string | null, { kind, patch }: FileChange): Promise<Found> {
 		const applied = this.edits.applied(uri);
-		const exact = applied.find((each) => madeBy(patch, each));
+		// A deletion is known by its bytes: the patch may be of another decoding.
+		const exact = applied.find((each) => (kind === "delete" && each.removed !== null) || madeBy(patch, each));
 		const reversed = exact === undefined ? textBefore(current, patch) : undefined;
 		// What is secret is masked in a patch, which then fits no text: it is the oldest edit that nobody told of.
 		const edit = exact ?? (reversed === undefined ? applied[0] : undefined);
-		if (edit !== undefined) this.edits.told(uri, edit);
-		const known = this.#entries.get(uri);
-		const baseline = known ? known.file.baseline : edit !== undefined ? edit.before : reversed;
-		if (baseline === undefined) return; // it is not text, or another program has changed it since
-		this.#put({ sessionId, file: { uri, baseline, current } });
+		if (edit !== undefined) {
+			this.edits.told(uri, edit);
+			return edit;
+		}
+		const isDeletion = current === null && typeof reversed === "string";
+		return { before: reversed, removed: isDeletion ? await removedText(uri, reversed) : null };
 	}
 
 	/** A file that was made goes as a whole: what another program has put into it since was not judged. */
@@ -205,32 +216,37 @@ export class ReviewBook implements vscode.Disposable {
 		const { file, sessionId } = entry;
 		const after = whole ? { ...file, current: file.baseline } : [...hunks].reverse().reduce(rejected, file);
 		const uri = vscode.Uri.parse(file.uri);
-		const done = await this.edits.during([file.uri], () => vscode.workspace.applyEdit(editOf(uri, file, after)));
-		if (!done) throw new Error(`${vscode.workspace.asRelativePath(uri)} could not be changed.`);
+		const step = await restore(this.edits, file, after.current, entry.removed);
 		const path = vscode.workspace.asRelativePath(uri);
 		const decided = hunks.map((hunk) => ({ uri: file.uri, path, hunk }));
-		const before = this.#rejected.get(sessionId) ?? [];
-		this.#rejected.delete(sessionId);
-		this.#rejected.set(sessionId, [...before, ...decided]);
-		this.#rejecting.fire(sessionId);
+		this.#rejections.add(sessionId, decided, step && { ...step, sessionId, uri: file.uri });
+		this.#reports.fire(sessionId);
 		// The document has told of the edit, and of what was typed meanwhile; what was no document has not.
 		const current = after.current === null ? null : await textOf(uri);
 		const now = this.#entries.get(file.uri);
 		if (now !== undefined) this.#put({ ...now, file: { ...now.file, current } });
 	}
 
-	#typed({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
-		const entry = this.#entries.get(document.uri.toString());
-		if (entry === undefined || contentChanges.length === 0) return;
-		const file = this.#afterTyping(entry.file, document, contentChanges.map(asChange));
-		this.#put({ ...entry, file });
+	#typed({ document, contentChanges, reason }: vscode.TextDocumentChangeEvent): void {
+		const uri = document.uri.toString();
+		const entry = this.#entries.get(uri);
+		if (entry === undefined && reason === undefined) return;
+		const current = withLineFeeds(document.getText());
+		const step = reason === undefined ? null : this.#rejections.switched(uri, current);
+		if (step !== null) {
+			const baseline = entry === undefined ? step.after : entry.file.baseline;
+			this.#put({ sessionId: step.sessionId, file: { uri, baseline, current }, removed: null });
+			this.#reports.fire(step.sessionId);
+		} else if (entry !== undefined && contentChanges.length > 0) {
+			this.#put({ ...entry, file: this.#afterTyping(entry.file, document.uri, current, contentChanges) });
+		} else return;
 		this.#tell();
 	}
 
 	/** What another program has written is perhaps known before the editor loads it. */
-	#afterTyping(file: PendingFile, document: vscode.TextDocument, changes: readonly TextChange[]): PendingFile {
-		const current = document.getText();
-		if (this.edits.isEditing(document.uri) || file.current === current) return { ...file, current };
+	#afterTyping(file: PendingFile, uri: vscode.Uri, current: string, ranges: readonly RangeChange[]): PendingFile {
+		if (this.edits.isEditing(uri) || file.current === current) return { ...file, current };
+		const changes = changesOf(file.current ?? "", ranges);
 		const grown = changes.reduce((sum, { text, length }) => sum + text.length - length, 0);
 		const isOfThisText = file.current?.length === current.length - grown;
 		return isOfThisText ? typed(file, changes, current) : changedElsewhere(file, current);
@@ -248,23 +264,31 @@ export class ReviewBook implements vscode.Disposable {
 	}
 
 	/** Another program may have changed it, or an editor closed without saving it; one that is gone is not judged. */
-	#look(uri: string, current: string | null): void {
+	#look(uri: string, found: string | null): void {
 		const entry = this.#entries.get(uri);
+		const current = withLineFeeds(found);
 		if (entry === undefined || entry.file.current === current) return;
-		if (this.#isAgents(uri, current)) this.#put({ ...entry, file: { ...entry.file, current } });
-		else if (current === null) this.#entries.delete(uri);
+		if (this.#isAgents(uri, current)) {
+			const removed = this.edits.applied(uri).at(-1)?.removed ?? null;
+			this.#put({ ...entry, file: { ...entry.file, current }, removed });
+		} else if (current === null) this.#entries.delete(uri);
 		else this.#put({ ...entry, file: changedElsewhere(entry.file, current) });
 		this.#tell();
 	}
 
 	/** Whether an edit leaves it so of which the tool call has yet to tell. */
 	#isAgents(uri: string, text: string | null): boolean {
-		return this.edits.isEditing(vscode.Uri.parse(uri)) || this.edits.applied(uri).some(({ after }) => after === text);
+		return (
+			this.edits.isEditing(vscode.Uri.parse(uri)) ||
+			this.edits.applied(uri).some(({ after }) => withLineFeeds(after) === text)
+		);
 	}
 
 	#put(entry: Entry): void {
-		if (isSettled(entry.file)) this.#entries.delete(entry.file.uri);
-		else this.#entries.set(entry.file.uri, entry);
+		const { uri, baseline, current } = entry.file;
+		const file = { uri, baseline: withLineFeeds(baseline), current: withLineFeeds(current) };
+		if (isSettled(file)) this.#entries.delete(uri);
+		else this.#entries.set(uri, { ...entry, file, removed: current === null ? entry.removed : null });
 	}
 
 	/** The user deleted it, with all that is in it; what the agent deleted waits for review. */
@@ -295,9 +319,9 @@ export class ReviewBook implements vscode.Disposable {
 	}
 
 	#remember(): void {
-		const kept = [...this.#entries].filter(([, { file }]) => sizeOf(file) <= MAX_REMEMBERED);
+		const kept = [...this.#entries].filter(([, entry]) => sizeOf(entry) <= MAX_REMEMBERED);
 		void this.#memory.update(MEMORY, kept);
-		void this.#memory.update(MEMORY_OF_REJECTED, [...this.#rejected].slice(-MOST_UNTOLD));
+		void this.#memory.update(MEMORY_OF_REJECTED, this.#rejections.remembered());
 	}
 }
 
@@ -305,32 +329,12 @@ function isAtOrIn(uri: string, place: string): boolean {
 	return uri === place || uri.startsWith(`${place}/`);
 }
 
-/**
- * Only the lines that differ, so that the cursor and the folds stay; one step of undo. From what the editor has, which may
- * be older than what is judged: the edit brings it up to date, too. The editor refuses it where the document changes
- * before it is made.
- */
-function editOf(uri: vscode.Uri, before: PendingFile, after: PendingFile): vscode.WorkspaceEdit {
-	const edit = new vscode.WorkspaceEdit();
-	if (after.current === null) edit.deleteFile(uri, { ignoreIfNotExists: true });
-	else if (before.current === null) edit.createFile(uri, { contents: new TextEncoder().encode(after.current) });
-	else {
-		const document = vscode.workspace.textDocuments.find((each) => each.uri.toString() === uri.toString());
-		for (const { oldLine, oldLines, newLines } of hunksOf({
-			uri: "",
-			baseline: document?.getText() ?? before.current,
-			current: after.current,
-		})) {
-			edit.replace(uri, new vscode.Range(oldLine, 0, oldLine + oldLines.length, 0), newLines.join(""));
-		}
-	}
-	return edit;
+/** Of a file that the daemon deleted by itself the patch has the text, and nothing has the bytes. */
+async function removedText(uri: string, text: string): Promise<RemovedFile> {
+	const bytes = await vscode.workspace.encode(text, { uri: vscode.Uri.parse(uri) });
+	return { bytes: Buffer.from(bytes).toString("base64"), mode: null, isLink: false };
 }
 
-function asChange({ rangeOffset, rangeLength, text }: vscode.TextDocumentContentChangeEvent) {
-	return { offset: rangeOffset, length: rangeLength, text };
-}
-
-function sizeOf({ baseline, current }: PendingFile): number {
-	return (baseline?.length ?? 0) + (current?.length ?? 0);
+function sizeOf({ file: { baseline, current }, removed }: Entry): number {
+	return (baseline?.length ?? 0) + (current?.length ?? 0) + (removed?.bytes.length ?? 0);
 }

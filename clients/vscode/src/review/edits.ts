@@ -9,6 +9,8 @@ import type {
 	ResponseError,
 	WorkspaceEdit,
 } from "vscode-languageclient/node";
+import { withLineFeeds } from "./pending.ts";
+import { type RemovedFile, removedFile } from "./removed_file.ts";
 
 /** How the language client hands a workspace edit on. */
 type Apply = ApplyWorkspaceEditRequest.HandlerSignature;
@@ -17,6 +19,8 @@ type Apply = ApplyWorkspaceEditRequest.HandlerSignature;
 export interface Applied {
 	readonly before: string | null;
 	readonly after: string | null;
+	/** Null where the edit did not delete the file. */
+	readonly removed: RemovedFile | null;
 }
 
 /** How the daemon labels an edit that restores a checkpoint. */
@@ -43,11 +47,13 @@ export class DaemonEdits {
 		if (params.label === RESTORE) return await next(params, token);
 		const uris = urisOf(params.edit);
 		const before = await textsOf(uris);
+		const removed = await removedBy(params.edit);
 		return await this.during(uris, async () => {
 			const result = await next(params, token);
 			const after = await textsOf(uris);
 			for (const [index, uri] of uris.entries()) {
-				this.#remember(uri, { before: before[index] ?? null, after: after[index] ?? null });
+				const texts = { before: before[index] ?? null, after: after[index] ?? null };
+				this.#remember(uri, { ...texts, removed: removed.get(uri) ?? null });
 			}
 			return result;
 		});
@@ -107,6 +113,17 @@ async function pinned(edit: WorkspaceEdit): Promise<WorkspaceEdit | null> {
 	return { ...edit, documentChanges };
 }
 
+async function removedBy({ documentChanges }: WorkspaceEdit): Promise<ReadonlyMap<string, RemovedFile>> {
+	const removed = new Map<string, RemovedFile>();
+	for (const change of documentChanges ?? []) {
+		if (!("kind" in change) || change.kind !== "delete") continue;
+		const uri = vscode.Uri.parse(change.uri);
+		const file = await removedFile(uri.fsPath);
+		if (file !== null) removed.set(uri.toString(), file);
+	}
+	return removed;
+}
+
 function digestOf(text: string): string {
 	return createHash("sha256").update(text).digest("hex");
 }
@@ -150,18 +167,23 @@ export async function holdsOther(uri: vscode.Uri, text: string): Promise<boolean
 }
 
 async function textOnDisk(uri: vscode.Uri, open: vscode.TextDocument | undefined): Promise<string | null> {
+	let bytes: Uint8Array;
 	try {
-		const bytes = await vscode.workspace.fs.readFile(uri);
+		bytes = await vscode.workspace.fs.readFile(uri);
+	} catch {
+		return null;
+	}
+	try {
 		if (open === undefined) return await vscode.workspace.decode(bytes, { uri });
 		return await vscode.workspace.decode(bytes, { encoding: open.encoding });
 	} catch {
-		return null;
+		return new TextDecoder().decode(bytes); // to the editor it is no text
 	}
 }
 
 /** The editor gives all lines of a document the same end. */
 function isSameText(one: string, other: string | null): boolean {
-	return one === other || one.replaceAll("\r\n", "\n") === other?.replaceAll("\r\n", "\n");
+	return one === other || withLineFeeds(one) === withLineFeeds(other);
 }
 
 /** In the editor's own spelling. */

@@ -1,7 +1,7 @@
 /** Texts as they were before the agent's edits, for the left side of diff editors. */
 
 import * as vscode from "vscode";
-import { linesOf, type PendingHunk } from "./pending.ts";
+import { isText, linesOf, type PendingHunk } from "./pending.ts";
 import type { Reviews } from "./reviews.ts";
 
 const SCHEME = "pygent-original";
@@ -45,7 +45,7 @@ export class Originals implements vscode.Disposable, vscode.TextDocumentContentP
 		this.#shown.add(original.toString());
 		const uri = vscode.Uri.parse(original.query);
 		const file = this.#reviews.book.file(uri);
-		if (file !== null) return file.baseline ?? "";
+		if (file !== null) return isText(file.baseline ?? "") ? (file.baseline ?? "") : "";
 		const now = (await vscode.workspace.openTextDocument(uri)).getText();
 		return this.#reviews.asked.hunks(uri.toString()).toReversed().reduce(without, now);
 	}

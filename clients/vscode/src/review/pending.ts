@@ -16,7 +16,7 @@ const MOST_DIFFERENCES = 1000;
 
 export interface PendingFile {
 	readonly uri: string;
-	/** Null: there was no such file. */
+	/** Both with "\n" between lines. Null: there was no such file. */
 	readonly baseline: string | null;
 	/** Null: it is gone. */
 	readonly current: string | null;
@@ -40,6 +40,17 @@ export interface TextChange {
 	readonly text: string;
 }
 
+/** A change of a document as the editor tells it, in lines, from 0, and characters. */
+export interface RangeChange {
+	readonly range: { readonly start: Place; readonly end: Place };
+	readonly text: string;
+}
+
+interface Place {
+	readonly line: number;
+	readonly character: number;
+}
+
 /** Marks, lenses, counts and diffs all ask about the same value. */
 const known = new WeakMap<PendingFile, readonly PendingHunk[]>();
 
@@ -50,7 +61,9 @@ export function hunksOf(file: PendingFile): readonly PendingHunk[] {
 	return hunks;
 }
 
-function compared({ baseline, current }: PendingFile): readonly PendingHunk[] {
+function compared(file: PendingFile): readonly PendingHunk[] {
+	const { baseline, current } = file;
+	if (!hasLines(file)) return [hunkOf(0, 0, [], [])];
 	const hunks = differences(linesOf(baseline ?? ""), linesOf(current ?? ""));
 	// An empty file that was made or deleted: no line says so.
 	if (hunks.length === 0 && baseline !== current) return [hunkOf(0, 0, [], [])];
@@ -95,6 +108,21 @@ function commonLines(one: readonly string[], other: readonly string[]): number {
 	return differing === -1 ? one.length : differing;
 }
 
+/** The editor gives all lines of a document the same end, and which it is, is not judged. */
+export function withLineFeeds<Text extends string | null>(text: Text): Text {
+	return (text?.replace(/\r\n?/g, "\n") ?? null) as Text;
+}
+
+/** Whether it was decoded without a loss; what is shown in lines has no NUL, either. */
+export function isText(text: string): boolean {
+	return !/[\0\uFFFD]/.test(text);
+}
+
+/** A file that was made or deleted, and is no text, is judged as a whole. */
+function hasLines({ baseline, current }: PendingFile): boolean {
+	return (baseline !== null && current !== null) || isText(baseline ?? current ?? "");
+}
+
 /** Judged whole: as it is now is how it was. */
 export function isSettled(file: PendingFile): boolean {
 	return file.baseline === file.current;
@@ -102,6 +130,7 @@ export function isSettled(file: PendingFile): boolean {
 
 /** After the user said yes to a hunk. */
 export function accepted(file: PendingFile, hunk: PendingHunk): PendingFile {
+	if (!hasLines(file)) return { ...file, baseline: file.current };
 	const lines = [...linesOf(file.baseline ?? "")];
 	lines.splice(hunk.oldLine, hunk.oldLines.length, ...hunk.newLines);
 	const baseline = lines.join("");
@@ -110,6 +139,7 @@ export function accepted(file: PendingFile, hunk: PendingHunk): PendingFile {
 
 /** The document's text after the user said no to a hunk. */
 export function rejected(file: PendingFile, hunk: PendingHunk): PendingFile {
+	if (!hasLines(file)) return { ...file, current: file.baseline };
 	const lines = [...linesOf(file.current ?? "")];
 	lines.splice(hunk.newLine, hunk.newLines.length, ...hunk.oldLines);
 	const current = lines.join("");
@@ -129,6 +159,16 @@ export function typed(file: PendingFile, changes: readonly TextChange[], current
 		if (offset !== null) baseline = baseline.slice(0, offset) + change.text + baseline.slice(offset + change.length);
 	}
 	return { ...file, baseline, current };
+}
+
+/** `text` is the one before the changes, whatever its lines end with in the editor. */
+export function changesOf(text: string, changes: readonly RangeChange[]): readonly TextChange[] {
+	const starts = startsOf(linesOf(text));
+	const offsetOf = ({ line, character }: Place): number => (starts[line] ?? text.length) + character;
+	return changes.map(({ range, text: now }) => {
+		const offset = offsetOf(range.start);
+		return { offset, length: offsetOf(range.end) - offset, text: withLineFeeds(now) };
+	});
 }
 
 /** After another program, or an editor that closed without saving, left `current`: as if the user had typed it. */

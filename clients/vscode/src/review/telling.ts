@@ -24,7 +24,7 @@ export class ReviewReports implements vscode.Disposable {
 		this.#daemon = daemon;
 		this.#sessions = sessions;
 		this.#listening = vscode.Disposable.from(
-			book.onDidReject((sessionId) => this.#soon(sessionId, GATHER_MS)),
+			book.onDidChangeReport((sessionId) => this.#soon(sessionId, GATHER_MS)),
 			sessions.onDidChange(({ feed, change }) => {
 				if (begins(change)) this.#soon(feed.sessionId, AFTER_PROMPT_MS);
 			}),
@@ -51,7 +51,7 @@ export class ReviewReports implements vscode.Disposable {
 		const turnId = this.#sessions.feed(sessionId).conversation.runningTurnId;
 		if (report === null || turnId === null) return;
 		try {
-			const params = { sessionId, turnId, prompt: [report] };
+			const params = { sessionId, turnId, prompt: [report.content] };
 			const { accepted } = await this.#daemon.request("pygent/turn/steer", params);
 			if (accepted) this.#book.reported(sessionId, report);
 		} catch {

@@ -2,7 +2,8 @@
 
 import { randomUUID } from "node:crypto";
 import type { Attachment, Calls } from "../../bridge.ts";
-import type { ContentBlock, ReviewContent } from "../../protocol/protocol.ts";
+import type { ContentBlock } from "../../protocol/protocol.ts";
+import type { Report } from "../../review/rejections.ts";
 import type { Handlers, Panel } from "../panel.ts";
 
 type Prompting = "send" | "stop" | "retry" | "dequeue" | "resume" | "complete";
@@ -103,12 +104,10 @@ async function taken(panel: Panel, sessionId: string, turnId: string, over: Prom
 }
 
 /** What the user rejected of the edits before, then the words, then what is attached. */
-function promptOf(
-	text: string,
-	attachments: readonly Attachment[],
-	report: ReviewContent | null,
-): string | ContentBlock[] {
+function promptOf(text: string, attachments: readonly Attachment[], report: Report | null): string | ContentBlock[] {
 	if (attachments.length === 0 && report === null) return text;
-	const words: ContentBlock[] = text === "" ? [] : [{ type: "text", text }];
-	return [...(report === null ? [] : [report]), ...words, ...attachments.map(({ block }) => block)];
+	const before: ContentBlock[] = report === null ? [] : [report.content];
+	const words: ContentBlock[] =
+		text === "" ? [] : [{ type: "text", text: report?.content.type === "text" ? `\n\n${text}` : text }];
+	return [...before, ...words, ...attachments.map(({ block }) => block)];
 }

@@ -4,12 +4,14 @@ import fc from "fast-check";
 import {
 	accepted,
 	changedElsewhere,
+	changesOf,
 	hunksOf,
 	isSettled,
 	type PendingFile,
 	rejected,
 	type TextChange,
 	typed,
+	withLineFeeds,
 } from "../../../src/review/pending.ts";
 
 const line = fc.constantFrom("a", "b", "c", "def f():", "\treturn 1", "", "ä€😀");
@@ -163,4 +165,26 @@ test("a long file that was written anew is compared in a bounded time, and is on
 
 	assert.equal(hunks.length, 1);
 	assert.deepEqual(settle(now, (each) => rejected(each, first(each))).current, now.baseline);
+});
+
+test("a deleted file that is no text has one hunk without lines, which both decisions settle", () => {
+	const gone: PendingFile = { uri: "file:///a", baseline: "\uFFFDPNG\n\0\n", current: null };
+
+	const hunks = hunksOf(gone);
+
+	assert.deepEqual(
+		hunks.map(({ oldLines, newLines }) => [oldLines, newLines]),
+		[[[], []]],
+	);
+	assert.equal(accepted(gone, first(gone)).baseline, null);
+	assert.equal(rejected(gone, first(gone)).current, gone.baseline);
+});
+
+test("a change is told in lines, so that it does not matter what they end with", () => {
+	const change = { range: { start: { line: 1, character: 1 }, end: { line: 2, character: 0 } }, text: "x\r\ny\r\n" };
+	const [{ offset, length, text: now } = { offset: 0, length: 0, text: "" }] = changesOf("ab\ncd\nef", [change]);
+
+	assert.deepEqual([offset, length, now], [4, 2, "x\ny\n"]);
+	assert.equal(withLineFeeds("a\r\nb\rc\n"), "a\nb\nc\n");
+	assert.equal(withLineFeeds(null), null);
 });

@@ -1,0 +1,38 @@
+/** A file that an edit deletes, as it is on the disk: its encoding, line endings and permissions are in no text. */
+
+import { chmod, lstat, mkdir, readFile, readlink, symlink, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+
+export interface RemovedFile {
+	/** Base64; of a symbolic link, its target. */
+	readonly bytes: string;
+	/** Permission bits; null for a symbolic link, and where they are not known. */
+	readonly mode: number | null;
+	readonly isLink: boolean;
+}
+
+/** As the daemon: what is larger is never read. */
+const MAX_BYTES = 10 * 1024 * 1024;
+
+/** Null where there is no such file, or it is a folder, or too large. */
+export async function removedFile(path: string): Promise<RemovedFile | null> {
+	try {
+		const stats = await lstat(path);
+		if (stats.isSymbolicLink()) {
+			return { bytes: (await readlink(path, "buffer")).toString("base64"), mode: null, isLink: true };
+		}
+		if (!stats.isFile() || stats.size > MAX_BYTES) return null;
+		return { bytes: await readFile(path, "base64"), mode: stats.mode & 0o7777, isLink: false };
+	} catch {
+		return null;
+	}
+}
+
+/** Raises where something is there, or it cannot be written. */
+export async function putBack(path: string, { bytes, mode, isLink }: RemovedFile): Promise<void> {
+	await mkdir(dirname(path), { recursive: true });
+	const content = Buffer.from(bytes, "base64");
+	if (isLink) return await symlink(content, path);
+	await writeFile(path, content, { flag: "wx", mode: mode ?? 0o666 });
+	if (mode !== null) await chmod(path, mode); // despite the umask
+}

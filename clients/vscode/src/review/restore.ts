@@ -1,0 +1,64 @@
+/** Brings a file back to a text that it had, in the editor where it has one. */
+
+import * as vscode from "vscode";
+import { type DaemonEdits, textOf } from "./edits.ts";
+import { hunksOf, type PendingFile, withLineFeeds } from "./pending.ts";
+import { putBack, type RemovedFile } from "./removed_file.ts";
+
+/** What the editor's undo takes back; null where it takes back nothing. */
+type Step = { readonly before: string; readonly after: string } | null;
+
+/** From `file.current` to `text`; null: the file shall be gone. Raises where the editor refuses it. */
+export async function restore(
+	edits: DaemonEdits,
+	file: PendingFile,
+	text: string | null,
+	removed: RemovedFile | null,
+): Promise<Step> {
+	const uri = vscode.Uri.parse(file.uri);
+	return await edits.during([file.uri], async () => {
+		if (text === null) return await remove(uri);
+		if (file.current !== null) return await replace(uri, file.current, text);
+		await bringBack(uri, removed);
+		const now = withLineFeeds(await textOf(uri));
+		return now === null || now === text ? null : await replace(uri, now, text); // it was changed before, too
+	});
+}
+
+async function bringBack(uri: vscode.Uri, removed: RemovedFile | null): Promise<void> {
+	const name = vscode.workspace.asRelativePath(uri);
+	if (removed === null) throw new Error(`${name} is not kept here: restore the checkpoint before it was deleted.`);
+	try {
+		await putBack(uri.fsPath, removed);
+	} catch (error) {
+		throw new Error(`${name} could not be brought back: ${(error as Error).message}`);
+	}
+}
+
+async function remove(uri: vscode.Uri): Promise<null> {
+	const edit = new vscode.WorkspaceEdit();
+	edit.deleteFile(uri, { ignoreIfNotExists: true });
+	await apply(uri, edit);
+	return null;
+}
+
+/**
+ * Only the lines that differ, so that the cursor and the folds stay; one step of undo. From what the editor has, which may
+ * be older than what is judged: the edit brings it up to date, too. The editor refuses it where the document changes
+ * before it is made.
+ */
+async function replace(uri: vscode.Uri, current: string, text: string): Promise<Step> {
+	const document = vscode.workspace.textDocuments.find((each) => each.uri.toString() === uri.toString());
+	const before = withLineFeeds(document?.getText() ?? current);
+	const edit = new vscode.WorkspaceEdit();
+	for (const { oldLine, oldLines, newLines } of hunksOf({ uri: "", baseline: before, current: text })) {
+		edit.replace(uri, new vscode.Range(oldLine, 0, oldLine + oldLines.length, 0), newLines.join(""));
+	}
+	await apply(uri, edit);
+	return { before, after: text };
+}
+
+async function apply(uri: vscode.Uri, edit: vscode.WorkspaceEdit): Promise<void> {
+	if (await vscode.workspace.applyEdit(edit)) return;
+	throw new Error(`${vscode.workspace.asRelativePath(uri)} could not be changed.`);
+}
