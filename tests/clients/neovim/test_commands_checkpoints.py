@@ -54,10 +54,10 @@ def test_what_the_user_changed_since_is_left_alone_until_they_say_so(start: Star
     editor.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('code.py'), 1, 2, false, { 'mine' })")
     editor.command("bufdo silent! update")
 
-    picker.will_choose("Take back")
+    picker.will_choose("Restore")
     editor.command("Pygent undo")
     told(editor, "Left alone: code.py")
-    assert picker.offered() == [["Leave as is", "Take back"]]
+    assert picker.offered() == [["Leave as is", "Restore"]]
 
     editor.until(lambda: text(editor) == ["one", "rest"])
 
@@ -93,9 +93,9 @@ def test_a_checkpoint_is_looked_at_and_gone_back_to(start: Start) -> None:
 
     picker.will_choose(2, "files only")
     editor.command("Pygent checkpoints")
-    told(editor, "taken back: code.py")
+    told(editor, "restored: code.py")
     editor.until(lambda: text(editor) == ["one", "rest"])
     picker.will_choose(3, "conversation only")
     editor.command("Pygent checkpoints")
-    told(editor, "the conversation is as it was")
+    told(editor, "conversation restored")
     assert text(editor) == ["one", "rest"]

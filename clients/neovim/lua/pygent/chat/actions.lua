@@ -4,7 +4,9 @@ local chat = require("pygent.chat")
 local conversation = require("pygent.conversation")
 local details = require("pygent.chat.details")
 local keys = require("pygent.chat.keys")
+local next_steps = require("pygent.chat.next_steps")
 local places = require("pygent.chat.places")
+local recovery = require("pygent.chat.recovery")
 local telling = require("pygent.telling")
 local windows = require("pygent.chat.windows")
 
@@ -38,13 +40,17 @@ function M.turn(step)
   vim.api.nvim_win_set_cursor(0, { line, 0 })
 end
 
----Show what waits, go to the place below the cursor, or open and close the fold.
+---Show what waits, do what a line offers, go to the place below the cursor, or open and close the fold.
 function M.enter()
   local view = M._here()
   local line = vim.api.nvim_win_get_cursor(0)[1]
   local ask = view and view:ask_at(line)
   if ask then
     return M._show(ask)
+  end
+  local step = view and view:step_at(line)
+  if view and step then
+    return step.run(view.session)
   end
   if vim.fn.foldclosed(line) ~= -1 or (view and view:is_head(line)) then
     return M.fold()
@@ -111,7 +117,7 @@ function M._words(item)
   return item.text or item.message
 end
 
----Ask the model again at once where a failure is waited out; else take up the last prompt, to be sent again.
+---Ask the model again at once if a failure is waited out; else continue the last turn, or try it again.
 function M.retry()
   local view = M._here()
   if view == nil then
@@ -120,7 +126,7 @@ function M.retry()
   local session = view.session
   local turn_id = session.conversation.running_turn_id
   if turn_id == nil then
-    return M._again(session)
+    return next_steps.continue(session)
   end
   local params = { sessionId = session.id, turnId = turn_id, action = "now" }
   session:request("pygent/turn/retry", params, function(err, result)
@@ -130,15 +136,24 @@ function M.retry()
   end)
 end
 
----@param session pygent.FollowedSession
-function M._again(session)
-  for index = #session.conversation.items, 1, -1 do
-    local item = session.conversation.items[index]
-    if item.type == "prompt" and not item.steered then
-      return require("pygent.prompt").open({ text = item.text })
-    end
+---Approve the plan of the last turn, to be implemented in that mode.
+---@param mode "default"|"accept_edits"
+function M.implement(mode)
+  local view = M._here()
+  if view then
+    next_steps.implement(view.session, mode)
   end
-  telling.user("nothing was asked yet", vim.log.levels.WARN)
+end
+
+---Do the turn below the cursor differently.
+---@param how "edit"|"restore"
+function M.recover(how)
+  local view = M._here()
+  local item = view and recovery.prompt_at(view, vim.api.nvim_win_get_cursor(0)[1])
+  if view == nil or item == nil then
+    return telling.user("there is no turn here", vim.log.levels.WARN)
+  end
+  recovery[how](view.session, item)
 end
 
 ---Write a prompt.

@@ -22,30 +22,57 @@ function M.show(call)
   M._finish(buffer, is_diff and "diff" or "")
 end
 
+---Columns of the keys in that list.
+local KEY_WIDTH = 8
+
 ---The keys of a buffer, in a float.
 ---@param keys pygent.Key[]
 function M.show_keys(keys)
-  local lines, width = {}, 1 ---@type string[], integer
-  for _, key in ipairs(keys) do
-    local line = ("%-8s %s"):format(key.lhs, key.summary)
-    table.insert(lines, line)
+  local lines, width = M._list(keys), 1
+  for _, line in ipairs(lines) do
     width = math.max(width, vim.fn.strdisplaywidth(line))
   end
   width = math.min(width, math.max(1, vim.o.columns - 4))
-  local height = math.min(#lines, math.max(1, vim.o.lines - 4))
   local buffer = vim.api.nvim_create_buf(false, true)
   vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
-  vim.api.nvim_open_win(buffer, true, {
+  local window = vim.api.nvim_open_win(buffer, true, {
     relative = "editor",
     width = width,
-    height = height,
+    height = 1,
     col = math.floor((vim.o.columns - width) / 2),
-    row = math.max(0, math.floor((vim.o.lines - height) / 2) - 1),
+    row = 0,
     style = "minimal",
     border = "rounded",
     title = " keys ",
   })
+  local options = vim.wo[window][0]
+  options.wrap, options.linebreak, options.breakindent = true, true, true
+  options.breakindentopt = ("shift:%d"):format(KEY_WIDTH + 1)
+  local height = math.min(vim.api.nvim_win_text_height(window, {}).all, math.max(1, vim.o.lines - 4))
+  vim.api.nvim_win_set_config(window, {
+    relative = "editor",
+    height = height,
+    col = math.floor((vim.o.columns - width) / 2),
+    row = math.max(0, math.floor((vim.o.lines - height) / 2) - 1),
+  })
   M._finish(buffer, "")
+end
+
+---Neighbours that do the same share a line.
+---@param keys pygent.Key[]
+---@return string[]
+function M._list(keys)
+  local lines, names, before = {}, {}, nil ---@type string[], string[], string?
+  for _, key in ipairs(keys) do
+    if key.summary ~= before then
+      names = {}
+      table.insert(lines, "")
+    end
+    table.insert(names, key.lhs)
+    lines[#lines] = ("%-" .. KEY_WIDTH .. "s %s"):format(table.concat(names, " "), key.summary)
+    before = key.summary
+  end
+  return lines
 end
 
 ---@param buffer integer

@@ -13,7 +13,7 @@ M.keys = {
   {
     modes = { "n" },
     lhs = "<CR>",
-    summary = "show what waits for you, open the place that is named, or open and close a fold",
+    summary = "do what the line offers, show what waits, open the place that is named, or open and close a fold",
     run = action("enter"),
   },
   { modes = { "n" }, lhs = "<Tab>", summary = "open and close a fold", run = action("fold") },
@@ -33,8 +33,32 @@ M.keys = {
   {
     modes = { "n" },
     lhs = "R",
-    summary = "ask a model that failed again now, or take the last prompt up again",
+    summary = "try a failed call of the model now; else continue the last turn, or try it again",
     run = action("retry"),
+  },
+  {
+    modes = { "n" },
+    lhs = "E",
+    summary = "edit the prompt of this turn in a copy of the session, and send it again",
+    run = action("recover", "edit"),
+  },
+  {
+    modes = { "n" },
+    lhs = "U",
+    summary = "restore the state before this turn: files, conversation or both",
+    run = action("recover", "restore"),
+  },
+  {
+    modes = { "n" },
+    lhs = "I",
+    summary = "implement the plan: ask for each edit",
+    run = action("implement", "default"),
+  },
+  {
+    modes = { "n" },
+    lhs = "A",
+    summary = "implement the plan: accept edits",
+    run = action("implement", "accept_edits"),
   },
   { modes = { "n" }, lhs = "i", summary = "write a prompt", run = action("prompt") },
   { modes = { "n" }, lhs = "a", summary = "write a prompt", run = action("prompt") },

@@ -26,6 +26,7 @@ local MANY_ITEMS = 100
 ---@field buffer integer
 ---@field page pygent.chat.Page
 ---@field asks table<integer, pygent.Ask> by the line of the footer
+---@field steps table<integer, pygent.NextStep> by the line of the footer
 ---@field private _is_counting? boolean
 ---@field private _queue pygent.Item[] what is to be drawn
 ---@field private _first integer of it
@@ -69,7 +70,7 @@ end
 ---Forget the lines, and draw all of the conversation.
 function View:redraw()
   self._queue, self._first, self._last, self._queued = {}, 1, 0, {}
-  self.asks = {}
+  self.asks, self.steps = {}, {}
   self._footer_lines, self._hint_mark = nil, nil
   self.page = page.new(self.buffer)
   self._tick = vim.api.nvim_buf_get_changedtick(self.buffer)
@@ -126,6 +127,14 @@ end
 function View:ask_at(line)
   local block, of_block = self.page.blocks:at(line)
   return block == self.page.footer and self.asks[of_block - block.gap] or nil
+end
+
+---What can follow the last turn, of a line that says so.
+---@param line integer
+---@return pygent.NextStep?
+function View:step_at(line)
+  local block, of_block = self.page.blocks:at(line)
+  return block == self.page.footer and self.steps[of_block - block.gap] or nil
 end
 
 ---The tool call that a line belongs to.
@@ -323,7 +332,7 @@ end
 function View:_draw_footer()
   local drawn = footer.of(self.session)
   local is_same = vim.deep_equal(drawn.lines, self._footer_lines)
-  self.asks = drawn.asks
+  self.asks, self.steps = drawn.asks, drawn.steps
   if not is_same or self.page.footer.n_lines == 0 then
     self.page:put(self.page.footer, drawn)
     self._footer_lines = drawn.lines

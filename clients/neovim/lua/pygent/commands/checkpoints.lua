@@ -36,7 +36,7 @@ M.undo = {
 
 ---@type pygent.Subcommand
 M.checkpoints = {
-  summary = "Choose a state of the session to look at, or to go back to.",
+  summary = "Choose a state of the session to look at, or to restore.",
   run = function()
     local session = keeping.current()
     if session == nil then
@@ -50,33 +50,53 @@ M.checkpoints = {
   end,
 }
 
----@type {title: string, run: fun(checkpoint: pygent.Checkpoint)}[]
+---@class pygent.commands.Restore
+---@field checkpoint pygent.Checkpoint
+---@field on_conversation? fun() the conversation was restored
+
+---@type {title: string, run: fun(about: pygent.commands.Restore)}[]
 local ACTIONS = {
   {
     title = "Show what has changed since",
-    run = function(checkpoint)
-      M._show_diff(checkpoint)
+    run = function(about)
+      M._show_diff(about.checkpoint)
     end,
   },
   {
-    title = "Go back: files and conversation",
-    run = function(checkpoint)
-      M._restore(checkpoint, { files = true, conversation = true })
+    title = "Restore files and conversation",
+    run = function(about)
+      M._restore(about.checkpoint, { files = true, conversation = true }, about.on_conversation)
     end,
   },
   {
-    title = "Go back: files only",
-    run = function(checkpoint)
-      M._restore(checkpoint, { files = true, conversation = false })
+    title = "Restore files only",
+    run = function(about)
+      M._restore(about.checkpoint, { files = true, conversation = false })
     end,
   },
   {
-    title = "Go back: conversation only",
-    run = function(checkpoint)
-      M._restore(checkpoint, { files = false, conversation = true })
+    title = "Restore the conversation only",
+    run = function(about)
+      M._restore(about.checkpoint, { files = false, conversation = true }, about.on_conversation)
     end,
   },
 }
+
+---Choose what to restore to the state before a turn.
+---@param session pygent.FollowedSession
+---@param turn_id string
+---@param on_conversation fun() the conversation was restored
+function M.before(session, turn_id, on_conversation)
+  sessions.ask_daemon("pygent/checkpoint/list", { sessionId = session.id }, function(result)
+    local found = vim.iter(result.checkpoints):find(function(checkpoint)
+      return checkpoint.turnId == turn_id
+    end)
+    if found == nil then
+      return telling.user("the state before this turn was not kept: edit its prompt in a copy", vim.log.levels.WARN)
+    end
+    picking.act(ACTIONS, { checkpoint = found, on_conversation = on_conversation }, M._described(found))
+  end)
+end
 
 ---The state before the last turn, where its files were kept.
 ---@param session pygent.FollowedSession
@@ -114,7 +134,7 @@ end
 
 ---@param checkpoint pygent.Checkpoint
 function M._chosen(checkpoint)
-  picking.act(ACTIONS, checkpoint, M._described(checkpoint))
+  picking.act(ACTIONS, { checkpoint = checkpoint }, M._described(checkpoint))
 end
 
 ---@param checkpoint pygent.Checkpoint
@@ -146,17 +166,21 @@ end
 
 ---@param checkpoint pygent.Checkpoint
 ---@param wanted {files: boolean, conversation: boolean, force?: boolean, uncertain?: boolean}
-function M._restore(checkpoint, wanted)
+---@param on_done? fun()
+function M._restore(checkpoint, wanted, on_done)
   local params = vim.tbl_extend("error", { checkpointId = checkpoint.checkpointId }, wanted)
   sessions.ask_daemon("pygent/checkpoint/restore", params, function(done)
     telling.user(M._outcome(done, wanted), #done.skipped > 0 and vim.log.levels.WARN or nil)
+    if on_done then
+      on_done()
+    end
     if #done.skipped > 0 and not wanted.force then
       M._offer_the_rest(checkpoint, done, wanted)
     end
   end)
 end
 
----Take back what was left alone if the user says so: first what commands may have changed, then what the user has.
+---Restore what was left alone if the user says so: first what commands may have changed, then what the user has.
 ---@param checkpoint pygent.Checkpoint
 ---@param done pygent.Restored
 ---@param wanted {uncertain?: boolean}
@@ -165,9 +189,9 @@ function M._offer_the_rest(checkpoint, done, wanted)
   local names = M._names(is_uncertain and done.uncertain or vim.tbl_map(function(each)
     return each.uri
   end, done.skipped))
-  local prompt = is_uncertain and "%s changed while a command ran, by it or by anyone. Take back that, too?"
-    or "%s changed since. Take back that, too?"
-  picking.confirm(prompt:format(names), "Leave as is", "Take back", function()
+  local prompt = is_uncertain and "%s changed while a command ran, by it or by anyone. Restore it, too?"
+    or "%s changed since. Restore it, too?"
+  picking.confirm(prompt:format(names), "Leave as is", "Restore", function()
     M._restore(checkpoint, { files = true, conversation = false, uncertain = true, force = not is_uncertain })
   end)
 end
@@ -178,10 +202,10 @@ end
 function M._outcome(done, wanted)
   local parts = {} ---@type string[]
   if wanted.files then
-    table.insert(parts, #done.restored > 0 and "taken back: " .. M._names(done.restored) or "no file changed")
+    table.insert(parts, #done.restored > 0 and "restored: " .. M._names(done.restored) or "no file changed")
   end
   if wanted.conversation then
-    table.insert(parts, "the conversation is as it was")
+    table.insert(parts, "conversation restored")
   end
   for _, each in ipairs(done.skipped) do
     table.insert(parts, ("left alone: %s: %s"):format(M._names({ each.uri }), plain.line(each.reason)))

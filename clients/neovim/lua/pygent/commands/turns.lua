@@ -1,8 +1,10 @@
---- `:Pygent stop`, `retry`, `queue`, `dequeue`, `resend`, `cost`: the turn that runs, and those that wait.
+--- `:Pygent stop`, `retry`, `continue`, `implement`, `queue`, `dequeue`, `resend`, `cost`: the turn that runs, what
+--- follows the last one, and those that wait.
 
 local amounts = require("pygent.conversation.amounts")
 local client = require("pygent.client")
 local keeping = require("pygent.commands.keeping")
+local next_steps = require("pygent.chat.next_steps")
 local picking = require("pygent.commands.picking")
 local plain = require("pygent.chat.plain")
 local roots = require("pygent.root")
@@ -56,6 +58,39 @@ M.retry = {
   end,
   complete = function(_, words)
     return #words == 0 and { "now", "give_up" } or {}
+  end,
+}
+
+---@type pygent.Subcommand
+M.continue = {
+  summary = "Continue the last turn after a limit or a stop, or try it again after a failure.",
+  run = function()
+    local session = keeping.current()
+    if session then
+      next_steps.continue(session)
+    end
+  end,
+}
+
+local IMPLEMENTING = { "accept_edits", "default" }
+
+---@type pygent.Subcommand
+M.implement = {
+  summary = "Approve the plan of the last turn; it is implemented in the mode `default`, or in `accept_edits`.",
+  arguments = "[{mode}]",
+  run = function(given)
+    local mode = given.text == "" and "default" or given.text
+    if mode ~= "default" and mode ~= "accept_edits" then
+      local known = table.concat(IMPLEMENTING, ", ")
+      return telling.user(("implement %s? There are %s"):format(mode, known), vim.log.levels.ERROR)
+    end
+    local session = keeping.current()
+    if session then
+      next_steps.implement(session, mode)
+    end
+  end,
+  complete = function(_, words)
+    return #words == 0 and IMPLEMENTING or {}
   end,
 }
 

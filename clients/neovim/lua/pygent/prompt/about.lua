@@ -85,6 +85,33 @@ function M.diagnostics(buffer, first, last)
   }
 end
 
+---What a prompt carried, to be sent with another one. Of diagnostics no more is known than their number, of a picture
+---without a file no more than its kind.
+---@param attachment pygent.PromptAttachment
+---@return pygent.Attachment?
+function M.again(attachment)
+  local uri = attachment.uri
+  if type(uri) ~= "string" or attachment.type == "diagnostics" then
+    return nil
+  end
+  local name = plain.line(vim.fn.fnamemodify(vim.uri_decode((uri:gsub("^file://", ""))), ":~:."))
+  if attachment.type == "image" then
+    return {
+      label = name,
+      block = function()
+        return { type = "image", uri = uri, mimeType = attachment.mimeType }
+      end,
+    }
+  end
+  local range = type(attachment.range) == "table" and attachment.range or nil
+  return {
+    label = range and name .. M._lines(range.start.line + 1, math.max(range.start.line + 1, range["end"].line)) or name,
+    block = function()
+      return { type = "file", uri = uri, range = range }
+    end,
+  }
+end
+
 ---What lies in a file as the user sees it. Without a name nobody can change it.
 ---@param buffer integer
 ---@return boolean

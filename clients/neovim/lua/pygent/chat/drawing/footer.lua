@@ -2,6 +2,7 @@
 
 local amounts = require("pygent.conversation.amounts")
 local live = require("pygent.conversation")
+local next_steps = require("pygent.chat.next_steps")
 local plain = require("pygent.chat.plain")
 
 local M = {}
@@ -11,11 +12,12 @@ local LIVE_LINES = 3
 
 ---@class pygent.chat.Footer: pygent.chat.Drawing
 ---@field asks table<integer, pygent.Ask> by the line of the drawing
+---@field steps table<integer, pygent.NextStep> by the line of the drawing
 
 ---@param session pygent.FollowedSession
 ---@return pygent.chat.Footer
 function M.of(session)
-  local footer = { lines = {}, marks = {}, asks = {} } ---@type pygent.chat.Footer
+  local footer = { lines = {}, marks = {}, asks = {}, steps = {} } ---@type pygent.chat.Footer
   M._plan(footer, session.conversation)
   M._live(footer, session.conversation)
   for _, words in ipairs(session.conversation.steering) do
@@ -32,7 +34,22 @@ function M.of(session)
     M._add(footer, M._words(ask), "PygentChatWaits", "<CR> shows it")
     footer.asks[#footer.lines] = ask
   end
+  M._next(footer, session)
   return footer
+end
+
+---@param footer pygent.chat.Footer
+---@param session pygent.FollowedSession
+function M._next(footer, session)
+  local steps, question = next_steps.of(session)
+  if question then
+    M._add(footer, question, "PygentChatPlan")
+  end
+  for _, step in ipairs(steps) do
+    M._add(footer, ("%s  %s"):format(step.key, step.title))
+    footer.marks[#footer.marks] = { line = #footer.lines, group = "PygentChatWaits", bytes = #step.key }
+    footer.steps[#footer.lines] = step
+  end
 end
 
 ---What commands that run wrote last: their folds are closed.

@@ -1,0 +1,145 @@
+--- What the user can do after the last turn: have its plan implemented, continue it, or try again.
+
+local telling = require("pygent.telling")
+
+local M = {}
+
+local APPROVED = "I approve the plan. Implement it."
+
+---By how the turn ended; the others have nothing to continue.
+---@type table<pygent.StopReason, string>
+local CONTINUE = {
+  max_iterations = "Continue",
+  token_limit = "Continue",
+  budget_limit = "Continue",
+  time_limit = "Continue",
+  max_output_tokens = "Continue",
+  loop_detected = "Continue",
+  cancelled = "Continue",
+  interrupted = "Continue",
+  error = "Try again",
+}
+
+---@class pygent.NextStep
+---@field key string of the chat
+---@field title string
+---@field run fun(session: pygent.FollowedSession)
+
+---@type pygent.NextStep[]
+local PLAN = {
+  {
+    key = "I",
+    title = "Implement: ask for each edit",
+    run = function(session)
+      M.implement(session, "default")
+    end,
+  },
+  {
+    key = "A",
+    title = "Implement: accept edits",
+    run = function(session)
+      M.implement(session, "accept_edits")
+    end,
+  },
+  {
+    key = "i",
+    title = "Keep planning",
+    run = function()
+      require("pygent.prompt").open()
+    end,
+  },
+}
+
+---Sessions in which a step was taken whose turn is not over.
+---@type table<pygent.FollowedSession, true>
+local taken = setmetatable({}, { __mode = "k" })
+
+---@param session pygent.FollowedSession
+---@return pygent.NextStep[] steps
+---@return string? question that they answer
+function M.of(session)
+  if M._is_plan(session) then
+    return PLAN, "Is the plan approved?"
+  end
+  local last = M._last(session)
+  local title = last and CONTINUE[last.stop_reason]
+  if title == nil then
+    return {}
+  end
+  return { { key = "R", title = title, run = M.continue } }
+end
+
+---Approve the plan: the session's mode changes, and the model implements it.
+---@param session pygent.FollowedSession
+---@param mode "default"|"accept_edits"
+function M.implement(session, mode)
+  if not M._is_plan(session) then
+    return telling.user("there is no plan to approve", vim.log.levels.WARN)
+  end
+  if taken[session] then
+    return
+  end
+  taken[session] = true
+  session:request("pygent/session/configure", { sessionId = session.id, mode = mode }, function(err, configured)
+    local problem = err and telling.reason(err)
+    if configured and configured.mode == "plan" then
+      problem = ("the agent %s only plans: choose another with `:Pygent agent`"):format(configured.agent)
+    end
+    if problem then
+      taken[session] = nil
+      return telling.user(problem, vim.log.levels.ERROR)
+    end
+    M._send(session, APPROVED)
+  end)
+end
+
+---Go on with the last turn after a failure, a limit or a stop.
+---@param session pygent.FollowedSession
+function M.continue(session)
+  local last = M._last(session)
+  if last == nil or CONTINUE[last.stop_reason] == nil then
+    return telling.user("there is nothing to continue", vim.log.levels.WARN)
+  end
+  if not taken[session] then
+    taken[session] = true
+    M._send(session, "/continue")
+  end
+end
+
+---@param session pygent.FollowedSession
+---@param prompt string
+function M._send(session, prompt)
+  require("pygent.chat").follow(session)
+  session:send(prompt, function()
+    taken[session] = nil
+  end)
+end
+
+---@param session pygent.FollowedSession
+---@return boolean
+function M._is_plan(session)
+  local last = M._last(session)
+  return last ~= nil and session.info.mode == "plan" and last.stop_reason == "end_turn" and last.usage.totalTokens > 0
+end
+
+---The end of the last turn, if nothing came after it.
+---@param session pygent.FollowedSession
+---@return pygent.EndItem?
+function M._last(session)
+  local conversation = session.conversation
+  if conversation.running_turn_id ~= nil then
+    return nil
+  end
+  for index = #conversation.items, 1, -1 do
+    local item = conversation.items[index]
+    if item.type == "end" then
+      local turn = conversation.turns[item.turn_id]
+      return not (turn and turn.is_taken_back) and item --[[@as pygent.EndItem]] or nil
+    end
+    if item.type ~= "notice" and item.type ~= "hook" then
+      return nil
+    end
+  end
+end
+
+return M

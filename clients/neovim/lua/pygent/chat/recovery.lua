@@ -1,0 +1,80 @@
+--- A turn done differently: its prompt edited in a copy of the session, or the state before it restored.
+
+local about = require("pygent.prompt.about")
+local sessions = require("pygent.sessions")
+
+local M = {}
+
+---The prompt that began the turn which a line belongs to; below the conversation that is the last turn.
+---@param view pygent.chat.View
+---@param line integer
+---@return pygent.PromptItem?
+function M.prompt_at(view, line)
+  local block = view:at(line)
+  local here = block and (block.item or (block.head and block.head.item))
+  local items = view.session.conversation.items
+  for index = #items, 1, -1 do
+    local item = items[index]
+    if item.type == "prompt" and not item.steered and (here == nil or item.turn_id == here.turn_id) then
+      return item --[[@as pygent.PromptItem]]
+    end
+  end
+end
+
+---Write a prompt again, in a copy of the session that ends before it; before the first prompt that is a new session.
+---@param session pygent.FollowedSession
+---@param item pygent.PromptItem
+function M.edit(session, item)
+  local function write(copy)
+    require("pygent.chat").open(copy)
+    M._write(item)
+  end
+  sessions.ask_daemon("pygent/session/load", { sessionId = session.id, messages = false }, function(loaded)
+    local before = M._turn_before(session.conversation.items, item, loaded.turnIds)
+    if before == nil then
+      return sessions.begin(write, { agent = loaded.agent, model = loaded.model, mode = loaded.mode })
+    end
+    sessions.ask_daemon("pygent/session/fork", { sessionId = session.id, atTurnId = before }, function(forked)
+      sessions.open(forked.sessionId, write)
+    end)
+  end)
+end
+
+---Restore the files, the conversation or both to the state before a turn. With the conversation, its prompt can be
+---written again.
+---@param session pygent.FollowedSession
+---@param item pygent.PromptItem
+function M.restore(session, item)
+  require("pygent.commands.checkpoints").before(session, item.turn_id, function()
+    M._write(item)
+  end)
+end
+
+---@param item pygent.PromptItem
+function M._write(item)
+  local prompt = require("pygent.prompt")
+  for _, attached in ipairs(vim.iter(item.attachments):map(about.again):totable()) do
+    prompt.open({ about = attached })
+  end
+  prompt.open({ text = item.text })
+end
+
+---The last turn before a prompt that the conversation holds.
+---@param items pygent.Item[]
+---@param item pygent.PromptItem
+---@param turn_ids string[] turns of the conversation
+---@return string?
+function M._turn_before(items, item, turn_ids)
+  local before = nil ---@type string?
+  for _, each in ipairs(items) do
+    if each.turn_id == item.turn_id then
+      return before
+    end
+    if vim.list_contains(turn_ids, each.turn_id) then
+      before = each.turn_id
+    end
+  end
+  return before
+end
+
+return M
