@@ -63,6 +63,11 @@ class EditorState(Protocol):
         ...
 
     @property
+    def recent(self) -> Sequence[Path]:
+        """Files that the user works with, the best guess first: those that were in front, then those that are open."""
+        ...
+
+    @property
     def why_silent(self) -> str:
         """Where the editor never told of any diagnostics: what the model should know of that."""
         ...
@@ -82,6 +87,7 @@ class NoEditor:
 
     view: View = View()
     is_live: bool = False
+    recent: Sequence[Path] = ()
     why_silent: str = "There is no editor here that could tell of problems."
 
     def counts(self) -> Sequence[tuple[Path, int, int]]:

@@ -25,6 +25,9 @@ MAX_ITEMS = 50
 MAX_TYPED_CHARS = 1000
 """Of a word, more than a path has in practice; a longer one is none that could be offered."""
 
+MAX_RECENT = 8
+"""Of the files that the user works with, before all else where nothing is typed."""
+
 LISTING_S = 3.0
 """Seconds for which a listing of the files is good: while a word is written, not after a file was made."""
 
@@ -123,18 +126,31 @@ class Completions:
                 for each in session.choices.variants.profiles.values()
                 if word.lower() in (name := f"agent-{each.name}").lower()
             ]
-        names = await self._files(word, session.around)
-        items += [Item(label=f"@{name}", insert_text=f"@{_quoted(name)}", kind="file") for name in names]
+        recent, others = await self._found_files(word, session.around)
+        files = [Item(label=f"@{name}", insert_text=f"@{_quoted(name)}", kind="file") for name in (*recent, *others)]
+        n_first = 0 if word else min(len(recent), MAX_RECENT)  # a word that is typed in full is not to be a file
+        items = [*files[:n_first], *items, *files[n_first:]]
         return Completion(items=tuple(items[:MAX_ITEMS]), start=start)
 
     async def _files(self, typed: str, around: Surroundings) -> list[str]:
-        """The shown names of the files that are meant, less those that git ignores or a rule keeps from being read."""
+        """The shown names of the files that are meant, the best first."""
+        recent, others = await self._found_files(typed, around)
+        return [*recent, *others]
+
+    async def _found_files(self, typed: str, around: Surroundings) -> tuple[list[str], list[str]]:
+        """The files that the user works with and whose names hold what is typed, and the others that are meant; less
+        those that git ignores or a rule keeps from being read."""
         async with self._one_at_a_time:
             names = await self._every_file(around)
         reading = around.permissions.reading()
         meant = await asyncio.to_thread(best, typed, names, key=str)
-        allowed = (name for name in meant if reading.denies(name) is None)
-        return list(islice(allowed, MAX_ITEMS))
+        known = set(meant)
+        near = [name for path in around.editor.recent if (name := around.workspace.shown(path)) in known]
+        near = [name for name in best(typed, near, key=str) if typed.lower() in name.lower()]
+        recent = [name for name in near if reading.denies(name) is None]
+        rest = known.difference(near)
+        others = (name for name in meant if name in rest and reading.denies(name) is None)
+        return recent[:MAX_ITEMS], list(islice(others, MAX_ITEMS))
 
     async def _every_file(self, around: Surroundings) -> list[str]:
         folders = tuple(around.workspace.folders)

@@ -30,6 +30,7 @@ class FakeEditor:
 
     view: View = field(default_factory=View)
     is_live: bool = True
+    recent: Sequence[Path] = ()
     why_silent: str = "silent"
     told: Sequence[FileProblems] | None = None
 
@@ -46,6 +47,7 @@ class MovingEditor:
     """An editor whose user is in another file at each look."""
 
     is_live = True
+    recent = ()
     why_silent = "silent"
 
     def __init__(self) -> None:

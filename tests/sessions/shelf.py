@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from pygent_ls.agent.editor_state import EditorState, NoEditor
 from pygent_ls.agent.guard import Surroundings
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.model import Model
@@ -54,6 +55,7 @@ class Shelf:
     redactor: Redactor | None = None
     aliases: dict[str, str] = field(default_factory=dict[str, str])
     mcp_servers: dict[str, str] = field(default_factory=dict[str, str])
+    editor: EditorState = field(default_factory=NoEditor)
     told: list[str] = field(default_factory=list[str])
     """What the user was told beside all turns."""
     changes: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
@@ -132,6 +134,7 @@ class Shelf:
             workspace=self.workspace,
             processes=LocalProcesses(),
             secrets=Secrets(self.redactor, self.workspace),
+            editor=self.editor,
             checkpointer=Checkpoints(self.workspace, snapshots_beside(self.folder, find=find_git)),
             working_directory=self.folder,
         )

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pygent_ls.agent.editor_state import NoEditor
 from pygent_ls.agent.rules import Rule
 from pygent_ls.agent.secrets import Redactor
 from pygent_ls.sessions.completing import LISTING_S, MAX_ITEMS, MAX_TYPED_CHARS, Completions, best
@@ -85,6 +86,27 @@ async def test_what_git_ignores_and_what_a_rule_keeps_from_being_read_is_not_off
     assert "@build/out.py" not in open_to_all
     assert set(open_to_all) - set(denied) == {"@.env"}
     assert denied[:4] == ["@diagnostics", "@selection", "@buffer", "@diff"]
+
+
+async def test_files_that_the_user_works_with_are_first(folder: Path) -> None:
+    for name in ("parser_of_all.py", "zebra.py"):
+        (folder / name).write_text("x")
+    works_with = ("zebra.py", "tests/test_parser.py", "../elsewhere.py", "build/out.py", ".env")
+    editor = NoEditor(recent=[(folder / name).resolve() for name in works_with])
+    writing = Writing(
+        Shelf(folder, editor=editor, rules=[Rule(text="read_file(**/.env)", decision="deny", origin="user")])
+    )
+
+    assert (await writing.at("@"))[0][:3] == ["@zebra.py", "@tests/test_parser.py", "@diagnostics"]
+    assert (await writing.at("@pars"))[0] == ["@tests/test_parser.py", "@src/parser.py", "@parser_of_all.py"]
+    assert (await writing.at("@tp"))[0] == ["@tests/test_parser.py"]
+
+
+async def test_a_word_that_is_typed_is_before_the_files_that_the_user_works_with(folder: Path) -> None:
+    (folder / "diff.py").write_text("x")
+    writing = Writing(Shelf(folder, editor=NoEditor(recent=[folder / "diff.py"])))
+
+    assert (await writing.at("@diff"))[0] == ["@diff", "@diff.py"]
 
 
 async def test_sessions_and_turns_are_offered_by_what_they_are_about(folder: Path) -> None:

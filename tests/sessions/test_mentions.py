@@ -30,6 +30,7 @@ class FakeEditor:
 
     view: View = field(default_factory=View)
     is_live: bool = False
+    recent: Sequence[Path] = ()
     why_silent: str = "It told nothing."
     told: Sequence[FileProblems] | None = None
 

@@ -159,11 +159,13 @@ class ContextDiagnostics(Params):
 class EditorContext(Params):
     """Where the user is, and what the editor shows as wrong. It is background, and never a prompt. In
     `pygent/context/didChange` a member that is missing stays as it was, and null takes it back; `diagnostics` replace
-    what was told of the files that they name, and leave the others."""
+    what was told of the files that they name, and leave the others. `openUris` are the files of all tabs, also of those
+    that have no document yet; without them, the open documents count as such. Completion offers them first."""
 
     active_uri: str | None = None
     selection: ContextSelection | None = None
     visible_uris: Items[str] | None = None
+    open_uris: Items[str] | None = None
     diagnostics: Items[ContextDiagnostics] | None = None
 
 

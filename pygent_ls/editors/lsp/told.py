@@ -32,6 +32,12 @@ MAX_KEPT_CHARS = 2_000
 MAX_VISIBLE = 100
 """Visible files that are kept."""
 
+MAX_OPEN = 500
+"""Open files that are kept."""
+
+MAX_FRONTS = 50
+"""Files that were in front that are kept."""
+
 NEVER_TOLD = (
     "The editor has told of no diagnostics. Editors show what a language server finds to the user alone, and pass it "
     "on to no other server: that takes a plugin that sends pygent/context/didChange, or the user, who can ask for a "
@@ -81,8 +87,19 @@ class Told:
         self._sends_updates = sends_updates
         self._files: dict[Path, _File] = {}
         self._has_told = False
+        self._open: tuple[Path, ...] | None = None
+        self._fronts: dict[Path, None] = {}
+        """Files that were in front, the last one at the end."""
         self.view = View()
         self.is_live = False
+
+    @property
+    def recent(self) -> Sequence[Path]:
+        """See the port. A client that does not say what is open is taken to have what it opened here."""
+        opened = self._open
+        if opened is None:
+            opened = [each.path for each in sorted(self._buffers, key=lambda each: each.generation, reverse=True)]
+        return tuple(dict.fromkeys((*reversed(self._fronts), *opened)))
 
     @property
     def why_silent(self) -> str:
@@ -100,12 +117,15 @@ class Told:
         """What the client says of now. Members that are missing stay as they were; null takes them back."""
         given = context.model_fields_set
         if "active_uri" in given:
-            self.view = replace(self.view, active=path_of(context.active_uri) if context.active_uri else None)
+            self._activate(path_of(context.active_uri) if context.active_uri else None)
         if "selection" in given:
             self.view = replace(self.view, selected=_selected(context.selection))
         if "visible_uris" in given:
             visible = filter(None, map(path_of, (context.visible_uris or ())[:MAX_VISIBLE]))
             self.view = replace(self.view, visible=tuple(dict.fromkeys(visible)))
+        if "open_uris" in given:
+            told = context.open_uris
+            self._open = None if told is None else tuple(filter(None, map(path_of, told[:MAX_OPEN])))
         if "diagnostics" in given:
             self._has_told = self._has_told or context.diagnostics is not None
             if context.diagnostics is None:
@@ -126,7 +146,18 @@ class Told:
         start, end = params.range.start, params.range.end
         lines = LineRange(first=start.line + 1, last=end.line + (1 if end.character or end.line == start.line else 0))
         is_some = (start.line, start.character) != (end.line, end.character)
-        self.view = replace(self.view, active=path, selected=(path, lines) if is_some else None)
+        self._activate(path)
+        self.view = replace(self.view, selected=(path, lines) if is_some else None)
+
+    def _activate(self, path: Path | None) -> None:
+        """This file is in front now."""
+        self.view = replace(self.view, active=path)
+        if path is None:
+            return
+        self._fronts.pop(path, None)  # so that it is the last
+        self._fronts[path] = None
+        if len(self._fronts) > MAX_FRONTS:
+            del self._fronts[next(iter(self._fronts))]
 
     def _replace(self, file: incoming.ContextDiagnostics) -> None:
         path = path_of(file.uri)

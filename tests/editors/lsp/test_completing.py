@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.editors.lsp.editor import CAPABILITIES, Setup, connected
+from tests.editors.lsp.editor import CAPABILITIES, Editor, Setup, connected
 from tests.fakes import say
 
 
@@ -48,3 +48,34 @@ async def test_completing_makes_no_session(folder: Path) -> None:
         assert [each["label"] for each in found["items"]] == ["/undo"]
         assert (await editor.request("pygent/session/list", {}))["sessions"] == []
         assert editor.notifications("pygent/session/changed") == []
+
+
+async def offered(editor: Editor) -> list[str]:
+    """The files that are offered first, as `@` inserts them."""
+    found = await editor.request("pygent/complete", {"text": "@", "offset": 1})
+    return [each["insertText"] for each in found["items"] if each["kind"] == "file"]
+
+
+async def test_documents_that_are_open_are_offered_first_the_one_that_was_changed_last_before_the_others(
+    folder: Path,
+) -> None:
+    for name in "abcd":
+        (folder / name).write_text("x")
+    async with connected(folder) as editor:
+        uri = editor.documents.open(folder / "c")
+        editor.documents.open(folder / "d")
+        assert await offered(editor) == ["@d", "@c", "@a", "@b"]
+        editor.documents.type_over(uri, "y")
+        assert await offered(editor) == ["@c", "@d", "@a", "@b"]
+
+
+async def test_the_file_in_front_is_first_then_those_that_were_and_then_the_open_tabs(folder: Path) -> None:
+    for name in "abcde":
+        (folder / name).write_text("x")
+    async with connected(folder) as editor:
+        for name in "cb":
+            editor.tell("pygent/context/didChange", {"activeUri": (folder / name).as_uri()})
+        editor.tell("pygent/context/didChange", {"activeUri": None})
+        assert await offered(editor) == ["@b", "@c", "@a", "@d", "@e"]
+        editor.tell("pygent/context/didChange", {"openUris": [(folder / "e").as_uri(), "untitled:Untitled-1"]})
+        assert await offered(editor) == ["@b", "@c", "@e", "@a", "@d"]

@@ -333,11 +333,13 @@
 
 --- Where the user is, and what the editor shows as wrong. It is background, and never a prompt. In
 --- `pygent/context/didChange` a member that is missing stays as it was, and null takes it back; `diagnostics` replace
---- what was told of the files that they name, and leave the others.
+--- what was told of the files that they name, and leave the others. `openUris` are the files of all tabs, also of those
+--- that have no document yet; without them, the open documents count as such. Completion offers them first.
 ---@class pygent.EditorContext
 ---@field activeUri? string
 ---@field selection? pygent.ContextSelection
 ---@field visibleUris? string[]
+---@field openUris? string[]
 ---@field diagnostics? pygent.ContextDiagnostics[]
 
 --- The `data` of an error -32602 that is about a session; `kind` tells such errors from each other.

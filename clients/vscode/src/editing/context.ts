@@ -32,6 +32,7 @@ export class EditorContexts implements vscode.Disposable {
 				if (textEditor === this.#editor) this.#moved();
 			}),
 			vscode.window.onDidChangeVisibleTextEditors(() => this.#moved()),
+			vscode.window.tabGroups.onDidChangeTabs(() => this.#soon()),
 			vscode.languages.onDidChangeDiagnostics(({ uris }) => this.#judged(uris)),
 			daemon.onDidChangeState(({ state }) => {
 				if (state === "ready") this.#tellAll();
@@ -79,6 +80,7 @@ export class EditorContexts implements vscode.Disposable {
 			activeUri: this.#editor?.document.uri.toString() ?? null,
 			selection: selectionOf(this.#editor),
 			visibleUris: visible.map((uri) => uri.toString()),
+			openUris: openFiles().map((uri) => uri.toString()),
 			...(diagnostics.length === 0 ? {} : { diagnostics }),
 		};
 		this.#daemon.tell("pygent/context/didChange", context);
@@ -90,6 +92,14 @@ export class EditorContexts implements vscode.Disposable {
 		for (const [key] of next) this.#untold.delete(key);
 		return next.map(([, uri]) => diagnosticsOf(uri));
 	}
+}
+
+/** The files of all tabs, in their order; of a tab that was restored and not shown yet there is no document. */
+export function openFiles(): readonly vscode.Uri[] {
+	const inputs = vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs.map(({ input }) => input));
+	const uris = inputs.flatMap((input) => (input instanceof vscode.TabInputText ? [input.uri] : []));
+	const files = new Map(uris.filter(({ scheme }) => scheme === "file").map((uri) => [uri.toString(), uri]));
+	return [...files.values()];
 }
 
 /** One that is closed is no longer where the user is. */

@@ -377,12 +377,14 @@ export interface Diff {
 /**
  * Where the user is, and what the editor shows as wrong. It is background, and never a prompt. In
  * `pygent/context/didChange` a member that is missing stays as it was, and null takes it back; `diagnostics` replace
- * what was told of the files that they name, and leave the others.
+ * what was told of the files that they name, and leave the others. `openUris` are the files of all tabs, also of those
+ * that have no document yet; without them, the open documents count as such. Completion offers them first.
  */
 export interface EditorContext {
 	readonly activeUri?: string | null;
 	readonly selection?: ContextSelection | null;
 	readonly visibleUris?: readonly string[] | null;
+	readonly openUris?: readonly string[] | null;
 	readonly diagnostics?: readonly ContextDiagnostics[] | null;
 }
 

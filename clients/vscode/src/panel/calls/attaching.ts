@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 import type { Attachment, Calls } from "../../bridge.ts";
+import { openFiles } from "../../editing/context.ts";
 import { attachmentOf, IMAGE_ENDINGS, problemsOf, selectionOf } from "../attachments.ts";
 import type { Handlers, Panel } from "../panel.ts";
 
@@ -63,13 +64,10 @@ interface Place extends vscode.QuickPickItem {
 /** Those of the window's folders, what the user hides left out; what is open comes first. */
 async function files(): Promise<readonly vscode.Uri[]> {
 	const found = await vscode.workspace.findFiles("**/*", undefined, MAX_LISTED);
-	const open = vscode.window.tabGroups.all.flatMap(({ tabs }) =>
-		tabs.flatMap(({ input }) => (input instanceof vscode.TabInputText ? [input.uri] : [])),
-	);
+	const open = openFiles();
 	const isOpen = new Set(open.map(String));
 	const others = found.filter((uri) => !isOpen.has(uri.toString()));
-	const named = new Map(open.filter(({ scheme }) => scheme === "file").map((uri) => [uri.toString(), uri]));
-	return [...named.values(), ...others.sort((a, b) => a.path.localeCompare(b.path))];
+	return [...open, ...others.sort((a, b) => a.path.localeCompare(b.path))];
 }
 
 function foldersOf(uris: readonly vscode.Uri[]): readonly vscode.Uri[] {
