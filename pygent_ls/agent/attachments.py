@@ -74,11 +74,24 @@ class ImagePart:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TerminalPart:
+    """A command that the user ran in a terminal of their own, and what it printed."""
+
+    command: str
+    """Empty if it is not known."""
+    output: str
+    exit_code: int | None = None
+    """None while it runs, or if it is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NotePart:
     """Something that the user named in their words, as text."""
 
     kind: str
     text: str
+    from_outside: bool = True
+    """The text, or some of it, is a program's or a file's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +102,17 @@ class ReviewPart:
     files: tuple[RejectedFile, ...]
 
 
-Attachment = FilePart | SelectionPart | DiagnosticsPart | EditorPart | ImageBlock | ImagePart | NotePart | ReviewPart
+Attachment = (
+    FilePart
+    | SelectionPart
+    | DiagnosticsPart
+    | EditorPart
+    | ImageBlock
+    | ImagePart
+    | TerminalPart
+    | NotePart
+    | ReviewPart
+)
 
 PromptPart = str | Attachment
 
@@ -104,7 +127,7 @@ def is_background(part: Attachment) -> bool:
             return True
         case FilePart(is_background=told) | DiagnosticsPart(is_background=told):
             return told
-        case SelectionPart() | ImageBlock() | ImagePart() | NotePart() | ReviewPart():
+        case SelectionPart() | ImageBlock() | ImagePart() | TerminalPart() | NotePart() | ReviewPart():
             return False
 
 
@@ -115,6 +138,8 @@ async def without_secrets(part: Attachment, mask: Mask) -> Attachment:
             return replace(part, text=await mask(text, str(path)))
         case DiagnosticsPart(path=path, lines=lines):
             return replace(part, lines=tuple([await mask(each, str(path)) for each in lines]))
+        case TerminalPart(command=command, output=output):
+            return replace(part, command=await mask(command, None), output=await mask(output, None))
         case NotePart(text=text) | ReviewPart(text=text):
             return replace(part, text=await mask(text, None))
         case FilePart() | EditorPart() | ImageBlock() | ImagePart():
@@ -139,6 +164,8 @@ async def _shown(part: Attachment, mask: Mask) -> PromptAttachment | None:
             return PromptAttachment(kind="image", location=Location(path=path), mime_type=mime_type)
         case ImageBlock(mime_type=mime_type):
             return PromptAttachment(kind="image", mime_type=mime_type)
+        case TerminalPart(command=command):
+            return PromptAttachment(kind="terminal", text=await mask(command, None))
         case ReviewPart(text=text, files=files):
             return PromptAttachment(kind="review", text=await mask(text, None), rejected=files)
         case EditorPart() | NotePart():
@@ -185,10 +212,8 @@ async def render(
 async def _block_of(part: Attachment, workspace: Workspace, reads: ReadLog, mask: Mask, masks: Masks) -> Block | None:
     """What the model sees of an attachment; None where there is nothing to see."""
     match part:
-        case ImageBlock():
-            return part
-        case ImagePart():
-            return await _image(part, workspace)
+        case ImageBlock() | ImagePart():
+            return part if isinstance(part, ImageBlock) else await _image(part, workspace)
         case FilePart():
             return _data(await _file(part, workspace, reads, mask, masks))
         case SelectionPart(path=path, lines=lines):
@@ -199,15 +224,17 @@ async def _block_of(part: Attachment, workspace: Workspace, reads: ReadLog, mask
             return _block("diagnostics", workspace.shown(path), text)
         case EditorPart(active=active, visible=visible):
             return _data(_editor(part, workspace)) if active or visible else None
-        case NotePart(kind=kind, text=text):
-            return _data(f'<context kind="{kind}">\n{_fitting(await mask(text, None))}\n</context>')
+        case TerminalPart():
+            return await _note(NotePart(kind="terminal", text=_terminal(part)), mask)
+        case NotePart():
+            return await _note(part, mask)
         case ReviewPart(text=text, files=files):
             return TextBlock(text=_fitting(await mask(text, None)), rejected=files)
 
 
 def _denied(part: Attachment, workspace: Workspace, reading: Reading) -> Block | None:
     """What stands in the place of what a rule denies; None for what may be shown."""
-    if not reading.rules or isinstance(part, ImageBlock | EditorPart | NotePart | ReviewPart):
+    if not reading.rules or isinstance(part, ImageBlock | EditorPart | TerminalPart | NotePart | ReviewPart):
         return None
     places = [part.path]
     with suppress(ToolError):  # outside the workspace its own name is all there is
@@ -254,6 +281,20 @@ async def _file(part: FilePart, workspace: Workspace, reads: ReadLog, mask: Mask
     elif len(document.text) <= MAX_ATTACHED_CHARS:
         reads.record(document)
     return _block("file", name, text, part.lines).text
+
+
+async def _note(part: NotePart, mask: Mask) -> Block:
+    said = f'<context kind="{part.kind}">\n{_fitting(await mask(part.text, None))}\n</context>'
+    return TextBlock(text=said, from_outside=part.from_outside)
+
+
+def _terminal(part: TerminalPart) -> str:
+    """The command, what it printed, and how it ended."""
+    said = [f"$ {part.command}"] if part.command else []
+    said.append(part.output.rstrip("\n") or "[no output]")
+    if part.exit_code is not None:
+        said.append(f"[exit code {part.exit_code}]")
+    return "\n".join(said)
 
 
 def _block(kind: str, name: str, text: str, lines: LineRange | None = None) -> TextBlock:

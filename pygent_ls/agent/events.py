@@ -40,7 +40,7 @@ class Location:
     last_line: int | None = None
 
 
-AttachmentKind = Literal["file", "selection", "diagnostics", "image", "review"]
+AttachmentKind = Literal["file", "selection", "diagnostics", "image", "terminal", "review"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +49,13 @@ class PromptAttachment:
 
     kind: AttachmentKind
     location: Location | None = None
-    """None for a picture without a file, and for a review report."""
+    """None for a picture without a file, the output of a terminal, and a review report."""
     n_problems: int = 0
     """Number of diagnostics."""
     mime_type: str = ""
     """Of an image."""
     text: str = ""
-    """Of a review report."""
+    """Of a review report; the command of a terminal's output."""
     rejected: tuple[RejectedFile, ...] = ()
     """Of a review report."""
 

@@ -40,6 +40,7 @@ WORDS = (
     Choice(word="selection", detail="what is selected"),
     Choice(word="buffer", detail="the file in front"),
     Choice(word="diff", detail="uncommitted changes"),
+    Choice(word="https://", detail="a web page, fetched if you allow it"),
 )
 """What stands behind an `@` beside files and agents."""
 
@@ -119,7 +120,7 @@ class Completions:
             items = [
                 Item(label=f"@{each.word}", insert_text=f"@{each.word}", kind="word", detail=each.detail)
                 for each in WORDS
-                if word.lower() in each.word  # apart, their letters are in the way of the files that are meant
+                if each.word.startswith(word.lower())  # else they are in the way of the files that are meant
             ]
             items += [
                 Item(label=f"@{name}", insert_text=f"@{name}", kind="agent", detail=each.description)

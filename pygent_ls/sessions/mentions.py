@@ -1,4 +1,4 @@
-"""What the `@` words of a prompt stand for: files, what is wrong, where the user is, what is not committed."""
+"""What the `@` words of a prompt stand for: files, pages, what is wrong, where the user is, what is not committed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ MAX_MENTIONS = 20
 """Of a prompt that are looked at, each once; more than a person names, and few enough for a request."""
 
 _MENTION = re.compile(
-    r"""(?<![^\s("'\[`])@(?:"(?P<quoted>[^"\n]+)"(?P<where>#L\d{1,9}(?:-L?\d{1,9})?)?|(?P<plain>[^\s"'`<>()\[\]{},;]+))"""
+    r"""(?<![^\s("'\[`])@(?:"(?P<quoted>[^"\n]+)"(?P<where>#L\d{1,9}(?:-L?\d{1,9})?)?"""
+    r"""|(?P<url>https?://[\w\[][^\s"'`<>]+)|(?P<plain>[^\s"'`<>()\[\]{},;]+))"""
 )
 """Behind white space or an opening sign: not the `@` of an address of mail."""
 
@@ -33,15 +34,21 @@ _QUOTED_CODE = re.compile(r"`[^`\n]+`")
 _AGENT = re.compile(r"agent-([\w-]+)")
 """Neither a file, as `agent-notes.md`, nor a package, as `agent-kit/core`."""
 
+WEB_FETCH = "web_fetch"
+
 DRAWN = "image/svg+xml"
 """A picture that is text, and read as such."""
+
+_PAGE = re.compile(r"https?://[\w\[]")
+
+_CLOSING = {")": "(", "]": "[", "}": "{"}
 
 _LINES = re.compile(r"#L(\d{1,9})(?:-L?(\d{1,9}))?$")
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A word behind an `@`, and the lines that it names."""
+    """A word behind an `@`, or a web address there, and the lines that it names."""
 
     word: str
     lines: LineRange | None = None
@@ -51,6 +58,9 @@ def mentions_in(text: str) -> list[Mention]:
     """The mentions of a text, in their order, each once."""
     found: dict[Mention, None] = {}
     for match in _MENTION.finditer(_FENCED.sub("", text)):
+        if match["url"]:
+            found[Mention(_without_end(match["url"]))] = None
+            continue
         word = match["quoted"] + (match["where"] or "") if match["quoted"] else match["plain"].rstrip(".:!?")
         lines = None
         if where := _LINES.search(word):
@@ -59,6 +69,14 @@ def mentions_in(text: str) -> list[Mention]:
         if word:
             found[Mention(word, lines)] = None
     return list(found)[:MAX_MENTIONS]
+
+
+def _without_end(url: str) -> str:
+    """The address without the punctuation of the sentence around it."""
+    url = url.rstrip(".,:;!?")
+    while url[-1] in _CLOSING and url.count(url[-1]) > url.count(_CLOSING[url[-1]]):
+        url = url[:-1].rstrip(".,:;!?")
+    return url
 
 
 def agent_mentioned(words: str) -> str | None:
@@ -95,8 +113,18 @@ async def _part_of(mention: Mention, around: Surroundings) -> PromptPart | None:
             return NotePart(kind=kind, text="The editor has not told where the user is.")
         case "diff":
             return NotePart(kind="diff", text=await _diff(around))
+        case word if _PAGE.match(word):
+            return _page(word, around)
         case _:
             return await _file(mention, around)
+
+
+def _page(url: str, around: Surroundings) -> NotePart:
+    """Ask the model to fetch the page with its tool, so that the user's permission is asked for as for any call."""
+    what = "there is no tool here that could fetch it: say so if you need it."
+    if around.tools.get(WEB_FETCH) is not None:
+        what = f"fetch it with {WEB_FETCH} before you answer, and use what it says."
+    return NotePart(kind="page", text=f"The user names the page {url} as context: {what}", from_outside=False)
 
 
 async def _file(mention: Mention, around: Surroundings) -> PromptPart | None:

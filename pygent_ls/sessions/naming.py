@@ -15,6 +15,7 @@ from pygent_ls.agent.attachments import (
     PromptPart,
     ReviewPart,
     SelectionPart,
+    TerminalPart,
     is_background,
 )
 from pygent_ls.agent.messages import ImageBlock, Message, TextBlock
@@ -127,6 +128,8 @@ def _called(part: PromptPart) -> str:
             return path.name
         case ImageBlock():
             return "A picture"
+        case TerminalPart(command=command):
+            return command or "Terminal output"
         case NotePart() | EditorPart() | ReviewPart() | str():
             return ""
 

@@ -15,6 +15,7 @@ from pygent_ls.agent.attachments import (
     PromptPart,
     ReviewPart,
     SelectionPart,
+    TerminalPart,
     render,
 )
 from pygent_ls.agent.context import ContextRules
@@ -111,5 +112,5 @@ def _paths_in(parts: Sequence[PromptPart]) -> Iterator[Path]:
                 yield path
             case EditorPart(active=Path() as path):
                 yield path
-            case EditorPart() | NotePart() | ReviewPart() | ImageBlock() | str():
+            case EditorPart() | TerminalPart() | NotePart() | ReviewPart() | ImageBlock() | str():
                 pass

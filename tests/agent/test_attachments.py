@@ -13,6 +13,7 @@ from pygent_ls.agent.attachments import (
     NotePart,
     PromptPart,
     SelectionPart,
+    TerminalPart,
     render,
 )
 from pygent_ls.agent.messages import Block, ImageBlock, TextBlock
@@ -88,6 +89,7 @@ async def test_nothing_that_is_attached_is_longer_than_a_file_may_be() -> None:
         SelectionPart(path=place("a.txt"), lines=lines, text="x" * (MAX_ATTACHED_CHARS + 7)),
         DiagnosticsPart(path=place("a.txt"), lines=("x" * MAX_ATTACHED_CHARS, "123456")),
         NotePart(kind="diff", text="x" * (MAX_ATTACHED_CHARS + 7)),
+        TerminalPart(command="", output="x" * (MAX_ATTACHED_CHARS + 7)),
     ):
         assert "\n[… 7 characters left out" in await context_of(make_rig(), part)
 
@@ -115,6 +117,12 @@ async def test_lines_that_a_file_does_not_have_are_said_so() -> None:
             EditorPart(active=place("a.txt"), visible=(place("a.txt"), place("b.txt"))),
             '<context kind="editor">\nActive file: a.txt\nVisible files: a.txt, b.txt\n</context>',
         ),
+        (
+            TerminalPart(command="npm test", output="1 failed\n\n", exit_code=1),
+            '<context kind="terminal">\n$ npm test\n1 failed\n[exit code 1]\n</context>',
+        ),
+        (TerminalPart(command="", output="ready"), '<context kind="terminal">\nready\n</context>'),
+        (TerminalPart(command="true", output=""), '<context kind="terminal">\n$ true\n[no output]\n</context>'),
     ],
 )
 async def test_what_the_editor_knows_comes_before_the_words(part: PromptPart, shown: str) -> None:

@@ -99,7 +99,7 @@ async def test_files_that_the_user_works_with_are_first(folder: Path) -> None:
 
     assert (await writing.at("@"))[0][:3] == ["@zebra.py", "@tests/test_parser.py", "@diagnostics"]
     assert (await writing.at("@pars"))[0] == ["@tests/test_parser.py", "@src/parser.py", "@parser_of_all.py"]
-    assert (await writing.at("@tp"))[0] == ["@tests/test_parser.py"]
+    assert (await writing.at("@pri"))[0] == ["@src/printer.py"]
 
 
 async def test_a_word_that_is_typed_is_before_the_files_that_the_user_works_with(folder: Path) -> None:

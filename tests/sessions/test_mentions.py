@@ -78,6 +78,10 @@ async def of(text: str, *tools: Tool, editor: FakeEditor | None = None) -> list[
         ("me@example.org a@b", []),
         ("@ @. @@x", ["@x"]),
         ("```\n@decorated\n```\n@a", ["a"]),
+        ("by @https://example.org/a_(b)?c=1,2#L3-L4.", ["https://example.org/a_(b)?c=1,2#L3-L4"]),
+        ("(see @http://localhost:80/x), @https://[::1]/", ["http://localhost:80/x", "https://[::1]/"]),
+        ("@https:// @http://.", ["https://", "http://"]),
+        ("https://example.org", []),
         ("", []),
     ],
 )
@@ -174,6 +178,27 @@ async def test_the_diff_is_what_is_not_committed() -> None:
     assert await of("review @diff") == [
         NotePart(kind="diff", text="There is no workspace folder, or this agent may not look there.")
     ]
+
+
+@tool(risk=ToolRisk.HIGH, category=ToolCategory.WEB, kind="fetch", title="Fetch", read_only=True)
+async def web_fetch(context: ToolContext, url: str) -> str:
+    """Fetch, which takes the user's permission."""
+    raise AssertionError(f"{url} was fetched although nobody allowed it")
+
+
+async def test_a_web_address_has_the_model_call_the_tool_that_asks_for_permission() -> None:
+    (with_tool,) = await of("by @https://example.org/guide, please", web_fetch)
+    (without,) = await of("by @https://example.org/guide, please")
+
+    assert with_tool == NotePart(
+        kind="page",
+        text="The user names the page https://example.org/guide as context: fetch it with web_fetch before you answer, "
+        "and use what it says.",
+        from_outside=False,
+    )
+    assert isinstance(without, NotePart)
+    assert "there is no tool here that could fetch it" in without.text
+    assert await of("@https:// @http://.") == []
 
 
 async def test_a_folder_is_what_is_in_it(tmp_path: Path) -> None:

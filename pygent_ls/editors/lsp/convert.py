@@ -16,6 +16,7 @@ from pygent_ls.agent.attachments import (
     PromptPart,
     ReviewPart,
     SelectionPart,
+    TerminalPart,
 )
 from pygent_ls.agent.editor_state import Severity
 from pygent_ls.agent.messages import ImageBlock, RejectedFile, Usage
@@ -256,6 +257,8 @@ def _attachment(attachment: ev.PromptAttachment, uri_of: UriOf) -> outgoing.Atta
     if attachment.kind == "review":
         files: list[RejectedFileOut] = [{"uri": each.uri, "rejected": each.n_changes} for each in attachment.rejected]
         return {"type": "review", "text": attachment.text, "files": files}
+    if attachment.kind == "terminal":
+        return {"type": "terminal", "command": attachment.text}
     if attachment.location is None:
         return {"type": "image", "mimeType": attachment.mime_type}
     where = _location(attachment.location, uri_of)
@@ -351,6 +354,8 @@ def _part(block: incoming.AnyContent) -> PromptPart:
             return _picture(data)
         case incoming.ImageContent(mime_type=mime_type, uri=uri):
             return _image(mime_type, uri or "")
+        case incoming.TerminalContent(command=command, output=output, exit_code=exit_code):
+            return TerminalPart(command=command, output=output, exit_code=exit_code)
         case incoming.ReviewContent(text=text, files=files):
             rejected = tuple(RejectedFile(uri=each.uri, n_changes=each.rejected) for each in files)
             return ReviewPart(text=text, files=rejected)

@@ -104,6 +104,16 @@ class ImageContent(Params):
         return self
 
 
+class TerminalContent(Params):
+    """A command that the user ran in a terminal, and what it printed, without control sequences; `exitCode` is missing
+    while it runs, and if it is not known."""
+
+    type: Literal["terminal"]
+    command: str
+    output: str
+    exit_code: Annotated[int, BeforeValidator(_whole)] | None = None
+
+
 class RejectedFileContent(Params):
     """A file of a review report, and the number of changes in it that the user rejected."""
 
@@ -120,7 +130,9 @@ class ReviewContent(Params):
     files: Annotated[Items[RejectedFileContent], Field(min_length=1)]
 
 
-AnyContent = TextContent | FileContent | SelectionContent | DiagnosticsContent | ImageContent | ReviewContent
+AnyContent = (
+    TextContent | FileContent | SelectionContent | DiagnosticsContent | ImageContent | TerminalContent | ReviewContent
+)
 
 ContentBlock = Annotated[AnyContent, Field(discriminator="type")]
 

@@ -128,7 +128,16 @@ class ImageAttachmentOut(TypedDict):
     uri: NotRequired[str]
 
 
-AttachmentOut = FileAttachmentOut | DiagnosticsAttachmentOut | ImageAttachmentOut | ReviewBlockOut
+class TerminalAttachmentOut(TypedDict):
+    """The output of a command that the user ran in a terminal."""
+
+    type: Literal["terminal"]
+    command: str
+
+
+AttachmentOut = (
+    FileAttachmentOut | DiagnosticsAttachmentOut | ImageAttachmentOut | TerminalAttachmentOut | ReviewBlockOut
+)
 
 
 class TurnBeginOut(EventOut):

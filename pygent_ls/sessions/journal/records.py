@@ -23,6 +23,7 @@ from pygent_ls.agent.attachments import (
     NotePart,
     ReviewPart,
     SelectionPart,
+    TerminalPart,
 )
 from pygent_ls.agent.context import ContextMode
 from pygent_ls.agent.events import PlanEntry, TurnQueued
@@ -164,6 +165,7 @@ ATTACHMENTS: Mapping[str, type[Attachment]] = {
     "editor": EditorPart,
     "image": ImageBlock,
     "image_file": ImagePart,
+    "terminal": TerminalPart,
     "note": NotePart,
     "review": ReviewPart,
 }

@@ -43,6 +43,7 @@ ATTACHMENTS = (
     ev.PromptAttachment(kind="diagnostics", location=ev.Location(path=Path("/w/a.py")), n_problems=2),
     ev.PromptAttachment(kind="image", location=ev.Location(path=Path("/w/a.png")), mime_type="image/png"),
     ev.PromptAttachment(kind="image", mime_type="image/png"),
+    ev.PromptAttachment(kind="terminal", text="make"),
     ev.PromptAttachment(kind="review", text="No.", rejected=(RejectedFile(uri="file:///w/a", n_changes=2),)),
 )
 
@@ -371,6 +372,7 @@ def test_a_prompt_tells_what_it_carries_and_where_that_is() -> None:
         {"type": "diagnostics", "uri": "file:///w/a.py", "count": 2},
         {"type": "image", "mimeType": "image/png", "uri": "file:///w/a.png"},
         {"type": "image", "mimeType": "image/png"},
+        {"type": "terminal", "command": "make"},
         {"type": "review", "text": "No.", "files": [{"uri": "file:///w/a", "rejected": 2}]},
     ]
 

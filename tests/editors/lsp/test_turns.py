@@ -131,6 +131,7 @@ async def test_attachments_reach_the_model_and_the_prompt_is_the_users_words(fol
         {"type": "selection", "uri": uri, "range": second_line, "text": "line 2"},
         {"type": "diagnostics", "uri": uri, "items": [{"range": second_line, "message": "bad", "severity": 2}]},
         {"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgo="},
+        {"type": "terminal", "command": "make", "output": "no rule to make target\n", "exitCode": 2},
         {"type": "text", "text": "why?"},
     ]
     async with connected(folder, Setup(script=[say("ok")])) as editor:
@@ -139,7 +140,7 @@ async def test_attachments_reach_the_model_and_the_prompt_is_the_users_words(fol
         assert editor.events()[0]["prompt"] == "Look: why?"
         (message,) = editor.core.model.requests[0].messages
         assert message.text.endswith("Look: why?")
-        for said in ("line 2", "line 2: warning: bad", "Active file: a.txt"):
+        for said in ("line 2", "line 2: warning: bad", "Active file: a.txt", "$ make\nno rule", "[exit code 2]"):
             assert said in message.text
         assert "line 1" not in message.text
         assert "image" in [block.type for block in message.blocks]

@@ -26,6 +26,7 @@ from pygent_ls.agent.attachments import (
     PromptPart,
     ReviewPart,
     SelectionPart,
+    TerminalPart,
 )
 from pygent_ls.agent.messages import ImageBlock, RejectedFile
 from pygent_ls.agent.model import ThinkingChunk, ToolCallChunk
@@ -241,6 +242,7 @@ async def _prompts_that_wait(root: Path) -> bytes:
         ImageBlock(mime_type="image/png", data="iVBORw0KGgo="),
         ImagePart(path=FOLDER / "a.png", mime_type="image/png"),
         NotePart(kind="folder", text="a.txt"),
+        TerminalPart(command="make", output="no rule", exit_code=2),
         ReviewPart(text="+x = 1", files=(RejectedFile(uri="file:///w/a.txt", n_changes=1),)),
         "look at these",
     )

@@ -30,6 +30,7 @@
 ---| pygent.SelectionContent
 ---| pygent.DiagnosticsContent
 ---| pygent.ImageContent
+---| pygent.TerminalContent
 ---| pygent.ReviewContent
 
 --- A part of a message.
@@ -973,7 +974,20 @@
 ---@field parentToolId? string
 ---@field type "steered"
 ---@field content string
----@field attachments? (pygent.FileAttachment|pygent.DiagnosticsAttachment|pygent.ImageAttachment|pygent.ReviewBlock)[]
+---@field attachments? (pygent.FileAttachment|pygent.DiagnosticsAttachment|pygent.ImageAttachment|pygent.TerminalAttachment|pygent.ReviewBlock)[]
+
+--- The output of a command that the user ran in a terminal.
+---@class pygent.TerminalAttachment
+---@field type "terminal"
+---@field command string
+
+--- A command that the user ran in a terminal, and what it printed, without control sequences; `exitCode` is missing
+--- while it runs, and if it is not known.
+---@class pygent.TerminalContent
+---@field type "terminal"
+---@field command string
+---@field output string
+---@field exitCode? integer
 
 --- Text; `fromOutside` where it is no word of the user's or the model's.
 ---@class pygent.TextBlock
@@ -1091,7 +1105,7 @@
 ---@field model string
 ---@field mode string
 ---@field agent string
----@field attachments? (pygent.FileAttachment|pygent.DiagnosticsAttachment|pygent.ImageAttachment|pygent.ReviewBlock)[]
+---@field attachments? (pygent.FileAttachment|pygent.DiagnosticsAttachment|pygent.ImageAttachment|pygent.TerminalAttachment|pygent.ReviewBlock)[]
 ---@field held? true
 
 --- Why a turn ended with `stopReason: "error"`.

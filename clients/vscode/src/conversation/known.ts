@@ -66,12 +66,14 @@ const ATTACHMENTS = optional(
 			range: optional(record(RANGE)),
 			count: optional(count),
 			mimeType: optional(text),
+			command: optional(text),
 			text: optional(text),
 			files: optional(records({ uri: text, rejected: count })),
 		},
-		({ type, uri }) =>
+		({ type, uri, command }) =>
 			type === "image" ||
 			type === "review" ||
+			(type === "terminal" && typeof command === "string") ||
 			(["file", "selection", "diagnostics"].includes(String(type)) && typeof uri === "string"),
 	),
 );

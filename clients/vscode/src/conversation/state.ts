@@ -18,6 +18,7 @@ import type {
 	RejectedFile,
 	ReviewRequest,
 	StopReason,
+	TerminalAttachment,
 	Usage,
 } from "../protocol/protocol.ts";
 
@@ -120,7 +121,7 @@ export interface PromptItem extends ItemParts {
 }
 
 /** What a prompt carries besides its words: where it is, and not what it holds. */
-export type PromptAttachment = FileAttachment | DiagnosticsAttachment | ImageAttachment;
+export type PromptAttachment = FileAttachment | DiagnosticsAttachment | ImageAttachment | TerminalAttachment;
 
 /** What the user rejected of the agent's edits, as the model was told of it. */
 export interface ReviewItem extends ItemParts {

@@ -31,6 +31,7 @@ export type ContentBlock =
 	| SelectionContent
 	| DiagnosticsContent
 	| ImageContent
+	| TerminalContent
 	| ReviewContent;
 
 /** A part of a message. */
@@ -1149,7 +1150,24 @@ export interface SteeredEvent {
 	readonly parentToolId?: string;
 	readonly type: "steered";
 	readonly content: string;
-	readonly attachments?: ReadonlyArray<FileAttachment | DiagnosticsAttachment | ImageAttachment | ReviewBlock>;
+	readonly attachments?: ReadonlyArray<FileAttachment | DiagnosticsAttachment | ImageAttachment | TerminalAttachment | ReviewBlock>;
+}
+
+/** The output of a command that the user ran in a terminal. */
+export interface TerminalAttachment {
+	readonly type: "terminal";
+	readonly command: string;
+}
+
+/**
+ * A command that the user ran in a terminal, and what it printed, without control sequences; `exitCode` is missing
+ * while it runs, and if it is not known.
+ */
+export interface TerminalContent {
+	readonly type: "terminal";
+	readonly command: string;
+	readonly output: string;
+	readonly exitCode?: number | null;
 }
 
 /** Text; `fromOutside` where it is no word of the user's or the model's. */
@@ -1282,7 +1300,7 @@ export interface TurnBeginEvent {
 	readonly model: string;
 	readonly mode: string;
 	readonly agent: string;
-	readonly attachments?: ReadonlyArray<FileAttachment | DiagnosticsAttachment | ImageAttachment | ReviewBlock>;
+	readonly attachments?: ReadonlyArray<FileAttachment | DiagnosticsAttachment | ImageAttachment | TerminalAttachment | ReviewBlock>;
 	readonly held?: true;
 }
 

@@ -152,6 +152,7 @@ test("a prompt shows what it carried, and each opens where it is", async () => {
 		{ type: "file", uri: uri("tax.py") },
 		{ type: "diagnostics", uri: uri("tax.py"), count: 2 },
 		{ type: "image", mimeType: "image/png" },
+		{ type: "terminal", command: "npm test" },
 	] as const;
 	await using panel = await Panel.open({
 		panel: { session: { ...SHOWN_SESSION, cwd: FOLDER } },
@@ -159,7 +160,7 @@ test("a prompt shows what it carried, and each opens where it is", async () => {
 	});
 	const chips = panel.page.getByRole("list", { name: "Attached" });
 
-	for (const label of ["src/cart.py:2-3", "tax.py", "2 problems in tax.py", "image"]) {
+	for (const label of ["src/cart.py:2-3", "tax.py", "2 problems in tax.py", "image", "npm test"]) {
 		await chips.getByText(label, { exact: true }).waitFor();
 	}
 	await chips.getByRole("button", { name: "src/cart.py:2-3" }).click();

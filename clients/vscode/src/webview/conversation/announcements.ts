@@ -13,7 +13,7 @@ import type {
 	ReviewItem,
 	ThinkingItem,
 } from "../../conversation/state.ts";
-import { plainOf } from "./tools/ansi.ts";
+import { plainOf } from "../../conversation/terminal_text.ts";
 import { many, STOPPED } from "./words.ts";
 
 export interface Told {

@@ -67,6 +67,9 @@ end
 ---@param attachment pygent.PromptAttachment
 ---@return string
 function M._called(attachment)
+  if attachment.type == "terminal" then
+    return type(attachment.command) == "string" and attachment.command ~= "" and attachment.command or "terminal output"
+  end
   local uri = attachment.uri
   local name = type(uri) == "string" and vim.fn.fnamemodify(vim.uri_decode((uri:gsub("^file://", ""))), ":.") or nil
   if attachment.type == "diagnostics" then

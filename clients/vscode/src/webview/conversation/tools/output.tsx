@@ -2,9 +2,10 @@
 
 import { memo, type ReactElement, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { sizeOf } from "../../../conversation/amounts.ts";
+import { plainOf } from "../../../conversation/terminal_text.ts";
 import { CopyButton } from "../markdown/code_block.tsx";
 import { visible } from "../markdown/visible.ts";
-import { piecesOf, plainOf } from "./ansi.ts";
+import { piecesOf } from "./ansi.ts";
 
 /** Shown before the reader asks for all of it. */
 const MAX_CHARS = 10_000;

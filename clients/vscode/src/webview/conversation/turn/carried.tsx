@@ -13,6 +13,7 @@ const ICONS: Readonly<Record<PromptAttachment["type"], string>> = {
 	selection: "list-selection",
 	diagnostics: "warning",
 	image: "file-media",
+	terminal: "terminal",
 };
 
 export function Carried({ all }: { readonly all: readonly PromptAttachment[] }): ReactElement | null {
@@ -32,14 +33,20 @@ export function Carried({ all }: { readonly all: readonly PromptAttachment[] }):
 function Chip({ attachment }: { readonly attachment: PromptAttachment }): ReactElement {
 	const { act } = useScene();
 	const label = visible(labelOf(attachment, useFolder()));
-	const { uri } = attachment;
+	const uri = attachment.type === "terminal" ? undefined : attachment.uri;
 	const words = (
 		<>
 			<Icon name={ICONS[attachment.type]} />
 			<span className="chip-label">{label}</span>
 		</>
 	);
-	if (uri === undefined) return <span className="chip">{words}</span>;
+	if (uri === undefined) {
+		return (
+			<span className="chip" title={label}>
+				{words}
+			</span>
+		);
+	}
 	const range = "range" in attachment ? (attachment.range ?? null) : null;
 	return (
 		<button
@@ -63,6 +70,8 @@ export function labelOf(attachment: PromptAttachment, folder: string | null): st
 			return `${many(attachment.count, "problem")} in ${pathOf(attachment.uri, folder)}`;
 		case "image":
 			return attachment.uri === undefined ? "image" : pathOf(attachment.uri, folder);
+		case "terminal":
+			return attachment.command === "" ? "terminal output" : attachment.command;
 	}
 }
 
