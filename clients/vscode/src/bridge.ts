@@ -166,6 +166,9 @@ export interface Calls {
 	decideAll: { params: { readonly accept: boolean; readonly uri: string | null }; result: null };
 
 	restartDaemon: { params: null; result: null };
+	/** Whether the packages of the agent may be downloaded; if so, it is installed and started. */
+	answerConsent: { params: { readonly agreed: boolean }; result: null };
+	manageTrust: { params: null; result: null };
 	/** Asks for a provider and its key, and offers a restart with it. */
 	setApiKey: { params: null; result: null };
 	showLog: { params: null; result: null };
@@ -196,10 +199,8 @@ export interface PanelState {
 	readonly mode: Mode;
 	readonly models: readonly Model[];
 	readonly agents: readonly Agent[];
-	/** Those that may be chosen: in a folder that is not trusted, "plan" alone. */
+	/** Those that may be chosen. */
 	readonly modes: readonly Mode[];
-	/** The folder is not trusted: tools only read. */
-	readonly restricted: boolean;
 	/** No folder is open: the file tools are off. */
 	readonly hasFolder: boolean;
 	/** What "attach the selection" would attach, such as `cart.py:10-20`; none without a selection. */
@@ -217,6 +218,12 @@ export interface ReviewCount {
 
 /** How the daemon is. */
 export type DaemonState =
+	/** Nothing in this window has needed it yet. */
+	| { readonly state: "unused" }
+	/** The workspace is not trusted; it starts once it is. */
+	| { readonly state: "untrusted" }
+	/** Its packages are not installed, and the user has not agreed to download them. */
+	| { readonly state: "consent"; readonly source: string; readonly declined: boolean }
 	/** Its own environment is being made; `step` is what a person reads. */
 	| { readonly state: "installing"; readonly step: string }
 	| { readonly state: "starting" }

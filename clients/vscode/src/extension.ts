@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 import { registerAll } from "./commands/all.ts";
 import { commandMiddleware } from "./commands/daemon_commands.ts";
 import { configurationMiddleware } from "./daemon/configuration.ts";
+import { Consent } from "./daemon/consent.ts";
 import { Daemon } from "./daemon/daemon.ts";
 import { Keys } from "./daemon/keys.ts";
 import { Starting } from "./daemon/starting.ts";
@@ -32,8 +33,10 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 	const book = new ReviewBook(edits, context.workspaceState);
 	const keys = new Keys(context.secrets);
 	const windowId = new WindowId(context.workspaceState);
+	const consent = new Consent(context.globalState);
 	const starting = new Starting({
 		context,
+		consent,
 		log,
 		keys,
 		windowId,
@@ -53,6 +56,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 	const reviews = new Reviews(book, new AskedReviews(asks, edits));
 	const originals = new Originals(reviews);
 	const services: Services = {
+		consent,
 		reviews,
 		originals,
 		contexts,
@@ -87,7 +91,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 		const isBusy = sessions.followed.some(({ conversation }) => conversation.runningTurnId !== null);
 		await (isBusy ? daemon.leave() : daemon.stop());
 	};
-	void daemon.start();
+	if (await starting.hasLeftOne()) daemon.use();
 }
 
 let end = async (): Promise<void> => undefined;

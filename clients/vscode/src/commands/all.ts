@@ -25,14 +25,14 @@ export interface Surface {
 export function registerAll({ services, views, keys, log, extensionId }: Surface): vscode.Disposable {
 	const { daemon, sessions, asks, reviews } = services;
 	return vscode.Disposable.from(
-		registerRunning(daemon, log),
+		registerRunning(daemon, views, log),
 		registerCommands({
 			...chatCommands(views, daemon),
 			...codeCommands(views, daemon),
 			...choosingCommands(views, services, keys),
 			...openingCommands(extensionId),
 		}),
-		keepContexts(daemon, reviews),
+		keepContexts(reviews),
 		notifyAsks(asks, views),
 		new StatusBar(daemon, sessions, asks, views),
 	);

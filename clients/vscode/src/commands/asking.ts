@@ -54,11 +54,11 @@ async function attachFile(views: Views, uri: vscode.Uri): Promise<void> {
 
 /** The daemon's own command: its turn is shown in the chat by the client's middleware. */
 async function runDaemonCommand(daemon: Daemon, command: string): Promise<void> {
-	daemon.needReady();
 	const { document, selection } = lastEditor();
 	if (document.uri.scheme !== "file") throw new Error("pygent works on files: save this one first.");
 	const { start, end } = selection;
 	const last = end.character === 0 && end.line > start.line ? end.line - 1 : end.line;
+	await daemon.needReady();
 	const [first, lastLine] = selection.isEmpty ? [0, document.lineCount - 1] : [start.line, last];
 	await vscode.commands.executeCommand(command, document.uri.toString(), first, lastLine);
 }
@@ -73,8 +73,8 @@ async function fixProblems(views: Views): Promise<void> {
 
 /** The one at the cursor; else the user chooses. The daemon knows what such a comment is. */
 async function doComment(daemon: Daemon): Promise<void> {
-	daemon.needReady();
 	const { document, selection } = lastEditor();
+	await daemon.needReady();
 	const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>(
 		"vscode.executeCodeLensProvider",
 		document.uri,

@@ -27,9 +27,9 @@ export function chatCommands(views: Views, daemon: Daemon): Commands {
 			needSession(shown, "It has no checkpoints yet");
 			shown.send({ type: "show", page: "checkpoints" });
 		},
-		undoLastTurn: () => {
-			daemon.needReady();
-			return undoLastTurn(views);
+		undoLastTurn: async () => {
+			await daemon.needReady();
+			await undoLastTurn(views);
 		},
 	};
 }

@@ -38,7 +38,10 @@ export function choosingCommands(views: Views, services: Services, keys: Keys): 
 		},
 		pickMode: async () => pickMode(await views.panel(), surroundings.state.modes),
 		pickSession: () => pickSession(views, services),
-		setUpModel: () => vscode.commands.executeCommand("pygent.setup"),
+		setUpModel: async () => {
+			await services.daemon.needReady();
+			await vscode.commands.executeCommand("pygent.setup");
+		},
 		setApiKey: () => setApiKey(services, keys),
 	};
 }

@@ -1,10 +1,9 @@
 /** What conditions in the manifest look at: `when` of menus and keys, `enablement` of commands. */
 
 import * as vscode from "vscode";
-import type { Daemon } from "../daemon/daemon.ts";
 import type { Reviews } from "../review/reviews.ts";
 
-export function keepContexts(daemon: Daemon, reviews: Reviews): vscode.Disposable {
+export function keepContexts(reviews: Reviews): vscode.Disposable {
 	const set = (name: string, value: unknown) =>
 		void vscode.commands.executeCommand("setContext", `pygent.${name}`, value);
 	const reviewed = () => {
@@ -12,8 +11,5 @@ export function keepContexts(daemon: Daemon, reviews: Reviews): vscode.Disposabl
 		set("changedFiles", Object.fromEntries(reviews.uris.map((uri) => [uri.toString(), true])));
 	};
 	reviewed();
-	return vscode.Disposable.from(
-		daemon.onDidChangeState(({ state }) => set("isReady", state === "ready")),
-		reviews.onDidChange(reviewed),
-	);
+	return reviews.onDidChange(reviewed);
 }

@@ -1,4 +1,4 @@
-/** Commands that open what is about pygent: its settings, what restricted mode means, the walkthrough. */
+/** Commands that open what is about pygent: its settings, what workspace trust means, the walkthrough. */
 
 import * as vscode from "vscode";
 import type { Commands } from "./registering.ts";
@@ -24,7 +24,7 @@ async function showTrust(): Promise<void> {
 	const manage = "Manage Workspace Trust";
 	const text = vscode.workspace.isTrusted
 		? "This workspace is trusted: pygent may change files and run commands, as far as its mode and your answers allow."
-		: "This workspace is not trusted: pygent reads its files and answers, and changes nothing and runs nothing. Settings and commands that the workspace brings do not count.";
+		: "This workspace is not trusted, so pygent does not start here. It starts once you trust the workspace.";
 	if ((await vscode.window.showInformationMessage(text, manage)) === manage) {
 		await vscode.commands.executeCommand("workbench.trust.manage");
 	}

@@ -3,18 +3,54 @@
 import * as vscode from "vscode";
 import { onStartSettings } from "../daemon/configuration.ts";
 import type { Daemon } from "../daemon/daemon.ts";
+import type { Views } from "../panel/views.ts";
 import { tellStops } from "./stops.ts";
 
-export function registerRunning(daemon: Daemon, log: vscode.LogOutputChannel): vscode.Disposable {
+export function registerRunning(daemon: Daemon, views: Views, log: vscode.LogOutputChannel): vscode.Disposable {
 	const restart = () => daemon.restart();
 	return vscode.Disposable.from(
 		vscode.commands.registerCommand("pygent.restart", restart),
 		vscode.commands.registerCommand("pygent.showLog", () => log.show()),
 		tellStops(daemon),
 		showInstalling(daemon),
-		onStartSettings(() => void offerRestart(restart, "This setting takes effect when pygent restarts.")),
-		vscode.workspace.onDidGrantWorkspaceTrust(() => void restart()),
+		showUndecided(daemon, views),
+		startForComments(daemon),
+		onStartSettings(() => void startAnew(daemon)),
+		vscode.workspace.onDidGrantWorkspaceTrust(() => {
+			if (daemon.state.state === "untrusted") void restart();
+		}),
 	);
+}
+
+/** What the user has to decide before it can start stands in the chat. */
+function showUndecided(daemon: Daemon, views: Views): vscode.Disposable {
+	return daemon.onDidChangeState(({ state }) => {
+		if ((state === "consent" || state === "untrusted") && !views.isAnySeen) void views.panel();
+	});
+}
+
+/** A comment such as `# pygent: make this async` that is being written: the lens above it is the daemon's. */
+function startForComments(daemon: Daemon): vscode.Disposable {
+	return vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
+		if (daemon.state.state !== "unused" || document.uri.scheme !== "file") return;
+		if (contentChanges.some(({ range }) => /\bpygent:/.test(document.lineAt(range.start.line).text))) daemon.use();
+	});
+}
+
+/** A setting changed that counts only for a daemon that is started after it. */
+async function startAnew(daemon: Daemon): Promise<void> {
+	switch (daemon.state.state) {
+		case "unused":
+		case "untrusted":
+			return;
+		case "consent":
+		case "stopped":
+			return daemon.restart();
+		case "starting":
+		case "installing":
+		case "ready":
+			return offerRestart(() => daemon.restart(), "This setting takes effect when pygent restarts.");
+	}
 }
 
 let isOffered = false;

@@ -70,6 +70,6 @@ function tooltip(detail: string, command: string): vscode.MarkdownString {
 	text.appendMarkdown(
 		"\n\n[Open Chat](command:pygent.focusChat) · [Restart](command:pygent.restart) · [Settings](command:pygent.openSettings)",
 	);
-	text.appendMarkdown(command === "pygent.showLog" ? "\n\nClick for the log." : "\n\nClick to answer.");
+	text.appendMarkdown(command === "pygent.showLog" ? "\n\nClick for the log." : "\n\nClick to open the chat.");
 	return text;
 }

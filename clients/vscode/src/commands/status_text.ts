@@ -25,6 +25,12 @@ const command = "pygent.showLog";
 
 export function shownOf({ daemon, running, waiting, costUsd }: Status): Shown {
 	switch (daemon.state) {
+		case "unused":
+			return { text: "$(sparkle) pygent", detail: "Starts when you use it", colour: null, command: "pygent.focusChat" };
+		case "untrusted":
+			return undecided("$(shield)", "Not started: this folder is not trusted");
+		case "consent":
+			return undecided("$(cloud-download)", "Not installed");
 		case "installing":
 			return { text: "$(loading~spin) pygent", detail: `Setting up: ${daemon.step}`, colour: null, command };
 		case "starting":
@@ -38,6 +44,11 @@ export function shownOf({ daemon, running, waiting, costUsd }: Status): Shown {
 			return unknown;
 		}
 	}
+}
+
+/** The chat says what is to be decided. */
+function undecided(icon: string, detail: string): Shown {
+	return { text: `${icon} pygent`, detail, colour: null, command: "pygent.focusChat" };
 }
 
 function whileReady(name: string, running: number, waiting: number, costUsd: number | null): Shown {

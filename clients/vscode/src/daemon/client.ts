@@ -60,7 +60,6 @@ class OwnCapabilities implements StaticFeature {
 			// Else the daemon does not wait: changes are reviewed whenever the user likes.
 			reviewRequest: vscode.workspace.getConfiguration("pygent").get("review") === "each",
 			windowId: this.#windowId,
-			restricted: !vscode.workspace.isTrusted,
 		};
 		capabilities.experimental = { ...(capabilities.experimental as object | undefined), pygent };
 	}

@@ -51,8 +51,7 @@ function settingsOfTheUser(names: readonly string[]): Nested {
 	const values = Object.fromEntries(
 		names.map((name) => [name, isSet(settings.inspect(name)) ? settings.get(name) : undefined]),
 	);
-	const restricted = vscode.workspace.isTrusted ? {} : { mode: "plan" };
-	return nested({ ...values, ...restricted });
+	return nested(values);
 }
 
 /** Those of a workspace are not looked at: every setting of ours is of the machine, so they do not count. */

@@ -56,12 +56,47 @@ const INITIALIZE_MS = 60_000;
 
 const EVENTS = new ProgressType<{ readonly events: readonly Event[] }>();
 
+/** The states in which it is not started before the user decides something. */
+export type Undecided = Extract<DaemonState, { readonly state: "untrusted" | "consent" }>;
+
+function isUndecided(state: DaemonState): state is Undecided {
+	return state.state === "untrusted" || state.state === "consent";
+}
+
+/** `Start` raises it if the user has to decide something first. */
+export class Undecidable extends Error {
+	readonly state: Undecided;
+
+	constructor(state: Undecided) {
+		super(notReady(state));
+		this.state = state;
+	}
+}
+
 /** It is not running; `message` says so to the user. */
 export class DaemonNotReady extends Error {
 	constructor(state: DaemonState) {
-		super(
-			state.state === "stopped" ? state.reason : "pygent is not ready yet: wait until it has started, and try again.",
-		);
+		super(notReady(state));
+	}
+}
+
+function notReady(state: DaemonState): string {
+	switch (state.state) {
+		case "stopped":
+			return state.reason;
+		case "untrusted":
+			return "pygent has not started: this folder is not trusted.";
+		case "consent":
+			return "pygent is not installed: the chat asks whether to install it.";
+		case "unused":
+		case "starting":
+		case "installing":
+		case "ready":
+			return "pygent is not ready yet: wait until it has started, and try again.";
+		default: {
+			const unknown: never = state;
+			return unknown;
+		}
 	}
 }
 
@@ -74,7 +109,7 @@ export class Daemon implements vscode.Disposable {
 	readonly #stopped = new vscode.EventEmitter<Stop>();
 	readonly #restarts = new Restarts();
 	#current: Started | null = null;
-	#state: DaemonState = { state: "starting" };
+	#state: DaemonState = { state: "unused" };
 	#work: Promise<void> = Promise.resolve();
 	#giveUp = new AbortController();
 
@@ -99,16 +134,18 @@ export class Daemon implements vscode.Disposable {
 		return saidBy(this.#current?.client).resumed ?? [];
 	}
 
-	/** Raises `DaemonNotReady`, for what is only there with it, such as its commands. */
-	needReady(): void {
-		this.#ready();
+	/** Something in this window needs it: it starts, unless it did before. */
+	use(): void {
+		if (this.#state.state !== "unused") return;
+		this.#set({ state: "starting" });
+		void this.#startIfGone();
 	}
 
-	/** Starts, and stops each other, in the order in which they were asked for. */
-	start(): Promise<void> {
-		return this.#next(async () => {
-			if (this.#current === null) await this.#begin();
-		});
+	/** For what is only there with it, such as its commands. Raises `DaemonNotReady`. */
+	async needReady(): Promise<void> {
+		this.use();
+		await this.#started();
+		this.#ready();
 	}
 
 	/** For the user: what ended before no longer counts. */
@@ -139,12 +176,13 @@ export class Daemon implements vscode.Disposable {
 		current?.link.leave();
 	}
 
-	/** Waits for a daemon that starts, but not while its environment is made. */
+	/** Starts one that was not used yet. Waits for a daemon that starts, but not while its environment is made. */
 	async request<M extends keyof Requests>(
 		method: M,
 		params: Requests[M]["params"],
 		cancelled?: vscode.CancellationToken,
 	): Promise<Requests[M]["result"]> {
+		this.use();
 		await this.#started();
 		const client = this.#ready();
 		// An argument that is undefined would be sent as a second parameter.
@@ -153,9 +191,14 @@ export class Daemon implements vscode.Disposable {
 			: await client.sendRequest<Requests[M]["result"]>(method, params, cancelled);
 	}
 
-	/** When it has started, or could not be, or was stopped; also while its environment is made, or where it is restarted. */
+	/** When it has started, or has failed to; also after its environment was made, and after a decision of the user's. */
 	async settled(): Promise<void> {
-		await this.#work.catch(() => undefined);
+		this.use();
+		for (;;) {
+			await this.#work.catch(() => undefined);
+			if (!isUndecided(this.#state)) return;
+			await this.#until((state) => !isUndecided(state));
+		}
 	}
 
 	/** Raises nothing: what is only told may be lost with the daemon. */
@@ -176,11 +219,15 @@ export class Daemon implements vscode.Disposable {
 	}
 
 	/** Until it is no longer starting, which has its own bound. */
-	async #started(): Promise<void> {
-		if (this.#state.state !== "starting") return;
+	#started(): Promise<void> {
+		return this.#until(({ state }) => state !== "starting");
+	}
+
+	async #until(isReached: (state: DaemonState) => boolean): Promise<void> {
+		if (isReached(this.#state)) return;
 		await new Promise<void>((resolve) => {
-			const waiting = this.#changed.event(({ state }) => {
-				if (state === "starting") return;
+			const waiting = this.#changed.event((state) => {
+				if (!isReached(state)) return;
 				waiting.dispose();
 				resolve();
 			});
@@ -197,6 +244,13 @@ export class Daemon implements vscode.Disposable {
 		return this.#work;
 	}
 
+	/** Starts, and stops each other, in the order in which they were asked for. */
+	#startIfGone(): Promise<void> {
+		return this.#next(async () => {
+			if (this.#current === null) await this.#begin();
+		});
+	}
+
 	async #begin(): Promise<void> {
 		this.#giveUp = new AbortController();
 		const { signal } = this.#giveUp;
@@ -209,6 +263,7 @@ export class Daemon implements vscode.Disposable {
 			await this.#initialize(started);
 		} catch (error) {
 			await started?.link.end();
+			if (error instanceof Undecidable) return this.#set(error.state);
 			this.#set({ state: "stopped", reason: reasonOf(error) });
 			if (!signal.aborted) this.#stopped.fire({ type: "failed", error });
 			return;
@@ -267,7 +322,7 @@ export class Daemon implements vscode.Disposable {
 		this.#set({ state: "stopped", reason: `pygent ended unexpectedly (${end.reason}).` });
 		const times = verdict.restarts ? 1 : verdict.ends;
 		this.#stopped.fire({ type: "ended", reason: end.reason, restarts: verdict.restarts, times });
-		if (verdict.restarts) void this.start();
+		if (verdict.restarts) void this.#startIfGone();
 	}
 
 	#connect(client: LanguageClient): void {

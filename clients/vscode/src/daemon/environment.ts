@@ -61,16 +61,19 @@ export interface Making {
 	readonly say: (step: string) => void;
 	readonly log: (line: string) => void;
 	readonly signal: AbortSignal;
+	/** Called before anything is downloaded; what it raises ends the making. */
+	readonly allow: () => void;
 }
 
 /**
- * The Python of the environment for this wheel, which is made where there is none. Raises `SetupError`, and the reason of
- * `signal` where that was given up.
+ * The Python of the environment for this wheel, which is made if there is none. Raises `SetupError`, the reason of
+ * `signal` if that was given up, and what `allow` raises.
  */
 export async function environmentPython(making: Making): Promise<string> {
 	const made: Made = { wheel: await hashOf(making), configured: making.configured };
 	const ready = await readyPython(making, made);
 	if (ready !== null) return ready;
+	making.allow();
 	await mkdir(making.storage, { recursive: true });
 	return await withLock(
 		join(making.storage, LOCK),

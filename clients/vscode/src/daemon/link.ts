@@ -52,7 +52,7 @@ export async function linkAt(
 	const logFile = `${path}.log`;
 	const known = await connected(path);
 	if (known !== null) {
-		const pid = Number(await readFile(`${path}.pid`, "utf8").catch(() => "0"));
+		const pid = await pidAt(path);
 		const size = await stat(logFile).then(
 			({ size }) => size,
 			() => 0,
@@ -73,6 +73,15 @@ export async function linkAt(
 		);
 	}
 	return atSocket(socket, { pid: child.pid ?? 0, child, words, file });
+}
+
+/** Whether the process that was started for this socket is there. */
+export async function runsAt(path: string): Promise<boolean> {
+	return signal(await pidAt(path), 0);
+}
+
+async function pidAt(path: string): Promise<number> {
+	return Number(await readFile(`${path}.pid`, "utf8").catch(() => "0"));
 }
 
 /** A daemon that ends with the window. Raises `StartError`. */

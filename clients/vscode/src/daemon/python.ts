@@ -125,6 +125,13 @@ function nameIn(word: string): string {
 	return name === "" ? "" : `${name.toLowerCase()}==${version}`;
 }
 
+/** The host that packages come from, as far as the environment says: pip and uv may be configured in files, too. */
+export function sourceOf(env: NodeJS.ProcessEnv): string {
+	const named = ["UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"].map((name) => env[name]);
+	const url = named.find((each) => each !== undefined && URL.canParse(each));
+	return url === undefined ? "pypi.org" : new URL(url).host;
+}
+
 /** The Python of an environment. */
 export function pythonIn(folder: string, platform: NodeJS.Platform): string {
 	return platform === "win32" ? `${folder}\\Scripts\\python.exe` : `${folder}/bin/python`;

@@ -6,11 +6,13 @@ import { isAbsolute, join } from "node:path";
 import * as vscode from "vscode";
 import type { Middleware } from "vscode-languageclient/node";
 import { makeClient } from "./client.ts";
-import type { Started } from "./daemon.ts";
+import type { Consent } from "./consent.ts";
+import { type Started, Undecidable } from "./daemon.ts";
 import { environmentPython, keepInUse } from "./environment.ts";
 import type { Keys } from "./keys.ts";
 import { CAN_COME_BACK, type Launch, socketPath } from "./launch.ts";
-import { linkAt, linkOnStdio } from "./link.ts";
+import { linkAt, linkOnStdio, runsAt } from "./link.ts";
+import { sourceOf } from "./python.ts";
 import { SetupError } from "./setup_errors.ts";
 import type { WindowId } from "./window_id.ts";
 
@@ -23,7 +25,11 @@ export interface Parts {
 	readonly middleware: Middleware;
 	readonly keys: Keys;
 	readonly windowId: WindowId;
+	readonly consent: Consent;
 }
+
+/** The socket of the daemon that this window started last. */
+const SOCKET = "pygent.socket";
 
 export class Starting implements vscode.Disposable {
 	readonly #parts: Parts;
@@ -35,19 +41,32 @@ export class Starting implements vscode.Disposable {
 
 	/** See `Start`. */
 	async start(say: (step: string) => void, signal: AbortSignal): Promise<Started> {
+		if (!vscode.workspace.isTrusted) throw new Undecidable({ state: "untrusted" });
 		const { log, middleware, windowId } = this.#parts;
 		const launch = await this.#launch(say, signal);
 		const write = (line: string) => log.info(line);
 		log.info(`starting ${[launch.command, ...launch.args].join(" ")}`);
 		const link = CAN_COME_BACK
-			? await linkAt(await socketPath(windowId.value, launch), launch, write, LISTEN_MS)
+			? await linkAt(await this.#socket(launch), launch, write, LISTEN_MS)
 			: await linkOnStdio(launch, write);
 		if (link.isOld) log.info("the daemon that was there before the window was loaded is used");
 		return { link, client: makeClient(link, { log, middleware, windowId: windowId.value }) };
 	}
 
+	/** Whether a daemon of this window runs still, since a turn went on while the window was loaded again. */
+	async hasLeftOne(): Promise<boolean> {
+		const path = this.#parts.context.workspaceState.get<string>(SOCKET);
+		return path !== undefined && vscode.workspace.isTrusted && (await runsAt(path));
+	}
+
 	dispose(): void {
 		this.#use?.dispose();
+	}
+
+	async #socket(launch: Launch): Promise<string> {
+		const path = await socketPath(this.#parts.windowId.value, launch);
+		await this.#parts.context.workspaceState.update(SOCKET, path);
+		return path;
 	}
 
 	async #launch(say: (step: string) => void, signal: AbortSignal): Promise<Launch> {
@@ -68,15 +87,22 @@ export class Starting implements vscode.Disposable {
 		say: (step: string) => void,
 		signal: AbortSignal,
 	): Promise<string> {
-		const { context, log } = this.#parts;
+		const { context, log, consent } = this.#parts;
+		const env = { ...withProxy(process.env), ...variables };
 		const python = await environmentPython({
 			storage: join(context.globalStorageUri.fsPath, "environments"),
 			wheel: await bundledWheel(context.extensionUri.fsPath),
 			configured: withHome(vscode.workspace.getConfiguration("pygent.server").get<string>("python", "").trim()),
-			env: { ...withProxy(process.env), ...variables },
+			env,
 			say,
 			log: (line) => log.info(line),
 			signal,
+			allow: () => {
+				const { answer } = consent;
+				if (answer !== true) {
+					throw new Undecidable({ state: "consent", source: sourceOf(env), declined: answer === false });
+				}
+			},
 		});
 		this.#use?.dispose();
 		this.#use = keepInUse(python);

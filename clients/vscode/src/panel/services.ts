@@ -2,6 +2,7 @@
 
 import type * as vscode from "vscode";
 import type { PanelState } from "../bridge.ts";
+import type { Consent } from "../daemon/consent.ts";
 import type { Daemon } from "../daemon/daemon.ts";
 import type { EditorContexts } from "../editing/context.ts";
 import type { Originals } from "../review/originals.ts";
@@ -11,6 +12,7 @@ import type { Sessions } from "../sessions/sessions.ts";
 
 export interface Services {
 	readonly daemon: Daemon;
+	readonly consent: Consent;
 	readonly sessions: Sessions;
 	readonly asks: Asks;
 	readonly reviews: Reviews;
@@ -25,10 +27,7 @@ export interface Services {
 }
 
 /** Of the panel's state, what does not depend on its session. */
-export type SharedState = Pick<
-	PanelState,
-	"daemon" | "models" | "agents" | "modes" | "restricted" | "hasFolder" | "selection"
-> & {
+export type SharedState = Pick<PanelState, "daemon" | "models" | "agents" | "modes" | "hasFolder" | "selection"> & {
 	/** Of sessions to come. */
 	readonly defaults: { readonly model: string; readonly agent: string; readonly mode: PanelState["mode"] };
 };

@@ -41,19 +41,13 @@ export class WindowSurroundings implements Surroundings, vscode.Disposable {
 			}),
 			vscode.workspace.onDidChangeWorkspaceFolders(() => this.#changed.fire()),
 			contexts.onDidSelect(() => this.#selected()),
-			vscode.workspace.onDidGrantWorkspaceTrust(() => this.#changed.fire()),
 		];
 	}
 
 	get state(): SharedState {
-		const restricted = !vscode.workspace.isTrusted;
-		const { defaults, modes } = this.#listed;
 		return {
 			...this.#listed,
-			defaults: restricted ? { ...defaults, mode: "plan" } : defaults,
 			daemon: this.#daemon.state,
-			modes: restricted ? ["plan"] : modes,
-			restricted,
 			hasFolder: (vscode.workspace.workspaceFolders ?? []).length > 0,
 			selection: this.#selection,
 		};
@@ -74,6 +68,7 @@ export class WindowSurroundings implements Surroundings, vscode.Disposable {
 	}
 
 	async #list(): Promise<void> {
+		if (this.#daemon.state.state !== "ready") return; // it is listed when it is
 		try {
 			const [{ models }, { agents }, status] = await Promise.all([
 				this.#daemon.request("pygent/models/list", {}),

@@ -53,6 +53,11 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 		return this.#active;
 	}
 
+	/** Whether the user sees a chat. */
+	get isAnySeen(): boolean {
+		return [...this.#panels.values()].some((place) => place.isVisible());
+	}
+
 	/** Whether the user sees that session now. */
 	isSeen(sessionId: string): boolean {
 		return [...this.#panels].some(([panel, place]) => panel.sessionId === sessionId && place.isVisible());
@@ -162,6 +167,7 @@ export class Views implements vscode.Disposable, vscode.WebviewViewProvider, vsc
 		webview.options = { enableScripts: true, localResourceRoots: localRoots(extensionUri) };
 		const panel = new Panel(webview, this.#services, sessionId);
 		this.#panels.set(panel, place);
+		this.#services.daemon.use(); // a view is made when it is shown
 		panel.onDidShow(() => this.#seen.fire());
 		panel.onDidLoad(() => this.#loaded.fire());
 		webview.html = pageOf(webview, extensionUri);

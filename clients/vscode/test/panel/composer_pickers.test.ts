@@ -150,15 +150,6 @@ test("each mode says what it does, and is reached by the keyboard; Escape change
 	assert.equal(panel.calls.filter(({ method }) => method === "setMode").length, 1);
 });
 
-test("in a folder that is not trusted there is one mode, and why", async () => {
-	await using panel = await Panel.open({ panel: { restricted: true, mode: "plan", modes: ["plan"] } });
-
-	await panel.page.getByRole("button", { name: "Mode: Plan" }).click();
-
-	await panel.page.getByText("This folder is not trusted, so tools only read.").waitFor();
-	assert.equal(await panel.page.getByRole("option").count(), 1);
-});
-
 test("the meter tells how full the context is and what the turn took, in a line and in full", async () => {
 	await using panel = await Panel.open({
 		panel: { session: SESSION },

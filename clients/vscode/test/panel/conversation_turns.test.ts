@@ -239,10 +239,9 @@ test("the plan is one line with what is done now, and unfolds with the state of 
 });
 
 test("an empty conversation offers examples, which are written into the prompt", async () => {
-	await using panel = await Panel.open({ panel: { hasFolder: false, restricted: true } });
+	await using panel = await Panel.open({ panel: { hasFolder: false } });
 
 	await panel.page.getByText("No folder is open").waitFor();
-	await panel.page.getByText("This folder is not trusted").waitFor();
 	await panel.page.getByRole("button", { name: /fix what is wrong/ }).click();
 
 	await panel.page.waitForFunction(

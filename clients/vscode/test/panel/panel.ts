@@ -46,7 +46,6 @@ export const READY: PanelState = {
 	models: [{ name: "openai/mock", available: true }],
 	agents: [],
 	modes: ["default", "accept_edits", "plan", "trust"],
-	restricted: false,
 	hasFolder: true,
 	selection: null,
 	review: { hunks: 0, files: [], rejected: [] },

@@ -41,6 +41,7 @@ test("a daemon that is killed is started again by itself, and the session goes o
 
 test("one that ends again and again is left alone, and the user is asked", async () => {
 	await using workbench = await Workbench.open({ "cart.py": "total = 0\n" });
+	await workbench.openChat();
 	const over = workbench.notification("pygent ended unexpectedly 4 times in 3 minutes");
 	const ready = workbench.page.locator('.statusbar-item[aria-label^="pygent: pygent-ls"]');
 
@@ -80,20 +81,33 @@ test("what waits for an answer in a chat that is not seen is answered from a not
 	assert.equal(readFileSync(join(workbench.folder, "made.txt"), "utf8"), "[Allow](command:workbench.action.quit)\n");
 });
 
-test("the pygent-ls that came with the extension is installed at the first start, with progress", async () => {
+test("the pygent-ls that came with the extension is installed once the user agrees, who is asked once", async () => {
 	const env = await withPackagesOfTheRepository(scratch);
 	await using workbench = await Workbench.open(
 		{ "cart.py": "total = 0\n" },
 		{ "pygent.server.path": "", "pygent.server.python": PYTHON, "pygent.server.env": env },
 	);
+	const { chat, conversation, model } = workbench;
+	const environments = () => globSync(join(workbench.folder, "../server/User/globalStorage/*/environments/*"));
+	assert.deepEqual(daemons(workbench), []);
+
+	await workbench.command("pygent: Choose Model");
+	await chat.getByRole("region", { name: "Install pygent" }).getByText("pypi.org").waitFor();
+	await chat.getByRole("button", { name: "Not now" }).click();
+	await chat.getByText("pygent is not installed").waitFor();
+	assert.deepEqual(environments(), []);
+	await workbench.reload();
+	await chat.getByText("pygent is not installed").waitFor();
+	await model.script({ text: "From its own environment." });
+	await workbench.prompt("hello");
+	await chat.getByRole("button", { name: "Install" }).click();
 
 	await workbench.notification("Setting up pygent").waitFor();
-	await workbench.openChat();
 	await workbench.notification("Setting up pygent").waitFor({ state: "hidden", timeout: 3 * WAIT_MS }); // as long as pip
-	await workbench.model.script({ text: "From its own environment." });
-	await workbench.prompt("hello");
-
-	await workbench.conversation.getByText("From its own environment.").waitFor();
+	await conversation.getByText("From its own environment.").waitFor();
+	assert.equal(environments().filter((each) => !each.endsWith(".lock")).length, 1);
+	await workbench.load();
+	await workbench.openChat();
 });
 
 test("without a Python it is said what is missing, with the way to the setting", async () => {
@@ -101,6 +115,8 @@ test("without a Python it is said what is missing, with the way to the setting",
 		{ "cart.py": "total = 0\n" },
 		{ "pygent.server.path": "", "pygent.server.python": "/no/such/python" },
 	);
+	await workbench.command("pygent: Open Chat");
+	await workbench.chat.getByRole("button", { name: "Install" }).click();
 	const told = workbench.notification("/no/such/python does not run");
 
 	await told.getByRole("button", { name: "Open Settings" }).click();
@@ -129,39 +145,32 @@ test("a pygent-ls of another protocol is not used, and it is said which of the t
 	const program = join(await scratch.folder("future"), "pygent-ls");
 	await writeFile(program, OF_THE_FUTURE, { mode: 0o755 });
 	await using workbench = await Workbench.open({ "cart.py": "" }, { "pygent.server.path": program });
+	await workbench.command("pygent: Open Chat");
 
 	await workbench.notification("version 99 of the protocol").filter({ hasText: "update this extension" }).waitFor();
 
 	await workbench.page.locator('.statusbar-item[aria-label*="update this extension"]').waitFor();
 });
 
-test("in a folder that is not trusted pygent only reads, until it is trusted", async () => {
+test("in a folder that is not trusted nothing is started until the user trusts it", async () => {
 	await using workbench = await Workbench.open(
 		{ "cart.py": "total = 0\n" },
 		{ "security.workspace.trust.enabled": true, "security.workspace.trust.startupPrompt": "never" },
 	);
-	await workbench.openChat();
-	await workbench.model.script(
-		{ calls: [{ name: "edit_file", arguments: { path: "cart.py", old: "total = 0", new: "total = 1" } }] },
-		{ text: "That was refused." },
-	);
-	await workbench.prompt("change it");
-	await workbench.conversation.getByText("That was refused.").waitFor();
-	assert.equal(readFileSync(join(workbench.folder, "cart.py"), "utf8"), "total = 0\n");
+	const { chat, conversation, model, page } = workbench;
+	const before = daemons(workbench).length;
+	await workbench.command("pygent: Choose Model");
+	await chat.getByText("This folder is not trusted").waitFor();
+	await model.script({ text: "Now I can read it." });
+	await workbench.prompt("read it");
+	await page.locator('.statusbar-item[aria-label*="this folder is not trusted"]').waitFor();
+	assert.equal(daemons(workbench).length, before);
 
-	await workbench.command("Workspaces: Manage Workspace Trust");
-	await workbench.page.getByRole("button", { name: "Trust", exact: true }).click();
-	await workbench.page.locator(".monaco-modal-editor-block").getByRole("button", { name: /Close/ }).first().click();
-	await workbench.page.locator('.statusbar-item[aria-label^="pygent: pygent-ls"]').waitFor();
-	await workbench.model.script(
-		{ calls: [{ name: "edit_file", arguments: { path: "cart.py", old: "total = 0", new: "total = 1" } }] },
-		{ text: "Done now." },
-	);
-	await workbench.command("pygent: New Chat");
-	await workbench.prompt("change it");
-	await workbench.chat.getByRole("button", { name: /Allow once/ }).click();
+	await chat.getByRole("button", { name: "Manage trust" }).click();
+	await page.getByRole("button", { name: "Trust", exact: true }).click();
+	await page.locator(".monaco-modal-editor-block").getByRole("button", { name: /Close/ }).first().click();
 
-	await workbench.conversation.getByText("Done now.").waitFor();
+	await conversation.getByText("Now I can read it.").waitFor();
 });
 
 test("a key that the user gives reaches the daemon, and neither the settings, the log nor a trace", async () => {
@@ -170,7 +179,7 @@ test("a key that the user gives reaches the daemon, and neither the settings, th
 	const { page } = workbench;
 	const input = page.locator(".quick-input-widget input.input");
 	const ready = page.locator('.statusbar-item[aria-label^="pygent: pygent-ls"]');
-	await ready.waitFor();
+	await workbench.openChat();
 
 	await workbench.command("pygent: Set API Key");
 	await page.locator(".quick-input-list .monaco-list-row").filter({ hasText: "MISTRAL_API_KEY" }).click();

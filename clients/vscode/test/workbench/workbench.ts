@@ -222,8 +222,10 @@ export class Workbench implements AsyncDisposable {
 		return this.page.locator(".statusbar-item").filter({ hasText: text });
 	}
 
+	/** With the extension's commands: a palette that is opened before it knows of them shows none. */
 	async #isThere(): Promise<void> {
 		await this.page.locator(".monaco-workbench .statusbar").waitFor();
+		await this.page.getByRole("tab", { name: "pygent", exact: true }).waitFor();
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {

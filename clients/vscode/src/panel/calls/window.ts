@@ -3,7 +3,14 @@
 import * as vscode from "vscode";
 import type { Handlers, Panel } from "../panel.ts";
 
-type OfWindow = "restartDaemon" | "setApiKey" | "showLog" | "openSettings" | "openInEditor";
+type OfWindow =
+	| "restartDaemon"
+	| "answerConsent"
+	| "manageTrust"
+	| "setApiKey"
+	| "showLog"
+	| "openSettings"
+	| "openInEditor";
 
 export function windowCalls(panel: Panel): Pick<Handlers, OfWindow> {
 	const run = async (command: string, ...args: readonly unknown[]): Promise<null> => {
@@ -12,6 +19,13 @@ export function windowCalls(panel: Panel): Pick<Handlers, OfWindow> {
 	};
 	return {
 		restartDaemon: () => run("pygent.restart"),
+		answerConsent: async ({ agreed }) => {
+			const { consent, daemon } = panel.services;
+			await consent.remember(agreed);
+			if (daemon.state.state === "consent") void daemon.restart();
+			return null;
+		},
+		manageTrust: () => run("workbench.trust.manage"),
 		setApiKey: () => run("pygent.setApiKey"),
 		showLog: () => run("pygent.showLog"),
 		openSettings: ({ query }) => run("pygent.openSettings", query),

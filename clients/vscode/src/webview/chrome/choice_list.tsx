@@ -23,7 +23,6 @@ export interface ListParts {
 	readonly search?: boolean;
 	/** Where what is typed may be chosen itself: what its entry says. */
 	readonly free?: ((typed: string) => string) | undefined;
-	readonly note?: string | undefined;
 	readonly onClose: () => void;
 }
 
@@ -67,7 +66,6 @@ export function ChoiceList(parts: ListParts): ReactElement {
 					onKeyDown={onKeyDown}
 				/>
 			)}
-			{parts.note !== undefined && <p className="popup-note">{parts.note}</p>}
 			<div
 				ref={list}
 				id={id}

@@ -92,11 +92,11 @@ export class Drafts {
 		return removed;
 	}
 
-	/** A prompt waits here while the daemon is starting. */
+	/** A prompt waits here until the daemon has started, also while the user has something to decide before. */
 	#started(): Promise<void> {
 		const isComing = (): boolean => {
 			const state = this.#store.view.panel?.daemon.state;
-			return state === "starting" || state === "installing";
+			return state !== "ready" && state !== "stopped";
 		};
 		if (!isComing()) return Promise.resolve();
 		return new Promise((resolve) => {

@@ -66,7 +66,7 @@ export function AgentPicker({ panel, ...sides }: PickerParts): ReactElement | nu
 }
 
 export function ModePicker({ panel, ...sides }: PickerParts): ReactElement {
-	const { mode, modes, restricted } = panel;
+	const { mode, modes } = panel;
 	const words = MODES[mode];
 	const offered = modes.includes(mode) ? modes : [...modes, mode];
 	return (
@@ -82,11 +82,6 @@ export function ModePicker({ panel, ...sides }: PickerParts): ReactElement {
 						<span className="picker-label">{words.title}</span>
 						<Icon name="chevron-down" />
 					</>
-				}
-				note={
-					restricted
-						? "This folder is not trusted, so tools only read. Trust the folder to choose another mode."
-						: undefined
 				}
 				choices={offered.map((each) => ({ value: each, ...MODES[each] }))}
 				onChoose={(value) => void ask(sides, "setMode", { mode: value as Mode })}

@@ -25,6 +25,7 @@ import "./tools.css";
 import "./diffs.css";
 import "./terminal.css";
 import "./asks.css";
+import "./start_card.css";
 
 export function ConversationView({ store, host }: AppParts): ReactElement {
 	const asks = useView(store, ({ conversation }) => conversation.asks);

@@ -5,17 +5,29 @@ import type { DaemonState } from "../../bridge.ts";
 import { Icon } from "../chrome/icon.tsx";
 import { useView } from "../store.ts";
 import { useScene } from "./scene.tsx";
+import { Undecided } from "./undecided.tsx";
 
 export function DaemonLine(): ReactElement | null {
 	const { store } = useScene();
 	const daemon = useView(store, ({ panel }) => panel?.daemon ?? null);
-	return daemon === null ? null : <Told daemon={daemon} />;
+	const isEmpty = useView(store, ({ conversation }) => conversation.items.length === 0);
+	return daemon === null ? null : <Told daemon={daemon} isEmpty={isEmpty} />;
 }
 
-function Told({ daemon }: { readonly daemon: DaemonState }): ReactElement | null {
+interface ToldParts {
+	readonly daemon: DaemonState;
+	/** An empty conversation shows itself what is to be decided. */
+	readonly isEmpty: boolean;
+}
+
+function Told({ daemon, isEmpty }: ToldParts): ReactElement | null {
 	switch (daemon.state) {
+		case "unused":
 		case "ready":
 			return null;
+		case "untrusted":
+		case "consent":
+			return isEmpty ? null : <Undecided daemon={daemon} />;
 		case "starting":
 			return (
 				<p className="daemon" role="status">

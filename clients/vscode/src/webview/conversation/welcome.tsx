@@ -4,6 +4,7 @@ import type { ReactElement } from "react";
 import { Icon } from "../chrome/icon.tsx";
 import { useView } from "../store.ts";
 import { useScene } from "./scene.tsx";
+import { isUndecided, Undecided } from "./undecided.tsx";
 
 const EXAMPLES = [
 	{ icon: "comment-discussion", text: "Explain how this project is laid out, and where to begin reading." },
@@ -14,12 +15,19 @@ const EXAMPLES = [
 
 export function Welcome(): ReactElement {
 	const { store } = useScene();
-	const restricted = useView(store, ({ panel }) => panel?.restricted ?? false);
+	const daemon = useView(store, ({ panel }) => panel?.daemon ?? null);
 	const hasFolder = useView(store, ({ panel }) => panel?.hasFolder ?? true);
 	const write = (text: string): void => {
 		store.take({ type: "write", text });
 		store.take({ type: "focus", on: "prompt" });
 	};
+	if (daemon !== null && isUndecided(daemon)) {
+		return (
+			<div className="welcome">
+				<Undecided daemon={daemon} />
+			</div>
+		);
+	}
 	return (
 		<div className="welcome">
 			<span className="welcome-mark" aria-hidden="true">
@@ -31,7 +39,6 @@ export function Welcome(): ReactElement {
 				to take back, and every edit is one undo step.
 			</p>
 			{!hasFolder && <p className="hint">No folder is open: it can talk, but not read or change files.</p>}
-			{restricted && <p className="hint">This folder is not trusted: it can read, but not change or run anything.</p>}
 			<ul className="examples" aria-label="Examples">
 				{EXAMPLES.map(({ icon, text }) => (
 					<li key={text}>

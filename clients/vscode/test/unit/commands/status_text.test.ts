@@ -50,3 +50,15 @@ test("one that is not there yet turns, and says what it does", () => {
 	);
 	assert.equal(text({ daemon: { state: "starting" } }), "$(loading~spin) pygent");
 });
+
+test("before it is started a click opens the chat, which says what is to be decided", () => {
+	assert.equal(text({ daemon: { state: "unused" } }), "$(sparkle) pygent");
+	assert.equal(text({ daemon: { state: "untrusted" } }), "$(shield) pygent");
+	const daemon = { state: "consent", source: "pypi.org", declined: false } as const;
+	assert.deepEqual(shownOf({ daemon, running: 0, waiting: 0, costUsd: null }), {
+		text: "$(cloud-download) pygent",
+		detail: "Not installed",
+		colour: null,
+		command: "pygent.focusChat",
+	});
+});

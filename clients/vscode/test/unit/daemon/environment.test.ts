@@ -52,6 +52,7 @@ function making(name: string, changes: Partial<Making> = {}): Making & { readonl
 		say: (step) => said.push(step),
 		log: (line) => lines.push(line),
 		signal: new AbortController().signal,
+		allow: () => undefined,
 		said,
 		lines,
 		...changes,
@@ -95,6 +96,18 @@ test("two windows at once make one environment, say so, and the next start uses 
 	assert.ok(!existsSync(old), "nobody has used it for long");
 	assert.ok(existsSync(used), "a window may have it open");
 	assert.equal((await environmentsIn(next.storage)).length, 2);
+});
+
+test("nothing is made, and no folder, before it is allowed; what is there already is used without asking", async () => {
+	const refuse = () => {
+		throw new Error("not allowed");
+	};
+
+	await assert.rejects(environmentPython(making("refused", { allow: refuse })), /not allowed/);
+
+	assert.ok(!existsSync(join(scratch.path, "refused")));
+	await environmentPython(making("allowed"));
+	await environmentPython(making("allowed", { allow: refuse }));
 });
 
 test("one whose Python is gone is made again", async () => {

@@ -13,4 +13,5 @@ await environmentPython({
 	},
 	log: () => undefined,
 	signal: new AbortController().signal,
+	allow: () => undefined,
 });

@@ -14,6 +14,7 @@ import {
 	pythonIn,
 	pythonOf,
 	type Step,
+	sourceOf,
 	stepIn,
 	withoutMissing,
 } from "../../../src/daemon/python.ts";
@@ -131,4 +132,10 @@ test("what pip prints becomes what a person reads", () => {
 		null,
 		"putting the packages in place",
 	]);
+});
+
+test("packages come from the index that the environment names, else from pypi.org", () => {
+	assert.equal(sourceOf({}), "pypi.org");
+	assert.equal(sourceOf({ PIP_INDEX_URL: "https://user:secret@index.example/simple" }), "index.example");
+	assert.equal(sourceOf({ PIP_INDEX_URL: "not a URL", UV_INDEX_URL: "" }), "pypi.org");
 });

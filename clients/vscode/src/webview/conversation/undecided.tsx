@@ -1,0 +1,65 @@
+/** What the user decides before the agent is started: whether to trust the folder, and whether to install the agent. */
+
+import type { ReactElement } from "react";
+import type { DaemonState } from "../../bridge.ts";
+import { Icon } from "../chrome/icon.tsx";
+import { useScene } from "./scene.tsx";
+
+type UndecidedState = Extract<DaemonState, { readonly state: "untrusted" | "consent" }>;
+
+export function isUndecided(daemon: DaemonState): daemon is UndecidedState {
+	return daemon.state === "untrusted" || daemon.state === "consent";
+}
+
+export function Undecided({ daemon }: { readonly daemon: UndecidedState }): ReactElement {
+	return daemon.state === "untrusted" ? <Untrusted /> : <Consent {...daemon} />;
+}
+
+function Untrusted(): ReactElement {
+	const { act } = useScene();
+	return (
+		<section className="start-card" aria-label="Workspace trust">
+			<h2>
+				<Icon name="shield" /> This folder is not trusted
+			</h2>
+			<p>pygent starts once you trust the folder. Until then it reads nothing, runs nothing and downloads nothing.</p>
+			<div className="choices">
+				<button type="button" className="choice first" onClick={() => void act("manageTrust", null)}>
+					Manage trust
+				</button>
+			</div>
+		</section>
+	);
+}
+
+function Consent({ source, declined }: { readonly source: string; readonly declined: boolean }): ReactElement {
+	const { act } = useScene();
+	return (
+		<section className="start-card" aria-label="Install pygent">
+			<h2>
+				<Icon name="cloud-download" /> {declined ? "pygent is not installed" : "Install pygent?"}
+			</h2>
+			<p>
+				The agent runs in a Python environment of its own. Installing it downloads about 100 MB of packages from{" "}
+				<strong>{source}</strong>, or from the index that pip or uv is configured for, and takes about 450 MB of disk.
+			</p>
+			<div className="choices">
+				<button type="button" className="choice first" onClick={() => void act("answerConsent", { agreed: true })}>
+					Install
+				</button>
+				{!declined && (
+					<button type="button" className="choice" onClick={() => void act("answerConsent", { agreed: false })}>
+						Not now
+					</button>
+				)}
+				<button type="button" className="choice" onClick={() => void act("openSettings", { query: "pygent.server" })}>
+					Use my own…
+				</button>
+			</div>
+			<p className="hint">
+				The setting <code>pygent.server.python</code> names another Python, <code>pygent.server.path</code> a pygent-ls
+				of your own, for which nothing is downloaded.
+			</p>
+		</section>
+	);
+}
