@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -42,7 +42,7 @@ if TYPE_CHECKING:  # what is built from here on is imported when it is built
     from pygent_ls.editors.ports import Beginning, FrontEnd
     from pygent_ls.llm.endpoints import Endpoints
     from pygent_ls.llm.listing import ListedModel
-    from pygent_ls.llm.setup.flow import SetUp
+    from pygent_ls.llm.setup.flow import SetUp, Way
     from pygent_ls.sessions.beginning import SessionDefaults
     from pygent_ls.sessions.rules import FileRuleStore
     from pygent_ls.sessions.turn_settings import TurnSettings
@@ -132,6 +132,7 @@ class Agent:
             folder=lambda: next(iter(front_end.workspace.folders), None),
             questioner=front_end.questioner,
             tell=front_end.tell,
+            on_change=front_end.on_models_change,
             offers=front_end.offers_setup,
         )
         self._cache = ToolCache(max_entries=self._settings.cache_entries, clock=time.monotonic)
@@ -201,7 +202,7 @@ class Agent:
             variants=await asyncio.to_thread(variants_of, taken),
             limits=limits_of(settings),
             policy=self._policy(settings),
-            endpoint=(endpoints, self._shared.keys.version),
+            endpoint=(endpoints, self._shared.keys_version),
             make_model=partial(self._make_model, endpoints),
             make_model_at=partial(self._make_model, endpoints),
             make_system_prompt=partial(make_system_prompt, self._front_end.workspace, prompt),
@@ -220,7 +221,7 @@ class Agent:
 
     def _renewed(self, settings: Settings, around: Surroundings) -> Surroundings:
         around.secrets.switch(on=settings.redact_secrets)
-        around.secrets.know(self._shared.keys.known)
+        around.secrets.know(self._shared.known_keys)
         return replace(
             around,
             tools=self._tools(settings),
@@ -261,9 +262,16 @@ class Agent:
 
         return await asyncio.to_thread(read)
 
-    async def set_up(self) -> SetUp:
+    async def set_up(self, way: Way = "any") -> SetUp:
         """See `Core`."""
-        return await self._setup.run()
+        return await self._setup.run(way)
+
+    def take_keys(self, keys: Mapping[str, str | None]) -> frozenset[str]:
+        """See `Core`."""
+        self._shared.take_keys(keys)
+        self._models = self._shared.models(self._settings, self._processes)
+        self._endpoints = self._endpoints_of(self._taken)
+        return self._shared.editor_keys.variables
 
     async def models(self) -> Sequence[ListedModel]:
         """See `Core`."""
@@ -351,7 +359,7 @@ class Agent:
         from pygent_ls.workspace.http_client import HttpWeb
         from pygent_ls.workspace.templates import TemplateFolders
 
-        secrets = secrets_of(self._settings, self.state_folder, self._front_end.workspace, self._shared.keys.known)
+        secrets = secrets_of(self._settings, self.state_folder, self._front_end.workspace, self._shared.known_keys)
         return Surroundings(
             session_id=session_id,
             tools=self.tools,

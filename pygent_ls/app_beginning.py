@@ -30,6 +30,7 @@ def beginning_of(taken: Taken, policy: Policy, saved: SavedKeys | None = None) -
     """As these settings say. Blocking: agents are read from files."""
     from pygent_ls.agent.permissions import Mode
     from pygent_ls.editors.ports import Beginning
+    from pygent_ls.llm.providers import OFFLINE
 
     settings = taken.loaded.settings
     profile = variants_of(taken).usual(settings.agent)
@@ -38,8 +39,10 @@ def beginning_of(taken: Taken, policy: Policy, saved: SavedKeys | None = None) -
         modes = ("plan",)
     elif not policy.may_bypass:
         modes = tuple(each for each in modes if each != "bypass")
+    model = profile.model or model_and_reason(taken.loaded, saved)[0]
     return Beginning(
-        model=profile.model or model_and_reason(taken.loaded, saved)[0],
+        model=model,
+        needs_model=model == OFFLINE and not (profile.model or settings.model),
         agent=settings.agent,
         mode="plan" if policy.is_restricted else profile.mode or settings.mode,
         modes=modes,

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pygent_ls.config_layers import Loaded
     from pygent_ls.llm.endpoints import Endpoints
     from pygent_ls.llm.resources import ModelResources
-    from pygent_ls.llm.setup.discovery import Found
-    from pygent_ls.llm.setup.flow import Candidate, SetUp
+    from pygent_ls.llm.setup.discovery import Found, LocalServer
+    from pygent_ls.llm.setup.flow import Candidate, SetUp, Way
     from pygent_ls.llm.setup.key_store import KeyStore
 
 NO_MODEL = (
@@ -34,6 +34,10 @@ NO_MODEL = (
 )
 SET_UP = "Set up a model"
 NOT_NOW = "Not now"
+
+
+def _to_nobody() -> None:
+    """There is no editor that shows a list of models."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +53,14 @@ class AppSetup:
     """The workspace folder whose settings count."""
     questioner: Questioner
     tell: Callable[[str], None]
+    on_change: Callable[[], None] = _to_nobody
+    """Told when another model is the default one."""
     offers: bool = False
     """Whether a prompt without a model may become a question."""
     _offered: set[str] = field(default_factory=set[str])
     """Sessions in which it was asked."""
 
-    async def run(self) -> SetUp:
+    async def run(self, way: Way = "any") -> SetUp:
         """Ask, check and keep. Raises nothing but a cancellation."""
         from pygent_ls.llm.setup.flow import SetupPorts, set_up
 
@@ -62,13 +68,17 @@ class AppSetup:
             questioner=self.questioner,
             tell=self.tell,
             found=self._found,
+            server_at=self._server_at,
             models_of=self._models_of,
             check=self._check,
             save_key=lambda provider, key: asyncio.to_thread(self.keys.save, provider, key),
             save_key_in_file=lambda provider, key: asyncio.to_thread(self.keys.save_in_file, provider, key),
             save_model=self._save_model,
         )
-        return await set_up(ports)
+        done = await set_up(ports, way)
+        if done.model:
+            self.on_change()
+        return done
 
     async def answer_without_model(self, session_id: str, prompt: str) -> str | None:
         """What a turn answers that would go to the offline model only because no model is set up.
@@ -76,15 +86,15 @@ class AppSetup:
         The user is asked, once a session, whether to set one up. None: the turn goes on, with the model there is now.
         """
         from pygent_ls.llm.offline.grammar import NotUnderstood, parse
-        from pygent_ls.llm.providers import OFFLINE
 
-        loaded = (await self._taken()).loaded
-        if loaded.settings.model or (await self._model(loaded)) != OFFLINE:
+        if not await self._needs_model():
             return None
         if not isinstance(parse(prompt), NotUnderstood):
             return None
         if not self.offers or session_id in self._offered or not await self._is_wanted(session_id):
             return NO_MODEL
+        if not await self._needs_model():  # its editor has set one up meanwhile
+            return None
         done = await self.run()
         if not done.model:
             return f"{done.text}\n\n{NO_MODEL}"
@@ -102,6 +112,7 @@ class AppSetup:
             text="No model is set up yet. Set one up now? It takes a minute, and then your prompt is answered.",
             choices=(Choice(title=SET_UP), Choice(title=NOT_NOW)),
             from_model=False,
+            offers_setup=True,
         )
         answer = await self.questioner.ask(question)
         return isinstance(answer, Answered) and answer.choice == SET_UP
@@ -114,6 +125,17 @@ class AppSetup:
     async def _model(self, loaded: Loaded) -> str:
         """The model of the settings, or of the keys that there are."""
         return (await asyncio.to_thread(model_and_reason, loaded, self.keys))[0]
+
+    async def _needs_model(self) -> bool:
+        from pygent_ls.llm.providers import OFFLINE
+
+        loaded = (await self._taken()).loaded
+        return not loaded.settings.model and (await self._model(loaded)) == OFFLINE
+
+    async def _server_at(self, address: str) -> LocalServer | None:
+        from pygent_ls.llm.setup.discovery import server_at
+
+        return await server_at(address)
 
     async def _found(self) -> Found:
         from pygent_ls.llm.setup.discovery import discover

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from pygent_ls.app_telemetry import AppTelemetry
 from pygent_ls.app_values import programs_of, sandbox_options
 from pygent_ls.config import Settings
 from pygent_ls.config_sources import state_folder, user_file
+from pygent_ls.llm.editor_keys import EditorKeys
 from pygent_ls.llm.model_catalog import ModelCatalog
 from pygent_ls.llm.resources import ModelResources
 from pygent_ls.log import hide
@@ -41,6 +42,7 @@ class Shared:
         self.write_log = WriteLog()
         self.kept = KeptSessions(self.state_folder)
         self.keys = saved_keys()
+        self.editor_keys = EditorKeys(os.environ)
         self._models = ModelResources(saved_keys=self.keys, catalog=ModelCatalog(self.state_folder / "models"))
         self._processes = LocalProcesses()
         self._own = (self.state_folder, user_file().parent, *([socket] if socket else []))
@@ -55,6 +57,22 @@ class Shared:
     def models(self, settings: Settings, processes: Processes) -> ModelResources:
         """What models are called with for one editor."""
         return replace(self._models, cli=programs_of(settings, processes, self.state_folder))
+
+    def take_keys(self, keys: Mapping[str, str | None]) -> None:
+        """Use the keys of an editor from now on. They are masked, and reach no program; see `EditorKeys.change`."""
+        self.editor_keys.change(keys)
+        hide(self.editor_keys.known)
+        self._processes.hide(self.editor_keys.variables)
+
+    @property
+    def known_keys(self) -> tuple[str, ...]:
+        """Keys that were read so far, for masking."""
+        return (*self.keys.known, *self.editor_keys.known)
+
+    @property
+    def keys_version(self) -> object:
+        """Changes with the keys."""
+        return self.keys.version, self.editor_keys.version
 
     def refresh_keys(self) -> Sequence[str]:
         """Read the saved keys that are new, and mask them from now on; returns what is wrong with them. Blocking."""

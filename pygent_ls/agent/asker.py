@@ -29,11 +29,15 @@ class Question:
     choices is an answer."""
     secret: bool = False
     """The answer is a key: it is typed unseen, and appears in no event, log or recording. There are no choices."""
+    is_open: bool = False
+    """Only the user's own words are an answer, although the model does not ask. There are no choices."""
+    offers_setup: bool = False
+    """Whether to set up a model; an editor with a form of its own for that answers once it is done."""
 
     @property
     def takes_words(self) -> bool:
         """Whether the user may answer in their own words."""
-        return self.from_model or self.secret
+        return self.from_model or self.secret or self.is_open
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -21,7 +21,7 @@ from pygent_ls.sessions.store import Sessions
 
 if TYPE_CHECKING:  # with it come the adapters of all models
     from pygent_ls.llm.listing import ListedModel
-    from pygent_ls.llm.setup.flow import SetUp
+    from pygent_ls.llm.setup.flow import SetUp, Way
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +66,10 @@ async def _at_once() -> None:
     """There is no editor that has a configuration."""
 
 
+def _nothing() -> None:
+    """Nobody wants to know."""
+
+
 def _to_nobody(_text: str) -> None:
     """There is no place beside the turns."""
 
@@ -94,6 +98,9 @@ class FrontEnd:
     offers_setup: bool = False
     """Whether its user may be asked to set up a model where a prompt needs one and there is none."""
 
+    on_models_change: Callable[[], None] = _nothing
+    """Told when another model is the default one, or others can be called."""
+
     tell: Callable[[str], None] = _to_nobody
     """Shows the user a line beside all turns."""
 
@@ -111,6 +118,8 @@ class Beginning:
     """Of a turn that chooses none: the agent's own, else the settings'."""
     modes: Sequence[Mode]
     """Those that can be set."""
+    needs_model: bool = False
+    """No model is named, and none is at hand: the offline model would answer."""
 
 
 class Core(Protocol):
@@ -134,6 +143,11 @@ class Core(Protocol):
 
     async def models(self) -> Sequence[ListedModel]:
         """The models that could be named, and what those lack that cannot be called."""
+        ...
+
+    def take_keys(self, keys: Mapping[str, str | None]) -> frozenset[str]:
+        """Use these keys of providers, by their variables, from the next model call on; None takes one back. Returns
+        the variables that hold a key of an editor's now."""
         ...
 
     @property
@@ -176,7 +190,7 @@ class Core(Protocol):
         """Cancel every turn and whatever is asked, and wait for their end."""
         ...
 
-    async def set_up(self) -> SetUp:
+    async def set_up(self, way: Way = "any") -> SetUp:
         """Ask the user which model to use, and keep the answer. Raises nothing but a cancellation."""
         ...
 

@@ -36,6 +36,10 @@ class ListedModel:
     name: str
     available: bool = True
     reason: str = ""
+    key_variable: str = ""
+    """Environment variable of its provider's key; empty if it needs none."""
+    lacks_key: bool = False
+    """The key is what it lacks."""
 
 
 async def listed_models(
@@ -50,15 +54,13 @@ async def listed_models(
     Of a provider without a key the model to begin with stands for all. Each name once, in the order of this sentence.
     """
     lacking = _Lacking(endpoints, resources.saved_keys, environment, await providers_of_bare(endpoints, ANY, resources))
-    lacks = {each.name: await asyncio.to_thread(lacking.of, each) for each in PROVIDERS}
     keyed = [each.name for each in PROVIDERS if await asyncio.to_thread(lacking.has_key, each)]
     of_table = await resources.prices.chat_models(keyed)
     found = [await asyncio.to_thread(_judged, name, lacking, resources) for name in named]
     for provider in PROVIDERS:
         others = [name for name in of_table.get(provider.name, ()) if not _DATED.search(name)]
         models = [provider.default_model, *others][:MAX_A_PROVIDER]
-        reason = lacks[provider.name]
-        found += [ListedModel(name=name, available=not reason, reason=reason) for name in models]
+        found += await asyncio.to_thread(lacking.judged, provider, models)
     found += [_program(name, program, find) for name, program in {**PRESETS, **endpoints.common.programs}.items()]
     found.append(ListedModel(name=OFFLINE))
     return list({each.name: each for each in reversed(found)}.values())[::-1]
@@ -84,15 +86,39 @@ class _Lacking:
 
     def of(self, provider: Provider, name: str = "") -> str:
         """Return the reason why a provider cannot be called; empty if nothing is known to be missing."""
-        endpoint = self._endpoint(provider, name)
-        key = self._key(provider, endpoint)
+        key = self._key(provider, self._endpoint(provider, name))
         if key is not None:
             return key.problem
-        if endpoint.api_key_env:
-            return f"{endpoint.api_key_env} is not set"
-        if not provider.needs_key or endpoint.api_base or first_set(provider.base_variables, self.environment):
-            return ""
-        return f"{provider.key_variables[0]} is not set"
+        return f"{self.key_variable(provider, name)} is not set" if self.lacks_key(provider, name) else ""
+
+    def key_variable(self, provider: Provider, name: str = "") -> str:
+        """Return the variable of a provider's key; empty if it never needs one."""
+        variable = self._endpoint(provider, name).api_key_env
+        return variable or (provider.key_variables[0] if provider.needs_key else "")
+
+    def lacks_key(self, provider: Provider, name: str = "") -> bool:
+        """Return whether a provider cannot be called without a key, and there is none."""
+        endpoint = self._endpoint(provider, name)
+        if self._key(provider, endpoint) is not None:
+            return False
+        has_address = endpoint.api_base or first_set(provider.base_variables, self.environment)
+        return bool(endpoint.api_key_env or (provider.needs_key and not has_address))
+
+    def judged(self, provider: Provider, names: Sequence[str], reason: str = "") -> Sequence[ListedModel]:
+        """Return models of one provider, which lack the same; `reason` is what they lack already."""
+        name = names[0]
+        variable, missing = self.key_variable(provider, name), self.of(provider, name)
+        lacks_key = not reason and self.lacks_key(provider, name)
+        return [
+            ListedModel(
+                name=each,
+                available=not (reason or missing),
+                reason=reason or missing,
+                key_variable=variable,
+                lacks_key=lacks_key,
+            )
+            for each in names
+        ]
 
     def has_key(self, provider: Provider, name: str = "") -> bool:
         """Return whether there is a key for a provider's models."""
@@ -116,9 +142,9 @@ def _judged(name: str, lacking: _Lacking, resources: ModelResources) -> ListedMo
     except (SettingError, ModelError) as error:
         reason = str(error)
     provider = provider_named(lacking.endpoints.provider_of(name) or "")
-    if not reason and provider is not None:
-        reason = lacking.of(provider, name)
-    return ListedModel(name=name, available=not reason, reason=reason)
+    if provider is None:
+        return ListedModel(name=name, available=not reason, reason=reason)
+    return lacking.judged(provider, [name], reason)[0]
 
 
 def _program(name: str, program: CliProgram, find: Callable[[str], str | None]) -> ListedModel:

@@ -36,7 +36,13 @@ async def test_without_a_key_each_provider_is_one_line_that_names_its_variable()
     models = await listing()
 
     assert [models[each.default_model] for each in PROVIDERS] == [
-        ListedModel(name=each.default_model, available=False, reason=f"{each.key_variables[0]} is not set")
+        ListedModel(
+            name=each.default_model,
+            available=False,
+            reason=f"{each.key_variables[0]} is not set",
+            key_variable=each.key_variables[0],
+            lacks_key=True,
+        )
         for each in PROVIDERS
     ]
     assert models["offline/rules"] == ListedModel(name="offline/rules")
@@ -46,14 +52,16 @@ async def test_a_key_brings_the_models_of_its_provider_that_call_tools() -> None
     models = await listing(env={"ANTHROPIC_API_KEY": "k"})
 
     claudes = [each for name, each in models.items() if name.startswith("anthropic/")]
-    assert ListedModel(name="anthropic/claude-sonnet-4-5") in claudes
+    assert ListedModel(name="anthropic/claude-sonnet-4-5", key_variable="ANTHROPIC_API_KEY") in claudes
     assert 5 < len(claudes) <= MAX_A_PROVIDER
     assert all(each.available for each in claudes)
 
 
 async def test_what_the_settings_name_comes_first_and_says_what_it_lacks() -> None:
     endpoints = Endpoints(model="openai/own", top_level=ProviderSettings(api_base="http://localhost:9/v1"))
-    assert next(iter((await listing("openai/own", endpoints=endpoints)).values())) == ListedModel(name="openai/own")
+    assert next(iter((await listing("openai/own", endpoints=endpoints)).values())) == ListedModel(
+        name="openai/own", key_variable="OPENAI_API_KEY"
+    )
 
     models = await listing("groq/x", "scripted:", "openai/gpt-5")
     assert "GROQ_API_KEY" in models["groq/x"].reason

@@ -16,6 +16,7 @@ from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.prompting import chosen_title
 from pygent_ls.editors.ports import Core
 from pygent_ls.errors import ModelError, SessionError
+from pygent_ls.llm.setup.flow import Way
 from pygent_ls.sessions.commands.choosing import MODES
 from pygent_ls.sessions.session import Session
 
@@ -56,9 +57,11 @@ class Choosing:
         session.set_model(given)
         self._client.tell_user(f"The model is {given} from now on.")
 
-    def set_up(self) -> None:
-        """Ask for a default model, and for its key where it needs one."""
-        self._ask(self._set_up())
+    def set_up(self, given: str | None) -> None:
+        """Ask for a default model, in the given way, and for its key if it needs one. Raises `JsonRpcInvalidParams`."""
+        if given is not None and given not in get_args(Way):
+            raise JsonRpcInvalidParams(f"way: {given!r} is none of {', '.join(get_args(Way))}")
+        self._ask(self._set_up(cast("Way", given or "any")))
 
     def take_back_rest(self, files: Sequence[Path], session: Session) -> None:
         """Ask whether an undo shall also take back files that a command may have changed, or anyone else."""
@@ -75,8 +78,8 @@ class Choosing:
             self._question.cancel()
         self._question = asyncio.create_task(question)
 
-    async def _set_up(self) -> None:
-        done = await self._core.set_up()
+    async def _set_up(self, way: Way) -> None:
+        done = await self._core.set_up(way)
         self._client.endpoint.show_message(f"pygent: {done.text}")
 
     async def _offer_rest(self, files: Sequence[Path], session: Session) -> None:

@@ -129,7 +129,7 @@ class Commands:
             case "pygent.newSession":
                 return self._new_session()
             case "pygent.setup":
-                return self._set_up()
+                return self._set_up(_text_or_none(arguments, "the way"))
             case "pygent.setMode":
                 return self._set_mode(_text_or_none(arguments, "the mode"), named or self._last_used())
             case "pygent.setModel":
@@ -232,8 +232,8 @@ class Commands:
             self._session = self._core.sessions.new(NewSession())
         return self._session
 
-    def _set_up(self) -> outgoing_commands.SetupOut:
-        self._choosing.set_up()
+    def _set_up(self, way: str | None) -> outgoing_commands.SetupOut:
+        self._choosing.set_up(way)
         return {"started": True}
 
     def _set_mode(self, mode: str | None, session: Session) -> outgoing_lists.ModeOut:

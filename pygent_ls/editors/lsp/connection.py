@@ -46,6 +46,10 @@ class Connection:
         def session_changed(session_id: str, what: str) -> None:
             endpoint.tell("pygent/session/changed", {"sessionId": session_id, "what": what})
 
+        def models_changed() -> None:
+            if features.chat_panel:
+                endpoint.tell("pygent/models/changed", {})
+
         def uri_of(path: Path) -> str:
             return buffers.uri_of(path) or uris.uri_of(path)
 
@@ -88,6 +92,7 @@ class Connection:
                 tell=lambda text: endpoint.show_message(f"pygent: {text}"),
                 is_restricted=features.restricted,
                 on_session_change=session_changed,
+                on_models_change=models_changed,
             )
         )
         self.requests = Requests(client, self.core)

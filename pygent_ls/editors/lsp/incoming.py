@@ -301,5 +301,19 @@ class CommandSession(Params):
     session_id: str
 
 
+KeyVariable = Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]{0,100}(?:KEY|KEY_ID|TOKEN|SECRET|PASSWORD)$")]
+
+ProviderKey = Annotated[str, Field(pattern=r"^[!-~]{1,4096}$")]
+"""What a header can hold."""
+
+
+class KeysParams(Params):
+    """`pygent/keys/set`: keys of providers that the editor keeps, by the variables in which the providers' keys are
+    looked for. They count from the next model call on, for their own providers alone, before the daemon's own
+    environment, and for as long as it runs. Null takes one back; what is not named stays."""
+
+    keys: dict[KeyVariable, ProviderKey | None]
+
+
 class NoParams(Params):
     """Requests that take nothing."""

@@ -37,6 +37,7 @@ METHODS = (
     "pygent/tools/list",
     "pygent/models/list",
     "pygent/agents/list",
+    "pygent/keys/set",
     "pygent/commands/list",
     "pygent/complete",
     "pygent/status",

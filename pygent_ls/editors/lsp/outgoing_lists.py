@@ -96,11 +96,14 @@ class AgentsOut(TypedDict):
 
 
 class ModelOut(TypedDict):
-    """A model that can be named. `reason` says what it lacks where it is not `available`, as far as can be told."""
+    """A model that can be named. `reason` says what it lacks where it is not `available`, as far as can be told;
+    `keyVariable` is where the key of its provider is looked for, and `lacksKey` says that this is what it lacks."""
 
     name: str
     available: bool
     reason: NotRequired[str]
+    keyVariable: NotRequired[str]
+    lacksKey: NotRequired[Literal[True]]
 
 
 class ModelsOut(TypedDict):
@@ -118,10 +121,22 @@ class DefaultsOut(TypedDict):
     mode: Mode
 
 
+class KeysOut(TypedDict):
+    """The result of `pygent/keys/set`: the variables that hold a key of the editor's now."""
+
+    variables: list[str]
+
+
+class ModelsChangedOut(TypedDict):
+    """`pygent/models/changed`, for clients with `chatPanel`: another model is the default one, or others can be called.
+    What `pygent/models/list` and `pygent/status` said is no longer true."""
+
+
 class StatusOut(TypedDict):
     """The result of `pygent/status`. `model` is as the last turn found it, `defaults` are what a session has that is
     made now, and `modes` those that may be set: `bypass` where the user's own file allows it, only `plan` where the
-    workspace is restricted."""
+    workspace is restricted. `needsModel`: no model is named and no key is found, so a prompt is answered with the offer
+    to set one up."""
 
     version: str
     uptimeSeconds: float
@@ -132,3 +147,4 @@ class StatusOut(TypedDict):
     modelReady: bool
     defaults: DefaultsOut
     modes: list[Mode]
+    needsModel: bool

@@ -22,7 +22,8 @@ class QuestionRequestOut(TypedDict):
     """A question of the model. `allowText`: the user may answer in their own words, too, or instead of choosing.
 
     An empty `sessionId`: the daemon itself asks, outside of any conversation. `secret`: the answer is a key; show no
-    character of it, and keep it nowhere."""
+    character of it, and keep it nowhere. `setup`: no model is set up; the first choice goes on once one is, and has the
+    daemon ask for one otherwise."""
 
     questionId: str
     sessionId: str
@@ -30,6 +31,7 @@ class QuestionRequestOut(TypedDict):
     choices: list[ChoiceOut]
     allowText: bool
     secret: NotRequired[bool]
+    setup: NotRequired[bool]
 
 
 class QuestionCancelledOut(TypedDict):

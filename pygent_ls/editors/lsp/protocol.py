@@ -61,6 +61,7 @@ REQUESTS: dict[str, tuple[type[incoming.Params], Any]] = {
     "pygent/tools/list": (incoming.NoParams, outgoing_lists.ToolsOut),
     "pygent/models/list": (incoming.NoParams, outgoing_lists.ModelsOut),
     "pygent/agents/list": (incoming.NoParams, outgoing_lists.AgentsOut),
+    "pygent/keys/set": (incoming.KeysParams, outgoing_lists.KeysOut),
     "pygent/commands/list": (incoming.NoParams, outgoing_commands.CommandsOut),
     "pygent/complete": (incoming_sessions.CompleteParams, outgoing_sessions.CompletionOut),
     "pygent/status": (incoming.NoParams, outgoing_lists.StatusOut),
@@ -93,6 +94,7 @@ COMMAND_RESULTS: dict[str, Any] = {
 NOTIFICATIONS: dict[str, Any] = {
     "$/progress (partialResultToken)": outgoing.EventsOut,
     "pygent/session/changed": outgoing.SessionChangedOut,
+    "pygent/models/changed": outgoing_lists.ModelsChangedOut,
     "pygent/question/cancelled": QuestionCancelledOut,
     "pygent/review/cancelled": ReviewCancelledOut,
     "pygent/permission/cancelled": PermissionCancelledOut,

@@ -35,18 +35,20 @@ that is odd in any way (null, an unknown option, an error) counts as no answer, 
 does not reject stands, since it was allowed before.
 
 Commands of `workspace/executeCommand` are answered at once; `pygent.ask`, `pygent.fix`, `pygent.explain`,
-`pygent.test`, `pygent.refactor` and `pygent.doc` start a turn in the session that the client's commands have in common,
-and write what comes of it into the workspace's chat document, which is shown when the work starts. Arguments that a
-command does not know are ignored, but for an object `{{"sessionId": …}}`, in any place: then the command is for that
-session, and a turn waits there for the one that runs. What is left out of a place, a URI and two lines, is where code
-actions were asked for last; `pygent.ask` without a prompt shows the chat document; `pygent.setMode` and
+`pygent.test`, `pygent.refactor` and `pygent.doc` start a turn in the session that the client's commands have in
+common, and write what comes of it into the workspace's chat document, which is shown when the work starts. Arguments
+that a command does not know are ignored, but for an object `{{"sessionId": …}}`, in any place: then the command is for
+that session, and a turn waits there for the one that runs. What is left out of a place, a URI and two lines, is where
+code actions were asked for last; `pygent.ask` without a prompt shows the chat document; `pygent.setMode` and
 `pygent.setModel` without a name are answered with what is now, and their user is offered a choice by
 `window/showMessageRequest`. `pygent.setup` asks for a default model and its key, by `pygent/question/request` with an
-empty `sessionId` or by `window/showMessageRequest`; a key is asked for with `secret` and never by the latter. A prompt
-that needs a model where none is set up becomes the same questions, once a session. A client that says `chatPanel` shows
-conversations itself: its commands write no chat document and show none; the turn's events come by
-`pygent/session/attach`, with the `sinceSeq` that the client knows, or 0. Such a turn has a work-done progress
-as any other.
+empty `sessionId` or by `window/showMessageRequest`; a key is asked for with `secret` and never by the latter; its
+argument `"key"`, `"local"` or `"program"` begins with one kind of model. A prompt that needs a model where none is set
+up becomes the same questions, once a session; the first has `setup`, so that a client can show a form of its own. An
+editor that keeps keys itself gives them with `pygent/keys/set` after `initialized`, and again when they change. A
+client that says `chatPanel` shows conversations itself: its commands write no chat document and show none; the turn's
+events come by `pygent/session/attach`, with the `sinceSeq` that the client knows, or 0. Such a turn has a work-done
+progress as any other.
 
 Any `*.pygent.md` document is a conversation: what stands below a line `## You` was asked, below `## pygent` answered;
 what stands above the first of these is not sent, and in an answer neither are lines `> tool: title` and the daemon's

@@ -62,6 +62,8 @@ def question_out(question: Question) -> QuestionRequestOut:
     }
     if question.secret:
         out["secret"] = True
+    if question.offers_setup:
+        out["setup"] = True
     return out
 
 

@@ -78,6 +78,7 @@ class Requests:
             "pygent/tools/list": self._tools,
             "pygent/models/list": self._models,
             "pygent/agents/list": self._agents,
+            "pygent/keys/set": self._set_keys,
             "pygent/commands/list": self._commands,
             "pygent/complete": sessions.complete,
             "pygent/status": self._status,
@@ -203,6 +204,9 @@ class Requests:
     async def _models(self, _: incoming.NoParams) -> outgoing_lists.ModelsOut:
         return {"models": [_model_out(each) for each in await self._core.models()]}
 
+    def _set_keys(self, params: incoming.KeysParams) -> outgoing_lists.KeysOut:
+        return {"variables": sorted(self._core.take_keys(params.keys))}
+
     async def _status(self, _: incoming.NoParams) -> outgoing_lists.StatusOut:
         beginning = await self._core.beginning()
         sessions = self._sessions.all()
@@ -216,6 +220,7 @@ class Requests:
             "modelReady": self._core.model_ready,
             "defaults": {"model": beginning.model, "agent": beginning.agent, "mode": beginning.mode},
             "modes": [*beginning.modes],
+            "needsModel": beginning.needs_model,
         }
 
 
@@ -248,6 +253,10 @@ def _model_out(model: ListedModel) -> outgoing_lists.ModelOut:
     told: outgoing_lists.ModelOut = {"name": model.name, "available": model.available}
     if model.reason:
         told["reason"] = model.reason
+    if model.key_variable:
+        told["keyVariable"] = model.key_variable
+    if model.lacks_key:
+        told["lacksKey"] = True
     return told
 
 

@@ -60,6 +60,7 @@ _SECRET_VARIABLE = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS|
 """Of an environment variable whose value is masked wherever it occurs."""
 
 _QUESTION = "pygent/question/request"
+_KEYS = "pygent/keys/set"
 
 LEAST_SECRET = 8
 """Characters: what is shorter would be found within words."""
@@ -204,6 +205,8 @@ class Trace:
     def _masked(self, message: _Message) -> Mapping[str, Any]:
         line = _line(message, self._masks)
         said: Any = line.get("message")
+        if message.side == "client" and isinstance(said, dict) and cast("Any", said).get("method") == _KEYS:
+            return {**line, "message": {**said, "params": _unseen(cast("Any", said).get("params"))}}
         if message.side == "client" and self._secret_answers and isinstance(said, dict) and "method" not in said:
             answered = (message.client, cast("Mapping[str, Any]", said).get("id"))
             if _is_hashable(answered) and answered in self._secret_answers:

@@ -11,7 +11,7 @@ import http.client
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -20,6 +20,12 @@ from pygent_ls.llm.providers import OTHERS, PROVIDERS, Provider, first_set, prov
 
 PROBE_S = 0.7
 """How long a server may take: it is on this machine, and the user waits."""
+
+REMOTE_PROBE_S = 5.0
+"""How long a server may take whose address the user typed: it may be on another machine."""
+
+GENERIC = "hosted_vllm"
+"""Provider of models at a server of no kind that has one of its own."""
 
 MAX_BYTES = 2_000_000
 MAX_MODELS = 40
@@ -43,6 +49,9 @@ _OWNERS: Mapping[str, str] = {
     "library": "Ollama",
 }
 """What servers say owns their models, in `/v1/models`."""
+
+
+_PROVIDERS_OF_KINDS: Mapping[str, str] = {"Ollama": "ollama_chat", "LM Studio": "lm_studio", "llama.cpp": "llamafile"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +118,18 @@ async def discover(
     )
 
 
+async def server_at(address: str) -> LocalServer | None:
+    """Return the server at an address that the user gave; None if none that is known answers there."""
+    given = address.strip().rstrip("/").removesuffix("/v1")
+    root = given if "://" in given else f"http://{given}"
+    generic = provider_named(GENERIC)
+    assert generic is not None
+    if not _is_address(root):
+        return None
+    found = await _probe(_Place(provider=generic, root=root, api_base=f"{root}/v1"), REMOTE_PROBE_S)
+    return found and replace(found, provider=_PROVIDERS_OF_KINDS.get(found.kind, GENERIC))
+
+
 def _keyed(environment: Mapping[str, str], saved: Sequence[str]) -> Sequence[tuple[Provider, str]]:
     found = [(each, first_set(each.key_variables, environment)) for each in (*PROVIDERS, *OTHERS) if each.needs_key]
     return [(each, variable or "") for each, variable in found if variable or each.name in saved]
@@ -162,9 +183,10 @@ def _is_address(root: str) -> bool:
 # Asking
 
 
-async def _probe(place: _Place) -> LocalServer | None:
+async def _probe(place: _Place, limit_s: float = PROBE_S) -> LocalServer | None:
     """Ask a server in the ways of all kinds at once; None where nothing that is known answers in time."""
-    answers = await asyncio.gather(*(_asked(place, path) for path in ("/v1/models", "/api/tags", "/api/v0/models")))
+    paths = ("/v1/models", "/api/tags", "/api/v0/models")
+    answers = await asyncio.gather(*(_asked(place, path, limit_s) for path in paths))
     kind, models = kind_of(*answers)
     if not kind:
         return None
@@ -209,10 +231,10 @@ def _names(entries: Sequence[Mapping[str, Any]], key: str) -> list[str]:
     return [name for name in dict.fromkeys(names) if 0 < len(name) <= MAX_NAME_CHARS and "embed" not in name.lower()]
 
 
-async def _asked(place: _Place, path: str) -> Any:
+async def _asked(place: _Place, path: str, limit_s: float) -> Any:
     """The JSON at a path; None for everything that is none."""
     try:
-        async with asyncio.timeout(PROBE_S):
+        async with asyncio.timeout(limit_s):
             return _json(await _exchanged(place, path))
     except (OSError, TimeoutError, ValueError, RecursionError, http.client.HTTPException):
         return None

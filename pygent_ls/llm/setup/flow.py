@@ -9,14 +9,20 @@ from __future__ import annotations
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from pygent_ls.agent.asker import Answered, CannotAsk, Choice, Question, Questioner
 from pygent_ls.errors import KeyringError, KeyStoreError, ModelError, SettingError, SetupError
+from pygent_ls.llm.cli.programs import PRESETS
 from pygent_ls.llm.provider_keys import can_be_sent
 from pygent_ls.llm.providers import OTHERS, PROVIDERS, Provider
 from pygent_ls.llm.setup.discovery import Found, LocalServer
 
+Way = Literal["any", "key", "local", "program"]
+"""What the questions begin with: everything, or one kind of model."""
+
 ENTER = "Enter the key of a provider"
+OTHER_ADDRESS = "Another address"
 STOP = "Not now"
 MORE = "Another provider"
 BACK = "Back"
@@ -34,6 +40,11 @@ MAX_ATTEMPTS = 3
 """Of entering something that can be a key."""
 
 UNCHANGED = "Nothing was changed."
+ADDRESS = "The address of the server, such as http://localhost:11434 (Ollama) or http://localhost:1234 (LM Studio):"
+NO_LINE_FOR_AN_ADDRESS = (
+    "This editor has no line for an address. Run `pygent-ls setup` in a terminal, or set `model` and `api_base` in the "
+    "settings."
+)
 NO_LINE_FOR_A_KEY = (
     "This editor has no hidden line for a key. Run `pygent-ls setup` in a terminal; or set {variable} in the "
     "environment and start the editor again."
@@ -63,6 +74,8 @@ class SetupPorts:
     tell: Callable[[str], None]
     """Shows a line of progress."""
     found: Callable[[], Awaitable[Found]]
+    server_at: Callable[[str], Awaitable[LocalServer | None]]
+    """The server of models at an address that the user typed, if one answers."""
     models_of: Callable[[str], Awaitable[Sequence[str]]]
     """The models of a provider that calls tools, the one to begin with first."""
     check: Callable[[Candidate], Awaitable[float]]
@@ -89,10 +102,10 @@ class _StoppedError(SetupError):
     """The user wants no more of it."""
 
 
-async def set_up(ports: SetupPorts) -> SetUp:
+async def set_up(ports: SetupPorts, way: Way = "any") -> SetUp:
     """Ask, check and keep. Raises nothing but a cancellation; whatever ends it early is said in the text."""
     try:
-        return await _Flow(ports).run()
+        return await _Flow(ports).run(way)
     except _StoppedError as stopped:
         return SetUp(text=str(stopped))
     except (KeyStoreError, SettingError, SetupError) as error:
@@ -103,15 +116,58 @@ class _Flow:
     def __init__(self, ports: SetupPorts) -> None:
         self._ports = ports
 
-    async def run(self) -> SetUp:
+    async def run(self, way: Way) -> SetUp:
         found = await self._ports.found()
         while True:
-            candidate = await self._chosen(found)
+            candidate = await self._chosen_by(way, found)
             done = await self._checked(candidate) if candidate else None
             if done is not None:
                 return done
 
     # What to use
+
+    async def _chosen_by(self, way: Way, found: Found) -> Candidate | None:
+        """None to be asked again."""
+        match way:
+            case "any":
+                return await self._chosen(found)
+            case "key":
+                return await self._with_key(found)
+            case "local":
+                return await self._on_server(found)
+            case "program":
+                return await self._by_program(found)
+
+    async def _on_server(self, found: Found) -> Candidate:
+        servers = {f"{each.kind} at {_host(each)}": each for each in found.servers if each.models}
+        title = OTHER_ADDRESS
+        if servers:
+            choices = [Choice(title=name, description=_counted(each.models)) for name, each in servers.items()]
+            title = await self._ask("Which server?", [*choices, Choice(title=OTHER_ADDRESS), Choice(title=STOP)])
+        return await self._model_at(servers.get(title) or await self._typed_server("\n".join(_empty_servers(found))))
+
+    async def _typed_server(self, said: str) -> LocalServer:
+        """A server at an address that the user types, and that has models."""
+        for _ in range(MAX_ATTEMPTS):
+            answer = await self._ports.questioner.ask(_question(f"{said}\n{ADDRESS}".strip(), is_open=True))
+            if isinstance(answer, CannotAsk):
+                raise SetupError(NO_LINE_FOR_AN_ADDRESS)
+            address = answer.text.strip() if isinstance(answer, Answered) else ""
+            if not address:
+                raise _stopped()
+            server = await self._ports.server_at(address)
+            if server is not None and server.models:
+                return server
+            said = f"{server.kind} at {address} has no model yet." if server else f"No server answers at {address}."
+        raise SetupError(said)
+
+    async def _by_program(self, found: Found) -> Candidate:
+        programs = {each.name: each for each in found.programs}
+        if not programs:
+            names = ", ".join(name for name, each in PRESETS.items() if not each.needs_model)
+            raise SetupError(f"None of these programs is found on the PATH: {names}. Install one and log in to it.")
+        choices = [Choice(title=name, description="with the account that it has") for name in programs]
+        return Candidate(model=programs[await self._ask("Which program?", [*choices, Choice(title=STOP)])].model)
 
     async def _chosen(self, found: Found) -> Candidate | None:
         """None to be asked again."""
@@ -264,7 +320,7 @@ def _stopped() -> _StoppedError:
     return _StoppedError(f"{UNCHANGED} `pygent-ls setup`, or the command pygent.setup, begins again.")
 
 
-def _question(text: str, choices: Sequence[Choice] = (), *, is_secret: bool = False) -> Question:
+def _question(text: str, choices: Sequence[Choice] = (), *, is_secret: bool = False, is_open: bool = False) -> Question:
     """A question that belongs to no session."""
     return Question(
         question_id=str(uuid.uuid4()),
@@ -274,6 +330,7 @@ def _question(text: str, choices: Sequence[Choice] = (), *, is_secret: bool = Fa
         choices=tuple(choices),
         from_model=False,
         secret=is_secret,
+        is_open=is_open,
     )
 
 

@@ -24,15 +24,13 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from pygent_ls.errors import KeyStoreError
+from pygent_ls.llm.editor_keys import LEAST_MASKED
 from pygent_ls.llm.setup.system_keyring import NoKeyringError
 
 FILE = "keys.json"
 LOCK = "keys.lock"
 VERSION = 1
 MAX_BYTES = 1_000_000
-LEAST_MASKED = 8
-"""Characters of a key that is masked wherever it occurs; a shorter one would be found within words."""
-
 RETRY_S = 60.0
 """After which a keyring that did not answer is asked again."""
 

@@ -30,8 +30,9 @@ from pygent_ls.editors.lsp.server import PygentServer
 from pygent_ls.editors.lsp.stdio import BrokenFrame, FrameReader, FrameWriter, Message, message_of
 from pygent_ls.editors.ports import Beginning, FrontEnd
 from pygent_ls.errors import ModelError
+from pygent_ls.llm.editor_keys import EditorKeys
 from pygent_ls.llm.listing import ListedModel
-from pygent_ls.llm.setup.flow import SetUp
+from pygent_ls.llm.setup.flow import SetUp, Way
 from pygent_ls.sessions.beginning import SessionDefaults
 from pygent_ls.sessions.checkpoints import Checkpoints
 from pygent_ls.sessions.journal.folder import JournalFolder
@@ -106,6 +107,7 @@ class FakeCore:
         self.changed_files: list[Path] = []
         self.n_starts = 0
         self.configured: list[object] = []
+        self.keys = EditorKeys({})
         self._setup = setup
         self._front_end = front_end
         self._processes = LocalProcesses()
@@ -182,10 +184,16 @@ class FakeCore:
         """What the server brings to the core."""
         return self._front_end
 
-    async def set_up(self) -> SetUp:
+    def take_keys(self, keys: Mapping[str, str | None]) -> frozenset[str]:
+        """See `Core`."""
+        self.keys.change(keys)
+        return self.keys.variables
+
+    async def set_up(self, way: Way = "any") -> SetUp:
         """Asks for a key, and tells what was answered."""
         question = Question(question_id="q", session_id="", tool_id="", text="Key?", from_model=False, secret=True)
         answer = await self._front_end.questioner.ask(question)
+        del way
         return SetUp(text=answer.text if isinstance(answer, Answered) else type(answer).__name__)
 
     def kill_processes(self) -> None:

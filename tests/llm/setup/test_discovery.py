@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pygent_ls.llm.setup.discovery import Found, LocalServer, discover, places
+from pygent_ls.llm.setup.discovery import Found, LocalServer, discover, places, server_at
 from tests.fakes import bounded
 from tests.llm.setup.local_servers import (
     EMPTY_OLLAMA,
@@ -151,3 +151,21 @@ async def test_keys_of_the_environment_saved_keys_and_installed_programs_are_fou
         ("zai", ""),
     ]
     assert [each.model for each in both.programs] == ["cli:claude"]  # ollama is better asked as a server
+
+
+@pytest.mark.parametrize(
+    ("answers", "model", "path"),
+    [(OLLAMA, "ollama_chat/qwen3:8b", "/v1"), (LM_STUDIO, "lm_studio/qwen2-vl-7b-instruct", "/v1")],
+)
+async def test_a_server_at_a_typed_address_is_reached_there(answers: Mapping[str, Any], model: str, path: str) -> None:
+    async with serving(answers) as server:
+        found = await bounded(server_at(f" {server.url.removeprefix('http://')}/ "))
+
+    assert found is not None
+    assert found.name_of(found.models[0]) == model
+    assert found.api_base == f"{server.url}{path}"
+
+
+@pytest.mark.parametrize("address", ["", "http://", "no address", "http://127.0.0.1:9", "ftp://127.0.0.1:9"])
+async def test_where_nothing_answers_there_is_no_server(address: str) -> None:
+    assert await bounded(server_at(address)) is None

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from pygent_ls.agent.asker import Answered, CannotAsk, NotAnswered, Question, QuestionAnswer
 from pygent_ls.errors import KeyringError, KeyStoreError, ModelError, SettingError
 from pygent_ls.llm.providers import provider_named
 from pygent_ls.llm.setup.discovery import Found, InstalledProgram, LocalServer
-from pygent_ls.llm.setup.flow import Candidate, SetUp, SetupPorts, set_up
+from pygent_ls.llm.setup.flow import Candidate, SetUp, SetupPorts, Way, set_up
 from tests.fakes import bounded
 from tests.questioner import FakeQuestioner
 
@@ -40,6 +40,8 @@ class House:
 
     answers: Sequence[QuestionAnswer]
     found: Found = field(default_factory=Found)
+    servers: Mapping[str, LocalServer] = field(default_factory=dict[str, LocalServer])
+    """By the address that the user types."""
     failures: Sequence[ModelError | None] = ()
     """Of the calls, in their order; None and beyond the last: it works."""
     save_key: Callable[[str, str], str] = lambda _provider, _key: "the drawer"
@@ -49,20 +51,21 @@ class House:
     models: list[Candidate] = field(default_factory=list[Candidate])
     questions: list[Question] = field(default_factory=list[Question])
 
-    async def set_up(self) -> SetUp:
+    async def set_up(self, way: Way = "any") -> SetUp:
         questioner = FakeQuestioner(*self.answers)
         self.questions = questioner.questions
         ports = SetupPorts(
             questioner=questioner,
             tell=lambda _: None,
             found=self._found,
+            server_at=self._server_at,
             models_of=self._models_of,
             check=self._check,
             save_key=self._save_key,
             save_key_in_file=self._save_key_in_file,
             save_model=self._save_model,
         )
-        return await bounded(set_up(ports))
+        return await bounded(set_up(ports, way))
 
     def titles(self, number: int) -> list[str]:
         """The choices of a question."""
@@ -70,6 +73,9 @@ class House:
 
     async def _found(self) -> Found:
         return self.found
+
+    async def _server_at(self, address: str) -> LocalServer | None:
+        return self.servers.get(address)
 
     async def _models_of(self, provider: str) -> Sequence[str]:
         return [] if provider == "nvidia_nim" else [f"{provider}/first", f"{provider}/second"]
@@ -323,3 +329,69 @@ async def test_a_settings_file_that_cannot_be_written_is_said_beside_the_key_tha
 
     assert "The key of mistral is in the drawer. config.toml could not be changed." in done.text
     assert done.model == ""
+
+
+async def test_a_server_at_an_address_of_the_users_own_is_used() -> None:
+    house = House([typed("nowhere"), typed(" box:11434 "), choose("b")], servers={"box:11434": OLLAMA})
+
+    done = await house.set_up("local")
+
+    assert [each.takes_words for each in house.questions] == [True, True, False]
+    assert house.questions[1].text.startswith("No server answers at nowhere.\nThe address of the server")
+    assert house.models == [Candidate(model="ollama_chat/b", api_base="http://127.0.0.1:1")]
+    assert done.model == "ollama_chat/b"
+
+
+async def test_a_server_that_runs_is_offered_before_an_address_is_asked_for() -> None:
+    house = House(
+        [choose("Another address"), typed("box"), choose("a")],
+        found=Found(servers=(OLLAMA,)),
+        servers={"box": replace(OLLAMA, api_base="http://box:1")},
+    )
+
+    await house.set_up("local")
+
+    assert house.titles(0) == ["Ollama at 127.0.0.1:1", "Another address", "Not now"]
+    assert house.models == [Candidate(model="ollama_chat/a", api_base="http://box:1")]
+
+
+async def test_who_types_no_address_that_answers_is_told_so_in_the_end() -> None:
+    house = House([typed("one"), typed("two"), typed("three")], servers={"two": EMPTY})
+
+    done = await house.set_up("local")
+
+    assert house.questions[2].text.startswith("Ollama at two has no model yet.")
+    assert done == SetUp(text="No server answers at three. Nothing was changed.")
+
+
+async def test_an_editor_without_a_line_for_an_address_says_what_to_do() -> None:
+    done = await House([CannotAsk("no line")]).set_up("local")
+
+    assert done.text.startswith("This editor has no line for an address. Run `pygent-ls setup`")
+
+
+async def test_only_programs_are_offered_where_one_is_wanted() -> None:
+    house = House(
+        [choose("claude")],
+        found=Found(servers=(OLLAMA,), programs=(InstalledProgram(name="claude", model="cli:claude"),)),
+    )
+
+    done = await house.set_up("program")
+
+    assert house.titles(0) == ["claude", "Not now"]
+    assert done.model == "cli:claude"
+
+
+async def test_without_a_program_it_is_said_which_could_be_used() -> None:
+    done = await House([]).set_up("program")
+
+    assert done.text.startswith("None of these programs is found on the PATH: claude, ")
+    assert done.model == ""
+
+
+async def test_a_key_is_asked_for_at_once_where_one_is_wanted() -> None:
+    house = House(ENTERED[1:], found=Found(servers=(OLLAMA,)))
+
+    done = await house.set_up("key")
+
+    assert done.model == "mistral/first"

@@ -454,6 +454,16 @@
 ---@field itemId string
 ---@field content string
 
+--- The result of `pygent/keys/set`: the variables that hold a key of the editor's now.
+---@class pygent.Keys
+---@field variables string[]
+
+--- `pygent/keys/set`: keys of providers that the editor keeps, by the variables in which the providers' keys are
+--- looked for. They count from the next model call on, for their own providers alone, before the daemon's own
+--- environment, and for as long as it runs. Null takes one back; what is not named stays.
+---@class pygent.KeysParams
+---@field keys table<string, any>
+
 --- A limit of the turn is reached.
 ---@class pygent.LimitReachedEvent
 ---@field seq integer
@@ -539,11 +549,18 @@
 ---@field model string
 ---@field usage pygent.Usage
 
---- A model that can be named. `reason` says what it lacks where it is not `available`, as far as can be told.
+--- A model that can be named. `reason` says what it lacks where it is not `available`, as far as can be told;
+--- `keyVariable` is where the key of its provider is looked for, and `lacksKey` says that this is what it lacks.
 ---@class pygent.Model
 ---@field name string
 ---@field available boolean
 ---@field reason? string
+---@field keyVariable? string
+---@field lacksKey? true
+
+--- `pygent/models/changed`, for clients with `chatPanel`: another model is the default one, or others can be called.
+--- What `pygent/models/list` and `pygent/status` said is no longer true.
+---@class pygent.ModelsChanged
 
 --- The result of `pygent/models/list`.
 ---@class pygent.Models
@@ -676,7 +693,8 @@
 --- A question of the model. `allowText`: the user may answer in their own words, too, or instead of choosing.
 ---
 --- An empty `sessionId`: the daemon itself asks, outside of any conversation. `secret`: the answer is a key; show no
---- character of it, and keep it nowhere.
+--- character of it, and keep it nowhere. `setup`: no model is set up; the first choice goes on once one is, and has the
+--- daemon ask for one otherwise.
 ---@class pygent.QuestionRequest
 ---@field questionId string
 ---@field sessionId string
@@ -684,6 +702,7 @@
 ---@field choices pygent.Choice[]
 ---@field allowText boolean
 ---@field secret? boolean
+---@field setup? boolean
 
 --- The title of a choice, words of the user, or both.
 ---@class pygent.QuestionResult
@@ -946,7 +965,8 @@
 
 --- The result of `pygent/status`. `model` is as the last turn found it, `defaults` are what a session has that is
 --- made now, and `modes` those that may be set: `bypass` where the user's own file allows it, only `plan` where the
---- workspace is restricted.
+--- workspace is restricted. `needsModel`: no model is named and no key is found, so a prompt is answered with the offer
+--- to set one up.
 ---@class pygent.Status
 ---@field version string
 ---@field uptimeSeconds number
@@ -957,6 +977,7 @@
 ---@field modelReady boolean
 ---@field defaults pygent.Defaults
 ---@field modes pygent.Mode[]
+---@field needsModel boolean
 
 --- `pygent/turn/steer`: joins the running turn's conversation before the next model call.
 ---@class pygent.SteerParams
@@ -1213,6 +1234,7 @@
 ---| "pygent/tools/list"
 ---| "pygent/models/list"
 ---| "pygent/agents/list"
+---| "pygent/keys/set"
 ---| "pygent/commands/list"
 ---| "pygent/complete"
 ---| "pygent/status"
@@ -1248,6 +1270,7 @@
 ---@field ["pygent/tools/list"] { params: pygent.NoParams, result: pygent.Tools }
 ---@field ["pygent/models/list"] { params: pygent.NoParams, result: pygent.Models }
 ---@field ["pygent/agents/list"] { params: pygent.NoParams, result: pygent.Agents }
+---@field ["pygent/keys/set"] { params: pygent.KeysParams, result: pygent.Keys }
 ---@field ["pygent/commands/list"] { params: pygent.NoParams, result: pygent.Commands }
 ---@field ["pygent/complete"] { params: pygent.CompleteParams, result: pygent.Completion }
 ---@field ["pygent/status"] { params: pygent.NoParams, result: pygent.Status }
@@ -1263,6 +1286,7 @@
 ---@class pygent.Notifications
 ---@field ["$/progress"] { token: string|integer, value: pygent.Events }
 ---@field ["pygent/session/changed"] pygent.SessionChanged
+---@field ["pygent/models/changed"] pygent.ModelsChanged
 ---@field ["pygent/question/cancelled"] pygent.QuestionCancelled
 ---@field ["pygent/review/cancelled"] pygent.ReviewCancelled
 ---@field ["pygent/permission/cancelled"] pygent.PermissionCancelled

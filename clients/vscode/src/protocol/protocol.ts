@@ -518,6 +518,20 @@ export interface ItemEvent {
 	readonly content: string;
 }
 
+/** The result of `pygent/keys/set`: the variables that hold a key of the editor's now. */
+export interface Keys {
+	readonly variables: readonly string[];
+}
+
+/**
+ * `pygent/keys/set`: keys of providers that the editor keeps, by the variables in which the providers' keys are
+ * looked for. They count from the next model call on, for their own providers alone, before the daemon's own
+ * environment, and for as long as it runs. Null takes one back; what is not named stays.
+ */
+export interface KeysParams {
+	readonly keys: Readonly<Record<string, unknown>>;
+}
+
 /** A limit of the turn is reached. */
 export interface LimitReachedEvent {
 	readonly seq: number;
@@ -614,12 +628,23 @@ export interface ModelCall {
 	readonly usage: Usage;
 }
 
-/** A model that can be named. `reason` says what it lacks where it is not `available`, as far as can be told. */
+/**
+ * A model that can be named. `reason` says what it lacks where it is not `available`, as far as can be told;
+ * `keyVariable` is where the key of its provider is looked for, and `lacksKey` says that this is what it lacks.
+ */
 export interface Model {
 	readonly name: string;
 	readonly available: boolean;
 	readonly reason?: string;
+	readonly keyVariable?: string;
+	readonly lacksKey?: true;
 }
+
+/**
+ * `pygent/models/changed`, for clients with `chatPanel`: another model is the default one, or others can be called.
+ * What `pygent/models/list` and `pygent/status` said is no longer true.
+ */
+export type ModelsChanged = Readonly<Record<string, never>>;
 
 /** The result of `pygent/models/list`. */
 export interface Models {
@@ -778,7 +803,8 @@ export interface QuestionCancelled {
  * A question of the model. `allowText`: the user may answer in their own words, too, or instead of choosing.
  *
  * An empty `sessionId`: the daemon itself asks, outside of any conversation. `secret`: the answer is a key; show no
- * character of it, and keep it nowhere.
+ * character of it, and keep it nowhere. `setup`: no model is set up; the first choice goes on once one is, and has the
+ * daemon ask for one otherwise.
  */
 export interface QuestionRequest {
 	readonly questionId: string;
@@ -787,6 +813,7 @@ export interface QuestionRequest {
 	readonly choices: readonly Choice[];
 	readonly allowText: boolean;
 	readonly secret?: boolean;
+	readonly setup?: boolean;
 }
 
 /** The title of a choice, words of the user, or both. */
@@ -1119,7 +1146,8 @@ export interface Skipped {
 /**
  * The result of `pygent/status`. `model` is as the last turn found it, `defaults` are what a session has that is
  * made now, and `modes` those that may be set: `bypass` where the user's own file allows it, only `plan` where the
- * workspace is restricted.
+ * workspace is restricted. `needsModel`: no model is named and no key is found, so a prompt is answered with the offer
+ * to set one up.
  */
 export interface Status {
 	readonly version: string;
@@ -1131,6 +1159,7 @@ export interface Status {
 	readonly modelReady: boolean;
 	readonly defaults: Defaults;
 	readonly modes: readonly Mode[];
+	readonly needsModel: boolean;
 }
 
 /** `pygent/turn/steer`: joins the running turn's conversation before the next model call. */
@@ -1422,6 +1451,7 @@ export interface Requests {
 	readonly "pygent/tools/list": { readonly params: NoParams; readonly result: Tools };
 	readonly "pygent/models/list": { readonly params: NoParams; readonly result: Models };
 	readonly "pygent/agents/list": { readonly params: NoParams; readonly result: Agents };
+	readonly "pygent/keys/set": { readonly params: KeysParams; readonly result: Keys };
 	readonly "pygent/commands/list": { readonly params: NoParams; readonly result: Commands };
 	readonly "pygent/complete": { readonly params: CompleteParams; readonly result: Completion };
 	readonly "pygent/status": { readonly params: NoParams; readonly result: Status };
@@ -1439,6 +1469,7 @@ export interface ClientRequests {
 export interface Notifications {
 	readonly "$/progress": { readonly token: string | number; readonly value: Events };
 	readonly "pygent/session/changed": SessionChanged;
+	readonly "pygent/models/changed": ModelsChanged;
 	readonly "pygent/question/cancelled": QuestionCancelled;
 	readonly "pygent/review/cancelled": ReviewCancelled;
 	readonly "pygent/permission/cancelled": PermissionCancelled;
