@@ -169,8 +169,10 @@ export interface Calls {
 	/** Whether the packages of the agent may be downloaded; if so, it is installed and started. */
 	answerConsent: { params: { readonly agreed: boolean }; result: null };
 	manageTrust: { params: null; result: null };
-	/** Asks for a provider and its key, and offers a restart with it. */
-	setApiKey: { params: null; result: null };
+	/** Asks for the key of the session's model, or of the provider with that variable; false where the user gave none. */
+	setApiKey: { params: { readonly variable: string | null }; result: { readonly saved: boolean } };
+	/** Asks for a model on a server, or one that is a program; the panel's state says when there is one. */
+	setUpModel: { params: { readonly way: "local" | "program" }; result: null };
 	showLog: { params: null; result: null };
 	openSettings: { params: { readonly query: string }; result: null };
 	openInEditor: { params: null; result: null };
@@ -203,6 +205,8 @@ export interface PanelState {
 	readonly modes: readonly Mode[];
 	/** No folder is open: the file tools are off. */
 	readonly hasFolder: boolean;
+	/** No model is named, and no key is there: one has to be set up before a prompt can be answered. */
+	readonly needsModel: boolean;
 	/** What "attach the selection" would attach, such as `cart.py:10-20`; none without a selection. */
 	readonly selection: string | null;
 	/** Hunks of this session that wait for review. */

@@ -1,16 +1,19 @@
 /** Puts the extension together. */
 
 import * as vscode from "vscode";
+import type { Middleware } from "vscode-languageclient/node";
 import { registerAll } from "./commands/all.ts";
 import { commandMiddleware } from "./commands/daemon_commands.ts";
 import { configurationMiddleware } from "./daemon/configuration.ts";
 import { Consent } from "./daemon/consent.ts";
 import { Daemon } from "./daemon/daemon.ts";
+import { GivenKeys } from "./daemon/given_keys.ts";
 import { Keys } from "./daemon/keys.ts";
 import { Starting } from "./daemon/starting.ts";
 import { WindowId } from "./daemon/window_id.ts";
 import { EditorContexts } from "./editing/context.ts";
 import type { Services } from "./panel/services.ts";
+import { SetupAsks } from "./panel/setup_asks.ts";
 import { WindowSurroundings } from "./panel/surroundings.ts";
 import { Views } from "./panel/views.ts";
 import { AskedReviews } from "./review/asked.ts";
@@ -31,7 +34,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 	const asks = new Asks();
 	const edits = new DaemonEdits();
 	const book = new ReviewBook(edits, context.workspaceState);
-	const keys = new Keys(context.secrets);
+	const keys = new GivenKeys(new Keys(context.secrets), log);
 	const windowId = new WindowId(context.workspaceState);
 	const consent = new Consent(context.globalState);
 	const starting = new Starting({
@@ -40,23 +43,18 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 		log,
 		keys,
 		windowId,
-		middleware: {
-			...commandMiddleware(() => views),
-			workspace: {
-				...configurationMiddleware(context.extension.packageJSON),
-				handleApplyEdit: edits.apply.bind(edits),
-			},
-		},
+		middleware: middlewareOf(context, edits, () => views),
 	});
-	const listeners = listenersOf(asks, () => sessions);
+	const listeners = listenersOf(asks, () => ({ sessions, models: surroundings }));
 	const daemon = new Daemon((say, signal) => starting.start(say, signal), answersOf(asks), listeners);
 	const contexts = new EditorContexts(daemon);
-	const surroundings = new WindowSurroundings(daemon, contexts);
+	const surroundings = new WindowSurroundings(daemon, contexts, keys);
 	const sessions = new Sessions(daemon, asks);
 	const reviews = new Reviews(book, new AskedReviews(asks, edits));
 	const originals = new Originals(reviews);
 	const services: Services = {
 		consent,
+		keys,
 		reviews,
 		originals,
 		contexts,
@@ -68,30 +66,56 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 		openPanel: (sessionId) => void views.openTab(sessionId),
 	};
 	const views = new Views(services, context.workspaceState);
-	context.subscriptions.push(log, asks, contexts, surroundings, sessions, views, daemon, starting);
 	context.subscriptions.push(
-		registerAll({ services, views, keys, log, extensionId: context.extension.id }),
+		log,
+		keys,
+		asks,
+		contexts,
+		surroundings,
+		new SetupAsks(asks, surroundings),
+		sessions,
+		views,
+		daemon,
+		starting,
+	);
+	context.subscriptions.push(
+		registerAll({ services, views, log, extensionId: context.extension.id }),
 		daemon.onDidStop(({ type }) => type === "replaced" && windowId.renew()),
 		daemon.onDidChangeState(({ state }) => {
 			if (state === "ready") for (const each of daemon.resumed) sessions.feed(each);
 			else if (state === "stopped") asks.withdrawAll();
 		}),
 	);
-	context.subscriptions.push(
-		book,
-		reviews.asked,
-		reviews,
-		originals,
-		new Marks(reviews),
-		new ReviewedSessions(reviews, sessions, context.workspaceState),
-		new ReviewReports(book, daemon, sessions),
-		registerReviewCommands(reviews, originals),
-	);
+	context.subscriptions.push(book, registerReview(services, book, context.workspaceState));
 	end = async () => {
 		const isBusy = sessions.followed.some(({ conversation }) => conversation.runningTurnId !== null);
 		await (isBusy ? daemon.leave() : daemon.stop());
 	};
 	if (await starting.hasLeftOne()) daemon.use();
+}
+
+function middlewareOf(context: vscode.ExtensionContext, edits: DaemonEdits, views: () => Views): Middleware {
+	return {
+		...commandMiddleware(views),
+		workspace: {
+			...configurationMiddleware(context.extension.packageJSON),
+			handleApplyEdit: edits.apply.bind(edits),
+		},
+	};
+}
+
+/** What shows the changes of the agent, and has the user decide about them. */
+function registerReview(services: Services, book: ReviewBook, memory: vscode.Memento): vscode.Disposable {
+	const { reviews, originals, daemon, sessions } = services;
+	return vscode.Disposable.from(
+		reviews.asked,
+		reviews,
+		originals,
+		new Marks(reviews),
+		new ReviewedSessions(reviews, sessions, memory),
+		new ReviewReports(book, daemon, sessions),
+		registerReviewCommands(reviews, originals),
+	);
 }
 
 let end = async (): Promise<void> => undefined;

@@ -1,7 +1,6 @@
 /** All commands, and what of them is seen outside of the chat. */
 
 import * as vscode from "vscode";
-import type { Keys } from "../daemon/keys.ts";
 import type { Services } from "../panel/services.ts";
 import type { Views } from "../panel/views.ts";
 import { codeCommands } from "./asking.ts";
@@ -17,19 +16,18 @@ import { StatusBar } from "./status_bar.ts";
 export interface Surface {
 	readonly services: Services;
 	readonly views: Views;
-	readonly keys: Keys;
 	readonly log: vscode.LogOutputChannel;
 	readonly extensionId: string;
 }
 
-export function registerAll({ services, views, keys, log, extensionId }: Surface): vscode.Disposable {
+export function registerAll({ services, views, log, extensionId }: Surface): vscode.Disposable {
 	const { daemon, sessions, asks, reviews } = services;
 	return vscode.Disposable.from(
 		registerRunning(daemon, views, log),
 		registerCommands({
 			...chatCommands(views, daemon),
 			...codeCommands(views, daemon),
-			...choosingCommands(views, services, keys),
+			...choosingCommands(views, services),
 			...openingCommands(extensionId),
 		}),
 		keepContexts(reviews),

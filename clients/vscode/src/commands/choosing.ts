@@ -1,14 +1,13 @@
 /** Quick picks: the model, the agent and the mode of the chat, its session, and keys of providers. */
 
 import * as vscode from "vscode";
-import { type Keys, PROVIDERS } from "../daemon/keys.ts";
 import { choosingCalls } from "../panel/calls/choosing.ts";
 import type { Panel } from "../panel/panel.ts";
 import type { Services } from "../panel/services.ts";
 import type { Views } from "../panel/views.ts";
 import type { Mode } from "../protocol/protocol.ts";
+import { setApiKey } from "./api_key.ts";
 import type { Commands } from "./registering.ts";
-import { offerRestart } from "./running.ts";
 
 const MODES: Readonly<Record<Mode, string>> = {
 	default: "Asks for what has medium or high risk",
@@ -18,7 +17,7 @@ const MODES: Readonly<Record<Mode, string>> = {
 	bypass: "Never asks",
 };
 
-export function choosingCommands(views: Views, services: Services, keys: Keys): Commands {
+export function choosingCommands(views: Views, services: Services): Commands {
 	const { surroundings } = services;
 	return {
 		pickModel: async () => {
@@ -38,11 +37,11 @@ export function choosingCommands(views: Views, services: Services, keys: Keys): 
 		},
 		pickMode: async () => pickMode(await views.panel(), surroundings.state.modes),
 		pickSession: () => pickSession(views, services),
-		setUpModel: async () => {
+		setUpModel: async (way) => {
 			await services.daemon.needReady();
-			await vscode.commands.executeCommand("pygent.setup");
+			await vscode.commands.executeCommand("pygent.setup", ...(typeof way === "string" ? [way] : []));
 		},
-		setApiKey: () => setApiKey(services, keys),
+		setApiKey: (variable) => setApiKey(services.keys, typeof variable === "string" ? variable : null),
 	};
 }
 
@@ -104,39 +103,4 @@ async function pickSession(views: Views, { daemon }: Services): Promise<void> {
 	} finally {
 		pick.dispose();
 	}
-}
-
-async function setApiKey({ daemon }: Services, keys: Keys): Promise<void> {
-	const known = await keys.all();
-	const variable = await pickVariable(known);
-	if (variable === undefined) return;
-	const name = PROVIDERS[variable] ?? variable;
-	const key = await vscode.window.showInputBox({
-		title: `API key of ${name}`,
-		prompt: `Kept in the editor's secret storage, and given to pygent alone, as ${variable}.${variable in known ? " Leave it empty to remove the key that is there." : ""}`,
-		password: true,
-		ignoreFocusOut: true,
-	});
-	if (key === undefined) return;
-	if (key.trim() === "") await keys.remove(variable);
-	else await keys.set(variable, key.trim());
-	const done = key.trim() === "" ? "removed" : "saved";
-	await offerRestart(() => daemon.restart(), `${name} key ${done}. It takes effect when pygent restarts.`);
-}
-
-async function pickVariable(known: Readonly<Record<string, string>>): Promise<string | undefined> {
-	const variables = [...new Set([...Object.keys(PROVIDERS), ...Object.keys(known)])];
-	const items = variables.map((variable) => ({
-		label: PROVIDERS[variable] ?? variable,
-		description: variable,
-		detail: variable in known ? "Key saved" : "",
-	}));
-	const other = { label: "Another provider…", description: "" };
-	const chosen = await vscode.window.showQuickPick([...items, other], { title: "Whose API key?" });
-	if (chosen !== other) return chosen?.description;
-	return await vscode.window.showInputBox({
-		title: "The provider's variable",
-		prompt: "The environment variable in which litellm looks for the key, such as TOGETHERAI_API_KEY",
-		validateInput: (value) => (/^[A-Z][A-Z0-9_]*$/.test(value) ? null : "A name of capitals, digits and underscores"),
-	});
 }

@@ -11,9 +11,10 @@ export function registerCommands(commands: Commands): vscode.Disposable {
 	const all = Object.entries(commands).map(([name, run]) =>
 		vscode.commands.registerCommand(`pygent.${name}`, async (...args: readonly unknown[]) => {
 			try {
-				await run(...args);
+				return await run(...args);
 			} catch (error) {
 				void vscode.window.showWarningMessage(plain(reasonOf(error)));
+				return undefined;
 			}
 		}),
 	);

@@ -37,6 +37,8 @@ export type Listeners = {
 export interface Started {
 	readonly link: Link;
 	readonly client: LanguageClient;
+	/** Tells the daemon what it needs before anything else is asked of it. Raises nothing. */
+	readonly greet: () => Promise<void>;
 }
 
 /** Raises where the daemon cannot be found or its environment not be made, and the reason of `signal`. */
@@ -261,6 +263,7 @@ export class Daemon implements vscode.Disposable {
 			signal.throwIfAborted();
 			this.#set({ state: "starting" });
 			await this.#initialize(started);
+			await started.greet();
 		} catch (error) {
 			await started?.link.end();
 			if (error instanceof Undecidable) return this.#set(error.state);

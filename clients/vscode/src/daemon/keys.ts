@@ -1,20 +1,8 @@
-/** Keys of model providers that the user gave to the editor: kept in its secret storage, seen by the daemon alone. */
+/** Keys of model providers that the user gave to the editor: kept in its secret storage, given to the daemon alone. */
 
 import type * as vscode from "vscode";
 
 const SECRET = "pygent.keys";
-
-/** The variable in which a provider's key is looked for, and what a person calls the provider. */
-export const PROVIDERS: Readonly<Record<string, string>> = {
-	ANTHROPIC_API_KEY: "Anthropic",
-	OPENAI_API_KEY: "OpenAI",
-	GEMINI_API_KEY: "Google Gemini",
-	OPENROUTER_API_KEY: "OpenRouter",
-	MISTRAL_API_KEY: "Mistral",
-	DEEPSEEK_API_KEY: "DeepSeek",
-	GROQ_API_KEY: "Groq",
-	XAI_API_KEY: "xAI",
-};
 
 /** By the variable's name. */
 export type KeysByVariable = Readonly<Record<string, string>>;
@@ -24,6 +12,13 @@ export class Keys {
 
 	constructor(secrets: vscode.SecretStorage) {
 		this.#secrets = secrets;
+	}
+
+	/** They have changed, maybe by another window. */
+	onDidChange(changed: () => void): vscode.Disposable {
+		return this.#secrets.onDidChange(({ key }) => {
+			if (key === SECRET) changed();
+		});
 	}
 
 	async all(): Promise<KeysByVariable> {
@@ -46,4 +41,11 @@ export class Keys {
 	async #store(keys: KeysByVariable): Promise<void> {
 		await this.#secrets.store(SECRET, JSON.stringify(keys));
 	}
+}
+
+/** What a daemon has to be told that knows keys as they were before; null takes one back. */
+export function changesOf(before: KeysByVariable, now: KeysByVariable): Readonly<Record<string, string | null>> {
+	const removed = Object.keys(before).filter((name) => !(name in now));
+	const changed = Object.entries(now).filter(([name, key]) => before[name] !== key);
+	return { ...Object.fromEntries(removed.map((name) => [name, null])), ...Object.fromEntries(changed) };
 }

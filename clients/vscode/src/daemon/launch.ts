@@ -8,7 +8,7 @@ import { join } from "node:path";
 export interface Launch {
 	readonly command: string;
 	readonly args: readonly string[];
-	/** Beyond the extension's own environment: keys, and what the user set. */
+	/** Beyond the extension's own environment: what the user set. */
 	readonly variables: Readonly<Record<string, string>>;
 	readonly cwd: string;
 }

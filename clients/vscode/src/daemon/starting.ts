@@ -9,7 +9,7 @@ import { makeClient } from "./client.ts";
 import type { Consent } from "./consent.ts";
 import { type Started, Undecidable } from "./daemon.ts";
 import { environmentPython, keepInUse } from "./environment.ts";
-import type { Keys } from "./keys.ts";
+import type { GivenKeys } from "./given_keys.ts";
 import { CAN_COME_BACK, type Launch, socketPath } from "./launch.ts";
 import { linkAt, linkOnStdio, runsAt } from "./link.ts";
 import { sourceOf } from "./python.ts";
@@ -23,7 +23,7 @@ export interface Parts {
 	readonly context: vscode.ExtensionContext;
 	readonly log: vscode.LogOutputChannel;
 	readonly middleware: Middleware;
-	readonly keys: Keys;
+	readonly keys: GivenKeys;
 	readonly windowId: WindowId;
 	readonly consent: Consent;
 }
@@ -42,7 +42,7 @@ export class Starting implements vscode.Disposable {
 	/** See `Start`. */
 	async start(say: (step: string) => void, signal: AbortSignal): Promise<Started> {
 		if (!vscode.workspace.isTrusted) throw new Undecidable({ state: "untrusted" });
-		const { log, middleware, windowId } = this.#parts;
+		const { log, middleware, windowId, keys } = this.#parts;
 		const launch = await this.#launch(say, signal);
 		const write = (line: string) => log.info(line);
 		log.info(`starting ${[launch.command, ...launch.args].join(" ")}`);
@@ -50,7 +50,8 @@ export class Starting implements vscode.Disposable {
 			? await linkAt(await this.#socket(launch), launch, write, LISTEN_MS)
 			: await linkOnStdio(launch, write);
 		if (link.isOld) log.info("the daemon that was there before the window was loaded is used");
-		return { link, client: makeClient(link, { log, middleware, windowId: windowId.value }) };
+		const client = makeClient(link, { log, middleware, windowId: windowId.value });
+		return { link, client, greet: () => keys.begin(client) };
 	}
 
 	/** Whether a daemon of this window runs still, since a turn went on while the window was loaded again. */
@@ -74,7 +75,7 @@ export class Starting implements vscode.Disposable {
 		const path = settings.get<string>("server.path", "").trim();
 		const given = settings.get<Readonly<Record<string, unknown>>>("server.env", {});
 		const own = Object.entries(given).flatMap(([name, value]) => (value === null ? [] : [[name, String(value)]]));
-		const variables = { ...(await this.#parts.keys.all()), ...(Object.fromEntries(own) as Record<string, string>) };
+		const variables = Object.fromEntries(own) as Record<string, string>;
 		const cwd = homedir(); // not the workspace: what lies there is not to be found in the place of a program
 		const trace = settings.get<boolean>("trace", false) ? ["--trace", await this.#traceFile()] : [];
 		if (path !== "") return { command: programAt(path), args: trace, variables, cwd };

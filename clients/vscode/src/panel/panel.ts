@@ -102,6 +102,11 @@ export class Panel implements vscode.Disposable {
 		return this.#feed?.sessionId ?? null;
 	}
 
+	/** That the next turn will have. */
+	get model(): string {
+		return this.#session?.model ?? this.choices.model ?? this.services.surroundings.state.defaults.model;
+	}
+
 	get session(): Session | null {
 		return this.#session;
 	}
@@ -245,7 +250,7 @@ export class Panel implements vscode.Disposable {
 			...shared,
 			session,
 			notices: this.#notices,
-			model: session?.model ?? this.choices.model ?? defaults.model,
+			model: this.model,
 			agent: session?.agent ?? this.choices.agent ?? defaults.agent,
 			mode: (session?.mode as Mode | undefined) ?? this.choices.mode ?? defaults.mode,
 			review: this.#review,

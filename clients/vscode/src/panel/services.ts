@@ -4,6 +4,7 @@ import type * as vscode from "vscode";
 import type { PanelState } from "../bridge.ts";
 import type { Consent } from "../daemon/consent.ts";
 import type { Daemon } from "../daemon/daemon.ts";
+import type { GivenKeys } from "../daemon/given_keys.ts";
 import type { EditorContexts } from "../editing/context.ts";
 import type { Originals } from "../review/originals.ts";
 import type { Reviews } from "../review/reviews.ts";
@@ -13,6 +14,7 @@ import type { Sessions } from "../sessions/sessions.ts";
 export interface Services {
 	readonly daemon: Daemon;
 	readonly consent: Consent;
+	readonly keys: GivenKeys;
 	readonly sessions: Sessions;
 	readonly asks: Asks;
 	readonly reviews: Reviews;
@@ -27,7 +29,10 @@ export interface Services {
 }
 
 /** Of the panel's state, what does not depend on its session. */
-export type SharedState = Pick<PanelState, "daemon" | "models" | "agents" | "modes" | "hasFolder" | "selection"> & {
+export type SharedState = Pick<
+	PanelState,
+	"daemon" | "models" | "agents" | "modes" | "needsModel" | "hasFolder" | "selection"
+> & {
 	/** Of sessions to come. */
 	readonly defaults: { readonly model: string; readonly agent: string; readonly mode: PanelState["mode"] };
 };
@@ -35,4 +40,7 @@ export type SharedState = Pick<PanelState, "daemon" | "models" | "agents" | "mod
 export interface Surroundings {
 	readonly state: SharedState;
 	readonly onDidChange: vscode.Event<void>;
+	/** What can be chosen was asked for anew. */
+	readonly onDidList: vscode.Event<void>;
+	readonly refresh: () => Promise<void>;
 }

@@ -2,12 +2,13 @@
 
 import * as vscode from "vscode";
 import type { Daemon } from "../daemon/daemon.ts";
+import type { GivenKeys } from "../daemon/given_keys.ts";
 import type { EditorContexts } from "../editing/context.ts";
 import { selectionLabel } from "../editing/wire.ts";
 import type { Status } from "../protocol/protocol.ts";
 import type { SharedState, Surroundings } from "./services.ts";
 
-type Listed = Pick<SharedState, "models" | "agents"> & Pick<Status, "defaults" | "modes">;
+type Listed = Pick<SharedState, "models" | "agents" | "needsModel"> & Pick<Status, "defaults" | "modes">;
 
 /** Until the daemon has said what there is; none of it can be used before. */
 const NOTHING_YET: Listed = {
@@ -15,6 +16,7 @@ const NOTHING_YET: Listed = {
 	agents: [],
 	defaults: { model: "", agent: "default", mode: "default" },
 	modes: ["default", "accept_edits", "plan", "trust"],
+	needsModel: false,
 };
 
 export class WindowSurroundings implements Surroundings, vscode.Disposable {
@@ -25,20 +27,24 @@ export class WindowSurroundings implements Surroundings, vscode.Disposable {
 	#listed = NOTHING_YET;
 	#selection: string | null = null;
 
-	readonly onDidChange = this.#changed.event;
+	readonly #listedAnew = new vscode.EventEmitter<void>();
 
-	constructor(daemon: Daemon, contexts: EditorContexts) {
+	readonly onDidChange = this.#changed.event;
+	readonly onDidList = this.#listedAnew.event;
+
+	constructor(daemon: Daemon, contexts: EditorContexts, keys: GivenKeys) {
 		this.#daemon = daemon;
 		this.#contexts = contexts;
 		this.#disposables = [
 			daemon.onDidChangeState(({ state }) => {
 				this.#changed.fire();
-				if (state === "ready") void this.#list();
+				if (state === "ready") void this.refresh();
 			}),
 			vscode.workspace.onDidChangeConfiguration((event) => {
 				// after the language client, which listens too, has told the daemon of the change
-				if (event.affectsConfiguration("pygent")) setImmediate(() => void this.#list());
+				if (event.affectsConfiguration("pygent")) setImmediate(() => void this.refresh());
 			}),
+			keys.onDidGive(() => void this.refresh()),
 			vscode.workspace.onDidChangeWorkspaceFolders(() => this.#changed.fire()),
 			contexts.onDidSelect(() => this.#selected()),
 		];
@@ -53,9 +59,29 @@ export class WindowSurroundings implements Surroundings, vscode.Disposable {
 		};
 	}
 
+	/** Asks the daemon what there is to choose from, and what sessions begin with. */
+	async refresh(): Promise<void> {
+		if (this.#daemon.state.state !== "ready") return; // it is asked when it is
+		try {
+			const [{ models }, { agents }, status] = await Promise.all([
+				this.#daemon.request("pygent/models/list", {}),
+				this.#daemon.request("pygent/agents/list", {}),
+				this.#daemon.request("pygent/status", {}),
+			]);
+			// an older daemon of the user's own does not say it
+			const { defaults = NOTHING_YET.defaults, modes = NOTHING_YET.modes, needsModel = false } = status;
+			this.#listed = { models, agents, defaults, modes, needsModel };
+			this.#changed.fire();
+			this.#listedAnew.fire();
+		} catch {
+			// The daemon ended meanwhile, and says so itself; what was listed before stays.
+		}
+	}
+
 	dispose(): void {
 		for (const each of this.#disposables) each.dispose();
 		this.#changed.dispose();
+		this.#listedAnew.dispose();
 	}
 
 	#selected(): void {
@@ -65,22 +91,5 @@ export class WindowSurroundings implements Surroundings, vscode.Disposable {
 		if (label === this.#selection) return;
 		this.#selection = label;
 		this.#changed.fire();
-	}
-
-	async #list(): Promise<void> {
-		if (this.#daemon.state.state !== "ready") return; // it is listed when it is
-		try {
-			const [{ models }, { agents }, status] = await Promise.all([
-				this.#daemon.request("pygent/models/list", {}),
-				this.#daemon.request("pygent/agents/list", {}),
-				this.#daemon.request("pygent/status", {}),
-			]);
-			// an older daemon of the user's own does not say it
-			const { defaults = NOTHING_YET.defaults, modes = NOTHING_YET.modes } = status;
-			this.#listed = { models, agents, defaults, modes };
-			this.#changed.fire();
-		} catch {
-			// The daemon ended meanwhile, and says so itself; what was listed before stays.
-		}
 	}
 }

@@ -20,10 +20,18 @@ export function answersOf(asks: Asks): Answers {
 	};
 }
 
-/** `sessions` are there by the time that the daemon tells anything. */
-export function listenersOf(asks: Asks, sessions: () => Sessions): Listeners {
+/** Who is told, beside the questions. */
+interface Told {
+	readonly sessions: Sessions;
+	/** What shows which models there are. */
+	readonly models: { readonly refresh: () => Promise<void> };
+}
+
+/** They are there by the time that the daemon tells anything. */
+export function listenersOf(asks: Asks, told: () => Told): Listeners {
 	return {
-		"pygent/session/changed": (changed) => sessions().changed(changed),
+		"pygent/session/changed": (changed) => told().sessions.changed(changed),
+		"pygent/models/changed": () => void told().models.refresh(),
 		"pygent/permission/cancelled": ({ permissionId }) => asks.withdraw(permissionId),
 		"pygent/question/cancelled": ({ questionId }) => asks.withdraw(questionId),
 		"pygent/review/cancelled": ({ reviewId }) => asks.withdraw(reviewId),

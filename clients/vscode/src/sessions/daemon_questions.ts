@@ -13,7 +13,7 @@ export async function answerToDaemon(
 	request: QuestionRequest,
 	cancelled: vscode.CancellationToken,
 ): Promise<QuestionResult | null> {
-	if (request.secret === true) return await typed(request.question, cancelled);
+	if (request.secret === true || request.allowText) return await typed(request, cancelled);
 	const choice =
 		request.question.length > LONGEST_TITLE && request.choices.length <= 5
 			? await clicked(request)
@@ -21,8 +21,16 @@ export async function answerToDaemon(
 	return choice === undefined ? null : { choice };
 }
 
-async function typed(prompt: string, cancelled: vscode.CancellationToken): Promise<QuestionResult | null> {
-	const options: vscode.InputBoxOptions = { title: TITLE, prompt, password: true, ignoreFocusOut: true };
+async function typed(
+	{ question, secret }: QuestionRequest,
+	cancelled: vscode.CancellationToken,
+): Promise<QuestionResult | null> {
+	const options: vscode.InputBoxOptions = {
+		title: TITLE,
+		prompt: question.replaceAll("\n", " "),
+		password: secret === true,
+		ignoreFocusOut: true,
+	};
 	const text = await vscode.window.showInputBox(options, cancelled);
 	return text === undefined || text.trim() === "" ? null : { text };
 }

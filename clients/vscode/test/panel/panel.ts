@@ -47,6 +47,7 @@ export const READY: PanelState = {
 	agents: [],
 	modes: ["default", "accept_edits", "plan", "trust"],
 	hasFolder: true,
+	needsModel: false,
 	selection: null,
 	review: { hunks: 0, files: [], rejected: [] },
 };

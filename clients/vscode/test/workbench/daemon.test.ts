@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { globSync, readFileSync, statSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -163,7 +163,7 @@ test("in a folder that is not trusted nothing is started until the user trusts i
 	await chat.getByText("This folder is not trusted").waitFor();
 	await model.script({ text: "Now I can read it." });
 	await workbench.prompt("read it");
-	await page.locator('.statusbar-item[aria-label*="this folder is not trusted"]').waitFor();
+	await page.locator('.statusbar-item[aria-label="pygent: Not started: this folder is not trusted"]').waitFor();
 	assert.equal(daemons(workbench).length, before);
 
 	await chat.getByRole("button", { name: "Manage trust" }).click();
@@ -171,36 +171,4 @@ test("in a folder that is not trusted nothing is started until the user trusts i
 	await page.locator(".monaco-modal-editor-block").getByRole("button", { name: /Close/ }).first().click();
 
 	await conversation.getByText("Now I can read it.").waitFor();
-});
-
-test("a key that the user gives reaches the daemon, and neither the settings, the log nor a trace", async () => {
-	const key = "key-of-a-provider-0123456789";
-	await using workbench = await Workbench.open({ "cart.py": "total = 0\n" }, { "pygent.trace": true });
-	const { page } = workbench;
-	const input = page.locator(".quick-input-widget input.input");
-	const ready = page.locator('.statusbar-item[aria-label^="pygent: pygent-ls"]');
-	await workbench.openChat();
-
-	await workbench.command("pygent: Set API Key");
-	await page.locator(".quick-input-list .monaco-list-row").filter({ hasText: "MISTRAL_API_KEY" }).click();
-	await page.locator('.quick-input-widget input.input[type="password"]').waitFor();
-	await input.fill(key);
-	await input.press("Enter");
-	await workbench.notification("Mistral key saved").getByRole("button", { name: "Restart pygent" }).click();
-
-	await ready.waitFor({ state: "hidden" });
-	await ready.waitFor();
-
-	const variables = daemons(workbench).map((pid) => readFileSync(`/proc/${pid}/environ`, "utf8"));
-	assert.ok(variables.some((each) => each.includes(`MISTRAL_API_KEY=${key}`)));
-	const written = globSync(join(workbench.folder, "../server/**/*.{json,jsonl,log}")).filter((file) =>
-		statSync(file).isFile(),
-	);
-	const traces = written.filter((file) => file.endsWith(".jsonl") && /"initialize"/.test(readFileSync(file, "utf8")));
-	const logs = written.filter((file) => file.endsWith(".log")).map((file) => readFileSync(file, "utf8"));
-	assert.ok(traces.some((trace) => logs.some((log) => log.includes(trace))));
-	assert.deepEqual(
-		written.filter((file) => readFileSync(file, "utf8").includes(key)),
-		[],
-	);
 });

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { existsSync, globSync, readFileSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
 import { Workbench } from "./workbench.ts";
 
@@ -9,6 +11,53 @@ const KEY = "my0wnkey-of-mistral";
 const NOWHERE = Object.fromEntries(
 	["OLLAMA", "LM_STUDIO", "LLAMAFILE", "HOSTED_VLLM"].map((name) => [`${name}_API_BASE`, `http://127.0.0.1:9/${name}`]),
 );
+
+/** What the extension and the editor have written, and what runs, in which the text is found. */
+async function placesOf(text: string, workbench: Workbench): Promise<readonly string[]> {
+	const files = globSync(join(workbench.folder, "../server/**/*.{json,jsonl,log}")).filter((file) =>
+		statSync(file).isFile(),
+	);
+	const daemons = globSync(join(workbench.folder, "../run/pygent-*/*.pid")).map((file) => readFileSync(file, "utf8"));
+	const all = [...files, ...daemons.map((pid) => `/proc/${pid}/environ`)];
+	return all.filter((file) => existsSync(file) && readFileSync(file, "utf8").includes(text));
+}
+
+test("a first prompt waits for a key, which counts at once; one that is refused is given anew, and the prompt goes out again", async () => {
+	await using workbench = await Workbench.open({ "cart.py": "total = 0\n" });
+	const { model, page, chat, conversation } = workbench;
+	const none = { PYGENT_MODEL: "", OPENAI_API_KEY: "", MISTRAL_API_BASE: model.env["OPENAI_BASE_URL"] ?? "" };
+	await workbench.set({ "pygent.trace": true, "pygent.server.env": { ...NOWHERE, ...none } });
+	await workbench.load();
+	const card = chat.getByRole("region", { name: "Set up a model" });
+	const key = page.locator(".quick-input-widget input[type=password]");
+	const give = async (text: string): Promise<void> => {
+		await key.waitFor();
+		await key.fill(text);
+		await key.press("Enter");
+	};
+	await workbench.command("pygent: Open Chat");
+	await card.getByText("One of these three is enough to begin.").waitFor();
+
+	await chat.getByRole("button", { name: /^Model/ }).click();
+	await chat.getByRole("option", { name: /groq/ }).first().click();
+	await key.waitFor();
+	await key.press("Escape");
+	await chat.getByText("No model", { exact: true }).waitFor();
+	await model.script({ status: 401, error: "Unauthorized" }, { text: "Now it is faster." });
+	await workbench.prompt("make it faster");
+	await card.getByText("Your prompt is answered as soon as there is one.").waitFor();
+	await card.getByRole("button", { name: "Other…" }).click();
+	await page.locator(".quick-input-list .monaco-list-row").filter({ hasText: "Mistral" }).click();
+	await give("wrong-key-of-mistral");
+	await workbench.notification("Mistral key saved.").waitFor();
+	await chat.getByRole("button", { name: "Set API key…" }).click();
+	await give(KEY);
+
+	await conversation.getByText("Now it is faster.").waitFor();
+	assert.deepEqual(await placesOf(KEY, workbench), []);
+	assert.ok((await placesOf("pygent/keys/set", workbench)).some((file) => file.endsWith(".jsonl")));
+	assert.equal(await page.getByRole("button", { name: "Restart pygent" }).count(), 0);
+});
 
 test("a model is set up by quick picks, and its key is typed into a line that shows nothing", async () => {
 	await using workbench = await Workbench.open({ "cart.py": "total = 0\n" });

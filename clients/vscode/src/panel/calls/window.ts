@@ -1,6 +1,7 @@
 /** What a view asks of the window around it. */
 
 import * as vscode from "vscode";
+import { keyVariableOf } from "../models.ts";
 import type { Handlers, Panel } from "../panel.ts";
 
 type OfWindow =
@@ -8,6 +9,7 @@ type OfWindow =
 	| "answerConsent"
 	| "manageTrust"
 	| "setApiKey"
+	| "setUpModel"
 	| "showLog"
 	| "openSettings"
 	| "openInEditor";
@@ -26,7 +28,11 @@ export function windowCalls(panel: Panel): Pick<Handlers, OfWindow> {
 			return null;
 		},
 		manageTrust: () => run("workbench.trust.manage"),
-		setApiKey: () => run("pygent.setApiKey"),
+		setApiKey: async ({ variable }) => {
+			const wanted = variable ?? keyVariableOf(panel.services.surroundings.state, panel.model);
+			return { saved: (await vscode.commands.executeCommand<boolean>("pygent.setApiKey", wanted)) === true };
+		},
+		setUpModel: ({ way }) => run("pygent.setUpModel", way),
 		showLog: () => run("pygent.showLog"),
 		openSettings: ({ query }) => run("pygent.openSettings", query),
 		openInEditor: async () => {

@@ -13,7 +13,7 @@ import { MODES, nextMode } from "./modes.ts";
 type PickerParts = AppParts & { readonly panel: PanelState };
 
 export function ModelPicker({ panel, ...sides }: PickerParts): ReactElement {
-	const { model, models } = panel;
+	const { model, models, needsModel } = panel;
 	const listed =
 		models.some(({ name }) => name === model) || model === "" ? models : [{ name: model, available: true }, ...models];
 	return (
@@ -23,7 +23,7 @@ export function ModelPicker({ panel, ...sides }: PickerParts): ReactElement {
 			value={model}
 			shown={
 				<>
-					<span className="picker-label">{shortName(model) || "Model"}</span>
+					<span className="picker-label">{needsModel ? "No model" : shortName(model) || "Model"}</span>
 					<Icon name="chevron-down" />
 				</>
 			}

@@ -4,6 +4,7 @@ import type { ReactElement } from "react";
 import { Icon } from "../chrome/icon.tsx";
 import { useView } from "../store.ts";
 import { useScene } from "./scene.tsx";
+import { SetupCard } from "./setup_card.tsx";
 import { isUndecided, Undecided } from "./undecided.tsx";
 
 const EXAMPLES = [
@@ -16,18 +17,14 @@ const EXAMPLES = [
 export function Welcome(): ReactElement {
 	const { store } = useScene();
 	const daemon = useView(store, ({ panel }) => panel?.daemon ?? null);
+	const needsModel = useView(store, ({ panel }) => panel?.needsModel === true && panel.daemon.state === "ready");
 	const hasFolder = useView(store, ({ panel }) => panel?.hasFolder ?? true);
 	const write = (text: string): void => {
 		store.take({ type: "write", text });
 		store.take({ type: "focus", on: "prompt" });
 	};
-	if (daemon !== null && isUndecided(daemon)) {
-		return (
-			<div className="welcome">
-				<Undecided daemon={daemon} />
-			</div>
-		);
-	}
+	if (daemon !== null && isUndecided(daemon)) return <Centred card={<Undecided daemon={daemon} />} />;
+	if (needsModel) return <Centred card={<SetupCard isAwaited={false} />} />;
 	return (
 		<div className="welcome">
 			<span className="welcome-mark" aria-hidden="true">
@@ -53,4 +50,8 @@ export function Welcome(): ReactElement {
 			</p>
 		</div>
 	);
+}
+
+function Centred({ card }: { readonly card: ReactElement }): ReactElement {
+	return <div className="welcome">{card}</div>;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Keys } from "../../../src/daemon/keys.ts";
+import { changesOf, Keys } from "../../../src/daemon/keys.ts";
 
 /** Keeps what an editor's secret storage would, for as long as the test runs. */
 class Secrets {
@@ -49,4 +49,15 @@ test("a storage that holds something else counts as empty, and takes the next ke
 	assert.deepEqual(await keys.all(), {});
 	await keys.set("OPENAI_API_KEY", "two");
 	assert.deepEqual(await keys.all(), { OPENAI_API_KEY: "two" });
+});
+
+test("a daemon is told which keys are new, and which it must not use any more", () => {
+	const before = { ANTHROPIC_API_KEY: "one", OPENAI_API_KEY: "two", GROQ_API_KEY: "three" };
+
+	assert.deepEqual(changesOf(before, { ANTHROPIC_API_KEY: "one", OPENAI_API_KEY: "other", XAI_API_KEY: "new" }), {
+		GROQ_API_KEY: null,
+		OPENAI_API_KEY: "other",
+		XAI_API_KEY: "new",
+	});
+	assert.deepEqual(changesOf(before, before), {});
 });

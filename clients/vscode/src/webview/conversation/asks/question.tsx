@@ -6,6 +6,7 @@ import { Icon } from "../../chrome/icon.tsx";
 import { Markdown } from "../markdown/markdown.tsx";
 import { visible } from "../markdown/visible.ts";
 import { useScene } from "../scene.tsx";
+import { SetupCard } from "../setup_card.tsx";
 import { useFocusGoesOn } from "./focus.ts";
 import { isDigit, Key } from "./permission.tsx";
 
@@ -53,11 +54,17 @@ export function QuestionCard({ id, request }: QuestionCardParts): ReactElement {
 			ref={card}
 			onKeyDown={pressed}
 		>
-			<div className="ask-title" id={title}>
-				<Icon name="comment-discussion" />
-				<Markdown text={request.question} growing={false} />
-			</div>
-			<Choices request={request} disabled={sent} onChoose={answer} />
+			{request.setup === true ? (
+				<Setup request={request} title={title} disabled={sent} onChoose={answer} />
+			) : (
+				<>
+					<div className="ask-title" id={title}>
+						<Icon name="comment-discussion" />
+						<Markdown text={request.question} growing={false} />
+					</div>
+					<Choices request={request} disabled={sent} onChoose={answer} />
+				</>
+			)}
 			{request.allowText && (
 				<div className="own-words">
 					<textarea
@@ -80,6 +87,23 @@ export function QuestionCard({ id, request }: QuestionCardParts): ReactElement {
 				</div>
 			)}
 		</div>
+	);
+}
+
+/** It is answered by the extension host once there is a model; here the user can only do without. */
+function Setup({ request, title, disabled, onChoose }: ChoicesParts & { readonly title: string }): ReactElement {
+	const without = request.choices[1]?.title ?? "";
+	return (
+		<>
+			<div id={title}>
+				<SetupCard isAwaited={true} />
+			</div>
+			<div className="choices">
+				<button type="button" className="choice" disabled={disabled} onClick={() => void onChoose(without)}>
+					{visible(without)}
+				</button>
+			</div>
+		</>
 	);
 }
 

@@ -2,7 +2,7 @@
 
 import { memo, type ReactElement } from "react";
 import { durationOf } from "../../../conversation/amounts.ts";
-import type { FailureItem } from "../../../conversation/state.ts";
+import type { Conversation, FailureItem } from "../../../conversation/state.ts";
 import type { ErrorType } from "../../../protocol/protocol.ts";
 import { Icon } from "../../chrome/icon.tsx";
 import { useNow } from "../clock.tsx";
@@ -42,7 +42,7 @@ const ADVICE: Readonly<Record<ErrorType, Advice>> = {
 	},
 	auth: {
 		title: "The provider did not accept the key",
-		help: "Set the provider's key here, or as a variable such as ANTHROPIC_API_KEY or OPENAI_API_KEY (pygent.apiKeyEnv names another one) in the environment that the editor is started from. Then send the prompt again.",
+		help: "Set the provider's key: the prompt is sent again with it. A key can also be a variable such as ANTHROPIC_API_KEY in the environment that the editor is started from (pygent.apiKeyEnv names another one).",
 		settings: "pygent.apiKeyEnv",
 	},
 	invalid_request: {
@@ -106,9 +106,19 @@ function Waiting({ item: { retryAt, attempt, fallbackModel } }: { readonly item:
 	);
 }
 
+function isLastTurn({ items, runningTurnId }: Conversation, turnId: string): boolean {
+	return runningTurnId === null && items.at(-1)?.turnId === turnId;
+}
+
 function Buttons({ item }: { readonly item: FailureItem }): ReactElement {
-	const { act } = useScene();
+	const { store, act } = useScene();
 	const { settings } = ADVICE[item.errorType];
+	/** With the new key the prompt goes out again, unless the conversation has gone on meanwhile. */
+	const setKey = async (): Promise<void> => {
+		const set = await act("setApiKey", { variable: null });
+		if (!set.done || !set.result.saved || !isLastTurn(store.view.conversation, item.turnId)) return;
+		if ((await act("send", { text: "/continue", attachments: [], steer: false })).done) store.take({ type: "sent" });
+	};
 	const retry = (action: "now" | "give_up") => () => void act("retry", { turnId: item.turnId, action });
 	if (item.state === "waiting") {
 		return (
@@ -125,7 +135,7 @@ function Buttons({ item }: { readonly item: FailureItem }): ReactElement {
 	return (
 		<div className="choices">
 			{item.errorType === "auth" && (
-				<button type="button" className="choice first" onClick={() => void act("setApiKey", null)}>
+				<button type="button" className="choice first" onClick={() => void setKey()}>
 					Set API key…
 				</button>
 			)}

@@ -1,0 +1,46 @@
+/** Asks for keys of providers. */
+
+import * as vscode from "vscode";
+import { KEY, KEY_VARIABLE, PROVIDERS } from "../conversation/providers.ts";
+import type { GivenKeys } from "../daemon/given_keys.ts";
+
+/** Of the provider whose key is looked for in that variable; null: the user chooses. Whether a key was saved. */
+export async function setApiKey(keys: GivenKeys, wanted: string | null): Promise<boolean> {
+	const known = await keys.all();
+	const variable = wanted ?? (await pickVariable(Object.keys(known)));
+	if (variable === undefined) return false;
+	const name = PROVIDERS[variable] ?? variable;
+	const isKnown = variable in known;
+	const typed = await vscode.window.showInputBox({
+		title: `API key of ${name}`,
+		prompt: `Kept in the editor's secret storage, and given to pygent alone, as ${variable}.${isKnown ? " Leave it empty to remove the key that is there." : ""}`,
+		password: true,
+		ignoreFocusOut: true,
+		validateInput: (value) =>
+			value.trim() === "" || KEY.test(value.trim())
+				? null
+				: "That is no key: it holds a space or another character that no key has.",
+	});
+	const key = typed?.trim();
+	if (key === undefined || (key === "" && !isKnown)) return false;
+	await (key === "" ? keys.remove(variable) : keys.set(variable, key));
+	void vscode.window.showInformationMessage(`${name} key ${key === "" ? "removed" : "saved"}.`);
+	return key !== "";
+}
+
+async function pickVariable(known: readonly string[]): Promise<string | undefined> {
+	const items = [...new Set([...Object.keys(PROVIDERS), ...known])].map((variable) => ({
+		label: PROVIDERS[variable] ?? variable,
+		description: variable,
+		detail: known.includes(variable) ? "Key saved" : "",
+	}));
+	const other = { label: "Another provider…", description: "" };
+	const chosen = await vscode.window.showQuickPick([...items, other], { title: "Whose API key?" });
+	if (chosen !== other) return chosen?.description;
+	return await vscode.window.showInputBox({
+		title: "The provider's variable",
+		prompt: "The environment variable in which litellm looks for the key, such as TOGETHERAI_API_KEY",
+		validateInput: (value) =>
+			KEY_VARIABLE.test(value) ? null : "A name of capitals that ends in KEY, TOKEN or SECRET",
+	});
+}
