@@ -83,7 +83,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 		daemon.onDidStop(({ type }) => type === "replaced" && windowId.renew()),
 		daemon.onDidChangeState(({ state }) => {
 			if (state === "ready") for (const each of daemon.resumed) sessions.feed(each);
-			else if (state === "stopped") asks.withdrawAll();
+			else asks.withdrawAll();
 		}),
 	);
 	context.subscriptions.push(book, registerReview(services, book, context.workspaceState));

@@ -56,6 +56,8 @@ export type Stop =
 /** A daemon that does not answer `initialize` in this time hangs. */
 const INITIALIZE_MS = 60_000;
 
+const RESTARTED = new Error("pygent is restarted.");
+
 const EVENTS = new ProgressType<{ readonly events: readonly Event[] }>();
 
 /** The states in which it is not started before the user decides something. */
@@ -152,8 +154,10 @@ export class Daemon implements vscode.Disposable {
 
 	/** For the user: what ended before no longer counts. */
 	restart(): Promise<void> {
-		this.cancelStart();
+		this.#giveUp.abort(RESTARTED);
 		this.#restarts.forget();
+		// At once: what comes while the old one ends waits for the new one, and is neither lost with the one nor refused.
+		this.#set({ state: "starting" });
 		return this.#next(async () => {
 			await this.#end();
 			await this.#begin();
@@ -162,7 +166,10 @@ export class Daemon implements vscode.Disposable {
 
 	stop(): Promise<void> {
 		this.cancelStart();
-		return this.#next(() => this.#end());
+		return this.#next(async () => {
+			await this.#end();
+			this.#set({ state: "stopped", reason: "pygent was stopped." });
+		});
 	}
 
 	/** Gives up a start that goes on, such as the making of an environment. */
@@ -197,7 +204,9 @@ export class Daemon implements vscode.Disposable {
 	async settled(): Promise<void> {
 		this.use();
 		for (;;) {
-			await this.#work.catch(() => undefined);
+			const work = this.#work;
+			await work.catch(() => undefined);
+			if (work !== this.#work) continue;
 			if (!isUndecided(this.#state)) return;
 			await this.#until((state) => !isUndecided(state));
 		}
@@ -264,8 +273,10 @@ export class Daemon implements vscode.Disposable {
 			this.#set({ state: "starting" });
 			await this.#initialize(started);
 			await started.greet();
+			signal.throwIfAborted();
 		} catch (error) {
 			await started?.link.end();
+			if (signal.reason === RESTARTED) return; // the next start is on its way
 			if (error instanceof Undecidable) return this.#set(error.state);
 			this.#set({ state: "stopped", reason: reasonOf(error) });
 			if (!signal.aborted) this.#stopped.fire({ type: "failed", error });
@@ -309,7 +320,6 @@ export class Daemon implements vscode.Disposable {
 			await current.client.stop().catch(() => undefined); // it hangs, or is gone: then it is ended
 			await current.link.end();
 		}
-		this.#set({ state: "stopped", reason: "pygent was stopped." });
 	}
 
 	#ended(ended: Started, end: End): void {

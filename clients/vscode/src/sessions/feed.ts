@@ -29,7 +29,7 @@ export class Feed implements vscode.Disposable {
 		this.#conversation = { ...EMPTY, sessionId };
 		this.#stateOfDaemon = daemon.onDidChangeState((state) => {
 			if (state.state === "ready") this.attach();
-			else if (state.state === "stopped") this.#detach();
+			else this.#detach();
 		});
 		if (daemon.state.state === "ready") this.attach();
 	}

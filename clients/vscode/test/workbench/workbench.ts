@@ -150,35 +150,34 @@ export class Workbench implements AsyncDisposable {
 
 	/** Runs a command by its title in the palette. */
 	async command(title: string): Promise<void> {
-		const input = this.page.locator(".quick-input-widget input.input");
-		await this.page.keyboard.press("F1");
-		await input.waitFor();
-		await input.fill(`>${title}`);
-		const row = this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: title }).first();
-		await row.waitFor();
-		await row.click();
+		await this.#pick("F1", `>${title}`, title);
 	}
 
-	/** Opens a file of the folder in an editor. A window that has just opened may not find it at once: it is asked again. */
+	/** Opens a file of the folder in an editor. */
 	async openFile(path: string): Promise<void> {
+		await this.#pick("Control+P", path, path);
+		await this.tab(path).waitFor();
+	}
+
+	/** A list that a window has just opened may lack files, and commands of extensions, for good: it is opened again. */
+	async #pick(key: string, typed: string, entry: string): Promise<void> {
 		const input = this.page.locator(".quick-input-widget input.input");
-		const row = this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: path }).first();
+		const row = this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: entry }).first();
 		const deadline = performance.now() + WAIT_MS;
 		for (;;) {
-			await this.page.keyboard.press("Control+P");
+			await this.page.keyboard.press(key);
 			await input.waitFor();
-			await input.fill(path);
+			await input.fill(typed);
 			const isFound = await row.waitFor({ timeout: WAIT_MS / 6 }).then(
 				() => true,
 				() => false,
 			);
 			if (isFound) break;
-			if (performance.now() > deadline) throw new Error(`${path} is not found in the window's folders`);
+			if (performance.now() > deadline) throw new Error(`${entry} is not found`);
 			await this.page.keyboard.press("Escape");
 			await input.waitFor({ state: "hidden" }); // else the next key goes on in the list that closes
 		}
 		await row.click();
-		await this.tab(path).waitFor();
 	}
 
 	/** Opens the chat in the side bar; the daemon is ready when this resolves. */
@@ -222,10 +221,8 @@ export class Workbench implements AsyncDisposable {
 		return this.page.locator(".statusbar-item").filter({ hasText: text });
 	}
 
-	/** With the extension's commands: a palette that is opened before it knows of them shows none. */
 	async #isThere(): Promise<void> {
 		await this.page.locator(".monaco-workbench .statusbar").waitFor();
-		await this.page.getByRole("tab", { name: "pygent", exact: true }).waitFor();
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {

@@ -61,7 +61,13 @@ async function send(panel: Panel, { text, attachments, steer }: Calls["send"]["p
 		if (await steered(panel, sessionId, runningTurnId, text, prompt)) return told(null);
 	}
 	const turnId = randomUUID();
-	await taken(panel, sessionId, turnId, daemon.request("pygent/turn/start", { sessionId, turnId, prompt }));
+	const start = () =>
+		taken(panel, sessionId, turnId, daemon.request("pygent/turn/start", { sessionId, turnId, prompt }));
+	await start().catch(async (error: unknown) => {
+		if (daemon.state.state === "ready") throw error;
+		await daemon.settled(); // it ended before it had taken the prompt, which goes to the next one
+		await start();
+	});
 	return told(turnId);
 }
 
