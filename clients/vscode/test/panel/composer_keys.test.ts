@@ -197,7 +197,7 @@ test("Shift+Tab leads from a mode that asks less to the one that asks", async ()
 
 test("where there is one mode, Shift+Tab goes to what stands before the prompt; Alt+Up and Tab always lead on", async () => {
 	await using panel = await Panel.open({
-		panel: { restricted: true, mode: "plan", modes: ["plan"] },
+		panel: { mode: "plan", modes: ["plan"] },
 		conversation: conversation([prompt({ key: "0" })]),
 	});
 	const inPrompt = () => promptOf(panel).evaluate((field) => field === document.activeElement);
