@@ -45,150 +45,155 @@ class Settings(BaseModel):
     model: str = Field(
         default="",
         description=(
-            "The model: any litellm string (`anthropic/…`, `openai/…`, `ollama_chat/…`), `cli:NAME` for a program, "
-            "`scripted:FILE` or `offline/rules`. Empty: by the first provider key found in the environment, else "
-            "`offline/rules`; `pygent-ls doctor` says which."
+            "Model name: any litellm string (`anthropic/…`, `openai/…`, `ollama_chat/…`), `cli:NAME` for a program, "
+            "`scripted:FILE` or `offline/rules`. If empty, the first provider key found in the environment "
+            "determines the model, else `offline/rules` is used; `pygent-ls doctor` shows the result."
         ),
     )
     fallback_models: Words = Field(
         default=(),
-        description="Models that are tried in this order when the model fails and trying again did not help.",
+        description="Models to try, in this order, when a model fails and retrying does not help.",
         json_schema_extra={"expected": "a list of models"},
     )
     api_base: Annotated[str, AfterValidator(address)] = Field(
         default="",
         description=(
-            "The address of the provider of `model`, where it is not the usual one. Other providers have theirs in "
-            "`providers`."
+            "Address of the provider of `model`, if it differs from the provider's default. Set other providers' "
+            "addresses in `providers`."
         ),
-        json_schema_extra={"expected": "an address that begins with http:// or https://"},
+        json_schema_extra={"expected": "an address that starts with http:// or https://"},
     )
     api_key_env: Annotated[str, AfterValidator(variable_name)] = Field(
         default="",
         description=(
-            "The name of the environment variable that holds the key of the provider of `model`; the provider's own "
-            "by default."
+            "Name of the environment variable that holds the API key for the provider of `model`. Defaults to the "
+            "provider's own variable."
         ),
         json_schema_extra={"expected": "the name of a variable, not the key itself"},
     )
-    max_iterations: int = Field(default=50, ge=0, le=MOST, description="Model calls a turn; 0 is no limit.")
+    max_iterations: int = Field(
+        default=50, ge=0, le=MOST, description="Maximum number of model calls per turn; 0 means no limit."
+    )
     max_tokens: int = Field(
-        default=0, ge=0, le=MOST, description="Tokens, in and out, that a turn may use; 0 is no limit."
+        default=0, ge=0, le=MOST, description="Maximum number of input and output tokens per turn; 0 means no limit."
     )
     max_budget_usd: float = Field(
-        default=0.0, ge=0, le=MOST, description="Dollars that a turn may cost; 0 is no limit."
+        default=0.0, ge=0, le=MOST, description="Maximum cost of a turn in US dollars; 0 means no limit."
     )
     max_turn_seconds: float = Field(
-        default=0.0, ge=0, le=MOST, description="Seconds that a turn may take; 0 is no limit."
+        default=0.0, ge=0, le=MOST, description="Maximum duration of a turn in seconds; 0 means no limit."
     )
     max_output_tokens: int = Field(
         default=16384,
         ge=1,
         le=MOST,
-        description="Tokens that the answer of one model call may have. An answer that goes on far beyond them is "
-        "stopped, and the turn with it.",
+        description=(
+            "Maximum number of output tokens per model call. An answer that far exceeds it is stopped, together with "
+            "the turn."
+        ),
     )
     max_thinking_tokens: int = Field(
         default=0,
         ge=0,
         le=MOST,
         description=(
-            "Tokens that a model may think before it answers. 0 asks for no thinking, and switches it off in models "
-            "of DeepSeek, Moonshot and Z.ai, which think by themselves; `effort` goes before it."
+            "Maximum number of thinking tokens per model call. 0 requests no thinking, and turns it off for models "
+            "of DeepSeek, Moonshot and Z.ai, which think by default. `effort` takes precedence."
         ),
     )
     effort: Effort | Literal[""] = Field(
         default="",
         description=(
-            "How much the model reasons before it answers. Each provider is told in its own way, with the nearest "
-            "effort that the model takes. Empty: by `max_thinking_tokens`, or else as the provider likes. The effort "
-            "of a turn, of a session, of an agent and of `[models.NAME]` goes before it, in this order."
+            "Reasoning effort of the model. It is translated for each provider to the nearest level that the model "
+            "supports. If empty, `max_thinking_tokens` or the provider's default applies. The effort of a turn, a "
+            "session, an agent and `[models.NAME]` takes precedence, in this order."
         ),
         json_schema_extra={"expected": "one of none, minimal, low, medium, high, xhigh, max"},
     )
     cache_ttl: Literal["5m", "1h"] = Field(
         default="5m",
         description=(
-            "How long Anthropic keeps a prompt in its cache. With `1h` writing to the cache costs twice the price of "
-            "input in place of 1.25 times."
+            "How long Anthropic caches a prompt. With `1h`, cache writes cost 2 times the input price instead of "
+            "1.25 times."
         ),
     )
     temperature: float = Field(
         default=1.0,
         ge=0,
         le=2,
-        description="How freely the model chooses its words; 0 is the least. Models that reason are not sent it.",
+        description="Sampling temperature; 0 is the most deterministic. It is not sent to reasoning models.",
     )
-    system_prompt: str = Field(default="", description="Added to the system prompt that every model call begins with.")
+    system_prompt: str = Field(default="", description="Text that is added to the system prompt of every model call.")
     system_prompt_file: str = Field(
         default="",
         description=(
-            "A file whose text stands in the place of the system prompt that is put together otherwise, AGENTS.md and "
-            "CLAUDE.md included (`pygent-ls prompt` shows it). A relative path begins at the file that names it, else "
-            "at the workspace. While it cannot be read, you are told, and the usual prompt is used."
+            "File whose text replaces the default system prompt, including AGENTS.md and CLAUDE.md (`pygent-ls "
+            "prompt` shows it). A relative path is resolved against the settings file that names it, or else against "
+            "the workspace. If the file cannot be read, a warning is shown and the default prompt is used."
         ),
     )
-    agent: str = Field(default="default", min_length=1, description="The agent that a new session begins with.")
+    agent: str = Field(default="default", min_length=1, description="Agent of new sessions.")
     mode: Mode = Field(
         default="default",
         description=(
-            "What needs your permission: `default` asks for medium and high risk, `accept_edits` not for edits, "
-            "`trust` for high risk only; `plan` allows reading and nothing else; `bypass` never asks, and needs "
-            "`allow_bypass`."
+            "Permission mode: `default` asks for medium and high risk; `accept_edits` also allows edits; `trust` "
+            "asks only for high risk; `plan` is read-only; `bypass` never asks and requires `allow_bypass`."
         ),
     )
     allow_bypass: bool = Field(
         default=False,
-        description="Whether the mode `bypass` may be used. It counts in your own file and nowhere else.",
+        description="Allow the mode `bypass`. Only effective in your own configuration file.",
     )
     permissions: tuple[Rule, ...] = Field(
         default_factory=tuple[Rule, ...],
         description=(
-            "Rules `tool` or `tool(pattern)` on what is allowed, asked for and denied, in the lists `allow`, `ask` and "
-            "`deny`; the lists of all layers count together, and deny goes before ask before allow. For files the "
-            "pattern is a glob (`edit_file(src/**)`, `read_file(**/.env)`), for `shell` the first words of a command "
-            "or a whole one (`shell(git status:*)`, `shell(make test)`), for `web_fetch` a host "
-            "(`web_fetch(domain:docs.python.org)`). An allow rule for first words must cover every command "
-            "of a line, and covers no redirection into a file, assignment, substitution, loop or here-document; of a "
-            "program that can run others or write files it covers the options that are known to be safe, and those "
-            "that it names. Deny and ask rules count for any part of a line. In place of its text a "
-            'rule may be a table with examples that are checked: `{rule = "…", match = ["…"], not_match = ["…"]}`. '
-            "A workspace's file may ask and deny."
+            "Permission rules, `tool` or `tool(pattern)`, in the lists `allow`, `ask` and `deny`. The lists of all "
+            "layers are combined; deny takes precedence over ask, and ask over allow. For file tools the pattern is "
+            "a glob (`edit_file(src/**)`, `read_file(**/.env)`), for `shell` the first words of a command or the "
+            "whole command (`shell(git status:*)`, `shell(make test)`), for `web_fetch` a host "
+            "(`web_fetch(domain:docs.python.org)`). An allow rule for first words must match every command in a "
+            "line. It does not allow redirection into a file, assignments, substitutions, loops or here-documents; "
+            "for programs that can run others or write files it allows only options known to be safe and those that "
+            "the rule names. Deny and ask rules match any part of a line. A rule can also be a table with examples "
+            'that are checked: `{rule = "…", match = ["…"], not_match = ["…"]}`. A workspace\'s file can only ask and '
+            "deny."
         ),
         json_schema_extra={"expected": "a table with the lists `allow`, `ask` and `deny`"},
     )
     stream_flush_ms: int = Field(
-        default=16, ge=0, le=1000, description="Milliseconds that events may wait to travel in one message."
+        default=16, ge=0, le=1000, description="Maximum time in milliseconds to collect events into one message."
     )
     first_byte_timeout_s: float = Field(
         default=300.0,
         gt=0,
         le=MOST,
-        description="Seconds until a model call's first byte; models on your own machine load slowly. A server that "
-        "keeps the connection open, but says nothing of its answer, is waited for three times as long.",
+        description=(
+            "Timeout in seconds for the first byte of an answer; local models load slowly. A server that keeps the "
+            "connection open without sending any part of an answer is given three times as long."
+        ),
     )
     stream_idle_timeout_s: float = Field(
-        default=60.0, gt=0, le=MOST, description="Seconds between two pieces of a model's answer."
+        default=60.0, gt=0, le=MOST, description="Timeout in seconds between two parts of an answer."
     )
     shell_timeout_s: float = Field(
         default=120.0,
         gt=0,
         le=MOST,
-        description="Seconds after which a shell command is ended, unless its call says more or less.",
+        description="Default timeout of a shell command in seconds; a call can set its own.",
     )
     sandbox: Literal["auto", "require", "off"] = Field(
         default="auto",
         description=(
-            "Whether commands run in a sandbox (bubblewrap, on Linux): `auto` where the machine has one, and where it "
-            "cannot be set up, you are asked; `require` refuses to run any command without it; `off` uses none."
+            "Run commands in a sandbox (bubblewrap, on Linux): `auto` uses it if available and asks if it cannot be "
+            "set up; `require` refuses to run commands without it; `off` disables it."
         ),
     )
-    sandbox_network: bool = Field(default=False, description="Whether commands in the sandbox may use the network.")
+    sandbox_network: bool = Field(default=False, description="Allow network access for sandboxed commands.")
     sandbox_read: Words = Field(
         default=(),
         description=(
-            "Folders of the home that commands in the sandbox may read, by whole paths or with `~`. Without it they "
-            "see of the home only the workspace, tools, what tools have downloaded, and git's settings."
+            "Folders in the home folder that sandboxed commands may read, as absolute paths or starting with `~`. By "
+            "default they can read only the workspace, installed tools and their downloads, and Git's settings."
         ),
         json_schema_extra={"expected": "a list of folders"},
     )
@@ -196,108 +201,124 @@ class Settings(BaseModel):
         default=4_096,
         ge=1,
         le=MOST,
-        description="Processes and threads that one command in the sandbox may have at once; with more it is ended.",
+        description=(
+            "Maximum number of processes and threads of one sandboxed command; a command that exceeds it is stopped."
+        ),
     )
     sandbox_max_memory_mb: int = Field(
         default=0,
         ge=0,
         le=MOST,
-        description="Memory, in MB, that the processes of one command in the sandbox may use together; with more it "
-        "is ended. 0 stands for four fifths of the machine's.",
+        description=(
+            "Maximum memory in MB of all processes of one sandboxed command; a command that exceeds it is stopped. 0 "
+            "means four fifths of the machine's memory."
+        ),
     )
     sandbox_max_file_mb: int = Field(
-        default=65_536, ge=1, le=MOST, description="Size, in MB, of a file that a command in the sandbox writes."
+        default=65_536, ge=1, le=MOST, description="Maximum size in MB of a file written by a sandboxed command."
     )
     redact_secrets: bool = Field(
         default=True,
         description=(
-            "Whether the model, events and prompts are shown placeholders such as `{{SECRET_api_key_0123456789ab}}` in "
-            "place of values that look like keys or passwords, and of every value of files such as `.env`. A file that "
-            "the model writes gets the values back."
+            "Replace values that look like keys or passwords, and all values in files such as `.env`, with "
+            "placeholders such as `{{SECRET_api_key_0123456789ab}}` in model requests, events and prompts. When the "
+            "model writes a file, placeholders are replaced with the original values."
         ),
     )
     text_tool_calls: Literal["auto", "on", "off"] = Field(
         default="auto",
         description=(
-            "Whether tools are offered and called as text: `auto` where the model is known to have no calls of its "
-            "own, or refuses tools when it is called, `on` always, `off` never."
+            "Offer and call tools as text: `auto` for models without native tool calling, `on` always, `off` never."
         ),
     )
     additional_dirs: Words = Field(
         default=(),
         description=(
-            "Folders beside the workspace's that tools may use, by their whole paths; rules such as "
-            "`edit_file(/home/me/shared/**)` name them so. A relative path begins at the file that names it, else at "
-            "the workspace. Commands in the sandbox may write there too. Checkpoints do not keep what is in them."
+            "Folders outside the workspace that tools can use, as absolute paths; rules name them the same way, such "
+            "as `edit_file(/home/me/shared/**)`. A relative path is resolved against the settings file that names "
+            "it, or else against the workspace. Sandboxed commands can write to these folders. Checkpoints do not "
+            "include them."
         ),
         json_schema_extra={"expected": "a list of folders"},
     )
     disallowed_tools: Words = Field(
         default=(),
-        description="Tools that no model is offered, names or globs; the lists of all layers count together.",
+        description="Tools to disable for all models, as names or globs. The lists of all layers are combined.",
         json_schema_extra={"expected": "a list of tools"},
     )
     max_tool_result_chars: int = Field(
-        default=40_000, ge=1, le=MOST, description="Characters of one tool's result that the model reads at most."
+        default=40_000,
+        ge=1,
+        le=MOST,
+        description="Maximum number of characters of a tool result that are sent to the model.",
     )
     cache_entries: int = Field(
         default=512,
         ge=0,
         le=MOST,
-        description="Tool results that are kept for reuse; 0 keeps none. The least recently used go.",
+        description=(
+            "Maximum number of cached tool results; 0 disables the cache. The least recently used results are "
+            "removed first."
+        ),
     )
-    snapshot_days: int = Field(default=30, ge=1, le=3650, description="Days after which checkpoints are forgotten.")
+    snapshot_days: int = Field(
+        default=30, ge=1, le=3650, description="Number of days after which checkpoints are deleted."
+    )
     extra_headers: Annotated[dict[str, str], AfterValidator(headers)] = Field(
         default_factory=dict[str, str],
         repr=False,
-        description="HTTP headers sent to the provider of `model` with every call. They are never shown.",
+        description="HTTP headers for every request to the provider of `model`. Their values are never shown.",
         json_schema_extra={"expected": "a table of header names and their text"},
     )
     betas: Words = Field(
         default=(),
-        description="Names of Anthropic's features in trial, sent with every call of its models.",
+        description="Anthropic beta features to enable for every call of an Anthropic model.",
         json_schema_extra={"expected": "a list of names"},
     )
     providers: dict[str, ProviderTable] = Field(
         default_factory=dict[str, ProviderTable],
         repr=False,
         description=(
-            "How each provider is reached: `[providers.openai]`. A name that litellm does not know is a server of your "
-            "own that speaks chat completions: with `[providers.acme]` and its `api_base`, `acme/MODEL` is a model. A "
-            "provider's address, key and headers are used for its own models, whoever names them, and for no others. "
-            "They go before `api_base`, `api_key_env` and `extra_headers`."
+            "Connection settings per provider, for example `[providers.openai]`. A name that litellm does not know "
+            "is your own server with a chat completions API: with `[providers.acme]` and its `api_base`, "
+            "`acme/MODEL` is a model. The address, key and headers of a provider are used only for its models, and "
+            "take precedence over `api_base`, `api_key_env` and `extra_headers`."
         ),
         json_schema_extra={"expected": "a table of tables: [providers.NAME]"},
     )
     hooks: tuple[Hook, ...] = Field(
         default_factory=tuple[Hook, ...],
-        description="Commands of your own that are run when something happens; `docs/hooks.md` has them all.",
+        description="Commands to run on events; see `docs/hooks.md`.",
         json_schema_extra={"expected": "a list of tables: [[hooks]]"},
     )
     agents: dict[str, AgentTable] = Field(
         default_factory=dict[str, AgentTable],
-        description="Variants of the agent by name: `[agents.NAME]`.",
+        description="Custom agents by name: `[agents.NAME]`.",
         json_schema_extra={"expected": "a table of tables: [agents.NAME]"},
     )
     cli_models: dict[str, CliModel] = Field(
         default_factory=dict[str, CliModel],
-        description="Programs that are models: `[cli_models.NAME]` for the model `cli:NAME`.",
+        description="Programs to use as models: `[cli_models.NAME]` defines the model `cli:NAME`.",
         json_schema_extra={"expected": "a table of tables: [cli_models.NAME]"},
     )
     models: dict[str, ModelTable] = Field(
         default_factory=dict[str, ModelTable],
-        description='Prices and windows of models that are not known, or known wrongly: `[models."openai/my-model"]`.',
+        description=(
+            'Prices and context windows of models that are unknown or have wrong data: `[models."openai/my-model"]`.'
+        ),
         json_schema_extra={"expected": 'a table of tables: [models."NAME"]'},
     )
     aliases: dict[str, str] = Field(
         default_factory=dict[str, str],
-        description='Names of your own for commands: `fix = "/agent review"`.',
+        description='Custom names for slash commands: `fix = "/agent review"`.',
         json_schema_extra={"expected": "a table of names and commands"},
     )
     persist_sessions: bool = Field(
         default=True,
-        description="Keep sessions in the state folder, so that they can be found and gone on with; without, they end "
-        "with the program.",
+        description=(
+            "Save sessions so that they can be found and continued. If disabled, sessions are lost when the program "
+            "ends."
+        ),
     )
     edits: Edits = Edits()
     context: Context = Context()

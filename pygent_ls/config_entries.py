@@ -59,12 +59,12 @@ class Hook(BaseModel):
 
     model_config = STRICT
 
-    event: HookEvent = Field(description="When it runs.")
-    command: str = Field(min_length=1, description="What is run, by the shell, in the workspace's folder.")
+    event: HookEvent = Field(description="Event that runs the hook.")
+    command: str = Field(min_length=1, description="Shell command to run in the workspace folder.")
     matcher: Annotated[str, AfterValidator(_pattern)] = Field(
-        default="", description="A regular expression that the whole name of the tool must match; empty: any tool."
+        default="", description="Regular expression that must match the full tool name; if empty, all tools match."
     )
-    timeout_s: float = Field(default=60.0, gt=0, le=MOST, description="Seconds after which it is ended.")
+    timeout_s: float = Field(default=60.0, gt=0, le=MOST, description="Timeout in seconds.")
 
 
 class AgentTable(BaseModel):
@@ -72,23 +72,33 @@ class AgentTable(BaseModel):
 
     model_config = STRICT
 
-    description: str = Field(default="", description="What it is for, for people and for the model that may call it.")
-    model: str = Field(default="", description="Its model; empty: the usual one.")
-    prompt: str = Field(default="", description="Added to the system prompt.")
-    prompt_file: str = Field(
-        default="", description="A file that holds it instead; relative to the settings' file that names it."
+    description: str = Field(
+        default="", description="Purpose of the agent, shown to users and to models that can call it."
     )
-    tools: Words | None = Field(default=None, description="The tools that it is offered, by name or glob; else all.")
-    disallowed_tools: Words = Field(default=(), description="Tools that it is not offered.")
-    mode: Mode | None = Field(default=None, description="Its permission mode.")
-    max_iterations: int | None = Field(default=None, ge=0, le=MOST, description="Model calls a turn; 0 is no limit.")
-    max_tokens: int | None = Field(default=None, ge=0, le=MOST, description="Tokens a turn; 0 is no limit.")
-    max_budget_usd: float | None = Field(default=None, ge=0, le=MOST, description="Dollars a turn; 0 is no limit.")
-    context_mode: ContextMode | None = Field(default=None, description="As `context.mode`.")
-    stream: bool = Field(default=True, description="Whether its answers are shown as they come.")
-    api_base: str = Field(default="", description="As `api_base`, for its model.")
-    temperature: float | None = Field(default=None, ge=0, le=2, description="As `temperature`.")
-    effort: Effort | None = Field(default=None, description="As `effort`.")
+    model: str = Field(default="", description="Model of the agent; if empty, the default model.")
+    prompt: str = Field(default="", description="Text that is added to the system prompt.")
+    prompt_file: str = Field(
+        default="", description="File with the prompt, relative to the settings file that names it."
+    )
+    tools: Words | None = Field(
+        default=None, description="Tools that are available to the agent, as names or globs; if omitted, all tools."
+    )
+    disallowed_tools: Words = Field(default=(), description="Tools that are not available to the agent.")
+    mode: Mode | None = Field(default=None, description="Permission mode of the agent.")
+    max_iterations: int | None = Field(
+        default=None, ge=0, le=MOST, description="Maximum number of model calls per turn; 0 means no limit."
+    )
+    max_tokens: int | None = Field(
+        default=None, ge=0, le=MOST, description="Maximum number of tokens per turn; 0 means no limit."
+    )
+    max_budget_usd: float | None = Field(
+        default=None, ge=0, le=MOST, description="Maximum cost of a turn in US dollars; 0 means no limit."
+    )
+    context_mode: ContextMode | None = Field(default=None, description="Same as `context.mode`, for this agent.")
+    stream: bool = Field(default=True, description="Show answers while they are generated.")
+    api_base: str = Field(default="", description="Same as `api_base`, for the agent's model.")
+    temperature: float | None = Field(default=None, ge=0, le=2, description="Same as `temperature`, for this agent.")
+    effort: Effort | None = Field(default=None, description="Same as `effort`, for this agent.")
 
 
 def address(given: str) -> str:
@@ -98,7 +108,7 @@ def address(given: str) -> str:
     except ValueError:
         parts = urlsplit("")
     if given and not (parts.scheme in {"http", "https"} and parts.hostname):
-        raise ValueError("expected an address that begins with http:// or https://")
+        raise ValueError("expected an address that starts with http:// or https://")
     return given
 
 
@@ -123,15 +133,16 @@ class ProviderTable(BaseModel):
     model_config = STRICT
 
     api_base: Annotated[str, AfterValidator(address)] = Field(
-        default="", description="Its address, where it is not the usual one."
+        default="", description="Address of the provider, if it differs from the default."
     )
     api_key_env: Annotated[str, AfterValidator(variable_name)] = Field(
-        default="", description="The environment variable that holds its key; its own by default."
+        default="",
+        description="Environment variable that holds the API key; if empty, the provider's default variable.",
     )
     extra_headers: Annotated[dict[str, str], AfterValidator(headers)] = Field(
         default_factory=dict[str, str],
         repr=False,
-        description="HTTP headers sent to it with every model call. They are never shown.",
+        description="HTTP headers for every model call to this provider. Their values are never shown.",
     )
 
 
@@ -140,11 +151,11 @@ class CliModel(BaseModel):
 
     model_config = STRICT
 
-    command: Words = Field(min_length=1, description="The program and its arguments.")
+    command: Words = Field(min_length=1, description="Program and its arguments.")
     format: Literal["plain", "markdown", "json", "xml"] = Field(
-        default="markdown", description="How it reads the conversation, on its standard input."
+        default="markdown", description="Format of the conversation on the program's standard input."
     )
-    stream: bool = Field(default=True, description="Whether what it writes is shown as it comes.")
+    stream: bool = Field(default=True, description="Show output while it is written.")
 
 
 class ModelTable(BaseModel):
@@ -152,17 +163,23 @@ class ModelTable(BaseModel):
 
     model_config = STRICT
 
-    input_usd_per_mtok: float | None = Field(default=None, ge=0, le=MOST, description="Dollars for a million in.")
-    output_usd_per_mtok: float | None = Field(default=None, ge=0, le=MOST, description="Dollars for a million out.")
+    input_usd_per_mtok: float | None = Field(
+        default=None, ge=0, le=MOST, description="US dollars per million input tokens."
+    )
+    output_usd_per_mtok: float | None = Field(
+        default=None, ge=0, le=MOST, description="US dollars per million output tokens."
+    )
     cache_read_usd_per_mtok: float | None = Field(
-        default=None, ge=0, le=MOST, description="Dollars for a million that the provider had cached."
+        default=None, ge=0, le=MOST, description="US dollars per million tokens read from the provider's cache."
     )
     cache_write_usd_per_mtok: float | None = Field(
-        default=None, ge=0, le=MOST, description="Dollars for a million that it caches."
+        default=None, ge=0, le=MOST, description="US dollars per million tokens written to the provider's cache."
     )
-    context_limit: int | None = Field(default=None, ge=1, le=MOST, description="Tokens that its window holds.")
-    max_output_tokens: int | None = Field(default=None, ge=1, le=MOST, description="Tokens that one answer may have.")
-    effort: Effort | None = Field(default=None, description="As `effort`, for this model.")
+    context_limit: int | None = Field(default=None, ge=1, le=MOST, description="Context window in tokens.")
+    max_output_tokens: int | None = Field(
+        default=None, ge=1, le=MOST, description="Maximum number of output tokens per answer."
+    )
+    effort: Effort | None = Field(default=None, description="Same as `effort`, for this model.")
 
     @model_validator(mode="after")
     def _both_prices(self) -> ModelTable:

@@ -23,9 +23,9 @@ class Edits(BaseModel):
     review: Literal["off", "ask"] = Field(
         default="off",
         description=(
-            "Whether each edit is shown to you hunk by hunk before it is made (`ask`), in editors that preview edits; "
-            "elsewhere you are told that yours cannot. What you untick is left out, and the model is told. An editor "
-            "with a review of its own shows that in any case, after each edit."
+            "Preview each edit hunk by hunk before it is applied (`ask`), in editors that support it; other editors "
+            "show a notice. Hunks that you deselect are not applied, and the model is informed. Editors with their "
+            "own review show it after each edit regardless of this setting."
         ),
     )
 
@@ -38,25 +38,32 @@ class Context(BaseModel):
     mode: ContextMode = Field(
         default="continue",
         description=(
-            "What of the conversation the model is sent: `continue` all of it, `fresh` only the turn that runs, "
-            "`sliding` the last messages. A tool call and its result always go together."
+            "Part of the conversation that is sent to the model: `continue` sends all of it, `fresh` only the "
+            "current turn, `sliding` only the most recent messages. A tool call is always sent together with its "
+            "result."
         ),
     )
     sliding_messages: int = Field(
-        default=50, ge=1, le=MOST, description="Messages that are sent in the mode `sliding`, the last ones."
+        default=50, ge=1, le=MOST, description="Number of most recent messages to send in mode `sliding`."
     )
     max_tokens: int = Field(
         default=0,
         ge=0,
         le=MOST,
         description=(
-            "Tokens that a request may hold, as estimated from its characters (four a token); 0 is the model's own "
-            "window, 100,000 where that is not known."
+            "Maximum number of tokens per request, estimated at four characters per token; 0 uses the model's "
+            "context window, or 100,000 if it is unknown."
         ),
     )
-    max_messages: int = Field(default=0, ge=0, le=MOST, description="Messages that a request may hold; 0 is no limit.")
-    max_chars: int = Field(default=0, ge=0, le=MOST, description="Characters, likewise.")
-    max_words: int = Field(default=0, ge=0, le=MOST, description="Words, likewise.")
+    max_messages: int = Field(
+        default=0, ge=0, le=MOST, description="Maximum number of messages per request; 0 means no limit."
+    )
+    max_chars: int = Field(
+        default=0, ge=0, le=MOST, description="Maximum number of characters per request; 0 means no limit."
+    )
+    max_words: int = Field(
+        default=0, ge=0, le=MOST, description="Maximum number of words per request; 0 means no limit."
+    )
 
 
 class Compaction(BaseModel):
@@ -67,13 +74,15 @@ class Compaction(BaseModel):
     strategy: Literal["summarize", "drop_tool_results", "trim", "off"] = Field(
         default="summarize",
         description=(
-            "What is done when the conversation outgrows the window: `summarize` has a model sum up its middle, "
-            "`drop_tool_results` takes out what tools returned long ago, `trim` leaves the oldest messages out, `off` "
-            "does nothing. What was said stays in the session."
+            "What to do when the conversation exceeds the context window: `summarize` summarizes its middle with a "
+            "model, `drop_tool_results` removes older tool results, `trim` removes the oldest messages, `off` does "
+            "nothing. The session keeps the full conversation."
         ),
     )
-    at: float = Field(default=0.8, gt=0, le=1, description="The share of the window at which it is done.")
-    model: str = Field(default="", description="The model that sums up; empty: the one that the turn uses.")
+    at: float = Field(
+        default=0.8, gt=0, le=1, description="Share of the context window at which the conversation is compacted."
+    )
+    model: str = Field(default="", description="Model for summaries; if empty, the model of the turn.")
 
 
 class Retry(BaseModel):
@@ -82,17 +91,20 @@ class Retry(BaseModel):
     model_config = STRICT
 
     max_attempts: int = Field(
-        default=5, ge=1, le=MOST, description="Attempts of one model call that fails, the first one counted."
+        default=5, ge=1, le=MOST, description="Maximum number of attempts per model call, including the first."
     )
     max_seconds: float = Field(
-        default=120.0, ge=0, le=MOST, description="Seconds from the first failure of a call in which it is tried again."
+        default=120.0,
+        ge=0,
+        le=MOST,
+        description="Maximum time in seconds for retries, measured from the first failure of a call.",
     )
     initial_delay_s: float = Field(
         default=1.0,
         ge=0,
         le=MOST,
         description=(
-            "Seconds before the second attempt; the waits after it double, and vary a little. What the provider asks "
-            "for goes before."
+            "Delay in seconds before the first retry. It doubles with each retry, with some random variation. A "
+            "delay requested by the provider takes precedence."
         ),
     )

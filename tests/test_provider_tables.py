@@ -54,7 +54,7 @@ def test_the_tables_of_all_layers_count_and_the_stronger_of_one_name_stands_whol
 @pytest.mark.parametrize(
     ("table", "problem"),
     [
-        ({"api_base": "nonsense"}, "api_base: expected an address that begins with http:// or https://"),
+        ({"api_base": "nonsense"}, "api_base: expected an address that starts with http:// or https://"),
         ({"api_key_env": f"sk-{SECRET}"}, "api_key_env: expected the name of a variable, not the key itself"),
         ({"extra_headers": {"X Team": SECRET}}, "extra_headers: expected a table of header names and their text"),
         ({"extra_headers": {"X-Team": f"{SECRET}\r\nX-Evil: 1"}}, "extra_headers: expected a table of header names"),
