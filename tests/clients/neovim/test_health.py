@@ -48,7 +48,7 @@ def test_without_the_program_it_says_how_to_get_it(start: Start) -> None:
 
     told = health(editor)
 
-    assert "ERROR `no-such-pygent` is not found" in told
+    assert "ERROR `no-such-pygent` was not found" in told
     assert "uv tool install pygent-ls" in told
     assert "Exception" not in told
 
@@ -59,7 +59,7 @@ def test_a_program_that_ends_at_once_is_no_daemon(start: Start) -> None:
 
     told = health(editor)
 
-    assert "ERROR it does not start: " in told
+    assert "ERROR `false` ended at its start with code 1" in told
     assert "WARNING `false doctor` does not say how it is (exit code 1)" in told
 
 

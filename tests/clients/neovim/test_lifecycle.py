@@ -13,7 +13,7 @@ import pytest
 from tests.clients.neovim.changing import connect, results, send, turn
 from tests.clients.neovim.chats import chat
 from tests.clients.neovim.conftest import Start
-from tests.clients.neovim.dialogs import answer, until_asked
+from tests.clients.neovim.dialogs import answer, dialog, shown, until_asked, until_it_counts
 from tests.clients.neovim.nvim import WAIT_S, Editor
 from tests.clients.neovim.picking import Picker
 from tests.e2e.command_line import Lifeline
@@ -120,7 +120,37 @@ def test_a_daemon_that_is_not_installed_is_told_with_advice(start: Start) -> Non
     editor.lua(TOLD.replace("setup({", "setup({ cmd = { 'no-such-pygent' },"))
     editor.command("Pygent ask hi")
 
-    until_told(editor, "no-such-pygent is not there: install it with")
+    until_told(editor, "`no-such-pygent` was not found. Install it with")
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        (None, "was not found"),
+        ("#!/gone/python3\n", "cannot run: its Python, /gone/python3, is gone"),
+        ("#!{python}\nimport no_such_module\n", "ModuleNotFoundError: No module named 'no_such_module'"),
+    ],
+)
+def test_a_daemon_that_does_not_start_is_told_last_and_stays_on_the_screen(
+    start: Start, home: Path, program: str | None, words: str
+) -> None:
+    path = home / "broken"
+    if program is not None:
+        path.write_text(program.format(python=sys.executable))
+        path.chmod(0o755)
+    editor = start([])
+    editor.lua(TOLD.replace("setup({", "setup({ cmd = { ... },"), str(path))
+    editor.command("Pygent ask hi")
+
+    editor.until(lambda: dialog(editor) and "Open :checkhealth pygent" in " ".join(shown(editor)))
+    assert words in " ".join(shown(editor))
+    assert "nstall it " in " ".join(shown(editor))
+    assert words in editor.lua("return told[#told][1]")
+    editor.command("Pygent answer")
+    until_it_counts(editor)
+    editor.keys("2")
+    editor.until("return vim.bo.filetype == 'checkhealth'")
+    editor.until(lambda: any(words in line for line in editor.lines()))
 
 
 @pytest.mark.parametrize(
@@ -383,7 +413,7 @@ def test_every_event_is_heard_with_what_it_is_about(start: Start) -> None:
     editor.lua("vim.lsp.get_clients({ name = 'pygent' })[1]:stop()")
     editor.until("return heard.PygentExit")
 
-    of_turn = ["event", "session_id", "turn_id"]
+    of_turn = ["event", "is_replay", "session_id", "turn_id"]
     assert editor.lua("return heard") == {
         "PygentReady": ["client_id", "root"],
         "PygentSession": ["session_id"],
@@ -392,10 +422,26 @@ def test_every_event_is_heard_with_what_it_is_about(start: Start) -> None:
         "PygentQuestion": ["request", "session_id"],
         "PygentPermission": ["request", "session_id"],
         "PygentToolResult": of_turn,
-        "PygentEdit": ["changes", "session_id", "turn_id"],
+        "PygentEdit": ["changes", "is_replay", "session_id", "turn_id"],
         "PygentTurnFinished": of_turn,
         "PygentExit": ["client_id", "code", "signal"],
     }
+
+
+def test_what_a_resumed_session_tells_again_is_a_replay(start: Start) -> None:
+    record = (
+        "_G.heard = {}; vim.api.nvim_create_autocmd('User', { pattern = 'PygentTurnFinished', callback = function(e) "
+        "table.insert(heard, e.data.is_replay) end })"
+    )
+    first = start([Step(text="One"), Step(text="Two")])
+    first.lua(record)
+    turn(first)
+    first.lua("local s = require('pygent.sessions').current(); _G.id = s.id; require('pygent.sessions')._forget(s)")
+    first.lua("require('pygent.sessions').open(id, function() end)")
+    first.until("return #heard == 2")
+    turn(first)
+
+    assert first.lua("return heard") == [False, True, False]
 
 
 def test_what_fails_in_an_autocommand_is_told_and_stops_nothing(start: Start) -> None:

@@ -4,6 +4,7 @@ local config = require("pygent.config")
 local consent = require("pygent.consent")
 local process = require("pygent.process")
 local roots = require("pygent.root")
+local start_failure = require("pygent.start_failure")
 local telling = require("pygent.telling")
 
 local M = {}
@@ -167,7 +168,9 @@ end
 function M.config()
   return {
     name = M.NAME,
-    cmd = process.spawn,
+    cmd = function(dispatchers)
+      return process.spawn(dispatchers)
+    end,
     root_dir = M._root_of,
     flags = { debounce_text_changes = DEBOUNCE_MS },
     before_init = M._before_init,
@@ -209,22 +212,18 @@ function M._start(root)
   local made = vim.deepcopy(vim.lsp.config[M.NAME] or M.config())
   made.root_dir = root
   local command = type(made.cmd) == "table" and made.cmd or config.get().cmd
-  local program = command[1]
-  if vim.fn.executable(program) ~= 1 then
-    return M._tell(root, nil, M._missing(program))
-  end
-  local id = vim.lsp.start(made, { attach = false, silent = true })
-  if id == nil then
-    M._tell(root, nil, ("%s could not be started; `:checkhealth pygent` says more"):format(table.concat(command, " ")))
+  local is_runnable = vim.fn.executable(command[1]) == 1
+  if not is_runnable or vim.lsp.start(made, { attach = false, silent = true }) == nil then
+    M._fail(root, start_failure.of_program(command[1]))
   end
 end
 
----@param program string
----@return string
-function M._missing(program)
-  local remedy =
-    "install it with `pip install pygent-ls` or `uv tool install pygent-ls`, or name it in the option `cmd`"
-  return ("%s is not there: %s"):format(program, remedy)
+---No daemon is there: who waits is told, and the user last.
+---@param root string
+---@param failure pygent.StartFailure
+function M._fail(root, failure)
+  M._tell(root, nil, start_failure.sentence(failure))
+  start_failure.show(root, failure)
 end
 
 ---@param root string
@@ -265,13 +264,8 @@ function M._on_init(client)
   local experimental = client.server_capabilities.experimental or {} ---@type table<string, any>
   local own = experimental.pygent or {} ---@type table<string, any>
   if own.protocolVersion ~= M.PROTOCOL_VERSION then
-    local problem = own.protocolVersion == nil and "the program in the option `cmd` is no pygent-ls"
-      or ("pygent-ls speaks version %s of the protocol, and this plugin version %d: update the older one"):format(
-        tostring(own.protocolVersion),
-        M.PROTOCOL_VERSION
-      )
-    M._tell(client.root_dir, nil, problem)
-    return client:stop(true)
+    M._fail(client.root_dir, start_failure.of_protocol(own.protocolVersion, M.PROTOCOL_VERSION))
+    return process.stop(client, function() end)
   end
   require("pygent.attaching").begin(client)
   for _, watcher in ipairs(watchers) do
@@ -297,22 +291,40 @@ function M._on_exit(code, signal, id)
     M._leave_unanswered(id)
     telling.plugins("PygentExit", { client_id = id, code = code, signal = signal })
     local how = signal ~= 0 and ("signal %d"):format(signal) or ("code %d"):format(code)
-    local problem = ("the daemon ended with %s; `:Pygent log` shows why, `:Pygent restart` starts it anew"):format(how)
-    local was_expected = tell_ended ~= nil or (code == 0 and signal == 0)
-    if not was_expected and waiting[client.root_dir] == nil then
-      local loud = telling.hush()
-      vim.schedule(function() -- after what Neovim itself says of it, which says less
-        loud()
-        telling.user(problem, vim.log.levels.ERROR)
-      end)
-    end
-    if M._started(client.root_dir) == nil then -- else who waits, waits for the one that came after it
-      M._tell(client.root_dir, nil, problem)
+    if tell_ended == nil and not client.initialized then
+      M._not_started(client, how)
+    else
+      M._ended(client, how, tell_ended ~= nil or (code == 0 and signal == 0))
     end
     if tell_ended then
       tell_ended()
     end
   end)
+end
+
+---@param client vim.lsp.Client
+---@param how string
+function M._not_started(client, how)
+  telling.after_neovim(function()
+    if M._started(client.root_dir) == nil then
+      M._fail(client.root_dir, start_failure.of_end(how, process.last_words(client.rpc)))
+    end
+  end)
+end
+
+---@param client vim.lsp.Client
+---@param how string
+---@param was_expected boolean
+function M._ended(client, how, was_expected)
+  local problem = ("the daemon ended with %s; `:Pygent log` shows why, `:Pygent restart` starts it anew"):format(how)
+  if not was_expected and waiting[client.root_dir] == nil then
+    telling.after_neovim(function()
+      telling.user(problem, vim.log.levels.ERROR)
+    end)
+  end
+  if M._started(client.root_dir) == nil then -- else who waits, waits for the one that came after it
+    M._tell(client.root_dir, nil, problem)
+  end
 end
 
 ---Nobody answers any more what was asked of that client.

@@ -18,10 +18,7 @@ function M.check()
   if vim.fn.executable(command[1]) == 1 then
     M._daemon(command, config)
   else
-    vim.health.error(("`%s` is not found"):format(command[1]), {
-      "Install it: `uv tool install pygent-ls`, or `pip install pygent-ls` into an environment that is on PATH.",
-      'Or name it: `require("pygent").setup({ cmd = { "/path/to/pygent-ls" } })`.',
-    })
+    M._failed(require("pygent.start_failure").of_program(command[1]))
   end
   M._project()
   M._programs()
@@ -43,6 +40,11 @@ function M._neovim()
   end
 end
 
+---@param failure pygent.StartFailure
+function M._failed(failure)
+  vim.health.error(failure.what, { failure.advice .. "." })
+end
+
 ---@param command string[]
 ---@param config pygent.Config
 function M._daemon(command, config)
@@ -52,7 +54,9 @@ function M._daemon(command, config)
     M._answered(client.server_info, client.server_capabilities)
   else
     vim.health.info("none runs for this project: the first `:Pygent` starts it")
-    M._try(command, config)
+    if not M._try(command, config) then
+      return
+    end
   end
   M._doctor(command)
 end
@@ -60,13 +64,18 @@ end
 ---Start one, hear what it says of itself, and end it.
 ---@param command string[]
 ---@param config pygent.Config
+---@return boolean is_runnable
 function M._try(command, config)
+  local process, start_failure = require("pygent.process"), require("pygent.start_failure")
   local exit ---@type integer?
-  local rpc = vim.lsp.rpc.start(command, {
-    on_exit = function(code)
-      exit = code
-    end,
-  }, { cwd = require("pygent.root").current() })
+  local function on_exit(code)
+    exit = code
+  end
+  local is_runnable, rpc = pcall(process.spawn, { on_exit = on_exit }, require("pygent.root").current())
+  if not is_runnable then
+    M._failed(start_failure.of_program(command[1]))
+    return false
+  end
   local result, problem ---@type lsp.InitializeResult?, string?
   rpc.request("initialize", {
     processId = vim.uv.os_getpid(),
@@ -87,16 +96,17 @@ function M._try(command, config)
     vim.wait(START_MS, function()
       return exit ~= nil
     end, 10)
+  elseif exit then
+    M._failed(start_failure.of_end("code " .. exit, process.last_words(rpc)))
   else
-    local what = problem
-      or exit and ("it ended with code " .. exit)
-      or ("no answer within %d s"):format(START_MS / 1000)
+    local what = problem or ("no answer within %d s"):format(START_MS / 1000)
     vim.health.error("it does not start: " .. what, {
       "Run `" .. table.concat(command, " ") .. " doctor` in a shell.",
       "What it wrote to its standard error is in " .. vim.lsp.log.get_filename() .. ".",
     })
   end
   rpc.terminate()
+  return true
 end
 
 ---@param info? {name: string, version?: string}

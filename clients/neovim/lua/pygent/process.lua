@@ -14,18 +14,48 @@ local ids = setmetatable({}, { __mode = "k" })
 ---@type table<integer, fun()>
 local endings = {}
 
+---Where the log ended when a daemon was started: Neovim logs what it writes to its standard error.
+---@type table<vim.lsp.rpc.PublicClient, integer>
+local starts = setmetatable({}, { __mode = "k" })
+
+---In bytes, of the log.
+local MAX_LOG = 100000
+
 ---Start the program.
 ---@param dispatchers vim.lsp.rpc.Dispatchers
+---@param cwd? string
 ---@return vim.lsp.rpc.PublicClient
-function M.spawn(dispatchers)
+function M.spawn(dispatchers, cwd)
   local before = vim.api.nvim_get_proc_children(vim.fn.getpid())
-  local made = vim.lsp.rpc.start(config.get().cmd, dispatchers, {})
+  local log = vim.uv.fs_stat(vim.lsp.log.get_filename())
+  local made = vim.lsp.rpc.start(config.get().cmd, dispatchers, { cwd = cwd })
+  starts[made] = log and log.size or 0
   for _, id in ipairs(vim.api.nvim_get_proc_children(vim.fn.getpid())) do
     if not vim.list_contains(before, id) then
       ids[made] = id
     end
   end
   return made
+end
+
+---The last line that a daemon wrote to its standard error since it was started.
+---@param rpc vim.lsp.rpc.PublicClient
+---@return string?
+function M.last_words(rpc)
+  local file = io.open(vim.lsp.log.get_filename(), "rb")
+  if file == nil then
+    return nil
+  end
+  file:seek("set", starts[rpc] or 0)
+  local logged = file:read(MAX_LOG) or "" ---@type string
+  file:close()
+  local last ---@type string?
+  for chunk in logged:gmatch('"stderr"%s+["\'](.-)["\']%s*\n') do
+    for line in (chunk:gsub("\\n", "\n"):gsub("\\([\"'\\])", "%1")):gmatch("[^\n]+") do
+      last = line:find("%S") and vim.trim(line) or last
+    end
+  end
+  return last
 end
 
 ---End a daemon.

@@ -22,6 +22,7 @@ local M = {}
 ---@field conversation pygent.Conversation
 ---@field asks pygent.Ask[] what waits for the user, the oldest first
 ---@field private _listeners table<fun(change: pygent.Change), true>
+---@field private _replayed_to integer number of the last event before it was followed
 ---@field private _stop? fun() ends the stream of events
 ---@field private _is_over boolean nobody follows it any more
 local Session = {}
@@ -41,6 +42,7 @@ function M.new(given, root, asks)
     conversation = conversation.new(given.sessionId),
     asks = asks,
     _listeners = {},
+    _replayed_to = given.lastSeq,
     _is_over = false,
   }, Session)
 end
@@ -83,14 +85,15 @@ function Session:send(prompt, on_end, turn_id)
   end
   local params = { sessionId = self.id, turnId = turn_id, prompt = with_report(prompt, report) }
   self:request("pygent/turn/start", params, function(err, result)
-    if err and err.code ~= -32800 then
+    local is_problem = err ~= nil and err.code ~= -32800
+    if is_problem then
       give_back()
-      if err.code ~= client.ENDED then
-        telling.user(telling.reason(err), vim.log.levels.ERROR)
-      end
     end
     if on_end then
       on_end(err, result)
+    end
+    if is_problem and err.code ~= client.ENDED then
+      telling.user(telling.reason(err), vim.log.levels.ERROR) -- the last thing that is told
     end
   end)
 end
@@ -213,7 +216,7 @@ function Session:_take(events, since)
   local items = conversation.take(self.conversation, events)
   self:tell({ events = events, items = items })
   for _, event in ipairs(events) do
-    telling.of_event(self.id, event)
+    telling.of_event(self.id, event, event.seq <= self._replayed_to)
   end
 end
 

@@ -137,10 +137,10 @@ end
 function M.ask_daemon(method, params, go_on, on_problem)
   go_on, on_problem = roots.kept(go_on), on_problem and roots.kept(on_problem)
   local function fail(reason)
-    telling.user(reason, vim.log.levels.ERROR)
     if on_problem then
       on_problem()
     end
+    telling.user(reason, vim.log.levels.ERROR) -- the last thing that is told
   end
   client.need(function(ready, problem)
     if ready == nil then

@@ -9,13 +9,13 @@ local M = {}
 ---| "PygentReady" # the daemon of a project is there: `client_id`, `root`
 ---| "PygentExit" # a daemon has ended: `client_id`, `code`, `signal`
 ---| "PygentSession" # prompts go to another session from now on: `session_id`
----| "PygentTurnStarted" # a turn began: `session_id`, `turn_id`, `event`
----| "PygentTurnFinished" # a turn is over: `session_id`, `turn_id`, `event` with how it ended
----| "PygentToolCall" # the agent calls a tool: `session_id`, `turn_id`, `event`
----| "PygentToolResult" # a call is over: `session_id`, `turn_id`, `event`
+---| "PygentTurnStarted" # a turn began: `session_id`, `turn_id`, `is_replay`, `event`
+---| "PygentTurnFinished" # a turn is over: `session_id`, `turn_id`, `is_replay`, `event` with how it ended
+---| "PygentToolCall" # the agent calls a tool: `session_id`, `turn_id`, `is_replay`, `event`
+---| "PygentToolResult" # a call is over: `session_id`, `turn_id`, `is_replay`, `event`
 ---| "PygentPermission" # the agent asks whether it may: `session_id`, `request`
 ---| "PygentQuestion" # the agent asks something else: `session_id`, `request`
----| "PygentEdit" # files are not as they were: `session_id`, `turn_id`, `changes`
+---| "PygentEdit" # files are not as they were: `session_id`, `turn_id`, `is_replay`, `changes`
 
 ---@param message string
 ---@param level? integer `vim.log.levels`; INFO without
@@ -70,6 +70,16 @@ function M.hush()
   end
 end
 
+---Neovim itself tells of the end of a client, and says less: tell it after that.
+---@param tell fun()
+function M.after_neovim(tell)
+  local loud = M.hush()
+  vim.schedule(function()
+    loud()
+    tell()
+  end)
+end
+
 ---An autocommand `User Pygent…` happens; what it is about is in `data` of its callback's argument. One that fails is
 ---told, and stops nothing: the others run, and no key must be pressed below its traceback, for which a turn would wait.
 ---@param name pygent.UserEvent
@@ -112,14 +122,16 @@ local ANNOUNCED = {
 ---Other plugins hear of an event of a session, where it is one for them.
 ---@param session_id string
 ---@param event pygent.Event
-function M.of_event(session_id, event)
+---@param is_replay boolean it happened before the session was followed, as in one that is resumed
+function M.of_event(session_id, event, is_replay)
   local name = ANNOUNCED[event.type]
   if name == nil then
     return
   end
-  M.plugins(name, { session_id = session_id, turn_id = event.turnId, event = event })
+  local about = { session_id = session_id, turn_id = event.turnId, is_replay = is_replay }
+  M.plugins(name, vim.tbl_extend("error", about, { event = event }))
   if event.type == "tool_result" and event.changes and #event.changes > 0 then
-    M.plugins("PygentEdit", { session_id = session_id, turn_id = event.turnId, changes = event.changes })
+    M.plugins("PygentEdit", vim.tbl_extend("error", about, { changes = event.changes }))
   end
 end
 

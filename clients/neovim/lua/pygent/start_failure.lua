@@ -1,0 +1,140 @@
+--- A daemon that does not start: why, what helps, and the window that says so last and stays.
+
+local config = require("pygent.config")
+local plain = require("pygent.chat.plain")
+
+local M = {}
+
+---What went wrong, and what to do about it.
+---@class pygent.StartFailure
+---@field what string
+---@field advice string
+
+local INSTALL = "install it with `uv tool install pygent-ls` or `pip install pygent-ls`"
+
+---In characters, of what the daemon wrote last.
+local MAX_WORDS = 300
+
+---The program cannot be run: it is not there, or its Python is not.
+---@param program string
+---@return pygent.StartFailure
+function M.of_program(program)
+  local path = vim.fn.exepath(program)
+  if path == "" then
+    local advice = INSTALL:gsub("^i", "I") .. ", or name it in the option `cmd`"
+    return { what = ("`%s` was not found"):format(program), advice = advice }
+  end
+  local interpreter = M._interpreter(path)
+  if interpreter and vim.fn.executable(interpreter) == 0 then
+    local what = ("`%s` cannot run: its Python, %s, is gone"):format(program, interpreter)
+    return { what = what, advice = M._again() }
+  end
+  return { what = ("`%s` could not be run"):format(program), advice = M._again() }
+end
+
+---It ended before it answered.
+---@param how string such as "code 1"
+---@param last_words? string that it wrote to its standard error
+---@return pygent.StartFailure
+function M.of_end(how, last_words)
+  local what = ("`%s` ended at its start with %s"):format(table.concat(config.get().cmd, " "), how)
+  if last_words == nil then
+    return { what = what, advice = "`:Pygent log` may show why" }
+  end
+  local is_python = last_words:find("No module named", 1, true) or last_words:find("SyntaxError", 1, true)
+  return {
+    what = ("%s: %s"):format(what, plain.line(last_words, MAX_WORDS)),
+    advice = is_python and "Its Python lacks what it needs: " .. M._again():gsub("^I", "i")
+      or "`:Pygent log` shows all that it wrote",
+  }
+end
+
+---It answered, and is another program, or another version.
+---@param version any of the protocol that it speaks
+---@param ours integer
+---@return pygent.StartFailure
+function M.of_protocol(version, ours)
+  if version == nil then
+    return { what = "The program in the option `cmd` is no pygent-ls", advice = "Correct the option" }
+  end
+  local what = "pygent-ls speaks version %s of the protocol, and this plugin version %d"
+  return { what = what:format(tostring(version), ours), advice = "Update the older one" }
+end
+
+---@param failure pygent.StartFailure
+---@return string
+function M.sentence(failure)
+  return ("%s. %s."):format(failure.what, failure.advice)
+end
+
+---@return string
+function M._again()
+  return "Install it again with `uv tool install --reinstall pygent-ls`, or correct the option `cmd`"
+end
+
+---The program that the first line of a script names.
+---@param path string
+---@return string?
+function M._interpreter(path)
+  local file = io.open(path, "rb")
+  local line = file and file:read(256) or ""
+  if file then
+    file:close()
+  end
+  return line:match("^#!%s*([^%s]+)")
+end
+
+---Takes away what is shown.
+---@type fun()?
+local remove
+
+---Show it, in place of what was shown before.
+---@param root string
+---@param failure pygent.StartFailure
+function M.show(root, failure)
+  M._hide()
+  local words = M.sentence(failure)
+  local choices = { ---@type pygent.DialogChoice[]
+    M._choice("Try again", function()
+      M._start(root)
+    end),
+    M._choice("Open :checkhealth pygent", function()
+      vim.cmd.checkhealth("pygent")
+    end),
+    M._choice("Close", function() end),
+  }
+  local dialog = require("pygent.permission.wording").dialog("start", "PygentAskHigh", words, choices)
+  dialog.heading = "pygent did not start"
+  remove = require("pygent.permission.dialogs").add(dialog)
+end
+
+---@param title string
+---@param run fun()
+---@return pygent.DialogChoice
+function M._choice(title, run)
+  return {
+    title = title,
+    choose = function()
+      M._hide()
+      run()
+    end,
+  }
+end
+
+function M._hide()
+  if remove then
+    remove()
+    remove = nil
+  end
+end
+
+---@param root string
+function M._start(root)
+  require("pygent.client").need(function(client)
+    if client then
+      require("pygent.telling").user("started")
+    end
+  end, root)
+end
+
+return M
