@@ -75,7 +75,11 @@
 ---@field attachments pygent.PromptAttachment[]
 
 ---What a prompt carries besides its words: where it is, and not what it holds.
----@alias pygent.PromptAttachment pygent.FileAttachment|pygent.DiagnosticsAttachment|pygent.ImageAttachment|pygent.TerminalAttachment
+---@alias pygent.PromptAttachment
+---| pygent.FileAttachment
+---| pygent.DiagnosticsAttachment
+---| pygent.ImageAttachment
+---| pygent.TerminalAttachment
 
 ---What the user rejected of the agent's edits, as the model was told of it.
 ---@class pygent.ReviewItem: pygent.ItemParts
