@@ -172,6 +172,19 @@ test("a conversation, its questions, its changes and the sessions can be looked 
 	await picture(workbench, "sessions");
 });
 
+test("what stands in the chat before there is a model can be looked at", async () => {
+	await using workbench = await Workbench.open(FILES, {
+		...SETTINGS,
+		"workbench.colorTheme": THEMES["chat-light"],
+		"pygent.server.env": { PYGENT_MODEL: "", OPENAI_API_KEY: "" },
+	});
+	await workbench.openFile("cart.py");
+	await workbench.command("pygent: Open Chat");
+	await workbench.chat.getByRole("region", { name: "Set up a model" }).waitFor();
+	await widen(workbench, 470);
+	await picture(workbench, "setup");
+});
+
 /** Of the side bar, by the line that can be dragged. */
 async function widen({ page }: Workbench, width: number): Promise<void> {
 	const { x, width: now } = (await page.locator(".part.sidebar").boundingBox()) ?? { x: 0, width: 0 };

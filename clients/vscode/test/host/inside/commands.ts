@@ -155,3 +155,15 @@ test("the last turn is taken back with one command", async () => {
 		return document.getText() === "total = 0\n";
 	});
 });
+
+test("a command that comes while pygent is restarted waits for it", async () => {
+	await put("restarted.py", "x = 1\n");
+	await vscode.window.showTextDocument(await shown("restarted.py"));
+	await model.script({ text: "It is one." });
+
+	const restarted = vscode.commands.executeCommand("pygent.restart");
+	await vscode.commands.executeCommand("pygent.explainSelection");
+	await restarted;
+
+	assert.match(await asked(), /Explain what this code does/);
+});
