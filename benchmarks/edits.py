@@ -114,6 +114,9 @@ class EchoingEditor:
         self._converter = default_converter()
         self._version = 1
 
+    async def present(self) -> None:
+        """The editor is always connected."""
+
     async def ask(self, method: str, params: Mapping[str, Any], **_: object) -> Mapping[str, Any]:
         """`workspace/applyEdit`, its parameters and the change as they go over the wire."""
         assert method == "workspace/applyEdit"

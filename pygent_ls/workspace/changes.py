@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from pygent_ls.agent.differences import Block, common_head, common_tail, differing_stretches
@@ -22,6 +24,25 @@ def minimal_edits(old: str, new: str) -> list[Replacement]:
     surrogates, in the old text or in the new one: editors have no such places.
     """
     return [_trimmed(old, new, stretch) for stretch in differing_stretches(old, new)]
+
+
+def at_most(n_edits: int, old: str, edits: Sequence[Replacement]) -> Sequence[Replacement]:
+    """The same edits of `old`, those with the least text between them joined until so many are left."""
+    n_joined = len(edits) - n_edits
+    if n_joined <= 0:
+        return edits
+    by_gap = sorted(range(1, len(edits)), key=lambda place: edits[place].start - edits[place - 1].end)
+    is_joined = set(by_gap[:n_joined])
+    firsts = [place for place in range(len(edits)) if place not in is_joined]
+    groups = [edits[first:end] for first, end in pairwise([*firsts, len(edits)])]
+    return [_join(old, group) for group in groups]
+
+
+def _join(old: str, edits: Sequence[Replacement]) -> Replacement:
+    parts = [edits[0].text]
+    for before, edit in pairwise(edits):
+        parts += old[before.end : edit.start], edit.text
+    return Replacement(edits[0].start, edits[-1].end, "".join(parts))
 
 
 def _trimmed(old: str, new: str, at: Block) -> Replacement:

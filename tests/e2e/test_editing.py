@@ -168,3 +168,24 @@ async def test_an_edit_that_is_to_be_reviewed_needs_confirmation_in_an_editor_th
         assert annotation["needsConfirmation"]
         assert [ok for ok, _ in editor.results()] == [True]
         assert editor.documents.text(uri) == "two\n"
+
+
+@SHARED
+async def test_a_word_in_20000_of_60000_lines_is_replaced(folder: Path, editor: EditorClient) -> None:
+    path = folder / "long.txt"
+    path.write_text("".join(f"line foo {number}\nplain {number}\nmore of it {number}\n" for number in range(20_000)))
+    uri = editor.documents.open(path)
+    editor.documents.insert(uri, "foo", "typed ")
+    typed = editor.documents.text(uri)
+
+    await play(
+        folder,
+        editor,
+        tool("read_file", path="long.txt"),
+        tool("edit_file", path="long.txt", old="foo", new="bar", all=True),
+    )
+
+    assert [ok for ok, _ in editor.results()] == [True, True]
+    assert editor.documents.text(uri) == typed.replace("foo", "bar")
+    (applied,) = editor.applied
+    assert len(applied["edit"]["documentChanges"][0]["edits"]) <= 200

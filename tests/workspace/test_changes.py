@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygent_ls.workspace.changes import Replacement, minimal_edits
+from pygent_ls.workspace.changes import Replacement, at_most, minimal_edits
 from pygent_ls.workspace.positions import apply_change, position_at
 
 LINES = st.sampled_from(["a", "b", "", "    x = 1", "é😀", "\ud83d\ude00", "y\x0cz", "same"])
@@ -65,6 +66,23 @@ def test_an_editor_that_applies_them_from_the_end_has_the_new_text(pair: tuple[s
         buffer = apply_change(buffer, start, end, edit.text, "utf-16")
 
     assert buffer == new
+
+
+@given(pair=PAIRS, n_edits=st.integers(1, 4))
+def test_few_joined_edits_give_the_same_text(pair: tuple[str, str], n_edits: int) -> None:
+    old, new = pair
+    edits = minimal_edits(old, new)
+    joined = at_most(n_edits, old, edits)
+
+    assert apply_edits(old, joined) == new
+    assert len(joined) == min(n_edits, len(edits))
+    assert all(before.end < after.start for before, after in pairwise(joined))
+
+
+def test_edits_with_little_between_them_are_joined_first() -> None:
+    edits = [Replacement(0, 1, "A"), Replacement(2, 3, "B"), Replacement(10, 11, "C")]
+
+    assert at_most(2, "a-b-------c", edits) == [Replacement(0, 3, "A-B"), Replacement(10, 11, "C")]
 
 
 def test_nothing_changed_is_no_edit() -> None:

@@ -6,9 +6,10 @@ import re
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from pygent_ls.workspace.edited_text import EditedText, ExpectedText
 from pygent_ls.workspace.positions import LineIndex, Position, PositionEncoding, apply_change, offset_at, position_at
 
 ENCODINGS: list[PositionEncoding] = ["utf-8", "utf-16", "utf-32"]
@@ -125,3 +126,36 @@ def test_a_change_deep_in_fifty_thousand_lines_is_quick(line: str) -> None:
 
     assert changed.count("\n") == 49_999
     assert best_s < 0.03  # some 4 ms; the walk over the lines that this guards against takes 50
+
+
+CHANGES = st.lists(st.tuples(POSITIONS, POSITIONS, TEXTS), max_size=8)
+
+
+@given(text=TEXTS | LONG_TEXTS, changes=CHANGES, encoding=ANY_ENCODING)
+@example(text="a\rb\n", changes=[(Position(1, 0), Position(1, 1), "")], encoding="utf-16")
+def test_many_changes_of_an_edited_text_do_what_each_does_alone(
+    text: str, changes: list[tuple[Position, Position, str]], encoding: PositionEncoding
+) -> None:
+    edited, expected = EditedText(text, encoding), text
+    for start, end, new in changes:
+        edited.change(start, end, new)
+        expected = apply_change(expected, start, end, new, encoding)
+        assert edited.text == expected
+
+
+@given(text=TEXTS, changes=CHANGES, which=st.integers(0, 8))
+def test_an_expected_text_is_reached_exactly_when_the_edited_text_is_equal_to_it(
+    text: str, changes: list[tuple[Position, Position, str]], which: int
+) -> None:
+    texts = [text]
+    for start, end, new in changes:
+        texts.append(apply_change(texts[-1], start, end, new, "utf-16"))
+    expected = texts[min(which, len(changes))]
+    comparison, edited = ExpectedText(expected), EditedText(text, "utf-16")
+
+    reached = [comparison.is_reached(edited)]
+    for start, end, new in changes:
+        edited.change(start, end, new)
+        reached.append(comparison.is_reached(edited))
+
+    assert reached == [each == expected for each in texts]

@@ -16,11 +16,15 @@ from pygent_ls.editors.lsp.features import Encoding
 from pygent_ls.editors.lsp.uris import path_of
 from pygent_ls.file_access import read_file
 from pygent_ls.workspace.documents import decode, digest
+from pygent_ls.workspace.edited_text import EditedText, ExpectedText
 from pygent_ls.workspace.positions import Position, apply_change, offset_at
 from pygent_ls.workspace.reading import disk_stamp
 
 if TYPE_CHECKING:  # `initialize` is answered without it
     from pygent_ls.editors.lsp.following import Followed
+
+MANY_CHANGES = 16
+"""Changes of one notification from which on they are applied to the lines of the text and not to a copy each."""
 
 
 @dataclass(slots=True)
@@ -187,31 +191,58 @@ class Buffers:
         buffer = self._find(document.uri)
         if buffer is None:
             return
-        for change in changes:
-            before = buffer.text
-            if isinstance(change, types.TextDocumentContentChangePartial):
-                start, end = change.range.start, change.range.end
-                buffer.text = apply_change(
-                    before,
-                    Position(start.line, start.character),
-                    Position(end.line, end.character),
-                    change.text,
-                    self.encoding,
-                )
-                if self._followed:
-                    self._follow(buffer, before, offset_at(before, _earlier(start, end), self.encoding), change.text)
-            else:
-                buffer.text = change.text
-                buffer.out_of_step = False
-                self._follow(buffer, before, 0, change.text)
-            buffer.generation = self._next_generation()
-            if not buffer.out_of_step:
-                self._notice(buffer.path, buffer.text)
+        if len(changes) >= MANY_CHANGES and not self._is_followed(buffer):
+            self._take_many(buffer, changes)
+        else:
+            for change in changes:
+                self._take(buffer, change)
         buffer.version = document.version
         buffer.superseded = buffer.untold = False
         if buffer.is_dirty:  # else the editor has loaded what is on the disk
             self._touched[buffer.path] = buffer.generation
         self._on_change(buffer.path)
+
+    def _take(self, buffer: Buffer, change: types.TextDocumentContentChangeEvent) -> None:
+        before = buffer.text
+        if isinstance(change, types.TextDocumentContentChangePartial):
+            start, end = change.range.start, change.range.end
+            buffer.text = apply_change(
+                before,
+                Position(start.line, start.character),
+                Position(end.line, end.character),
+                change.text,
+                self.encoding,
+            )
+            if self._followed:
+                self._follow(buffer, before, offset_at(before, _earlier(start, end), self.encoding), change.text)
+        else:
+            buffer.text = change.text
+            buffer.out_of_step = False
+            self._follow(buffer, before, 0, change.text)
+        buffer.generation = self._next_generation()
+        if not buffer.out_of_step:
+            self._notice(buffer.path, buffer.text)
+
+    def _take_many(self, buffer: Buffer, changes: Sequence[types.TextDocumentContentChangeEvent]) -> None:
+        """The same for many changes that nobody follows one by one."""
+        edited = EditedText(buffer.text, self.encoding)
+        expected = [(ExpectedText(each.expected), each) for each in self._watches if each.path == buffer.path]
+        for change in changes:
+            if isinstance(change, types.TextDocumentContentChangePartial):
+                start, end = change.range.start, change.range.end
+                edited.change(Position(start.line, start.character), Position(end.line, end.character), change.text)
+            else:
+                edited = EditedText(change.text, self.encoding)
+                buffer.out_of_step = False
+            if not buffer.out_of_step:
+                for text, watch in expected:
+                    if not watch.seen.done() and text.is_reached(edited):
+                        watch.seen.set_result(None)
+        buffer.text = edited.text
+        buffer.generation = self._next_generation()
+
+    def _is_followed(self, buffer: Buffer) -> bool:
+        return bool(self._followed) or any(path == buffer.path for path, _ in self._listeners)
 
     def lose(self, uri: str) -> None:
         """What the editor told of the document could not be decoded."""

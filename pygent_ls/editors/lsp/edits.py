@@ -23,10 +23,13 @@ from pygent_ls.editors.lsp.previewing import Preview, change_annotations
 from pygent_ls.editors.lsp.text_edits import text_edits
 from pygent_ls.editors.lsp.uris import FileUris
 from pygent_ls.errors import Quote, RefusedEditError, UnprovenEditError
-from pygent_ls.workspace.changes import Replacement, minimal_edits
+from pygent_ls.workspace.changes import Replacement, at_most, minimal_edits
 
 DISK_POLL_S = 0.02
 """Between two looks at a closed file: editors were seen to answer before they had written."""
+
+MAX_TEXT_EDITS = 200
+"""Sent for one document: eglot moves through the whole buffer for each edit. 20,000 edits took it minutes."""
 
 MAX_ATTEMPTS = 3
 """To make an edit that an editor refuses because it loaded the file again meanwhile."""
@@ -146,17 +149,20 @@ class EditorEdits:
         if hunks:
             edit["changeAnnotations"] = change_annotations(plan, hunks)
         params = {"label": plan.label, "edit": edit}
+        longer_s = _n_text_edits(edit) // self.endpoint.patience.edits_per_s
         try:
-            result = await self.endpoint.ask("workspace/applyEdit", params, of_a_person=bool(hunks))
+            result = await self.endpoint.ask("workspace/applyEdit", params, of_a_person=bool(hunks), longer_s=longer_s)
         except ClientError as error:
             await self.endpoint.present()  # an editor that went away says what it holds when it is back
-            return Answer(applied=True, said=str(error))  # it may still have happened: the proof decides
+            return Answer(
+                applied=True, said=str(error), longer_s=longer_s
+            )  # it may still have happened: the proof decides
         if not isinstance(result, Mapping):
-            return Answer(applied=True, said=f"its answer was {result!r}")
+            return Answer(applied=True, said=f"its answer was {result!r}", longer_s=longer_s)
         given = cast("Mapping[str, Any]", result)
         if given.get("applied") is True:
             said = "it said that it was applied, but the new text did not arrive"
-            return Answer(applied=True, confirmed=True, said=said)
+            return Answer(applied=True, confirmed=True, said=said, longer_s=longer_s)
         reason = given.get("failureReason")
         is_users_no = given.get("applied") is False and not reason
         return Answer(applied=False, is_users_no=is_users_no, said=str(reason or "it gave no reason"))
@@ -185,7 +191,7 @@ class EditorEdits:
                 edits: list[dict[str, Any]] = []
                 if before is None and buffer is None:
                     edits.append({"kind": "create", "uri": self._uri(path), **whole})
-                if text := self._text_edits(operation):
+                if text := self._text_edits(operation, are_annotated=bool(ids)):
                     if ids:
                         text = [{**each, "annotationId": id_} for each, id_ in zip(text, ids, strict=True)]
                     edits.append({"textDocument": identifier, "edits": text})
@@ -197,14 +203,17 @@ class EditorEdits:
             case CopyBytes():
                 return []
 
-    def _text_edits(self, operation: WriteText) -> list[dict[str, Any]]:
-        """From what the editor has, which may be older than the text that the plan was made from."""
+    def _text_edits(self, operation: WriteText, *, are_annotated: bool = False) -> list[dict[str, Any]]:
+        """From what the editor has, which may be older than the text that the plan was made from. Edits that are
+        annotated are those of the hunks, one for one."""
         buffer = self.buffers.get(operation.path)
         old = buffer.text if buffer else operation.before.text if operation.before else ""
         if operation.before is None:
             replacements = [Replacement(0, len(old), operation.text)] if old != operation.text else []
         else:
             replacements = minimal_edits(old, operation.text)
+            if not are_annotated:
+                replacements = at_most(MAX_TEXT_EDITS, old, replacements)
         return text_edits(old, replacements, self.features)
 
     def _uri(self, path: Path) -> str:
@@ -220,7 +229,7 @@ class EditorEdits:
 
     async def _unproven(self, proofs: Sequence[_Proof], answer: Answer) -> list[FileOperation]:
         async def wait(proof: _Proof) -> bool:
-            patience_s = self.endpoint.patience.proof_s if answer.applied else 0.0
+            patience_s = self.endpoint.patience.proof_s + answer.longer_s if answer.applied else 0.0
             deadline = asyncio.get_running_loop().time() + patience_s
             while not self._is_proven(proof, answer):
                 left = deadline - asyncio.get_running_loop().time()
@@ -261,7 +270,9 @@ class EditorEdits:
     def failure(self, answer: Answer, failed: Sequence[FileOperation]) -> tuple[str, list[Quote]]:
         """What the model reads of an edit that is not proven, and what of it is quoted."""
         quotes: list[Quote] = []
-        lines = [f"The editor did not make the edit: {answer.said}. Nothing was tried by another way."]
+        is_unknown = answer.applied and not answer.confirmed
+        what = "It is not known whether the editor made the edit" if is_unknown else "The editor did not make the edit"
+        lines = [f"{what}: {answer.said}. Nothing was tried by another way."]
         for operation in failed:
             if isinstance(operation, WriteText):
                 text = self.text_now(operation.path)
@@ -296,6 +307,8 @@ class Answer:
     is_users_no: bool = False
     """It said no, and no reason, as editors do whose user closed the preview."""
     said: str
+    longer_s: float = 0.0
+    """Seconds that the proof may take beyond the usual, for the number of text edits."""
 
 
 class _Proof(NamedTuple):
@@ -304,6 +317,13 @@ class _Proof(NamedTuple):
     operation: FileOperation
     seen: asyncio.Future[None] | None
     was_on_disk: bool
+
+
+def _n_text_edits(edit: Mapping[str, Any]) -> int:
+    """Text edits in a workspace edit."""
+    if "changes" in edit:
+        return sum(map(len, edit["changes"].values()))
+    return sum(len(each.get("edits", ())) for each in edit["documentChanges"])
 
 
 def _is_on_disk(operation: FileOperation) -> bool:

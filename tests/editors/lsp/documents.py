@@ -160,10 +160,14 @@ def path_of(uri: str) -> Path:
 
 def edited(text: str, edits: Sequence[Mapping[str, Any]], encoding: str) -> str:
     """The text after edits whose places are all places of the text as it is."""
+    starts = _line_starts(text)
+    parts: list[str] = []
+    left = len(text)
     for each in from_the_end(edits):
-        start, end = (offset_of(text, each["range"][side], encoding) for side in ("start", "end"))
-        text = text[:start] + each["newText"] + text[end:]
-    return text
+        start, end = (_offset_of(text, starts, each["range"][side], encoding) for side in ("start", "end"))
+        parts += text[end:left], each["newText"]
+        left = start
+    return text[:left] + "".join(reversed(parts))
 
 
 def from_the_end(edits: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -190,13 +194,17 @@ def n_units(character: str, encoding: str) -> int:
 
 def offset_of(text: str, position: Mapping[str, int], encoding: str) -> int:
     """Where a position is; beyond a line's end it is the end."""
-    start = 0
-    for _ in range(position["line"]):
-        found = _BREAK.search(text, start)
-        if found is None:
-            return len(text)
-        start = found.end()
-    left, offset = position["character"], start
+    return _offset_of(text, _line_starts(text), position, encoding)
+
+
+def _line_starts(text: str) -> list[int]:
+    return [0, *(found.end() for found in _BREAK.finditer(text))]
+
+
+def _offset_of(text: str, starts: Sequence[int], position: Mapping[str, int], encoding: str) -> int:
+    if position["line"] >= len(starts):
+        return len(text)
+    left, offset = position["character"], starts[position["line"]]
     while offset < len(text) and text[offset] not in "\r\n" and left >= n_units(text[offset], encoding):
         left -= n_units(text[offset], encoding)
         offset += 1
@@ -205,6 +213,5 @@ def offset_of(text: str, position: Mapping[str, int], encoding: str) -> int:
 
 def position_of(text: str, offset: int, encoding: str) -> dict[str, int]:
     """The position of an offset."""
-    breaks = [found.end() for found in _BREAK.finditer(text) if found.end() <= offset]
-    start = breaks[-1] if breaks else 0
-    return {"line": len(breaks), "character": sum(n_units(each, encoding) for each in text[start:offset])}
+    starts = [start for start in _line_starts(text) if start <= offset]
+    return {"line": len(starts) - 1, "character": sum(n_units(each, encoding) for each in text[starts[-1] : offset])}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lsprotocol import types
 from lsprotocol.converters import get_converter
 
-from pygent_ls.editors.lsp.buffers import Buffer, Buffers
+from pygent_ls.editors.lsp.buffers import MANY_CHANGES, Buffer, Buffers
 from pygent_ls.editors.lsp.features import Encoding
 from tests.editors.lsp.documents import edited
 from tests.fakes import bounded
@@ -73,7 +73,10 @@ def incremental(draw: st.DrawFn) -> dict[str, Any]:
 
 
 whole = texts.map(lambda text: {"text": text})
-changes_of_any_kind = st.lists(st.one_of(incremental(), whole), max_size=5)
+one_change = st.one_of(incremental(), whole)
+changes_of_any_kind = st.lists(one_change, max_size=5) | st.lists(
+    one_change, min_size=MANY_CHANGES, max_size=MANY_CHANGES + 2
+)
 
 
 @given(text=texts, changes=changes_of_any_kind, encoding=st.sampled_from(["utf-8", "utf-16"]))
@@ -270,6 +273,19 @@ async def test_a_watch_sees_the_text_at_the_moment_when_it_is_there() -> None:
     opened.change({"text": "two"}, {"text": "two and typing"})
 
     await bounded(watch)
+
+
+@pytest.mark.parametrize("n_before", [0, MANY_CHANGES])
+async def test_a_watch_sees_the_text_in_the_middle_of_many_changes(n_before: int) -> None:
+    opened = Open("".join(f"line {number}\n" for number in range(20)))
+    watch = opened.buffers.watch(PATH, opened.buffer.text.replace("line 3", "LINE 3").replace("line 1\n", "LINE 1\n"))
+    typing = [ranged(9, number, 9, number, "x") for number in range(MANY_CHANGES)]
+    there_and_back = [ranged(5, 0, 5, 0, "x"), ranged(5, 0, 5, 1, "")] * (n_before // 2)
+
+    opened.change(*there_and_back, ranged(3, 0, 3, 4, "LINE"), ranged(1, 0, 1, 4, "LINE"), *typing)
+
+    await bounded(watch)
+    assert "x" * MANY_CHANGES + "line 9" in opened.buffer.text
 
 
 async def test_a_watch_sees_a_document_that_is_opened() -> None:
