@@ -1,18 +1,45 @@
 /** What can be read off a conversation. */
 
-import type { Session } from "../protocol/protocol.ts";
+import type { PlanEntry, Session, Usage } from "../protocol/protocol.ts";
 import type { Conversation, Item, Turn } from "./state.ts";
 
-/**
- * The turns that no longer count, since the user went back to before them or cleared the conversation. A turn that is over
- * and asked a model has messages as long as it counts; a slash command never had any.
- */
-export function takenBack({ turns, standing }: Pick<Conversation, "turns" | "standing">): ReadonlySet<string> {
-	if (standing === null) return new Set();
+type Told = Pick<Conversation, "turns" | "standing">;
+
+/** The turns that no longer count, since the user went back to before them or cleared the conversation. */
+export function takenBack(conversation: Told): ReadonlySet<string> {
+	const isGone = goneOf(conversation);
+	return new Set(Object.values(conversation.turns).flatMap((turn) => (isGone(turn) ? [turn.turnId] : [])));
+}
+
+/** A turn that is over and asked a model has messages as long as it counts; a slash command never had any. */
+function goneOf({ standing }: Told): (turn: Turn) => boolean {
+	if (standing === null) return () => false;
 	const known = new Set(standing.turnIds);
-	const isGone = ({ turnId, seq, state, usage }: Turn): boolean =>
-		state === "finished" && seq <= standing.lastSeq && (usage?.totalTokens ?? 0) > 0 && !known.has(turnId);
-	return new Set(Object.values(turns).flatMap((turn) => (isGone(turn) ? [turn.turnId] : [])));
+	return ({ turnId, seq, asked }) => asked && seq <= standing.lastSeq && !known.has(turnId);
+}
+
+/** The whole plan as it is now; empty where there is none. */
+export function planOf(conversation: Told): readonly PlanEntry[] {
+	return lastTold(conversation, ({ plan }) => plan) ?? NO_PLAN;
+}
+
+const NO_PLAN: readonly PlanEntry[] = [];
+
+/** Totals of the last turn that called a model, as far as known: with them, what the context holds. */
+export function usageOf(conversation: Told): Usage | null {
+	return lastTold(conversation, ({ usage }) => (usage !== null && usage.totalTokens > 0 ? usage : null));
+}
+
+/** What the last turn told that counts; a slash command counts as long as the turn before it does. */
+function lastTold<What>(conversation: Told, toldBy: (turn: Turn) => What | null): What | null {
+	const isGone = goneOf(conversation);
+	let last: What | null = null;
+	let isBehindGone = false;
+	for (const turn of Object.values(conversation.turns)) {
+		if (turn.asked || turn.state !== "finished") isBehindGone = isGone(turn);
+		if (!isBehindGone) last = toldBy(turn) ?? last;
+	}
+	return last;
 }
 
 /**

@@ -10,7 +10,7 @@ import { prompted } from "./prompts.ts";
 import { type Change, type Conversation, EMPTY } from "./state.ts";
 import { told } from "./told.ts";
 import { appended, type Edit, editAround } from "./tree.ts";
-import { cutOff, finished, queued, started, steered, used } from "./turns.ts";
+import { cutOff, finished, planned, queued, started, steered, used } from "./turns.ts";
 
 export function reduce(conversation: Conversation, change: Change): Conversation {
 	switch (change.type) {
@@ -79,7 +79,7 @@ function applied(conversation: Conversation, event: Event): Conversation {
 			);
 		case "plan":
 			// A subagent's is its own, and no part of what this session means to do
-			return event.parentToolId === undefined ? { ...conversation, plan: event.entries } : conversation;
+			return event.parentToolId === undefined ? planned(conversation, event.turnId, event.entries) : conversation;
 		case "iteration_limit_reached":
 		case "token_limit_reached":
 		case "budget_limit_reached":

@@ -39,10 +39,6 @@ export interface Conversation {
 	readonly queue: readonly QueuedTurn[];
 	/** Said to the turn that runs, and not read by the model yet, the oldest first. */
 	readonly steering: readonly Steering[];
-	/** The whole plan as it is now; empty where there is none. */
-	readonly plan: readonly PlanEntry[];
-	/** Totals of the last turn that asked a model, as far as known. */
-	readonly usage: Usage | null;
 	/** What waits for the user, the oldest first. */
 	readonly asks: readonly Ask[];
 	/** Null as long as that is not known. */
@@ -65,6 +61,10 @@ export interface Turn {
 	readonly endSeq: number | null;
 	readonly stopReason: StopReason | null;
 	readonly usage: Usage | null;
+	/** It is over, and asked a model in words that the conversation holds: a slash command has none. */
+	readonly asked: boolean;
+	/** The plan that was told in it last; null where none was. */
+	readonly plan: readonly PlanEntry[] | null;
 	readonly filesChanged: readonly FileChanged[];
 }
 
@@ -294,8 +294,6 @@ export const EMPTY: Conversation = {
 	runningTurnId: null,
 	queue: [],
 	steering: [],
-	plan: [],
-	usage: null,
 	asks: [],
 	standing: null,
 };

@@ -1,6 +1,6 @@
 /** Turns as they wait, begin and end, and what their ends settle. */
 
-import type { FinishedEvent, SteeredEvent, TurnBeginEvent, Usage } from "../protocol/protocol.ts";
+import type { FinishedEvent, PlanEntry, SteeredEvent, TurnBeginEvent, Usage } from "../protocol/protocol.ts";
 import { withoutAsksOf } from "./asks.ts";
 import { attachmentsOf, prompted, rejectedMeanwhile } from "./prompts.ts";
 import { settled, withCallsCutOff } from "./settling.ts";
@@ -47,15 +47,13 @@ export function cutOff(conversation: Conversation, turnId: string, at: string): 
 
 /** The turn is over, and nothing of it goes on. */
 export function finished(conversation: Conversation, event: FinishedEvent): Conversation {
-	const { turnId, timestamp, usage } = event;
+	const { turnId, timestamp } = event;
 	const turn = turnOf(conversation, turnId);
 	const left = settledTurn(outOfQueue(conversation, turnId), turnId, timestamp);
 	const over: Conversation = {
 		...(turn === null ? left : withTurn(left, ended(turn, event))),
 		runningTurnId: left.runningTurnId === turnId ? null : left.runningTurnId,
 		steering: left.runningTurnId === turnId ? [] : left.steering,
-		// A turn that asked no model knows nothing of what the context holds
-		usage: usage.totalTokens > 0 ? usage : left.usage,
 	};
 	return turn?.state === "queued" ? over : withItems(over, appended(over.items, endOf(over.items, turn, event)));
 }
@@ -69,7 +67,13 @@ function settledTurn(conversation: Conversation, turnId: string, at: string): Co
 /** The turn's totals so far; what a subagent tells are the whole turn's, too. */
 export function used(conversation: Conversation, turnId: string, usage: Usage): Conversation {
 	const turn = turnOf(conversation, turnId);
-	return { ...(turn === null ? conversation : withTurn(conversation, { ...turn, usage })), usage };
+	return turn === null ? conversation : withTurn(conversation, { ...turn, usage });
+}
+
+/** What the turn means to do. */
+export function planned(conversation: Conversation, turnId: string, plan: readonly PlanEntry[]): Conversation {
+	const turn = turnOf(conversation, turnId);
+	return turn === null ? conversation : withTurn(conversation, { ...turn, plan });
 }
 
 /** Milliseconds between two moments; 0 where they cannot be read, or the clock went back. */
@@ -92,13 +96,16 @@ function begun(event: TurnBeginEvent, state: "queued" | "running"): Turn {
 		endSeq: null,
 		stopReason: null,
 		usage: null,
+		asked: false,
+		plan: null,
 		filesChanged: [],
 	};
 }
 
 function ended(turn: Turn, event: FinishedEvent): Turn {
 	const { seq, timestamp, stopReason, usage, filesChanged } = event;
-	return { ...turn, state: "finished", finishedAt: timestamp, endSeq: seq, stopReason, usage, filesChanged };
+	const asked = event.iteration > 0 && usage.totalTokens > 0;
+	return { ...turn, state: "finished", finishedAt: timestamp, endSeq: seq, stopReason, usage, asked, filesChanged };
 }
 
 function endOf(items: readonly Item[], turn: Turn | null, event: FinishedEvent): EndItem {

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { Checkpoint, CompletionItem } from "../../src/protocol/protocol.ts";
 import { type Opening, Panel, type ThemeName } from "./panel.ts";
 import { promptOf } from "./prompt.ts";
-import { CONVERSATION, FILE, RUNNING, SELECTION, SESSION, USAGE } from "./shown_session.ts";
+import { CONVERSATION, FILE, RUNNING, SELECTION, SESSION, USAGE, used } from "./shown_session.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -32,7 +32,7 @@ const OPENING: Opening = {
 			{ name: "gemini/pro", available: false, reason: "GEMINI_API_KEY is not set." },
 		],
 	},
-	conversation: { ...CONVERSATION, usage: { ...USAGE, contextTokens: 120_000 } },
+	conversation: { ...CONVERSATION, turns: used({ ...USAGE, contextTokens: 120_000 }) },
 	answers: {
 		complete: () => ({ items: ITEMS, start: 0 }),
 		listSessions: () => ({

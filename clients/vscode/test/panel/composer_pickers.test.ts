@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { PanelState } from "../../src/bridge.ts";
 import { Panel, READY } from "./panel.ts";
 import { promptOf } from "./prompt.ts";
-import { CONVERSATION, RUNNING, SESSION, USAGE } from "./shown_session.ts";
+import { CONVERSATION, RUNNING, SESSION, USAGE, used } from "./shown_session.ts";
 
 const MODELS: PanelState["models"] = [
 	{ name: "anthropic/claude", available: true },
@@ -104,7 +104,7 @@ for (const width of [200, 299, 420]) {
 		await using panel = await Panel.open({
 			size: { width, height: 700 },
 			panel: { session: SESSION, agents, agent: "plan", mode: "accept_edits", model: `provider/${NAMES[0]}` },
-			conversation: { ...RUNNING, usage: { ...USAGE, contextTokens: 120_000 } },
+			conversation: { ...RUNNING, turns: used({ ...USAGE, contextTokens: 120_000 }) },
 		});
 		await promptOf(panel).fill("More");
 		await panel.page.getByRole("button", { name: "Steer" }).waitFor();
@@ -153,7 +153,7 @@ test("each mode says what it does, and is reached by the keyboard; Escape change
 test("the meter tells how full the context is and what the turn took, in a line and in full", async () => {
 	await using panel = await Panel.open({
 		panel: { session: SESSION },
-		conversation: { ...CONVERSATION, usage: USAGE },
+		conversation: { ...CONVERSATION, turns: used(USAGE) },
 	});
 
 	const meter = panel.page.getByRole("button", {
@@ -171,7 +171,7 @@ test("the meter tells how full the context is and what the turn took, in a line 
 
 test("a cost that is not known is a dash, and a context without a known limit is a number", async () => {
 	const usage = { ...USAGE, costUsd: null, contextLimit: null };
-	await using panel = await Panel.open({ conversation: { ...CONVERSATION, usage } });
+	await using panel = await Panel.open({ conversation: { ...CONVERSATION, turns: used(usage) } });
 
 	const meter = panel.page.getByRole("button", { name: /^Context: 45,000 of an unknown number of tokens/ });
 
@@ -181,7 +181,7 @@ test("a cost that is not known is a dash, and a context without a known limit is
 
 test("near the limit of the context there is a way to make room", async () => {
 	await using panel = await Panel.open({
-		conversation: { ...CONVERSATION, usage: { ...USAGE, contextTokens: 120_000 } },
+		conversation: { ...CONVERSATION, turns: used({ ...USAGE, contextTokens: 120_000 }) },
 		answers: { send: () => ({ turnId: "t1" }) },
 	});
 

@@ -23,6 +23,7 @@ import {
 	uri,
 } from "./conversation_items.ts";
 import { Panel, type ThemeName } from "./panel.ts";
+import { turn } from "./shown_session.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -75,7 +76,7 @@ const QUESTION: Ask = {
 const FULL = conversation(ITEMS, {
 	asks: [permission("p", "run"), QUESTION],
 	runningTurnId: "t2",
-	plan: [{ content: "Find it", status: "in_progress", priority: "high" }],
+	turns: { t2: turn({ turnId: "t2", plan: [{ content: "Find it", status: "in_progress", priority: "high" }] }) },
 });
 
 const WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { Conversation, Item, Turn } from "../../src/conversation/state.ts";
 import { conversation, end, prompt, text, USAGE } from "./conversation_items.ts";
 import { Panel } from "./panel.ts";
+import { turn } from "./shown_session.ts";
 
 function said(turnId: string): readonly Item[] {
 	return [
@@ -12,21 +13,8 @@ function said(turnId: string): readonly Item[] {
 	];
 }
 
-function over(turnId: string, seq: number): Turn {
-	return {
-		turnId,
-		seq,
-		agent: "default",
-		mode: "default",
-		model: "openai/mock",
-		state: "finished",
-		startedAt: "2026-01-02T03:04:05.000Z",
-		finishedAt: "2026-01-02T03:04:39.000Z",
-		endSeq: seq + 2,
-		stopReason: "end_turn",
-		usage: USAGE,
-		filesChanged: [],
-	};
+function over(turnId: string, seq: number, more: Partial<Turn> = {}): Turn {
+	return turn({ turnId, seq, endSeq: seq + 2, usage: USAGE, ...more });
 }
 
 /** Three turns, of which the first alone still counts. */
@@ -85,4 +73,38 @@ test("what is damaged of a session is said above it, until it is dismissed", asy
 
 	await panel.page.getByText(first).waitFor({ state: "detached" });
 	await panel.page.getByText("Answer t1").waitFor();
+});
+
+test("plan and tokens are those of the moment that was gone back to, and those of now when that is undone", async () => {
+	const entry = (content: string) => ({ content, status: "in_progress", priority: "medium" }) as const;
+	const usage = { ...USAGE, contextTokens: 150_000 };
+	const turns = {
+		t1: over("t1", 10, { plan: [entry("Look around")] }),
+		t2: over("t2", 20, { plan: [entry("Rewrite it")], usage }),
+		t3: over("t3", 30, { usage: { ...usage, totalTokens: 0 } }),
+	};
+	const standing = { turnIds: ["t1", "t2", "t3"], lastSeq: 30 };
+	await using panel = await Panel.open({ conversation: { ...TAKEN_BACK, turns, standing } });
+	const plan = panel.page.getByRole("region", { name: "Plan" });
+	const meter = (tokens: string) => panel.page.getByRole("button", { name: `Context: ${tokens} of 200,000 tokens` });
+	const stand = (...turnIds: readonly string[]) =>
+		panel.send({
+			type: "change",
+			sessionId: TAKEN_BACK.sessionId ?? "",
+			change: { type: "standing", standing: { turnIds, lastSeq: 30 } },
+		});
+	await plan.getByText("Rewrite it").waitFor();
+	await meter("150,000").waitFor();
+
+	await stand("t1");
+	await plan.getByText("Look around").waitFor();
+	await meter("12,300").waitFor();
+
+	await stand();
+	await plan.waitFor({ state: "detached" });
+	assert.equal(await panel.page.getByRole("button", { name: /^Context:/ }).count(), 0);
+
+	await stand("t1", "t2", "t3");
+	await plan.getByText("Rewrite it").waitFor();
+	await meter("150,000").waitFor();
 });

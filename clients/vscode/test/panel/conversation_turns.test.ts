@@ -18,7 +18,7 @@ import {
 	uri,
 } from "./conversation_items.ts";
 import { Panel } from "./panel.ts";
-import { SESSION as SHOWN_SESSION } from "./shown_session.ts";
+import { SESSION as SHOWN_SESSION, turn } from "./shown_session.ts";
 
 test("thinking is folded, says how long it took, and unfolds", async () => {
 	await using panel = await Panel.open({
@@ -227,7 +227,9 @@ test("the plan is one line with what is done now, and unfolds with the state of 
 		{ content: "Fix it", status: "in_progress", priority: "high" },
 		{ content: "Write it down", status: "pending", priority: "low" },
 	] as const;
-	await using panel = await Panel.open({ conversation: conversation([prompt({ key: "1" })], { plan }) });
+	await using panel = await Panel.open({
+		conversation: conversation([prompt({ key: "1" })], { turns: { t1: turn({ turnId: "t1", plan }) } }),
+	});
 
 	await panel.page.getByRole("button", { name: "Plan: 1 of 3 done Fix it" }).click();
 

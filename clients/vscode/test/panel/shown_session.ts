@@ -1,6 +1,6 @@
 /** A session as views show it, for tests of what stands around a conversation. */
 import type { Attachment } from "../../src/bridge.ts";
-import { type Conversation, EMPTY } from "../../src/conversation/state.ts";
+import { type Conversation, EMPTY, type Turn } from "../../src/conversation/state.ts";
 import type { Session, Usage } from "../../src/protocol/protocol.ts";
 
 export const USAGE: Usage = {
@@ -30,6 +30,32 @@ export const SESSION: Session = {
 };
 
 export const CONVERSATION: Conversation = { ...EMPTY, sessionId: "s1", lastSeq: 40 };
+
+/** A turn that is over and counts; a test adds what it was told in it. */
+export function turn(more: Partial<Turn> = {}): Turn {
+	return {
+		turnId: "t0",
+		seq: 1,
+		state: "finished",
+		model: "openai/mock",
+		mode: "default",
+		agent: "default",
+		startedAt: "2026-03-02T09:29:00Z",
+		finishedAt: "2026-03-02T09:30:00Z",
+		endSeq: 40,
+		stopReason: "end_turn",
+		usage: null,
+		asked: true,
+		plan: null,
+		filesChanged: [],
+		...more,
+	};
+}
+
+/** The turns of a conversation that has taken so much. */
+export function used(usage: Usage): Conversation["turns"] {
+	return { t0: turn({ usage }) };
+}
 
 export const RUNNING: Conversation = { ...CONVERSATION, runningTurnId: "t1" };
 

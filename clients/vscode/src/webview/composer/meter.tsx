@@ -3,6 +3,7 @@
 import { type ReactElement, useRef, useState } from "react";
 import type { Calls } from "../../bridge.ts";
 import { costOf, countOf, fullCount, isUnused, percentOf, shareOf, UNKNOWN } from "../../conversation/amounts.ts";
+import { usageOf } from "../../conversation/reading.ts";
 import type { Usage } from "../../protocol/protocol.ts";
 import type { AppParts } from "../app.tsx";
 import { ask } from "../chrome/asking.ts";
@@ -14,13 +15,14 @@ import { useView } from "../store.ts";
 const NEARLY_FULL = 0.8;
 
 export function Meter({ store, host }: AppParts): ReactElement | null {
-	const turn = useView(store, ({ conversation }) => conversation.usage);
+	const turn = useView(store, ({ conversation }) => usageOf(conversation));
 	const session = useView(store, ({ panel }) => panel?.session?.usage ?? null);
+	const isToldOf = useView(store, ({ conversation }) => Object.keys(conversation.turns).length > 0);
 	const [isOpen, setOpen] = useState(false);
 	const around = useRef<HTMLDivElement>(null);
 	useLeaving(around, isOpen, () => setOpen(false));
 	// Right after a reload the last turn's events are on their way; the session's totals know the context, too.
-	const usage = turn ?? session;
+	const usage = turn ?? (isToldOf ? null : session);
 	if (usage === null || isUnused(usage)) return null;
 	const share = shareOf(usage);
 	const isFull = (share ?? 0) >= NEARLY_FULL;

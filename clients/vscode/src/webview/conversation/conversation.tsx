@@ -1,7 +1,7 @@
 /** The conversation, from top to bottom, and how the daemon is where there is none. */
 
 import { type ReactElement, useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { takenBack } from "../../conversation/reading.ts";
+import { planOf, takenBack } from "../../conversation/reading.ts";
 import type { Conversation } from "../../conversation/state.ts";
 import type { AppParts } from "../app.tsx";
 import { useView } from "../store.ts";
@@ -47,7 +47,8 @@ export function ConversationView({ store, host }: AppParts): ReactElement {
 function Sheet(): ReactElement {
 	const { store, act } = useScene();
 	const conversation = useView(store, (view) => view.conversation);
-	const { plan, runningTurnId } = conversation;
+	const { runningTurnId } = conversation;
+	const plan = planOf(conversation);
 	const list = useRef<RowListHandle>(null);
 	const { rows, toggle } = useRows(conversation);
 	const links = useLinks(act);

@@ -1,6 +1,6 @@
 /** One checkpoint, what has changed since, and the ways back to it. */
 
-import { type ReactElement, useId, useState } from "react";
+import { type ReactElement, useEffect, useId, useState } from "react";
 import type { FileDiff as Changed, Checkpoint } from "../../protocol/protocol.ts";
 import type { AppParts } from "../app.tsx";
 import { ask } from "../chrome/asking.ts";
@@ -23,20 +23,19 @@ interface CheckpointRowParts extends AppParts {
 }
 
 export function CheckpointRow({ checkpoint, prompt, onRestore, ...parts }: CheckpointRowParts): ReactElement {
-	const { checkpointId, label, createdAt, files } = checkpoint;
+	const { label, createdAt, files } = checkpoint;
 	const [isOpen, setOpen] = useState(false);
-	const [changed, setChanged] = useState<readonly Changed[] | null>(null);
+	const changed = useChanged(parts, isOpen ? checkpoint : null);
 	const id = useId();
-	const toggle = (): void => {
-		setOpen(!isOpen);
-		if (isOpen) return;
-		void ask(parts, "checkpointDiff", { checkpointId }).then((outcome) => {
-			if (outcome.done) setChanged(outcome.result.files);
-		});
-	};
 	return (
 		<li className="row checkpoint">
-			<button type="button" className="row-main" aria-expanded={isOpen} aria-controls={id} onClick={toggle}>
+			<button
+				type="button"
+				className="row-main"
+				aria-expanded={isOpen}
+				aria-controls={id}
+				onClick={() => setOpen(!isOpen)}
+			>
 				<span className="row-title" title={prompt ?? label}>
 					<Icon name={isOpen ? "chevron-down" : "chevron-right"} />
 					{visible(prompt?.replace(/\s+/g, " ") ?? label)}
@@ -55,6 +54,22 @@ export function CheckpointRow({ checkpoint, prompt, onRestore, ...parts }: Check
 			)}
 		</li>
 	);
+}
+
+/** What has changed since; null until there was an answer. Asked for again whenever the checkpoint is listed anew. */
+function useChanged({ store, host }: AppParts, checkpoint: Checkpoint | null): readonly Changed[] | null {
+	const [changed, setChanged] = useState<readonly Changed[] | null>(null);
+	useEffect(() => {
+		if (checkpoint === null) return;
+		let isWanted = true;
+		void ask({ store, host }, "checkpointDiff", { checkpointId: checkpoint.checkpointId }).then((outcome) => {
+			if (isWanted && outcome.done) setChanged(outcome.result.files);
+		});
+		return () => {
+			isWanted = false;
+		};
+	}, [store, host, checkpoint]);
+	return changed;
 }
 
 function Ways({ onRestore }: { readonly onRestore: (what: What) => void }): ReactElement {

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { planOf, usageOf } from "../../../src/conversation/reading.ts";
 import { type Conversation, EMPTY, type Item } from "../../../src/conversation/state.ts";
 import type { Event } from "../../../src/protocol/protocol.ts";
 import { REPOSITORY } from "../../places.ts";
@@ -55,7 +56,9 @@ function lineOf(item: Item): string {
 }
 
 test("a turn with tools that read, edit and run", () => {
-	const { items, usage } = seen("tools");
+	const conversation = seen("tools");
+	const { items } = conversation;
+	const usage = usageOf(conversation);
 
 	assert.deepEqual(outline(items), [
 		"prompt: go",
@@ -123,7 +126,7 @@ test("a command of the session's own, a plan, a limit", () => {
 		"end: end_turn",
 	]);
 	assert.deepEqual(
-		seen("plan").plan.map(({ content, status }) => `${content}: ${status}`),
+		planOf(seen("plan")).map(({ content, status }) => `${content}: ${status}`),
 		["Read app.py: completed", "Change it: in_progress"],
 	);
 	assert.deepEqual(outline(seen("limit_of_model_calls").items).slice(-2), ["limit", "end: max_iterations"]);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { takenBack } from "../../../src/conversation/reading.ts";
+import { takenBack, usageOf } from "../../../src/conversation/reading.ts";
 import { reduce } from "../../../src/conversation/reduce.ts";
 import { EMPTY, type Standing } from "../../../src/conversation/state.ts";
 import { after, events, finished, NOTHING_USED, shown, started, type Told, text } from "./story.ts";
@@ -35,6 +35,23 @@ test("a slash command, which has no messages, is not taken back by having none",
 	const all = [...turn("t1"), ...turn("slash", NOTHING_USED)];
 	const standing: Standing = { turnIds: ["t1"], lastSeq: all.length };
 	assert.deepEqual([...takenBack(reduce(shown(...all), { type: "standing", standing }))], []);
+});
+
+test("a slash command that asked a model, as /compact does, is not taken back, but tells nothing that was", () => {
+	const command = (turnId: string): readonly Told[] => [
+		started("/compact", turnId),
+		{ ...finished(turnId), usage: { ...USED, totalTokens: 7 } },
+	];
+	const told = [...turn("t1"), ...turn("t2"), ...command("compact")];
+	const happened = events(...told).map((event) => (event.turnId === "compact" ? { ...event, iteration: 0 } : event));
+	const known = after(EMPTY, happened);
+	const stands = (...turnIds: readonly string[]) =>
+		reduce(known, { type: "standing", standing: { turnIds, lastSeq: told.length } });
+
+	assert.deepEqual([...takenBack(stands("t1", "t2"))], []);
+	assert.equal(usageOf(stands("t1", "t2"))?.totalTokens, 7);
+	assert.deepEqual([...takenBack(stands("t1"))], ["t2"]);
+	assert.equal(usageOf(stands("t1"))?.totalTokens, 5);
 });
 
 test("a session whose events are numbered anew begins empty, and keeps what waits for the user", () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { planOf, usageOf } from "../../../src/conversation/reading.ts";
 import type { Event } from "../../../src/protocol/protocol.ts";
 import {
 	after,
@@ -62,7 +63,7 @@ test("the plan is the last one that was told, and a subagent's is its own", () =
 		finished(),
 	);
 
-	assert.deepEqual(conversation.plan, [entry("Third")]);
+	assert.deepEqual(planOf(conversation), [entry("Third")]);
 });
 
 test("what was used is that of the last turn that asked a model", () => {
@@ -76,7 +77,7 @@ test("what was used is that of the last turn that asked a model", () => {
 		finished("t2"),
 	);
 
-	assert.deepEqual(conversation.usage, usage);
+	assert.deepEqual(usageOf(conversation), usage);
 	assert.deepEqual(conversation.turns["t1"]?.usage, usage);
 	assert.deepEqual(conversation.turns["t2"]?.usage, NOTHING_USED);
 });
@@ -86,7 +87,7 @@ test("what was used is known while the turn runs, also by what a subagent tells"
 
 	const conversation = shown(started(), called("task"), ...within("task", { type: "usage", usage }));
 
-	assert.deepEqual(conversation.usage, usage);
+	assert.deepEqual(usageOf(conversation), usage);
 	assert.deepEqual(conversation.turns["t1"]?.usage, usage);
 	assert.deepEqual(kinds(call(conversation, "task").children), []);
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { usageOf } from "../../../src/conversation/reading.ts";
 import { EMPTY } from "../../../src/conversation/state.ts";
 import {
 	after,
@@ -91,7 +92,7 @@ test("an end says how long it took, what it took, and which files it changed", (
 		rejected: [0],
 		durationMs: 2000,
 	});
-	assert.deepEqual(conversation.usage, usage);
+	assert.deepEqual(usageOf(conversation), usage);
 	assert.deepEqual(conversation.turns, {
 		t1: {
 			turnId: "t1",
@@ -105,6 +106,8 @@ test("an end says how long it took, what it took, and which files it changed", (
 			endSeq: 3,
 			stopReason: "end_turn",
 			usage,
+			asked: true,
+			plan: null,
 			filesChanged,
 		},
 	});

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { markdownOf } from "../../../src/conversation/markdown.ts";
+import { planOf } from "../../../src/conversation/reading.ts";
 import { reduce } from "../../../src/conversation/reduce.ts";
 import { type Conversation, EMPTY } from "../../../src/conversation/state.ts";
 import type { Event, Message } from "../../../src/protocol/protocol.ts";
@@ -72,12 +73,12 @@ test("what nobody knows becomes the safest value that is known", () => {
 		});
 	const stopped = shown(started(), called(), resulted(), { ...finished(), stopReason: "bored" as "error" });
 	const status = "paused" as "pending";
-	const plan = shown(started(), { type: "plan", entries: [{ content: "Look", status, priority: "medium" }] }).plan;
+	const planned = shown(started(), { type: "plan", entries: [{ content: "Look", status, priority: "medium" }] });
 
 	assert.deepEqual(call(outcome("allow_for_an_hour")).decision, { outcome: "allow_once", by: "user" });
 	assert.deepEqual(call(outcome("ask_later")).status, "denied");
 	assert.equal(only(stopped, "end").stopReason, "error");
-	assert.equal(plan[0]?.status, "pending");
+	assert.equal(planOf(planned)[0]?.status, "pending");
 });
 
 test("blocks of messages that nobody knows are left out", () => {
