@@ -171,6 +171,6 @@ test("the Tab key goes from the prompt through what belongs to it, and out of th
 
 	assert.deepEqual(
 		names.slice(0, 7).map((name) => name.replace(/:.*/, "")),
-		["Add context…", "Agent", "Model", "Send", "Mode", "/compact", "Context"],
+		["Add context…", "Model", "Send", "Mode", "Agent", "/compact", "Context"],
 	);
 });
