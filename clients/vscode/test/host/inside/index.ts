@@ -1,6 +1,7 @@
 /** All tests that run in the extension host; `run` is what the workbench calls. */
 import "./activation.ts";
 import "./attaching.ts";
+import "./calls.ts";
 import "./commands.ts";
 import "./places.ts";
 import "./reviewing.ts";
