@@ -17,12 +17,14 @@ import { SetupAsks } from "./panel/setup_asks.ts";
 import { WindowSurroundings } from "./panel/surroundings.ts";
 import { Views } from "./panel/views.ts";
 import { AskedReviews } from "./review/asked.ts";
+import { Badges } from "./review/badges.ts";
 import { ReviewBook } from "./review/book.ts";
 import { registerReviewCommands } from "./review/commands.ts";
 import { DaemonEdits } from "./review/edits.ts";
 import { ReviewedSessions } from "./review/following.ts";
 import { Marks } from "./review/marks.ts";
 import { Originals } from "./review/originals.ts";
+import { Proposals } from "./review/proposals.ts";
 import { Reviews } from "./review/reviews.ts";
 import { ReviewReports } from "./review/telling.ts";
 import { answersOf, listenersOf } from "./sessions/answering.ts";
@@ -52,11 +54,13 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 	const sessions = new Sessions(daemon, asks);
 	const reviews = new Reviews(book, new AskedReviews(asks, edits));
 	const originals = new Originals(reviews);
+	const proposals = new Proposals(asks);
 	const services: Services = {
 		consent,
 		keys,
 		reviews,
 		originals,
+		proposals,
 		contexts,
 		daemon,
 		sessions,
@@ -106,15 +110,17 @@ function middlewareOf(context: vscode.ExtensionContext, edits: DaemonEdits, view
 
 /** What shows the changes of the agent, and has the user decide about them. */
 function registerReview(services: Services, book: ReviewBook, memory: vscode.Memento): vscode.Disposable {
-	const { reviews, originals, daemon, sessions } = services;
+	const { reviews, originals, proposals, daemon, sessions } = services;
 	return vscode.Disposable.from(
 		reviews.asked,
 		reviews,
 		originals,
+		proposals,
 		new Marks(reviews),
+		new Badges(reviews),
 		new ReviewedSessions(reviews, sessions, memory),
 		new ReviewReports(book, daemon, sessions),
-		registerReviewCommands(reviews, originals),
+		registerReviewCommands(reviews, originals, proposals),
 	);
 }
 

@@ -21,7 +21,7 @@ export interface Surface {
 }
 
 export function registerAll({ services, views, log, extensionId }: Surface): vscode.Disposable {
-	const { daemon, sessions, asks, reviews } = services;
+	const { daemon, sessions, asks, reviews, proposals } = services;
 	return vscode.Disposable.from(
 		registerRunning(daemon, views, log),
 		registerCommands({
@@ -30,7 +30,7 @@ export function registerAll({ services, views, log, extensionId }: Surface): vsc
 			...choosingCommands(views, services),
 			...openingCommands(extensionId),
 		}),
-		keepContexts(reviews),
+		keepContexts(reviews, proposals),
 		notifyAsks(asks, views),
 		new StatusBar(daemon, sessions, asks, views),
 	);

@@ -7,6 +7,7 @@ import type { Daemon } from "../daemon/daemon.ts";
 import type { GivenKeys } from "../daemon/given_keys.ts";
 import type { EditorContexts } from "../editing/context.ts";
 import type { Originals } from "../review/originals.ts";
+import type { Proposals } from "../review/proposals.ts";
 import type { Reviews } from "../review/reviews.ts";
 import type { Asks } from "../sessions/asks.ts";
 import type { Sessions } from "../sessions/sessions.ts";
@@ -19,6 +20,7 @@ export interface Services {
 	readonly asks: Asks;
 	readonly reviews: Reviews;
 	readonly originals: Originals;
+	readonly proposals: Proposals;
 	/** Where the user is in the code. */
 	readonly contexts: EditorContexts;
 	readonly extensionUri: vscode.Uri;

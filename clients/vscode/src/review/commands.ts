@@ -4,9 +4,14 @@ import * as vscode from "vscode";
 import { registerCommands } from "../commands/registering.ts";
 import type { Originals } from "./originals.ts";
 import type { PendingHunk } from "./pending.ts";
+import type { Proposals } from "./proposals.ts";
 import type { Reviews } from "./reviews.ts";
 
-export function registerReviewCommands(reviews: Reviews, originals: Originals): vscode.Disposable {
+export function registerReviewCommands(
+	reviews: Reviews,
+	originals: Originals,
+	proposals: Proposals,
+): vscode.Disposable {
 	const decideHunk = (accept: boolean) => async (uri?: vscode.Uri, hunkId?: string) => {
 		const place = uri !== undefined && hunkId !== undefined ? { uri, hunkId } : hunkAtCursor(reviews);
 		await reviews.decide(place.uri, accept, place.hunkId);
@@ -23,6 +28,8 @@ export function registerReviewCommands(reviews: Reviews, originals: Originals): 
 		"review.rejectFile": at(decideFile(false)),
 		"review.acceptAll": decideAll(true),
 		"review.rejectAll": decideAll(false),
+		"review.acceptProposal": at((uri) => proposals.answer(uri ?? activeEditor().document.uri, true)),
+		"review.rejectProposal": at((uri) => proposals.answer(uri ?? activeEditor().document.uri, false)),
 		"review.openDiff": at((uri) => originals.openDiff(uri ?? activeEditor().document.uri)),
 		"review.openAll": () => originals.openAll(),
 		"review.next": () => go(reviews, 1),

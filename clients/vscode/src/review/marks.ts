@@ -63,7 +63,8 @@ export class Marks implements vscode.Disposable, vscode.CodeLensProvider {
 	}
 
 	#draw(editor: vscode.TextEditor): void {
-		const hunks = this.#reviews.hunks(editor.document.uri);
+		// An editor without a column is a part of another one: a diff marks what differs by itself.
+		const hunks = editor.viewColumn === undefined ? [] : this.#reviews.hunks(editor.document.uri);
 		editor.setDecorations(ADDED, hunks.filter(({ newLines }) => newLines.length > 0).map(addedMark));
 		editor.setDecorations(
 			REMOVED,

@@ -5,35 +5,21 @@ import { isText, linesOf, type PendingHunk } from "./pending.ts";
 import type { Reviews } from "./reviews.ts";
 
 const SCHEME = "pygent-original";
-const PROPOSAL = "pygent-proposal";
 
-/** A file as it is and as it would be. */
-interface Proposal {
-	readonly oldText: string;
-	readonly newText: string;
-}
+const ALL_CHANGES = "pygent's changes";
 
 export class Originals implements vscode.Disposable, vscode.TextDocumentContentProvider {
 	readonly #reviews: Reviews;
 	readonly #changed = new vscode.EventEmitter<vscode.Uri>();
 	readonly #registered: vscode.Disposable;
 	readonly #shown = new Set<string>();
-	/** Texts of diff editors that are open, by the number in their address. */
-	readonly #proposed = new Map<string, string>();
-	#lastProposal = 0;
 	readonly onDidChange = this.#changed.event;
 
 	constructor(reviews: Reviews) {
 		this.#reviews = reviews;
 		this.#registered = vscode.Disposable.from(
 			vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
-			vscode.workspace.registerTextDocumentContentProvider(PROPOSAL, {
-				provideTextDocumentContent: ({ fragment }) => this.#proposed.get(fragment) ?? "",
-			}),
-			vscode.workspace.onDidCloseTextDocument(({ uri }) => {
-				if (uri.scheme === PROPOSAL) this.#proposed.delete(uri.fragment);
-				else if (uri.scheme === SCHEME) this.#shown.delete(uri.toString());
-			}),
+			vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#shown.delete(uri.toString())),
 			reviews.onDidChange(() => {
 				for (const each of this.#shown) this.#changed.fire(vscode.Uri.parse(each));
 			}),
@@ -56,17 +42,6 @@ export class Originals implements vscode.Disposable, vscode.TextDocumentContentP
 		await vscode.commands.executeCommand("vscode.diff", originalOf(uri), uri, title);
 	}
 
-	/** What a call would do to a file, before it may. */
-	async openProposal(uri: vscode.Uri, { oldText, newText }: Proposal): Promise<void> {
-		const keep = (text: string): vscode.Uri => {
-			this.#lastProposal += 1;
-			this.#proposed.set(String(this.#lastProposal), text);
-			return uri.with({ scheme: PROPOSAL, fragment: String(this.#lastProposal), authority: "" });
-		};
-		const title = `${vscode.workspace.asRelativePath(uri)} (proposed)`;
-		await vscode.commands.executeCommand("vscode.diff", keep(oldText), keep(newText), title);
-	}
-
 	/** All of them in one editor. */
 	async openAll(): Promise<void> {
 		const files = this.#reviews.uris.map((uri) => {
@@ -74,13 +49,18 @@ export class Originals implements vscode.Disposable, vscode.TextDocumentContentP
 			return [uri, baseline === null ? undefined : originalOf(uri), current === null ? undefined : uri];
 		});
 		if (files.length === 0) void vscode.window.showInformationMessage("No change of pygent waits for your review.");
-		else await vscode.commands.executeCommand("vscode.changes", "pygent's changes", files);
+		else await vscode.commands.executeCommand("vscode.changes", ALL_CHANGES, files);
 	}
 
 	dispose(): void {
 		this.#registered.dispose();
 		this.#changed.dispose();
 	}
+}
+
+/** The interface tells of such an editor nothing but its title. */
+export function isAllChanges(tab: vscode.Tab | undefined): boolean {
+	return tab !== undefined && tab.label.startsWith(ALL_CHANGES);
 }
 
 /** With the file's own path, so that the language is known by its name. */

@@ -74,7 +74,9 @@ test("every command is found by the name of the extension", () => {
 
 test("conditions look only at what the extension sets", () => {
 	const text = JSON.stringify(MANIFEST.contributes);
-	const named = new Set([...text.matchAll(/\bpygent\.(is\w+|has\w+|changedFiles)\b/g)].map((match) => match[1] ?? ""));
+	const named = new Set(
+		[...text.matchAll(/\bpygent\.(is\w+|has\w+|changedFiles|proposals|shows\w+)\b/g)].map((match) => match[1] ?? ""),
+	);
 	const isSet = (name: string): boolean =>
 		SOURCES.some((source) => new RegExp(`set\\("${name}"|"setContext", "pygent\\.${name}"`).test(source));
 

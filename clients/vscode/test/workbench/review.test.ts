@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import type { Locator } from "playwright-core";
 import { Workbench } from "./workbench.ts";
 
 const CART = [
@@ -65,6 +66,62 @@ test("changed lines are judged one by one where they stand, and the model hears 
 	assert.match(said, /I reviewed your edits and took some back/);
 	assert.match(said, /\+ {4}return len\(set\(items\)\)/);
 	assert.doesNotMatch(said, /\+PLUM = 4/);
+});
+
+/** What our marks say behind the lines of an editor: the style sheet has the words. */
+async function marks(of: Locator): Promise<readonly string[]> {
+	const words = await of
+		.locator(".view-line span")
+		.evaluateAll((spans) => spans.map((each) => getComputedStyle(each, "::after").content));
+	return words.filter((each) => each.startsWith('"−'));
+}
+
+test("diffs are accepted and rejected in their titles, and files under review have a badge", async () => {
+	await using workbench = await Workbench.open({ "cart.py": CART, "prices.py": "PLUM = 3\n" });
+	const { chat, conversation, model, page } = workbench;
+	const action = (name: string) => page.locator(".editor-actions").getByRole("button", { name }).first();
+	const edit = (path: typeof NEW_TOTAL | typeof NEW_PRICE) => ({ calls: [{ name: "edit_file", arguments: path }] });
+	await workbench.openFile("prices.py");
+	await workbench.openChat();
+
+	await model.script(edit(NEW_PRICE), { text: "It costs four." });
+	await workbench.prompt("Raise it");
+	await chat.getByRole("button", { name: "Open the diff of prices.py" }).click();
+	const proposed = workbench.tab("prices.py (proposed)");
+	await action("Accept Proposed Edit").click();
+	await conversation.getByText("It costs four.").waitFor();
+	await proposed.waitFor({ state: "detached" });
+
+	await model.script(edit(NEW_TOTAL), { text: "It stays." });
+	await workbench.prompt("Sum the prices");
+	await chat.getByRole("button", { name: "Open the diff of cart.py" }).click();
+	await action("Reject Proposed Edit").click();
+	await conversation.getByText("It stays.").waitFor();
+	await workbench.tab("cart.py (proposed)").waitFor({ state: "detached" });
+
+	await workbench.openFile("prices.py");
+	const plain = page.locator(".editor-instance > .monaco-editor");
+	await workbench.lines.filter({ hasText: "PLUM = 4" }).waitFor();
+	assert.deepEqual(await marks(plain), ['"− PLUM = 3"']);
+	await action("Show Changes of This File").click();
+	const diff = page.locator(".monaco-diff-editor");
+	await diff.locator(".view-line").filter({ hasText: "PLUM = 3" }).waitFor();
+	assert.deepEqual(await marks(diff), []);
+	await action("Reject Changes of This File").waitFor();
+
+	await workbench.command("pygent: Review All Changes");
+	const all = page.locator(".multiDiffEditor");
+	await all.locator(".view-line").filter({ hasText: "PLUM = 3" }).waitFor();
+	assert.deepEqual(await marks(all), []);
+	await workbench.command("View: Show Explorer");
+	const labels = page.locator(".explorer-folders-view .monaco-icon-label").filter({ hasText: "prices.py" });
+	await labels.waitFor();
+	await labels.and(page.locator('[aria-label*="1 change to review"]')).waitFor();
+	await action("Reject All Changes").click();
+	await labels.and(page.locator('[aria-label*="to review"]')).waitFor({ state: "detached" });
+	await page.getByRole("tab", { name: "prices.py", exact: true }).click();
+	await workbench.lines.filter({ hasText: "PLUM = 3" }).waitFor();
+	assert.equal(await action("Reject Changes of This File").count(), 0);
 });
 
 test("where each edit is reviewed, the turn waits for it, and the model reads which hunks were rejected", async () => {

@@ -43,12 +43,12 @@ function rangeOf({ start, end }: NonNullable<Calls["openLocation"]["params"]["ra
 /** What waits for review is shown against what it was; what a prompt is about, as it would be. */
 async function openChange(panel: Panel, { toolId, uri: named }: Calls["openChange"]["params"]): Promise<null> {
 	const uri = fileNamed(named);
-	const { reviews, originals } = panel.services;
+	const { reviews, originals, proposals } = panel.services;
 	const asked = panel.conversation.asks.find(
 		(ask) => ask.type === "permission" && ask.request.toolCall.toolId === toolId,
 	);
 	const diff = asked?.type === "permission" ? asked.request.diff?.find((each) => each.uri === named) : undefined;
-	if (diff !== undefined) await originals.openProposal(uri, diff);
+	if (asked !== undefined && diff !== undefined) await proposals.open(asked.id, uri, diff);
 	else if (reviews.hunks(uri).length > 0) await originals.openDiff(uri);
 	else await openAt(uri, null);
 	return null;
