@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { globSync, readFileSync } from "node:fs";
+import { globSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -22,6 +22,15 @@ function killed(pids: readonly number[]): void {
 	for (const pid of pids) process.kill(pid, "SIGKILL");
 }
 
+/** As where the disk of a machine that lost its power has nothing from that prompt on. */
+function lost(workbench: Workbench, prompt: string): void {
+	for (const journal of globSync(join(workbench.folder, "../home/.local/state/pygent-ls/sessions/*.jsonl"))) {
+		const lines = readFileSync(journal, "utf8").split(/(?<=\n)/);
+		const first = lines.findIndex((line) => line.includes(prompt));
+		if (first > 0) writeFileSync(journal, lines.slice(0, first).join(""));
+	}
+}
+
 test("a daemon that is killed is started again by itself, and the session goes on", async () => {
 	await using workbench = await Workbench.open({ "cart.py": "total = 0\n" });
 	await workbench.openChat();
@@ -37,6 +46,33 @@ test("a daemon that is killed is started again by itself, and the session goes o
 	await workbench.conversation.getByText("The second answer.").waitFor();
 	const [request] = await workbench.model.requests();
 	assert.match(JSON.stringify(request?.messages), /The first answer\./);
+});
+
+test("edits after a crash that lost the session's last events wait for review", async () => {
+	await using workbench = await Workbench.open({ "cart.py": "a = 0\nb = 0\n" }, { "pygent.mode": "accept_edits" });
+	const { chat, conversation, model } = workbench;
+	const bar = chat.getByRole("region", { name: "Changes to review" });
+	const change = (old: string, text: string) => ({
+		calls: [{ name: "edit_file", arguments: { path: "cart.py", old, new: text } }],
+	});
+	await workbench.openChat();
+	await model.script({ text: "Ready." });
+	await workbench.prompt("What is kept");
+	await conversation.getByText("Ready.").waitFor();
+	await model.script(change("a = 0", "a = 1"), change("a = 1", "a = 2"), { text: "Twice." });
+	await workbench.prompt("What is lost");
+	await conversation.getByText("Twice.").waitFor();
+	await bar.getByRole("button", { name: "Accept all changes" }).click();
+	await bar.waitFor({ state: "detached" });
+
+	lost(workbench, "What is lost");
+	killed(daemons(workbench));
+	await workbench.notification("pygent ended unexpectedly").waitFor();
+	await model.script(change("b = 0", "b = 1"), { text: "Once more." });
+	await workbench.prompt("What comes then");
+	await conversation.getByText("Once more.").waitFor();
+
+	await bar.getByText("1 change in 1 file").waitFor();
 });
 
 test("one that ends again and again is left alone, and the user is asked", async () => {
