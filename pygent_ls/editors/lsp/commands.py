@@ -9,6 +9,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
 from pygent_ls.agent.attachments import PromptPart
+from pygent_ls.agent.permissions import Mode
 from pygent_ls.editors.lsp import incoming, outgoing, outgoing_checkpoints, outgoing_commands, outgoing_lists
 from pygent_ls.editors.lsp.actions import (
     SELECTION_PROMPTS,
@@ -22,7 +23,7 @@ from pygent_ls.editors.lsp.actions import (
     target_of,
 )
 from pygent_ls.editors.lsp.buffers import Buffers, read_text_now
-from pygent_ls.editors.lsp.chat.chats import Chats
+from pygent_ls.editors.lsp.chat.chats import Chats, Sent
 from pygent_ls.editors.lsp.checkpoints import restored_message, restored_out
 from pygent_ls.editors.lsp.choosing import Choosing
 from pygent_ls.editors.lsp.client import Client
@@ -35,6 +36,7 @@ from pygent_ls.editors.ports import Core
 from pygent_ls.errors import ModelError, SessionError
 from pygent_ls.sessions.beginning import NewSession
 from pygent_ls.sessions.listing import SessionFilter
+from pygent_ls.sessions.plan_approval import IMPLEMENT_MODES
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.turns import RunningTurn, TurnRequest
 
@@ -59,7 +61,9 @@ class Commands:
         """`textDocument/codeAction`: lists, and asks nothing."""
         uri = params.text_document.uri
         if self._chats.is_chat(uri):  # what the user asks about is where they were before
-            return self._chats.actions(uri, self._text(uri)) if is_wanted("refactor", params.context.only or ()) else []
+            line = params.range.start.line
+            is_asked = is_wanted("refactor", params.context.only or ())
+            return self._chats.actions(uri, self._text(uri), line) if is_asked else []
         self._last_target = target_of(params)
         self._client.told.looked_at(params)
         return code_actions(params, self._text(uri))
@@ -89,7 +93,10 @@ class Commands:
                 case "pygent.ask" if self._asks_nothing(given):
                     return await self._open_to_ask()
                 case "pygent.sendChat":
-                    return await self._send_chat(_optional_uri(given), session)
+                    return self._sent(await self._chats.send(_optional_uri(given), session))
+                case "pygent.implement":
+                    mode, uri = _implementing(given)
+                    return self._sent(await self._chats.implement(mode, uri))
                 case "pygent.openChat":
                     opened: outgoing_commands.OpenedChatOut = {"uri": await self._chats.open(_optional_uri(given))}
                     return opened
@@ -187,8 +194,7 @@ class Commands:
             return self._started(session, self._turns.begin(session, request, events_token=None, work_token=None))
         return self._started(session, self._chats.ask(session, request))
 
-    async def _send_chat(self, uri: str | None, named: Session | None) -> outgoing_commands.SentChatOut:
-        sent = await self._chats.send(uri, named)
+    def _sent(self, sent: Sent | None) -> outgoing_commands.SentChatOut:
         if sent is None:
             return {"sessionId": None, "turnId": None}
         session, turn, is_the_workspaces = sent
@@ -264,6 +270,15 @@ def _text_or_none(arguments: Sequence[Any], what: str) -> str | None:
 def _is_left_out(arguments: Sequence[Any]) -> bool:
     """Whether the first argument is: clients whose users type none send null, or no text."""
     return not arguments or arguments[0] is None or (isinstance(arguments[0], str) and not arguments[0].strip())
+
+
+def _implementing(arguments: Sequence[Any]) -> tuple[Mode, str | None]:
+    """The mode in which a plan is implemented, and the chat document that it stands in."""
+    given = _text_or_none(arguments, "the mode") or "default"
+    for mode in IMPLEMENT_MODES:
+        if mode == given:
+            return mode, _optional_uri(arguments[1:])
+    raise JsonRpcInvalidParams(f"mode: {given!r} is none of {', '.join(IMPLEMENT_MODES)}")
 
 
 def _optional_uri(arguments: Sequence[Any]) -> str | None:

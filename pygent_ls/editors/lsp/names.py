@@ -85,6 +85,7 @@ COMMANDS = (
     "pygent.doc",
     "pygent.sendChat",
     "pygent.openChat",
+    "pygent.implement",
     "pygent.cancel",
     "pygent.undo",
     "pygent.newSession",

@@ -31,8 +31,8 @@ class CommandTurnOut(TypedDict):
 
 
 class SentChatOut(TypedDict):
-    """The turn that `pygent.sendChat` or `pygent.ask` has started. Nulls where there was nothing to send, which the
-    user was told, or no prompt, for which the chat document is shown."""
+    """The turn that `pygent.sendChat`, `pygent.implement` or `pygent.ask` has started. Nulls where there was nothing to
+    send, which the user was told, or no prompt, for which the chat document is shown."""
 
     sessionId: str | None
     turnId: str | None

@@ -82,6 +82,7 @@ COMMAND_RESULTS: dict[str, Any] = {
     ),
     "pygent.sendChat": outgoing_commands.SentChatOut,
     "pygent.openChat": outgoing_commands.OpenedChatOut,
+    "pygent.implement": outgoing_commands.SentChatOut,
     "pygent.cancel": outgoing.CancelledTurnOut,
     "pygent.undo": outgoing_checkpoints.RestoredOut,
     "pygent.newSession": outgoing.SessionOut,

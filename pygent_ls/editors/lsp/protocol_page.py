@@ -59,7 +59,9 @@ holds nulls where there is nothing to send, which the user is told. The answer i
 edits, one at a time and ten a second at most, each again until a `didChange` proves it, and the next `## You` stands
 below it before the work-done progress ends; a document that is not open is written on the disk. Without a session that
 said all of it, the conversation is what the document says. `pygent.openChat` makes and shows the workspace's document,
-or that of a URI.
+or that of a URI. Below a plan that was made in the mode `plan`, two more lenses and code actions are
+`pygent.implement` with the mode in which it is implemented, `default` or `accept_edits`, and the URI; without a URI it
+is the last plan that was made. A document without a question has a code action whose edit writes `## You`.
 
 A client whose user does not trust the workspace says `restricted`. Until the next `initialize` every session works
 there in the mode `plan`, whatever its own, the settings', an agent's or a rule's word is: only tools that read run;

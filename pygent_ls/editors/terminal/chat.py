@@ -32,6 +32,7 @@ from pygent_ls.editors.terminal.view import TerminalView
 from pygent_ls.errors import PygentError
 from pygent_ls.sessions.completing import Completion, Completions, Item
 from pygent_ls.sessions.listing import SessionFilter
+from pygent_ls.sessions.plan_approval import IMPLEMENT_MODES, IMPLEMENT_PLAN, is_plan
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.steering import steer
 from pygent_ls.sessions.stream import SessionEvent
@@ -165,13 +166,11 @@ def _titled(title: str, description: str) -> str:
 
 
 PLAN_CHOICES: Mapping[KeyChoice, Mode | None] = {
-    KeyChoice(key="i", title="Implement: ask for each edit"): "default",
-    KeyChoice(key="e", title="Implement: accept edits"): "accept_edits",
+    KeyChoice(key="i", title=IMPLEMENT_MODES["default"]): "default",
+    KeyChoice(key="e", title=IMPLEMENT_MODES["accept_edits"]): "accept_edits",
     KeyChoice(key="k", title="Keep planning"): None,
 }
 """Answers to a plan, and the mode in which it is implemented."""
-
-IMPLEMENT_PLAN = "I approve the plan. Implement it."
 
 
 @dataclass(kw_only=True)
@@ -237,8 +236,7 @@ class Chat:
         assert turn.task is not None
         result = await asyncio.shield(turn.task)
         self.view.end(result)
-        is_plan = self.session.mode == self.session.permissions.mode == "plan"
-        if is_plan and result.stop_reason == "end_turn" and result.iterations and self.session.is_idle:
+        if is_plan(self.session, result) and self.session.is_idle:
             await self._offer_plan(turns)
 
     async def _offer_plan(self, turns: asyncio.TaskGroup) -> None:

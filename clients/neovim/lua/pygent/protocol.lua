@@ -837,8 +837,8 @@
 ---@field range lsp.Range
 ---@field text string
 
---- The turn that `pygent.sendChat` or `pygent.ask` has started. Nulls where there was nothing to send, which the
---- user was told, or no prompt, for which the chat document is shown.
+--- The turn that `pygent.sendChat`, `pygent.implement` or `pygent.ask` has started. Nulls where there was nothing to
+--- send, which the user was told, or no prompt, for which the chat document is shown.
 ---@class pygent.SentChat
 ---@field sessionId? string
 ---@field turnId? string
@@ -1305,6 +1305,7 @@
 ---@field ["pygent.doc"] pygent.CommandTurn
 ---@field ["pygent.sendChat"] pygent.SentChat
 ---@field ["pygent.openChat"] pygent.OpenedChat
+---@field ["pygent.implement"] pygent.SentChat
 ---@field ["pygent.cancel"] pygent.CancelledTurn
 ---@field ["pygent.undo"] pygent.Restored
 ---@field ["pygent.newSession"] pygent.Session

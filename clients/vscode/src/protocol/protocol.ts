@@ -989,8 +989,8 @@ export interface SelectionContent {
 }
 
 /**
- * The turn that `pygent.sendChat` or `pygent.ask` has started. Nulls where there was nothing to send, which the
- * user was told, or no prompt, for which the chat document is shown.
+ * The turn that `pygent.sendChat`, `pygent.implement` or `pygent.ask` has started. Nulls where there was nothing to
+ * send, which the user was told, or no prompt, for which the chat document is shown.
  */
 export interface SentChat {
 	readonly sessionId: string | null;
@@ -1485,6 +1485,7 @@ export interface CommandResults {
 	readonly "pygent.doc": CommandTurn;
 	readonly "pygent.sendChat": SentChat;
 	readonly "pygent.openChat": OpenedChat;
+	readonly "pygent.implement": SentChat;
 	readonly "pygent.cancel": CancelledTurn;
 	readonly "pygent.undo": Restored;
 	readonly "pygent.newSession": Session;

@@ -13,11 +13,13 @@ from weakref import WeakValueDictionary
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
+from pygent_ls.agent.permissions import Mode
+from pygent_ls.agent.turn import TurnResult
 from pygent_ls.editors.lsp.buffers import Buffers, read_text_now
-from pygent_ls.editors.lsp.chat.document import SUFFIX, Said, read_document
+from pygent_ls.editors.lsp.chat.document import SUFFIX, USER_HEADING, Said, line_ending, question_line, read_document
 from pygent_ls.editors.lsp.chat.exchange import Exchange, Place
 from pygent_ls.editors.lsp.chat.files import ChatFileError, chat_path, make_chat
-from pygent_ls.editors.lsp.chat.memory import Memory, digest_of, known_now, messages_of
+from pygent_ls.editors.lsp.chat.memory import Known, Memory, digest_of, known_now, messages_of
 from pygent_ls.editors.lsp.chat.region import Region
 from pygent_ls.editors.lsp.chat.showing import show
 from pygent_ls.editors.lsp.client import Client
@@ -26,6 +28,7 @@ from pygent_ls.editors.lsp.uris import path_of
 from pygent_ls.editors.ports import Core
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.beginning import NewSession
+from pygent_ls.sessions.plan_approval import IMPLEMENT_MODES, IMPLEMENT_PLAN, is_plan
 from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.turns import RunningTurn, TurnRequest
 
@@ -38,6 +41,7 @@ SOON_S = 1.0
 """For the rest of an answer that is over to come into its document, before the next question is refused: whoever sends
 it waits for as long."""
 
+BEGIN_TITLE = "Ask pygent: add “## You” here"
 SEND_TITLE = "Send to pygent"
 STOP_TITLE = "Stop pygent"
 
@@ -78,6 +82,8 @@ class Chats:
         self._locks: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
         self._answering: list[_Answering] = []
         """In the order in which they were asked for."""
+        self._plans: dict[Path, Known] = {}
+        """Documents whose last answer is a plan, and where their sessions were then, the last one last."""
         self._last_uri: str | None = None
 
     @staticmethod
@@ -95,21 +101,31 @@ class Chats:
     # What is offered
 
     def lenses(self, uri: str, text: str) -> list[types.CodeLens]:
-        """One, on the last question: to send it, or to stop its turn."""
+        """On the last question: to send it, or to stop its turn; and to implement the plan above it."""
         self._last_uri = uri
         asking = read_document(text).asking
         if asking is None:
             return []
         place = types.Range(start=types.Position(asking.line, 0), end=types.Position(asking.line, 0))
-        return [types.CodeLens(range=place, command=self._command(uri))]
+        return [types.CodeLens(range=place, command=each) for each in self._commands(uri)]
 
-    def actions(self, uri: str, text: str) -> list[types.CodeAction]:
-        """The same, wherever in the document."""
+    def actions(self, uri: str, text: str, line: int) -> list[types.CodeAction]:
+        """The same, wherever in the document. Without a question, the paragraph in that line can become one."""
         self._last_uri = uri
         if read_document(text).asking is None:
-            return []
-        command = self._command(uri)
-        return [types.CodeAction(title=command.title, kind=types.CodeActionKind.Refactor, command=command)]
+            return [_begin_question(uri, text, line)]
+        kind = types.CodeActionKind.Refactor
+        return [types.CodeAction(title=each.title, kind=kind, command=each) for each in self._commands(uri)]
+
+    def _commands(self, uri: str) -> list[types.Command]:
+        path = path_of(uri)
+        if path is None or self._planning(path) is None:
+            return [self._command(uri)]
+        implement = [
+            types.Command(title=title, command="pygent.implement", arguments=[mode, uri])
+            for mode, title in IMPLEMENT_MODES.items()
+        ]
+        return [self._command(uri), *implement]
 
     def _command(self, uri: str) -> types.Command:
         running = [each for each in self._answering if each.path == path_of(uri) and not each.exchange.is_over]
@@ -136,6 +152,31 @@ class Chats:
                 return await self._send(path, named)
         self._refuse(f"{path.name} is still being answered: send the next question then, or stop this one.")
         return None
+
+    async def implement(self, mode: Mode, uri: str | None) -> Sent | None:
+        """Approve the plan of a document, by default the last one that was made: its session's mode changes, and the
+        plan is implemented. None where there is no plan, or not any more, of which the user is told.
+
+        Raises `JsonRpcInvalidParams` for what is no chat document, `ModelError` and `SessionError` as `start_turn`.
+        """
+        path = self._path(uri) if uri else next(reversed(self._plans), None)
+        if path is not None:
+            async with self._sending.setdefault(path, asyncio.Lock()):
+                session = self._planning(path) if await self._is_free(path) else None
+                if session is not None:
+                    session.permissions.set_mode(mode)
+                    session.changed("configured")
+                    turn = self._ask(path, session, TurnRequest(parts=(IMPLEMENT_PLAN,)))
+                    return Sent(session, turn, path == self.workspace_path)
+        self._refuse("There is no plan to approve.")
+        return None
+
+    def _planning(self, path: Path) -> Session | None:
+        """The session whose plan stands at the end of a document, if nothing came after it."""
+        plan = self._plans.get(path)
+        held = self._core.sessions.all() if plan else ()
+        session = next((each for each in held if plan is not None and plan.is_at(each)), None)
+        return session if session is not None and session.is_idle and session.mode == "plan" else None
 
     async def _is_free(self, path: Path) -> bool:
         """Whether the answers before are there; those that are over will be soon."""
@@ -164,7 +205,9 @@ class Chats:
 
     def ask(self, session: Session, request: TurnRequest) -> RunningTurn:
         """Start a turn whose question and answer are written into the workspace's document."""
-        path = self.workspace_path
+        return self._ask(self.workspace_path, session, request)
+
+    def _ask(self, path: Path, session: Session, request: TurnRequest) -> RunningTurn:
         buffer = self._buffers.get(path)
         text = buffer.text if buffer else read_text_now(path) or ""
         said = read_document(text).conversation
@@ -178,11 +221,15 @@ class Chats:
         """`knows_all`: the session's conversation is that of the document."""
         turn = self._turns.begin(session, request, events_token=None, work_token=None, through=exchange.before)
         exchange.follow(turn)
+        self._plans.pop(path, None)
 
         async def write() -> None:
             is_written = await exchange.run()
             known = known_now(session, exchange.said) if is_written and knows_all else None
             await asyncio.to_thread(self._memory.remember, path, known)
+            ended = turn.task
+            if is_written and ended and not ended.cancelled() and not ended.exception():
+                self._remember_plan(path, session, ended.result(), known_now(session, exchange.said))
 
         task = asyncio.create_task(write())
         answering = _Answering(path, session, exchange, task)
@@ -192,6 +239,11 @@ class Chats:
         turn.task.add_done_callback(lambda _: self._refresh_lenses())
         task.add_done_callback(lambda _: self._ended(answering))
         return turn
+
+    def _remember_plan(self, path: Path, session: Session, result: TurnResult, known: Known) -> None:
+        if is_plan(session, result):
+            self._plans[path] = known
+            self._refresh_lenses()
 
     def _ended(self, answering: _Answering) -> None:
         self._answering.remove(answering)
@@ -279,3 +331,15 @@ class Chats:
 
     def _refuse(self, why: str) -> None:
         self._client.endpoint.show_message(why, types.MessageType.Warning)
+
+
+def _begin_question(uri: str, text: str, line: int) -> types.CodeAction:
+    """Write the user's heading above what they have written there."""
+    place = types.Position(question_line(text, line), 0)
+    end = line_ending(text)
+    edit = types.TextEdit(types.Range(start=place, end=place), f"{USER_HEADING}{end}{end}")
+    return types.CodeAction(
+        title=BEGIN_TITLE,
+        kind=types.CodeActionKind.Refactor,
+        edit=types.WorkspaceEdit(changes={uri: [edit]}),
+    )

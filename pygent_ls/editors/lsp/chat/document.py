@@ -191,6 +191,20 @@ def lead_out(above: str, below: str) -> str:
     return f"{gap_after(above)}{USER_HEADING}\n" + ("" if has_break else "\n")
 
 
+def question_line(text: str, line: int) -> int:
+    """The line in which the paragraph around a line begins, with the code block that it is in; a heading above it makes
+    it a question. Lines count from 0."""
+    fences, lines, begin = Fences(), split(text.removeprefix("\ufeff")), 0
+    is_between = True
+    for number, each in enumerate(lines[: line + 1]):
+        was_open = bool(fences.opened)
+        fences.takes(each)
+        if not was_open and (is_between or not each.strip()):
+            begin = number
+        is_between = not was_open and not each.strip()
+    return begin
+
+
 def trimmed(text: str) -> str:
     """Without empty lines around it, and its lines ending alike."""
     return "\n".join(dropwhile(lambda line: not line.strip(), split(text))).rstrip()

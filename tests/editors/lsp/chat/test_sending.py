@@ -77,14 +77,24 @@ async def test_there_is_one_lens_on_the_last_question_and_an_action_everywhere(f
         assert editor.core.model.requests == []
 
 
-async def test_a_document_without_a_question_offers_nothing(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "line", "heading"),
+    [("", 0, 0), ("Why?\n", 0, 0), ("notes\n\nWhy is\nit so?\n", 3, 2), ("notes\n\n```\na\n\nb\n```\n", 5, 2)],
+)
+async def test_a_document_without_a_question_is_offered_one(folder: Path, text: str, line: int, heading: int) -> None:
     async with connected(folder) as editor:
-        uri = editor.documents.open(chat_in(folder, "just notes\n"))
+        uri = editor.documents.open(chat_in(folder, text))
 
         assert await editor.request("textDocument/codeLens", {"textDocument": {"uri": uri}}) == []
-        assert await actions(editor, uri) == []
         assert await command(editor, "pygent.sendChat", uri) == NOTHING
         assert "There is no question in notes.pygent.md" in await told(editor)
+        (action,) = await actions(editor, uri, line)
+
+        place = {"line": heading, "character": 0}
+        assert action["title"] == "Ask pygent: add “## You” here"
+        assert action["edit"] == {
+            "changes": {uri: [{"range": {"start": place, "end": place}, "newText": "## You\n\n"}]}
+        }
 
 
 # What is sent
