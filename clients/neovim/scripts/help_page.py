@@ -48,6 +48,26 @@ How it is installed, and recipes for completion, statuslines and mappings, is
 in `docs/neovim.md` of the project.
 """
 
+INLINE = """\
+Select lines, and say what to do with them:
+>vim
+    :'<,'>Pygent edit make it async
+<
+No window opens. Beside the first line stands how the edit goes, and then, if
+nothing was changed, why; the next change of the text takes that away. What is
+changed waits for review where it stands (|pygent-option-review.keys|), and
+unsaved text counts. The agent asks for permission as in the chat. `:Pygent
+stop` in these lines ends the edit. A second edit waits for the first.
+
+The edits of a project have a session of their own, "Inline edits", with the
+model, the agent and the mode of the session that prompts go to; the model is
+shown only the file and your words. |:Pygent-resume| opens it. As an operator,
+which |.| repeats with the same words:
+>lua
+    vim.keymap.set({ "n", "x" }, "gE", "<Plug>(pygent-edit)")
+<
+"""
+
 
 def help_page(plugin: Path) -> str:
     """The whole page. Raises `HelpError` where the source does not say what belongs into it."""
@@ -55,6 +75,7 @@ def help_page(plugin: Path) -> str:
     sections = [
         ("pygent-introduction", "Introduction", INTRODUCTION),
         ("pygent-commands", "Commands", "".join(_commands(subcommands_in(lua / "commands")))),
+        ("pygent-inline", "Inline edits", INLINE),
         ("pygent-options", "Options", "".join(_options(options_in(lua / "config.lua")))),
         ("pygent-mappings", "Keys", "".join(_keys(plugin))),
         ("pygent-functions", "Functions", "".join(_functions(functions_in(lua / "init.lua")))),

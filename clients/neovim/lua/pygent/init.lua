@@ -23,6 +23,15 @@ function M.ask_operator()
   return "g@"
 end
 
+---An operator that changes lines in place: `vim.keymap.set({ "n", "x" }, "gE", require("pygent").edit_operator,
+---{ expr = true })`, then `gEip` asks what to do with a paragraph, and `.` does the same elsewhere.
+---@return string
+function M.edit_operator()
+  require("pygent.commands.code").begin_operator()
+  vim.o.operatorfunc = "v:lua.require'pygent.commands.code'.operator"
+  return "g@"
+end
+
 ---One line on what the agent does in this project, for a statusline; empty where it is not there.
 ---@return string
 function M.statusline()

@@ -121,6 +121,17 @@ function M.begin(go_on, params)
   M._asked("pygent/session/new", params or vim.empty_dict(), go_on)
 end
 
+---Make a session that is followed, while prompts go where they went.
+---@param params pygent.SessionNewParams
+---@param go_on pygent.WithSession
+---@param on_problem fun(reason: string) it went wrong, which the user was told
+function M.aside(params, go_on, on_problem)
+  local root = roots.current()
+  M.ask_daemon("pygent/session/new", params, function(given)
+    go_on(follow(given, root))
+  end, on_problem)
+end
+
 ---Follow a session that is kept, and let prompts go to it from now on.
 ---@param id string
 ---@param go_on pygent.WithSession
@@ -133,12 +144,12 @@ end
 ---@param method string
 ---@param params table
 ---@param go_on fun(result: any)
----@param on_problem? fun() it went wrong
+---@param on_problem? fun(reason: string) it went wrong
 function M.ask_daemon(method, params, go_on, on_problem)
   go_on, on_problem = roots.kept(go_on), on_problem and roots.kept(on_problem)
   local function fail(reason)
     if on_problem then
-      on_problem()
+      on_problem(reason)
     end
     telling.user(reason, vim.log.levels.ERROR) -- the last thing that is told
   end

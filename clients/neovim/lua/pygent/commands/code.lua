@@ -1,4 +1,4 @@
---- `:Pygent fix`, `explain`, `test`, `doc`, `refactor`: what the daemon knows to ask about code.
+--- `:Pygent edit`, `fix`, `explain`, `test`, `doc`, `refactor`: what is asked about code.
 
 local about = require("pygent.prompt.about")
 local asking = require("pygent.commands.asking")
@@ -8,6 +8,17 @@ local sessions = require("pygent.sessions")
 local telling = require("pygent.telling")
 
 local M = {}
+
+---@type pygent.Subcommand
+M.edit = {
+  summary = "Change the lines of the range, else the cursor's, in place as the words say; |pygent-inline| says more.",
+  arguments = "[{words}]",
+  run = function(given)
+    local line = vim.api.nvim_win_get_cursor(0)[1]
+    local range = given.range or { first = line, last = line }
+    M.edit_lines(given.buffer, range.first, range.last, given.text)
+  end,
+}
 
 ---@type pygent.Subcommand
 M.fix = {
@@ -67,10 +78,61 @@ M.refactor = {
   end,
 }
 
+---What the operator was last asked to do, which `.` does again.
+---@type string?
+local repeated
+
+---An operator begins, which asks for words.
+function M.begin_operator()
+  repeated = nil
+end
+
+---An `operatorfunc`.
+function M.operator()
+  local buffer = vim.api.nvim_get_current_buf()
+  M.edit_lines(buffer, vim.fn.line("'["), vim.fn.line("']"), repeated or "", function(words)
+    repeated = words
+  end)
+end
+
+---Change lines in place; without words the user is asked for them.
+---@param buffer integer
+---@param first integer from 1
+---@param last integer
+---@param words string
+---@param on_words? fun(words: string)
+function M.edit_lines(buffer, first, last, words, on_words)
+  if not M._is_file(buffer) then
+    return telling.user("this buffer is no file: `:Pygent ask` takes any lines", vim.log.levels.ERROR)
+  end
+  if not vim.bo[buffer].modifiable then
+    return telling.user("this buffer cannot be changed: 'modifiable' is off", vim.log.levels.ERROR)
+  end
+  local function go_on(given)
+    if given and given:find("%S") then
+      require("pygent.inline").begin(buffer, first, last, given)
+      if on_words then
+        on_words(given)
+      end
+    end
+  end
+  if words:find("%S") then
+    return go_on(words)
+  end
+  local lines = first == last and ("line %d"):format(first) or ("lines %d-%d"):format(first, last)
+  vim.ui.input({ prompt = ("Edit %s: "):format(lines) }, go_on)
+end
+
+---@param buffer integer
+---@return boolean
+function M._is_file(buffer)
+  return vim.bo[buffer].buftype == "" and vim.api.nvim_buf_get_name(buffer) ~= ""
+end
+
 ---@param command string
 ---@param given pygent.Given
 function M._on_lines(command, given)
-  if vim.bo[given.buffer].buftype ~= "" or vim.api.nvim_buf_get_name(given.buffer) == "" then
+  if not M._is_file(given.buffer) then
     return telling.user("this buffer is no file: `:Pygent ask` takes any lines", vim.log.levels.ERROR)
   end
   local range = given.range or { first = 1, last = vim.api.nvim_buf_line_count(given.buffer) }

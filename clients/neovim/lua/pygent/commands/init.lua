@@ -28,6 +28,7 @@ M.modules = {
   ask = "asking",
   chat = "asking",
   attach = "asking",
+  edit = "code",
   fix = "code",
   explain = "code",
   test = "code",

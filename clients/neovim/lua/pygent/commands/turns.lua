@@ -17,8 +17,15 @@ local MAX_PROMPT_CHARS = 60
 
 ---@type pygent.Subcommand
 M.stop = {
-  summary = "Stop what the agent does in the session; with ! in all sessions of the project.",
+  summary = "Stop the inline edit at the cursor, else what the agent does in the session; with ! all of the project.",
   run = function(given)
+    local inline = require("pygent.inline")
+    local line = vim.api.nvim_win_get_cursor(0)[1]
+    if given.bang then
+      inline.stop()
+    elseif inline.stop(given.buffer, line) then
+      return
+    end
     local session, root = sessions.current(), roots.current()
     local running = vim.tbl_filter(function(each)
       return each:is_running() and (each == session or (given.bang and each.root == root))
@@ -26,7 +33,7 @@ M.stop = {
     for _, each in ipairs(running) do
       each:cancel()
     end
-    if #running == 0 then
+    if #running == 0 and not inline.stop(given.buffer) then
       local elsewhere = vim.iter(sessions.all()):any(function(each)
         return each:is_running() and each.root == root
       end)
