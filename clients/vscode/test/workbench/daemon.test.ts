@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { globSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
