@@ -73,12 +73,15 @@ export class Marks implements vscode.Disposable, vscode.CodeLensProvider {
 	}
 }
 
+/** A plain space between an icon and its text is not drawn. */
+const NBSP = "\u00a0";
+
 function lensesOf(document: vscode.TextDocument, hunk: PendingHunk, place: string): vscode.CodeLens[] {
 	const line = lineOf(document, hunk);
 	return [
-		lens(line, "$(check) Accept", "acceptHunk", [document.uri, hunk.id]),
-		lens(line, "$(discard) Reject", "rejectHunk", [document.uri, hunk.id]),
-		lens(line, `$(diff) Change ${place}`, "openDiff", [document.uri]),
+		lens(line, `$(check)${NBSP}Accept`, "acceptHunk", [document.uri, hunk.id]),
+		lens(line, `$(discard)${NBSP}Reject`, "rejectHunk", [document.uri, hunk.id]),
+		lens(line, `$(diff)${NBSP}Change ${place}`, "openDiff", [document.uri]),
 	];
 }
 

@@ -60,7 +60,7 @@ export class Originals implements vscode.Disposable, vscode.TextDocumentContentP
 
 /** The interface tells of such an editor nothing but its title. */
 export function isAllChanges(tab: vscode.Tab | undefined): boolean {
-	return tab !== undefined && tab.label.startsWith(ALL_CHANGES);
+	return tab?.label.startsWith(ALL_CHANGES) ?? false;
 }
 
 /** With the file's own path, so that the language is known by its name. */

@@ -26,7 +26,7 @@ async function shown(name: string): Promise<vscode.TextDocument> {
 
 async function lensesOf(document: vscode.TextDocument, title: string): Promise<readonly vscode.CodeLens[]> {
 	const all = await vscode.commands.executeCommand<vscode.CodeLens[]>("vscode.executeCodeLensProvider", document.uri);
-	return all.filter(({ command }) => command?.title.endsWith(title));
+	return all.filter(({ command }) => command?.title.replace("\u00a0", " ").endsWith(title));
 }
 
 async function waits(document: vscode.TextDocument, hunks: number): Promise<void> {

@@ -23,7 +23,7 @@ async function edited(name: string): Promise<vscode.TextDocument> {
 
 async function lensesOf(of: vscode.TextDocument, title: string): Promise<readonly vscode.CodeLens[]> {
 	const all = await vscode.commands.executeCommand<vscode.CodeLens[]>("vscode.executeCodeLensProvider", of.uri);
-	return all.filter(({ command }) => command?.title.replace(/^\$\([a-z]+\) /, "") === title);
+	return all.filter(({ command }) => command?.title.replace(/^\$\([a-z]+\)\s/u, "") === title);
 }
 
 async function choose(of: vscode.TextDocument, title: string, index = 0): Promise<void> {
