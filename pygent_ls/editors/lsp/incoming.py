@@ -249,6 +249,13 @@ class SessionParams(Params):
     session_id: str
 
 
+class BackgroundStopParams(Params):
+    """`pygent/background/stop`: stops a background command and all that it started, also while a turn runs."""
+
+    session_id: str
+    id: str
+
+
 class CheckpointParams(Params):
     """`pygent/checkpoint/diff`."""
 

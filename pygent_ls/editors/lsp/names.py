@@ -31,6 +31,8 @@ METHODS = (
     "pygent/permission/setMode",
     "pygent/permission/rules",
     "pygent/permission/forget",
+    "pygent/background/list",
+    "pygent/background/stop",
     "pygent/checkpoint/list",
     "pygent/checkpoint/diff",
     "pygent/checkpoint/restore",

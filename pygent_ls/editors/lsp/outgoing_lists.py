@@ -36,6 +36,31 @@ class RemovedOut(TypedDict):
     removed: bool
 
 
+class BackgroundCommandOut(TypedDict):
+    """A background command of a session. `id` is the model's `shell_id`; `exitCode` is null while the command runs, and
+    negative for a signal. `ending` says in words how it ended, or that it runs."""
+
+    id: str
+    command: str
+    startedAt: str
+    running: bool
+    exitCode: int | None
+    stoppedByUser: bool
+    ending: str
+
+
+class BackgroundCommandsOut(TypedDict):
+    """The result of `pygent/background/list`, the oldest first; the last 32 that ended are among them."""
+
+    commands: list[BackgroundCommandOut]
+
+
+class StoppedOut(TypedDict):
+    """The result of `pygent/background/stop`: false if the command had ended already."""
+
+    stopped: bool
+
+
 class ModeOut(TypedDict):
     """The result of `pygent/permission/setMode`."""
 

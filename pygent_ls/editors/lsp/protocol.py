@@ -55,6 +55,8 @@ REQUESTS: dict[str, tuple[type[incoming.Params], Any]] = {
     "pygent/permission/setMode": (incoming.SetModeParams, outgoing_lists.ModeOut),
     "pygent/permission/rules": (incoming.RulesParams, outgoing_lists.RulesOut),
     "pygent/permission/forget": (incoming.ForgetParams, outgoing_lists.ForgottenOut),
+    "pygent/background/list": (incoming.SessionParams, outgoing_lists.BackgroundCommandsOut),
+    "pygent/background/stop": (incoming.BackgroundStopParams, outgoing_lists.StoppedOut),
     "pygent/checkpoint/list": (incoming.SessionParams, outgoing_checkpoints.CheckpointsOut),
     "pygent/checkpoint/diff": (incoming.CheckpointParams, outgoing_checkpoints.CheckpointDiffOut),
     "pygent/checkpoint/restore": (incoming.CheckpointRestoreParams, outgoing_checkpoints.RestoredOut),

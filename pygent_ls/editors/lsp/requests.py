@@ -17,6 +17,7 @@ from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 from pygent_ls import __version__
 from pygent_ls.editors.lsp import incoming, outgoing, outgoing_commands, outgoing_lists, protocol
 from pygent_ls.editors.lsp.attaching import Attachments
+from pygent_ls.editors.lsp.background import BackgroundRequests
 from pygent_ls.editors.lsp.checkpoints import CheckpointRequests
 from pygent_ls.editors.lsp.client import Client
 from pygent_ls.editors.lsp.convert import session_out
@@ -45,6 +46,7 @@ class Requests:
         self.turns = Turns(client, core.sessions)
         self.attachments = Attachments(client, core.sessions)
         checkpoints = CheckpointRequests(client, core.sessions)
+        background = BackgroundRequests(core.sessions)
         sessions = SessionRequests(client.features.encoding, core.sessions)
         self._core = core
         self._sessions = core.sessions
@@ -72,6 +74,8 @@ class Requests:
             "pygent/permission/setMode": self._set_mode,
             "pygent/permission/rules": self._rules,
             "pygent/permission/forget": self._forget,
+            "pygent/background/list": background.list_all,
+            "pygent/background/stop": background.stop,
             "pygent/checkpoint/list": checkpoints.list_all,
             "pygent/checkpoint/diff": checkpoints.diff,
             "pygent/checkpoint/restore": checkpoints.restore,

@@ -151,6 +151,26 @@
 ---@field lastSeq integer
 ---@field ended "closed"|"deleted"
 
+--- A background command of a session. `id` is the model's `shell_id`; `exitCode` is null while the command runs, and
+--- negative for a signal. `ending` says in words how it ended, or that it runs.
+---@class pygent.BackgroundCommand
+---@field id string
+---@field command string
+---@field startedAt string
+---@field running boolean
+---@field exitCode? integer
+---@field stoppedByUser boolean
+---@field ending string
+
+--- The result of `pygent/background/list`, the oldest first; the last 32 that ended are among them.
+---@class pygent.BackgroundCommands
+---@field commands pygent.BackgroundCommand[]
+
+--- `pygent/background/stop`: stops a background command and all that it started, also while a turn runs.
+---@class pygent.BackgroundStopParams
+---@field sessionId string
+---@field id string
+
 --- The turn was cancelled, or the daemon died in it.
 ---@class pygent.CancelledEvent
 ---@field seq integer
@@ -997,6 +1017,10 @@
 ---@field content string
 ---@field attachments? (pygent.FileAttachment|pygent.DiagnosticsAttachment|pygent.ImageAttachment|pygent.TerminalAttachment|pygent.ReviewBlock)[]
 
+--- The result of `pygent/background/stop`: false if the command had ended already.
+---@class pygent.Stopped
+---@field stopped boolean
+
 --- The output of a command that the user ran in a terminal.
 ---@class pygent.TerminalAttachment
 ---@field type "terminal"
@@ -1228,6 +1252,8 @@
 ---| "pygent/permission/setMode"
 ---| "pygent/permission/rules"
 ---| "pygent/permission/forget"
+---| "pygent/background/list"
+---| "pygent/background/stop"
 ---| "pygent/checkpoint/list"
 ---| "pygent/checkpoint/diff"
 ---| "pygent/checkpoint/restore"
@@ -1264,6 +1290,8 @@
 ---@field ["pygent/permission/setMode"] { params: pygent.SetModeParams, result: pygent.SessionMode }
 ---@field ["pygent/permission/rules"] { params: pygent.RulesParams, result: pygent.Rules }
 ---@field ["pygent/permission/forget"] { params: pygent.ForgetParams, result: pygent.Forgotten }
+---@field ["pygent/background/list"] { params: pygent.SessionParams, result: pygent.BackgroundCommands }
+---@field ["pygent/background/stop"] { params: pygent.BackgroundStopParams, result: pygent.Stopped }
 ---@field ["pygent/checkpoint/list"] { params: pygent.SessionParams, result: pygent.Checkpoints }
 ---@field ["pygent/checkpoint/diff"] { params: pygent.CheckpointParams, result: pygent.CheckpointDiff }
 ---@field ["pygent/checkpoint/restore"] { params: pygent.CheckpointRestoreParams, result: pygent.Restored }

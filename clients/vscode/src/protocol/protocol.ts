@@ -159,6 +159,31 @@ export interface Attached {
 	readonly ended: "closed" | "deleted";
 }
 
+/**
+ * A background command of a session. `id` is the model's `shell_id`; `exitCode` is null while the command runs, and
+ * negative for a signal. `ending` says in words how it ended, or that it runs.
+ */
+export interface BackgroundCommand {
+	readonly id: string;
+	readonly command: string;
+	readonly startedAt: string;
+	readonly running: boolean;
+	readonly exitCode: number | null;
+	readonly stoppedByUser: boolean;
+	readonly ending: string;
+}
+
+/** The result of `pygent/background/list`, the oldest first; the last 32 that ended are among them. */
+export interface BackgroundCommands {
+	readonly commands: readonly BackgroundCommand[];
+}
+
+/** `pygent/background/stop`: stops a background command and all that it started, also while a turn runs. */
+export interface BackgroundStopParams {
+	readonly sessionId: string;
+	readonly id: string;
+}
+
 /** The turn was cancelled, or the daemon died in it. */
 export interface CancelledEvent {
 	readonly seq: number;
@@ -1182,6 +1207,11 @@ export interface SteeredEvent {
 	readonly attachments?: ReadonlyArray<FileAttachment | DiagnosticsAttachment | ImageAttachment | TerminalAttachment | ReviewBlock>;
 }
 
+/** The result of `pygent/background/stop`: false if the command had ended already. */
+export interface Stopped {
+	readonly stopped: boolean;
+}
+
 /** The output of a command that the user ran in a terminal. */
 export interface TerminalAttachment {
 	readonly type: "terminal";
@@ -1445,6 +1475,8 @@ export interface Requests {
 	readonly "pygent/permission/setMode": { readonly params: SetModeParams; readonly result: SessionMode };
 	readonly "pygent/permission/rules": { readonly params: RulesParams; readonly result: Rules };
 	readonly "pygent/permission/forget": { readonly params: ForgetParams; readonly result: Forgotten };
+	readonly "pygent/background/list": { readonly params: SessionParams; readonly result: BackgroundCommands };
+	readonly "pygent/background/stop": { readonly params: BackgroundStopParams; readonly result: Stopped };
 	readonly "pygent/checkpoint/list": { readonly params: SessionParams; readonly result: Checkpoints };
 	readonly "pygent/checkpoint/diff": { readonly params: CheckpointParams; readonly result: CheckpointDiff };
 	readonly "pygent/checkpoint/restore": { readonly params: CheckpointRestoreParams; readonly result: Restored };
