@@ -308,6 +308,7 @@ def test_a_plan_that_is_not_approved_stays_a_plan(folder: Path, home: Path) -> N
     with chat(folder, home, "--model", model, "--permission-mode", "plan") as terminal:
         terminal.types("what would you do?\r")
         chooses(terminal, "k", "Keep planning")
+        terminal.forget()  # the first question, so that the next key goes to the second
         terminal.types("and what else?\r")
         terminal.sees("Or prune them.")
         chooses(terminal, "k", "Keep planning")

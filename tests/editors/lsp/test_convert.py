@@ -258,6 +258,7 @@ async def test_every_answer_is_what_the_schema_says(folder: Path) -> None:
         say("I look. " * 100, Call(name="read_file", arguments={"path": "a.txt"}), thinking="Hm."),
         say("", Call(name="edit_file", arguments={"path": "a.txt", "old": "one", "new": "two"})),
         say("", Call(name="shell", arguments={"command": "echo hi"}), Call(name="nonsense", arguments="{")),
+        say("", Call(name="shell", arguments={"command": "sleep 600", "background": True})),
         say("Done."),
         say("In short."),
     ]
@@ -280,6 +281,8 @@ async def test_every_answer_is_what_the_schema_says(folder: Path) -> None:
             "pygent/turn/dequeue": {**session, "turnId": "none"},
             "pygent/permission/setMode": {**session, "mode": "plan"},
             "pygent/permission/forget": {"rule": "none"},
+            "pygent/background/stop": {**session, "id": "shell_1"},
+            "pygent/keys/set": {"keys": {"OPENAI_API_KEY": None}},
             "pygent/session/search": {"query": "look"},
             "pygent/session/rename": {**session, "name": "Another"},
             "pygent/session/export": {**session, "format": "plain"},

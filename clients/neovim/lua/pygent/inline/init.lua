@@ -48,10 +48,11 @@ function M.begin(buffer, first, last, words)
   local root = roots.current()
   local mark = marks.place(buffer, first, last)
   ---@type pygent.InlineEdit
-  local edit = { buffer = buffer, mark = mark, words = words, root = root, is_stopped = false }
-  edit.start = roots.kept(function()
+  local edit
+  local start = roots.kept(function()
     M._start(edit)
   end)
+  edit = { buffer = buffer, mark = mark, words = words, root = root, is_stopped = false, start = start }
   local queue = queues[root] or {}
   queues[root] = queue
   table.insert(queue, edit)
