@@ -157,7 +157,7 @@ test("without a Python it is said what is missing, with the way to the setting",
 
 	await told.getByRole("button", { name: "Open Settings" }).click();
 
-	await workbench.page.locator(".settings-editor").getByText("The Python (3.11 or newer)").first().waitFor();
+	await workbench.page.locator(".settings-editor").getByText("Python interpreter (3.11 or newer)").first().waitFor();
 });
 
 /** A program that answers `initialize` at its socket, and nothing else. */
