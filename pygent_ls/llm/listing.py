@@ -84,40 +84,23 @@ class _Lacking:
     environment: Mapping[str, str]
     bare: Mapping[str, str]
 
-    def of(self, provider: Provider, name: str = "") -> str:
-        """Return the reason why a provider cannot be called; empty if nothing is known to be missing."""
-        key = self._key(provider, self._endpoint(provider, name))
-        if key is not None:
-            return key.problem
-        return f"{self.key_variable(provider, name)} is not set" if self.lacks_key(provider, name) else ""
-
-    def key_variable(self, provider: Provider, name: str = "") -> str:
-        """Return the variable of a provider's key; empty if it never needs one."""
-        variable = self._endpoint(provider, name).api_key_env
-        return variable or (provider.key_variables[0] if provider.needs_key else "")
-
-    def lacks_key(self, provider: Provider, name: str = "") -> bool:
-        """Return whether a provider cannot be called without a key, and there is none."""
-        endpoint = self._endpoint(provider, name)
-        if self._key(provider, endpoint) is not None:
-            return False
-        has_address = endpoint.api_base or first_set(provider.base_variables, self.environment)
-        return bool(endpoint.api_key_env or (provider.needs_key and not has_address))
-
     def judged(self, provider: Provider, names: Sequence[str], reason: str = "") -> Sequence[ListedModel]:
         """Return models of one provider, which lack the same; `reason` is what they lack already."""
-        name = names[0]
-        variable, missing = self.key_variable(provider, name), self.of(provider, name)
-        lacks_key = not reason and self.lacks_key(provider, name)
+        endpoint = self._endpoint(provider, names[0])
+        variable = endpoint.api_key_env or (provider.key_variables[0] if provider.needs_key else "")
+        key = self._key(provider, endpoint)
+        has_address = endpoint.api_base or first_set(provider.base_variables, self.environment)
+        lacks_key = key is None and bool(endpoint.api_key_env or (provider.needs_key and not has_address))
+        missing = key.problem if key is not None else f"{variable} is not set" if lacks_key else ""
         return [
             ListedModel(
-                name=each,
+                name=name,
                 available=not (reason or missing),
                 reason=reason or missing,
                 key_variable=variable,
-                lacks_key=lacks_key,
+                lacks_key=lacks_key and not reason,
             )
-            for each in names
+            for name in names
         ]
 
     def has_key(self, provider: Provider, name: str = "") -> bool:

@@ -205,16 +205,10 @@ class Buffers:
     def _take(self, buffer: Buffer, change: types.TextDocumentContentChangeEvent) -> None:
         before = buffer.text
         if isinstance(change, types.TextDocumentContentChangePartial):
-            start, end = change.range.start, change.range.end
-            buffer.text = apply_change(
-                before,
-                Position(start.line, start.character),
-                Position(end.line, end.character),
-                change.text,
-                self.encoding,
-            )
+            start, end = _positions(change.range)
+            buffer.text = apply_change(before, start, end, change.text, self.encoding)
             if self._followed:
-                self._follow(buffer, before, offset_at(before, _earlier(start, end), self.encoding), change.text)
+                self._follow(buffer, before, offset_at(before, min(start, end), self.encoding), change.text)
         else:
             buffer.text = change.text
             buffer.out_of_step = False
@@ -229,8 +223,7 @@ class Buffers:
         expected = [(ExpectedText(each.expected), each) for each in self._watches if each.path == buffer.path]
         for change in changes:
             if isinstance(change, types.TextDocumentContentChangePartial):
-                start, end = change.range.start, change.range.end
-                edited.change(Position(start.line, start.character), Position(end.line, end.character), change.text)
+                edited.change(*_positions(change.range), change.text)
             else:
                 edited = EditedText(change.text, self.encoding)
                 buffer.out_of_step = False
@@ -388,8 +381,9 @@ def _below(folder: Path, paths: Iterable[Path]) -> list[Path]:
     return [each for each in paths if str(each).startswith(prefix)]
 
 
-def _earlier(one: types.Position, other: types.Position) -> Position:
-    return min(Position(one.line, one.character), Position(other.line, other.character))
+def _positions(between: types.Range) -> tuple[Position, Position]:
+    start, end = between.start, between.end
+    return Position(start.line, start.character), Position(end.line, end.character)
 
 
 MAX_COMPARED_BYTES = 20_000_000
