@@ -55,7 +55,7 @@ class PromptAttachment:
     mime_type: str = ""
     """Of an image."""
     text: str = ""
-    """Of a review report; the command of a terminal's output."""
+    """Text of a review report, or command whose terminal output is attached."""
     rejected: tuple[RejectedFile, ...] = ()
     """Of a review report."""
 

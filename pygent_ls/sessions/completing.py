@@ -26,7 +26,7 @@ MAX_TYPED_CHARS = 1000
 """Of a word, more than a path has in practice; a longer one is none that could be offered."""
 
 MAX_RECENT = 8
-"""Of the files that the user works with, before all else where nothing is typed."""
+"""Maximum number of recent files offered before everything else while nothing is typed."""
 
 LISTING_S = 3.0
 """Seconds for which a listing of the files is good: while a word is written, not after a file was made."""
