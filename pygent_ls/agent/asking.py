@@ -61,11 +61,12 @@ class DeniedError(Exception):
 
 
 class InputChangedError(Exception):
-    """The call may run, with another input than the model gave it."""
+    """The call may run, with another input than the model gave it, which the user or a hook put there."""
 
-    def __init__(self, given: Mapping[str, Any]) -> None:
+    def __init__(self, given: Mapping[str, Any], by: DecidedBy) -> None:
         super().__init__()
         self.given = given
+        self.by: DecidedBy = by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +106,8 @@ class Asking:
     """What the user said when they allowed a call, by its id."""
     _granted: set[str] = field(default_factory=set[str])
     """The calls whose input the user has put there: they need not be asked about it."""
+    _changed_by_hooks: set[str] = field(default_factory=set[str])
+    """Calls whose input a hook replaced in place of the user. A hook replaces it once: this bounds the rounds."""
     _beside: dict[str, tuple[Path, ...]] = field(default_factory=dict[str, tuple[Path, ...]])
     """The files that a call's plan holds and its arguments do not name."""
 
@@ -166,8 +169,8 @@ class Asking:
 
     def _check_same(self, call: ToolUseBlock, answer: PermissionAnswer) -> None:
         if answer.input is not None and dict(answer.input) != dict(call.input):
-            self._granted.add(call.id)
-            raise InputChangedError(answer.input)
+            (self._granted if answer.by == "user" else self._changed_by_hooks).add(call.id)
+            raise InputChangedError(answer.input, answer.by)
 
     async def is_sandboxed(self, tool: Tool, call: ToolUseBlock, state: SandboxState) -> bool:
         """Whether the call runs in the sandbox. Where that fails the user is asked. Raises as `ask` does."""
@@ -304,12 +307,13 @@ class Asking:
 
     async def _hooks_answer(self, call: ToolUseBlock, verdict: Callable[[], Verdict] | None) -> PermissionAnswer | None:
         """What hooks say in place of the user. They may deny anything, but allow only what neither a rule, nor a hook
-        before the call, nor the sandbox asks about."""
+        before the call, nor the sandbox asks about; an input that they give is judged like the model's."""
         said = await self.hooks.asked(call)
         if said.decision == "deny":
             return PermissionAnswer(outcome="reject_once", feedback=said.reason, by="hook")
         if said.decision == "allow" and verdict is not None and _is_open_by_mode(verdict()):
-            return PermissionAnswer(outcome="allow_once", by="hook")
+            given = None if call.id in self._changed_by_hooks else said.tool_input
+            return PermissionAnswer(outcome="allow_once", input=given, by="hook")
         return None
 
     async def _answer(self, request: PermissionRequest, verdict: Callable[[], Verdict] | None) -> PermissionAnswer:

@@ -145,7 +145,7 @@ class ToolGuard:
             try:
                 return await self._permitted(tool, call, arguments)
             except InputChangedError as changed:
-                call, arguments = await self._as_the_user_wants(call, changed.given)
+                call, arguments = await self._with_input(call, changed)
 
     async def _permitted(self, tool: Tool, call: ToolUseBlock, arguments: Mapping[str, Any]) -> Outcome:
         """Run the call, where it may run. Raises `InputChangedError` where it may with another input."""
@@ -191,17 +191,18 @@ class ToolGuard:
         except ToolError as error:
             raise ToolError(f"a hook changed the input of this call to what cannot be taken. {error}") from None
 
-    async def _as_the_user_wants(
-        self, call: ToolUseBlock, given: Mapping[str, Any]
+    async def _with_input(
+        self, call: ToolUseBlock, change: InputChangedError
     ) -> tuple[ToolUseBlock, Mapping[str, Any]]:
-        """The call and its arguments with the input that the user gave it, which hooks judge like any. Raises
+        """The call and its arguments with the input that an answer gave it, which hooks judge like any. Raises
         `ToolError`."""
         self._has_run.discard(call.id)
-        changed = await self.hooks.changed_by_user(call, given)
+        changed = await self.hooks.changed_by_answer(call, change.given, change.by)
         try:
             _, arguments = await self._called(changed)
         except ToolError as error:
-            raise ToolError(f"the user changed the input of this call to what cannot be taken. {error}") from None
+            who = "a hook" if change.by == "hook" else "the user"
+            raise ToolError(f"{who} changed the input of this call to an invalid one. {error}") from None
         return await self._as_hooks_want(changed, arguments)
 
     # Reading and running

@@ -12,7 +12,7 @@ from typing import Any, TypedDict, cast
 from pygent_ls.agent.announcing import tool_call
 from pygent_ls.agent.checkpointer import TurnKeeper
 from pygent_ls.agent.cutting import cut
-from pygent_ls.agent.events import AgentEvent, Notice, StopReason, ToolResult
+from pygent_ls.agent.events import AgentEvent, DecidedBy, Notice, StopReason, ToolResult
 from pygent_ls.agent.hooks import NOTHING, HookEvent, HookInput, HookOutcome, HookSource
 from pygent_ls.agent.messages import TextBlock, ToolUseBlock
 from pygent_ls.agent.named_paths import NamedPaths
@@ -148,9 +148,12 @@ class TurnHooks:
         self._remark(call, "pre_tool_use", f"The input of this call was changed before it ran, to: {shown}")
         return changed
 
-    async def changed_by_user(self, call: ToolUseBlock, given: Mapping[str, Any]) -> ToolUseBlock:
-        """The call as it is to run, with the input that the user put in the place of the model's."""
+    async def changed_by_answer(self, call: ToolUseBlock, given: Mapping[str, Any], by: DecidedBy) -> ToolUseBlock:
+        """The call as it is to run, with the input that the user or a hook put in the place of the model's."""
         changed, shown = await self._changed(call, await self._masked_input(given))
+        if by == "hook":
+            self._remark(call, "permission_request", f"The input of this call was changed before it ran, to: {shown}")
+            return changed
         text = f"The user allowed this call, and changed its input before it ran, to: {shown}"
         block = TextBlock(text=f'<user-feedback about="{call.name}">\n{text}\n</user-feedback>')
         self._beside.setdefault(call.id, []).append(block)

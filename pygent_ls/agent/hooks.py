@@ -32,6 +32,9 @@ cases but `delete` it can be resumed."""
 
 HookDecision = Literal["allow", "ask", "deny"]
 
+TAKES_INPUT: Sequence[HookEvent] = ("pre_tool_use", "permission_request")
+"""Events whose hooks may replace a call's input."""
+
 STRICTEST: Sequence[HookDecision] = ("deny", "ask", "allow")
 """Of several decisions the first of these counts."""
 
@@ -70,7 +73,7 @@ class HookOutcome:
     reason: str = ""
     """Why it decided so; for the model, or for the person who is asked."""
     tool_input: Mapping[str, Any] | None = None
-    """Of `pre_tool_use`: the input to take in place of the model's."""
+    """Of `pre_tool_use`, and of an allowing `permission_request`: the input to take in place of the model's."""
     context: str = ""
     """For the model to read."""
     notices: tuple[str, ...] = ()

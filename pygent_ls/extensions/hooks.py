@@ -11,7 +11,7 @@ from typing import Any, cast
 from pygent_ls.agent.arguments import check_can_be_sent
 from pygent_ls.agent.cutting import whole_words
 from pygent_ls.agent.events import HookRan
-from pygent_ls.agent.hooks import HookDecision, HookEvent, HookInput, HookOutcome, side_by_side
+from pygent_ls.agent.hooks import TAKES_INPUT, HookDecision, HookEvent, HookInput, HookOutcome, side_by_side
 from pygent_ls.agent.workspace import Processes, ProcessResult, ProcessSpec
 from pygent_ls.errors import ToolError
 
@@ -187,8 +187,11 @@ def _heard(hook: HookCommand, said: _Said, duration_s: float) -> HookOutcome:
         why = f": {_one_line(said.reason)}" if said.reason else "."
         told.append(f"{_named(hook)} says {decision}, which does nothing for this event{why}")
         decision = None
-    if tool_input is not None and event != "pre_tool_use":
-        told.append(f"{_named(hook)} gives a tool_input, which only pre_tool_use takes.")
+    if tool_input is not None and event not in TAKES_INPUT:
+        told.append(f"{_named(hook)} gives a tool_input, which only {' and '.join(TAKES_INPUT)} take.")
+        tool_input = None
+    if tool_input is not None and event == "permission_request" and decision != "allow":
+        told.append(f"{_named(hook)} gives a tool_input and does not allow the call, so the input is ignored.")
         tool_input = None
     if context and event not in READ_BY_THE_MODEL:
         told.append(f"{_named(hook)} gives context, which nobody reads for this event.")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -220,6 +222,46 @@ async def test_what_the_user_changes_while_a_hook_thinks_about_a_question_counts
         assert (not (await bounded(call)).is_error) == runs
         assert made.rig.approver.requests == []
         assert [each.by for each in made.rig.events.of(PermissionResolved)] == ["mode"]
+
+
+async def test_a_hook_that_allows_a_call_may_give_it_another_input() -> None:
+    changed = {"path": "b.txt", "old": "uno", "new": "due"}
+    made = Hooked({"permission_request": HookOutcome(decision="allow", tool_input=changed)})
+    assert not (await made.run("edit_file", **EDIT)).is_error
+
+    assert (made.rig.workspace.text("a.txt"), made.rig.workspace.text("b.txt")) == ("one\n", "due\n")
+    assert made.rig.approver.requests == []
+    assert made.hooks.events == ["permission_request", "permission_request"]
+    said = f"The input of this call was changed before it ran, to: {json.dumps(changed)}"
+    assert made.beside("edit_file") == (block("permission_request", "edit_file", said),)
+
+
+@pytest.mark.parametrize(
+    ("decision", "asks", "reads"), [("ask", 1, "The user rejected it"), ("deny", 0, "Permission denied")]
+)
+async def test_the_input_of_an_allowing_hook_is_judged_by_the_rules(decision: Any, asks: int, reads: str) -> None:
+    changed = {"path": "b.txt", "old": "uno", "new": "due"}
+    made = Hooked(
+        {"permission_request": HookOutcome(decision="allow", tool_input=changed)},
+        rules=[Rule(text="edit_file(b.txt)", decision=decision, origin="user")],
+        approver=FakeApprover(otherwise="reject_once"),
+    )
+    told = await made.run("edit_file", **EDIT)
+
+    assert reads.lower() in told.content.lower()
+    assert len(made.rig.approver.requests) == asks
+    assert (made.rig.workspace.text("a.txt"), made.rig.workspace.text("b.txt")) == ("one\n", "uno\n")
+
+
+async def test_a_hook_that_gives_ever_new_inputs_gives_one() -> None:
+    numbers = itertools.count()
+
+    def another(_: HookInput) -> HookOutcome:
+        return HookOutcome(decision="allow", tool_input={"command": f"echo {next(numbers)}"})
+
+    made = Hooked({"permission_request": another})
+    assert (await made.run("shell", command="make")).content.count("ran") == 1
+    assert next(numbers) == 2
 
 
 # A changed input

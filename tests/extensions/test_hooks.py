@@ -205,7 +205,16 @@ def test_a_field_that_there_is_not_is_told_and_the_rest_counts() -> None:
     [
         ("session_start", {"decision": "deny"}, "says deny, which does nothing for this event."),
         ("stop", {"decision": "ask", "reason": "hm"}, "says ask, which does nothing for this event: hm"),
-        ("post_tool_use", {"tool_input": {}}, "gives a tool_input, which only pre_tool_use takes."),
+        (
+            "post_tool_use",
+            {"tool_input": {}},
+            "gives a tool_input, which only pre_tool_use and permission_request take.",
+        ),
+        (
+            "permission_request",
+            {"tool_input": {}},
+            "gives a tool_input and does not allow the call, so the input is ignored.",
+        ),
         ("permission_request", {"context": "c"}, "gives context, which nobody reads for this event."),
     ],
 )

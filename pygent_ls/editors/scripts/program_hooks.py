@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from pygent_ls.agent.events import HookRan
-from pygent_ls.agent.hooks import HookDecision, HookEvent, HookInput, HookOutcome, side_by_side
+from pygent_ls.agent.hooks import TAKES_INPUT, HookDecision, HookEvent, HookInput, HookOutcome, side_by_side
 from pygent_ls.editors.scripts.incoming import BadLineError, Response, words_of
 from pygent_ls.editors.scripts.requests import OpenRequests
 
@@ -210,7 +210,7 @@ def _outcome(callback: Callback, said: _Output) -> HookOutcome:
     updated = specific.updatedInput if specific.updatedInput is not None else permission.get("updatedInput")
     if decision == "ask" and callback.event not in ("pre_tool_use", "permission_request"):
         decision = None
-    takes_input = callback.event == "pre_tool_use" and isinstance(updated, Mapping)
+    takes_input = callback.event in TAKES_INPUT and isinstance(updated, Mapping)
     return HookOutcome(
         decision=decision,
         reason=reason,

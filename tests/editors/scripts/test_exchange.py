@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -251,18 +252,31 @@ async def test_a_hook_of_the_program_reads_a_call_and_denies_it() -> None:
         assert "not on a Sunday" in str(model.requests[1].messages)
 
 
-async def test_a_hook_of_the_program_allows_a_call_with_another_input() -> None:
+CHANGED: Mapping[str, Any] = {"path": "b.txt", "old": "one", "new": "three"}
+
+
+@pytest.mark.parametrize(
+    ("event", "specific", "times"),
+    [
+        ("PreToolUse", {"permissionDecision": "allow", "updatedInput": CHANGED}, 1),
+        ("PermissionRequest", {"decision": {"behavior": "allow", "updatedInput": CHANGED}}, 2),
+    ],
+)
+async def test_a_hook_of_the_program_allows_a_call_with_another_input(
+    event: str, specific: Mapping[str, Any], times: int
+) -> None:
     async with program([say("", EDIT), say("done")], *FILE_TOOLS, files=FILES) as (other, _):
-        other.asks("initialize", hooks=hooked("PreToolUse"))
+        other.asks("initialize", hooks=hooked(event))
         other.prompts("edit")
-        asked = await other.reads("control_request")
-        specific = {"permissionDecision": "allow", "updatedInput": {"path": "b.txt", "old": "one", "new": "three"}}
-        other.answers(asked["request_id"], hookSpecificOutput=specific)
+        for _ in range(times):  # the new input is judged like the model's
+            asked = await other.reads("control_request")
+            assert asked["request"]["subtype"] == "hook_callback"
+            other.answers(asked["request_id"], hookSpecificOutput=specific)
 
         await other.reads("result")
         workspace = other.conversation.rig.workspace
         assert (workspace.text("a.txt"), workspace.text("b.txt")) == ("one\n", "three\n")
-        assert "control_request" not in other.kinds[other.kinds.index("control_request") + 1 :]
+        assert other.kinds.count("control_request") == times
 
 
 async def test_what_a_hook_says_of_a_prompt_reaches_the_model() -> None:
