@@ -14,7 +14,7 @@ from pygent_ls.editors.lsp.chat.document import (
     escaped_line,
     may_be_escaped,
 )
-from pygent_ls.editors.turn_text import failure_line, limit_line, rejection_lines
+from pygent_ls.editors.turn_text import STOP_WORDS, failure_line, limit_line, rejection_lines
 from pygent_ls.sessions.stream import SessionEvent
 
 MAX_LINE_CHARS = 300
@@ -151,7 +151,8 @@ class Answer:
         if failure:
             self._add(_Line(status_line("The turn failed", failure)))
         elif stop_reason != "end_turn":
-            self._add(_Line(status_line("The turn ended", stop_reason.replace("_", " "))))
+            words = STOP_WORDS[stop_reason]
+            self._add(_Line(status_line("The turn ended", words[0].lower() + words[1:])))
 
     def _steer(self, steered: ev.Steered) -> None:
         for report in rejection_lines(steered.attachments):

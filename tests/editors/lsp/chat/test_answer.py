@@ -103,7 +103,9 @@ def test_the_whole_text_counts_where_it_is_not_what_came_in_pieces() -> None:
 def test_a_fence_that_is_left_open_is_closed_and_nobody_said_that() -> None:
     text = of(ev.TextDelta(item_id="1", content="Look:\n````py\nx = 1\n```\n"), stop="max_output_tokens")
 
-    assert text == f"Look:\n````py\nx = 1\n```\n````\n{OPEN_FENCE}\n\n*The turn ended: max output tokens*"
+    assert (
+        text == f"Look:\n````py\nx = 1\n```\n````\n{OPEN_FENCE}\n\n*The turn ended: answer cut off at the output limit*"
+    )
     assert said_in_answer(text) == "Look:\n````py\nx = 1\n```"
 
 
@@ -128,7 +130,7 @@ def test_what_happens_is_a_line_that_is_nobodys_words(event: ev.AgentEvent, line
     ("stop", "failure", "line"),
     [
         ("cancelled", "", "*The turn ended: cancelled*"),
-        ("max_iterations", "", "*The turn ended: max iterations*"),
+        ("max_iterations", "", "*The turn ended: stopped at the limit of model calls*"),
         ("error", "no\ncredit", "*The turn failed: no credit*"),
         ("error", "x" * 500, f"*The turn failed: {'x' * 299}…*"),
     ],
