@@ -20,7 +20,6 @@ from pygent_ls.agent.compaction import (
     Standing,
     Touched,
     covering,
-    last_plan,
     left_out,
     middle_cut,
     parts_of,
@@ -320,8 +319,7 @@ class Compacting:
             break
         if not said:
             raise ModelError(f"{model.name} said nothing.", type="server", provider=model.name)
-        plan = self.around.plan.text if self.around.plan.entries else last_plan(parts.middle)
-        return "\n\n".join(filter(None, (said, self._touched(parts.middle).text, plan)))
+        return "\n\n".join(filter(None, (said, self._touched(parts.middle).text, self.around.plan.text)))
 
     def _request(self, text: str, instruction: str, n_answer: int) -> ModelRequest:
         marks = self.around.marks

@@ -378,13 +378,3 @@ class Touched:
 
 MAX_TOUCHED = 100
 """Files that are named; the last ones."""
-
-PLAN_TOOL = "plan"
-
-
-def last_plan(messages: Sequence[Message]) -> str:
-    """The last plan that the model made, as it gave it to the tool; empty where there is none."""
-    plans = [call for message in messages for call in message.tool_calls if call.name == PLAN_TOOL]
-    if not plans:
-        return ""
-    return f"The plan as it was last: {json.dumps(dict(plans[-1].input), ensure_ascii=False, default=str)}"

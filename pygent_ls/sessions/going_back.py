@@ -12,6 +12,7 @@ from pygent_ls.errors import SessionError, SnapshotError
 from pygent_ls.sessions.checkpoint_records import TakenBack
 from pygent_ls.sessions.checkpoints import Checkpoint, Checkpoints, FileDiff
 from pygent_ls.sessions.past import check_open, checkpoint_failed
+from pygent_ls.sessions.plans import plan_in
 from pygent_ls.sessions.rewind import Restored, Wanted, go_back, last_turn
 
 
@@ -76,7 +77,10 @@ class GoingBack:
             check_open(self.own_checkpoints(), checkpoint)
         then = await self._with_messages(checkpoint) if wanted.conversation else checkpoint
         try:
-            return await go_back(self.own_checkpoints(), then, wanted, self._kept.messages, self._kept.mark())
+            done = await go_back(self.own_checkpoints(), then, wanted, self._kept.messages, self._kept.mark())
+            if wanted.conversation:
+                around.plan.entries = plan_in(self._kept.messages)
+            return done
         except SnapshotError as error:
             raise checkpoint_failed(error) from None
         finally:

@@ -45,6 +45,7 @@ from pygent_ls.sessions.journal.keeping import Keeper, come_free
 from pygent_ls.sessions.journal.records import Queued, State
 from pygent_ls.sessions.making import TurnMaking
 from pygent_ls.sessions.naming import UNNAMED, name_of_conversation
+from pygent_ls.sessions.plans import plan_in
 from pygent_ls.sessions.resuming import state_of, take_up
 from pygent_ls.sessions.rewind import Restored, Wanted
 from pygent_ls.sessions.session_hooks import SessionHooks
@@ -264,7 +265,7 @@ class Session:
             self.check_idle()
         self.messages[:] = messages
         self._hooks.starts_anew("resume" if messages else "clear")
-        self.around.plan.entries = ()
+        self.around.plan.entries = plan_in(messages)
         self.going_back.came_from_elsewhere(each.turn_id for each in messages)
         self.around.reads.forget_all()
         self.changed("restored")

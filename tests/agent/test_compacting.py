@@ -109,7 +109,7 @@ async def test_a_summary_is_text_from_outside_and_the_users_words_stay_theirs() 
     assert marks.number in model.requests[0].system
 
 
-async def test_the_plan_that_the_session_keeps_goes_before_one_that_was_said() -> None:
+async def test_the_plan_is_known_without_the_model() -> None:
     rig, history = rig_with_files(), worked(12)
     rig.around.plan.entries = (PlanEntry(content="report", status="pending"),)
     model = FakeModel([say("SUMMARY"), say("done")])
@@ -119,21 +119,18 @@ async def test_the_plan_that_the_session_keeps_goes_before_one_that_was_said() -
     assert "The plan as it is now:\n- pending: report" in text_of(model.requests[1])
 
 
-async def test_files_touched_and_the_plan_are_known_without_the_model() -> None:
+async def test_files_touched_are_known_without_the_model() -> None:
     rig, history = rig_with_files(), worked(12)
-    plan = ToolUseBlock(id="plan-1", name="plan", input={"entries": ["count", "report"]})
     edit = ToolUseBlock(id="edit-1", name="edit_file", input={"path": "f3.txt", "old": "a", "new": "b"})
-    answered = tuple(ToolResultBlock(tool_use_id=each.id, content="done") for each in (plan, edit))
     history[5:5] = [
-        Message(role="assistant", content=(plan, edit), turn_id="turn-0"),
-        user_message(answered, turn_id="turn-0"),
+        Message(role="assistant", content=(edit,), turn_id="turn-0"),
+        user_message((ToolResultBlock(tool_use_id=edit.id, content="done"),), turn_id="turn-0"),
     ]
     model = FakeModel([say("SUMMARY"), say("done")])
 
     await run_turn(rig, model, history, context=WINDOW)
 
     sent = text_of(model.requests[1])
-    assert 'The plan as it was last: {"entries": ["count", "report"]}' in sent
     assert "Files that were changed: f3.txt\n" in sent
     assert "Files that were read: f0.txt, f1.txt, f2.txt, f4.txt" in sent
 

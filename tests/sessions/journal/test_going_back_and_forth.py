@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,9 @@ from hypothesis import strategies as st
 
 from pygent_ls.errors import SessionError
 from pygent_ls.sessions.rewind import Wanted
-from tests.fakes import say
+from pygent_ls.sessions.session import Session
+from pygent_ls.tools.tasks import plan
+from tests.fakes import Call, Step, say
 from tests.sessions.journal.kept import Kept, daemon
 
 Act = Literal["turn", "compact", "undo", "redo", "restore", "fork", "restart"]
@@ -169,3 +172,39 @@ def test_whatever_was_done_the_conversation_and_what_stands_for_it_are_what_they
 
     with TemporaryDirectory() as folder:
         asyncio.run(run(Path(folder) / "sessions"))
+
+
+def planning(*contents: str) -> Sequence[Sequence[Step]]:
+    """What the model says in a turn in which it writes this plan."""
+    entries = [{"content": each, "status": "pending"} for each in contents]
+    return say("", Call(name="plan", arguments={"entries": entries})), say("Planned.")
+
+
+def planned(session: Session) -> list[str]:
+    """What the session means to do."""
+    return [each.content for each in session.around.plan.entries]
+
+
+async def test_a_restored_conversation_has_the_plan_of_its_moment(tmp_path: Path) -> None:
+    refused = say("", Call(name="plan", arguments={"entries": [{"content": " ", "status": "pending"}]}))
+    script = [*planning("look"), *planning("look", "mend"), refused, say("The plan stays.")]
+    async with daemon(tmp_path, script, tools=[plan], has_checkpoints=True) as kept:
+        session = kept.new()
+        for prompt in ("plan it", "plan more", "plan nothing"):
+            await kept.say(session, prompt)
+        assert planned(session) == ["look", "mend"]
+
+        await session.undo()
+        assert planned(session) == ["look", "mend"]
+        await session.undo()
+        assert planned(session) == ["look"]
+        assert planned(await kept.sessions.fork(session.id)) == ["look"]
+
+    async with daemon(tmp_path, tools=[plan], has_checkpoints=True) as again:
+        session = await again.sessions.hold(session.id)
+        assert planned(session) == ["look"]
+        await session.undo()
+        assert planned(session) == []
+        for _ in range(2):
+            await session.going_back.bring_again()
+        assert planned(session) == ["look", "mend"]
