@@ -66,6 +66,32 @@ async def test_cancel_ends_what_a_command_began(folder: Path) -> None:
         assert "*The turn ended: cancelled*" in await editor.answered()
 
 
+async def test_a_plan_is_approved_by_a_code_action_and_implemented(folder: Path) -> None:
+    path = folder / "app.py"
+    path.write_text(CODE)
+    fix = {"name": "edit_file", "input": {"path": "app.py", "old": "3.14", "new": "math.pi"}}
+    environment = script(folder, {"text": "Use math.pi."}, {"tool_calls": [fix]}, {"text": "It is math.pi now."})
+    async with editor_client(folder, environment) as editor:
+        code = editor.documents.open(path)
+        await command(editor, "pygent.setMode", "plan")
+        chat = editor.documents.open(folder / "plan.pygent.md", text="## You\n\nHow would you do it?\n")
+        await command(editor, "pygent.sendChat", chat)
+        await editor.answered(uri=chat)
+        await editor.until(lambda: editor.progress(editor.progress_tokens[0])[-1]["kind"] == "end")
+        where = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}
+        params: dict[str, Any] = {"textDocument": {"uri": chat}, "range": where, "context": {"diagnostics": []}}
+        actions = await editor.ask_lsp("textDocument/codeAction", params)
+        chosen = next(each["command"] for each in actions if each["title"] == "Implement: ask for each edit")
+
+        await command(editor, chosen["command"], *chosen["arguments"])
+        text = await editor.answered(2, uri=chat)
+
+        assert editor.documents.text(code) == CODE.replace("3.14", "math.pi")
+        assert [each.message.partition("\n")[0] for each in editor.prompts] == ["edit_file: Edit app.py (+1 −1)"]
+        assert "## You\n\nI approve the plan. Implement it.\n\n## pygent\n\n> tool: Edit app.py\n" in text
+        assert await editor.ask_lsp("textDocument/codeLens", {"textDocument": {"uri": chat}}) != []
+
+
 async def test_undo_of_a_turn_whose_files_could_not_be_kept_says_so_and_tries_no_snapshot(folder: Path) -> None:
     make = {"name": "create_file", "input": {"path": "made.txt", "content": "made\n"}}
     run = {"name": "shell", "input": {"command": "echo more > more.txt"}}

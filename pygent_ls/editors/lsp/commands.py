@@ -93,7 +93,8 @@ class Commands:
                 case "pygent.ask" if self._asks_nothing(given):
                     return await self._open_to_ask()
                 case "pygent.sendChat":
-                    return self._sent(await self._chats.send(_optional_uri(given), session))
+                    unused = self._session if self._session and not self._session.messages else None
+                    return self._sent(await self._chats.send(_optional_uri(given), session, unused))
                 case "pygent.implement":
                     mode, uri = _implementing(given)
                     return self._sent(await self._chats.implement(mode, uri))
@@ -154,7 +155,7 @@ class Commands:
         return any(cancelled)
 
     def _new_session(self) -> outgoing.SessionOut:
-        self._session = self._core.sessions.new(NewSession())
+        self._session, self._chat_session = self._core.sessions.new(NewSession()), None
         self._client.tell_user("Your next command begins a new conversation.")
         return session_out(self._session)
 

@@ -17,6 +17,13 @@ def sends(rig: Rig) -> None:
     rig.emacs.answers("Pick an action", "Send")
 
 
+def chooses_plan(rig: Rig) -> None:
+    """Set the mode before the first prompt."""
+    rig.emacs.runs("pygent-mode")
+    rig.emacs.answers("Choose an option", "plan")
+    rig.emacs.says("The mode is plan from now on")
+
+
 def test_an_answer_streams_into_the_conversation_while_the_user_types_elsewhere_in_it(rig: Rig) -> None:
     path = rig.opens("counting.pygent.md", "# Counting\n\n## You\n\nWhat is one?\n")
     rig.project.model.play(Step(text=ANSWER, pause_after=4), Step(text="Four."))
@@ -70,15 +77,55 @@ def test_an_answer_ends_with_the_command_and_the_next_question_can_be_asked(rig:
     assert "cancelled" in rig.emacs.text(path)
 
 
-def test_the_conversation_of_the_project_is_a_command_away(rig: Rig) -> None:
+def test_the_conversation_of_the_project_is_where_the_answers_to_commands_are(rig: Rig) -> None:
     rig.opens("beside_it.py", "ONE = 1\n")
-    rig.project.model.play(Step(text="Hello, too."))
+    rig.project.model.play(Step(text="Asked and answered."), Step(text="Hello, too."))
+    rig.emacs.runs("pygent-ask")
+    rig.emacs.answers("Ask pygent", "One?")
+    rig.emacs.says("Asked and answered.")
 
     rig.emacs.runs("pygent-chat")
     rig.emacs.until("(and (eglot-managed-p) (eq major-mode 'pygent-chat-mode))")
-    rig.emacs.types("## You\r\rHello?")
-    sends(rig)
-    rig.emacs.until('(string-search "Hello, too." (buffer-string))')
-
     chat = Path(rig.emacs.eval("(buffer-file-name)"))
-    assert chat == rig.project.folder / "chat.pygent.md"
+    shown = rig.emacs.text(chat)
+    rig.emacs.types("\x1b>Hello?")
+    sends(rig)
+    rig.emacs.until('(string-suffix-p "Hello, too.\n\n## You\n\n" (buffer-string))')
+
+    assert shown.endswith("## You\n\nOne?\n\n## pygent\n\nAsked and answered.\n\n## You\n\n")
+    assert rig.emacs.text(chat) == f"{shown}Hello?\n\n## pygent\n\nHello, too.\n\n## You\n\n"
+    assert [each.strip() for each in rig.project.model.requests[-1].texts("user")[-2:]] == ["One?", "Hello?"]
+    assert rig.project.folder not in chat.parents
+
+
+def test_a_plan_is_approved_by_a_code_action_of_its_conversation(rig: Rig) -> None:
+    edited = rig.opens("planned.py", "ONE = 1\n")
+    path = rig.opens("planning.pygent.md", "## You\n\nHow would you do it?\n")
+    rig.project.model.play(Step(text="I would make it two."), edit(edited, "ONE = 1", "ONE = 2"), Step(text="Two."))
+    chooses_plan(rig)
+    sends(rig)
+    rig.emacs.until('(string-suffix-p "two.\n\n## You\n\n" (buffer-string))')
+
+    rig.emacs.runs("eglot-code-actions")
+    rig.emacs.answers("Pick an action", "Implement: accept edits")
+    rig.emacs.until('(string-suffix-p "Two.\n\n## You\n\n" (buffer-string))')
+
+    assert rig.emacs.text(edited) == "ONE = 2\n"
+    assert rig.emacs.text(path).count("## You\n\nI approve the plan. Implement it.\n") == 1
+
+
+def test_the_plan_of_a_command_is_approved_by_a_command_and_each_edit_asked_for(rig: Rig) -> None:
+    edited = rig.opens("asked_for.py", "ONE = 1\n")
+    rig.project.model.play(Step(text="I would make it two."), edit(edited, "ONE = 1", "ONE = 2"), Step(text="Two."))
+    chooses_plan(rig)
+    rig.emacs.runs("pygent-ask")
+    rig.emacs.answers("Ask pygent", "How would you do it?")
+    rig.emacs.says("I would make it two.")
+
+    rig.emacs.runs("pygent-implement")
+    rig.emacs.answers("Implement in the mode", "default")
+    question = rig.emacs.answers("Choose an option", "Allow once")
+    rig.emacs.says("Two.")
+
+    assert "edit_file: Edit asked_for.py" in question
+    assert rig.emacs.text(edited) == "ONE = 2\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -136,9 +137,10 @@ class Chats:
 
     # Turns
 
-    async def send(self, uri: str | None, named: Session | None) -> Sent | None:
+    async def send(self, uri: str | None, named: Session | None, unused: Session | None) -> Sent | None:
         """Send the last question of a document, the one that was looked at last by default; None where there is nothing
-        to send, or not now, of which the user is told.
+        to send, or not now, of which the user is told. What was chosen for `unused`, which has no turn yet, counts for
+        a document that begins.
 
         Raises `JsonRpcInvalidParams` for what is no chat document, `ModelError` and `SessionError` as `start_turn`.
         """
@@ -149,7 +151,7 @@ class Chats:
         self._last_uri = uri
         async with self._sending.setdefault(path, asyncio.Lock()):
             if await self._is_free(path):
-                return await self._send(path, named)
+                return await self._send(path, named, unused)
         self._refuse(f"{path.name} is still being answered: send the next question then, or stop this one.")
         return None
 
@@ -159,6 +161,7 @@ class Chats:
 
         Raises `JsonRpcInvalidParams` for what is no chat document, `ModelError` and `SessionError` as `start_turn`.
         """
+        await self._are_written([each for each in self._answering if each.exchange.is_over])
         path = self._path(uri) if uri else next(reversed(self._plans), None)
         if path is not None:
             async with self._sending.setdefault(path, asyncio.Lock()):
@@ -181,12 +184,15 @@ class Chats:
     async def _is_free(self, path: Path) -> bool:
         """Whether the answers before are there; those that are over will be soon."""
         before = [each for each in self._answering if each.path == path]
-        if not all(each.exchange.is_over for each in before):
-            return False
-        _, pending = await asyncio.wait([each.task for each in before], timeout=SOON_S) if before else ((), ())
+        return all(each.exchange.is_over for each in before) and await self._are_written(before)
+
+    @staticmethod
+    async def _are_written(answers: Sequence[_Answering]) -> bool:
+        """Wait for answers that are over to come into their documents."""
+        _, pending = await asyncio.wait([each.task for each in answers], timeout=SOON_S) if answers else ((), ())
         return not pending
 
-    async def _send(self, path: Path, named: Session | None) -> Sent | None:
+    async def _send(self, path: Path, named: Session | None, unused: Session | None) -> Sent | None:
         place = self._place(path)
         try:
             text = await place.text()
@@ -198,7 +204,7 @@ class Chats:
             where = "below the last line “## You”" if asking else "below a line “## You”"
             self._refuse(f"There is no question in {path.name}: write one {where}, then send it.")
             return None
-        session = named or await self._session_of(path, document.history)
+        session = named or await self._session_of(path, document.history, unused)
         exchange = Exchange(place, Region(asking.said, text, stands_there=True))
         turn = self._begin(session, TurnRequest(parts=(asking.said,)), exchange, path, knows_all=True)
         return Sent(session, turn, path == self.workspace_path)
@@ -224,12 +230,15 @@ class Chats:
         self._plans.pop(path, None)
 
         async def write() -> None:
-            is_written = await exchange.run()
-            known = known_now(session, exchange.said) if is_written and knows_all else None
-            await asyncio.to_thread(self._memory.remember, path, known)
-            ended = turn.task
-            if is_written and ended and not ended.cancelled() and not ended.exception():
-                self._remember_plan(path, session, ended.result(), known_now(session, exchange.said))
+            try:
+                is_written = await exchange.run()
+                known = known_now(session, exchange.said) if is_written else None
+                ended = turn.task
+                if known and ended and not ended.cancelled() and not ended.exception():
+                    self._remember_plan(path, session, ended.result(), known)
+            finally:
+                exchange.finish()
+            await asyncio.to_thread(self._memory.remember, path, known if knows_all else None)
 
         task = asyncio.create_task(write())
         answering = _Answering(path, session, exchange, task)
@@ -251,7 +260,7 @@ class Chats:
         if error is not None:
             log.error("an answer could not be written into its document: %s", type(error).__name__, exc_info=error)
 
-    async def _session_of(self, path: Path, history: list[Said]) -> Session:
+    async def _session_of(self, path: Path, history: list[Said], unused: Session | None) -> Session:
         """The session that said all this, else a new one to which it is told."""
         sessions = self._core.sessions
         known = await asyncio.to_thread(self._memory.of, path)
@@ -261,14 +270,14 @@ class Chats:
                 session = await sessions.hold(known.session_id)
                 if known.is_at(session) and known.said == digest_of(history):
                     return session
-        made = sessions.new(self._like(session))
+        made = sessions.new(self._like(session or (None if history else unused)))
         if history:
             made.take_conversation(messages_of(history))
         return made
 
     @staticmethod
     def _like(session: Session | None) -> NewSession:
-        """What is chosen for the session that the document had goes on."""
+        """What is chosen for that session goes on."""
         if session is None:
             return NewSession()
         state = session.state

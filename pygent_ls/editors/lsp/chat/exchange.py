@@ -129,10 +129,12 @@ class Exchange:
                 with suppress(ChatFileError):
                     self._writer.write_now()
             raise
-        finally:
-            self._is_done = True
-            if self._progress is not None:
-                self._progress.deliver(self._held)
+
+    def finish(self) -> None:
+        """End the turn's progress."""
+        self._is_done = True
+        if self._progress is not None:
+            self._progress.deliver(self._held)
 
     def _end(self, task: asyncio.Task[TurnResult]) -> None:
         """The turn is over."""

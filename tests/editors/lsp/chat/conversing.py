@@ -46,8 +46,8 @@ def chat_in(folder: Path, text: str, name: str = "notes.pygent.md") -> Path:
 
 
 async def lens_of(editor: Editor, uri: str) -> dict[str, Any]:
-    """The only lens of a document."""
-    (lens,) = await editor.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+    """The lens of a document that sends its question, or stops its turn; those of a plan come behind it."""
+    lens, *_ = await editor.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
     return lens
 
 

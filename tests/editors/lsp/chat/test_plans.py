@@ -93,6 +93,32 @@ async def test_the_last_plan_is_approved_by_the_command_alone_and_once(folder: P
         assert only_session(editor).mode == "default"
 
 
+async def test_a_plan_is_approved_as_soon_as_it_stands_there(folder: Path) -> None:
+    async with connected(folder, plans(say("First this."), say("Done."))) as editor:
+        await command(editor, "pygent.ask", "how?")
+        await answered(editor)
+
+        begun = await command(editor, "pygent.implement")
+
+        assert begun["sessionId"] == only_session(editor).id
+
+
+async def test_a_mode_that_is_set_before_the_first_question_counts_for_its_document(folder: Path) -> None:
+    setup = Setup(script=[say("First this."), say("Hello.")])
+    async with connected(folder, setup, capabilities=REFRESHING) as editor:
+        await command(editor, "pygent.setMode", "plan")
+        uri = await planned(editor, folder)
+        assert await titles(editor, uri) == TITLES
+
+        begun = "## You\n\nHi.\n\n## pygent\n\nHi!\n\n## You\n\nHello?\n"
+        later = editor.documents.open(chat_in(folder, begun, "begun.pygent.md"))
+        session_id = (await send(editor, later))["sessionId"]
+        await answered(editor, 2, uri=later)
+
+        (session,) = (each for each in editor.core.sessions.all() if each.id == session_id)
+        assert session.mode == "default"
+
+
 async def test_a_plan_of_a_command_is_approved_in_the_workspaces_document(folder: Path) -> None:
     async with connected(folder, plans(say("First this."), say("Done.")), capabilities=REFRESHING) as editor:
         await command(editor, "pygent.ask", "how?")
