@@ -220,7 +220,7 @@ def test_edits_of_both_wait_for_review_where_they_stand(start: Start, projects: 
     editor.until(lambda: len(editor.lua(waiting)) == 2)
     one, two = projects
     editor.edit(one / "a.txt")
-    editor.keys("gdr")
+    editor.keys("gdrih")
 
     editor.until(lambda: editor.lua(waiting) == [str(two / "a.txt")])
     assert editor.lines() == ["old"]

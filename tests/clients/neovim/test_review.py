@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,57 +18,7 @@ from tests.clients.neovim.changing import (
 from tests.clients.neovim.chats import chat, closed, count, n_ends, open_chat, place
 from tests.clients.neovim.conftest import Start
 from tests.clients.neovim.nvim import Editor
-from tests.model_server import Step
-
-LINES = "".join(f"line {number}\n" for number in range(1, 31))
-
-DONE = Step(text="done")
-
-TWO_HUNKS = edits(
-    replaced("a.txt", "line 3\n", "line three\nand more\n"),
-    replaced("a.txt", "line 20\nline 21\n", ""),
-)
-
-
-def edited(start: Start, folder: Path, *steps: Step, text: str = LINES) -> tuple[Editor, int]:
-    """An editor in which a turn has edited a file that is open."""
-    (folder / "a.txt").write_text(text)
-    editor = start([*(steps or (TWO_HUNKS,)), DONE, DONE, DONE], **TRUSTING)
-    buffer = editor.edit("a.txt")
-    turn(editor)
-    assert all(ok for ok, _ in results(editor)), results(editor)
-    return editor, buffer
-
-
-def waiting(editor: Editor, name: str = "a.txt") -> list[tuple[int, list[str], list[str]]]:
-    """The hunks of a file: the first line, from 1, what was there, and what is."""
-    found = editor.lua(
-        "return vim.tbl_map(function(each) return { each.hunk.new_first + 1, each.hunk.old_lines, "
-        "each.hunk.new_lines } end, require('pygent.review').waiting(...))",
-        str(editor.folder / name),
-    )
-    return [
-        (line, [old.rstrip("\n") for old in before], [new.rstrip("\n") for new in now]) for line, before, now in found
-    ]
-
-
-def until_waiting(editor: Editor, count: int, name: str = "a.txt") -> None:
-    editor.until(lambda: len(waiting(editor, name)) == count or None, what=f"{count} hunks")
-
-
-def marks(editor: Editor, buffer: int) -> list[tuple[int, Mapping[str, Any]]]:
-    """What is drawn: lines from 1, and how."""
-    found = editor.lua(
-        "return vim.api.nvim_buf_get_extmarks(..., vim.api.nvim_create_namespace('pygent.review'), 0, -1, "
-        "{ details = true })",
-        buffer,
-    )
-    return [(row + 1, details) for _, row, _, details in found]
-
-
-def drawn(editor: Editor, buffer: int, key: str) -> list[int]:
-    """The lines that have a mark of that sort."""
-    return [line for line, details in marks(editor, buffer) if key in details]
+from tests.clients.neovim.reviews import DONE, LINES, TWO_HUNKS, drawn, edited, marks, until_waiting, waiting
 
 
 def prompts(editor: Editor) -> str:
@@ -91,7 +39,7 @@ def test_hunks_are_shown_where_they_stand(start: Start, folder: Path) -> None:
     shown = [details["virt_lines"] for _, details in marks(editor, buffer) if "virt_lines" in details]
     assert [[chunks[0][0].rstrip() for chunks in lines] for lines in shown] == [["line 3"], ["line 20", "line 21"]]
     hints = [details["virt_text"][0][0] for _, details in marks(editor, buffer) if "virt_text" in details]
-    assert hints == [" 1 of 2 · gda accept · gdr reject", " 2 of 2 · gda accept · gdr reject"]
+    assert hints == [" 1 of 2 · gdaih accept · gdrih reject", " 2 of 2 · gdaih accept · gdrih reject"]
 
 
 def test_accepting_and_rejecting_with_keys(start: Start, folder: Path) -> None:
@@ -100,12 +48,12 @@ def test_accepting_and_rejecting_with_keys(start: Start, folder: Path) -> None:
 
     editor.keys("gg]h")
     editor.until("return vim.fn.line('.') == 3")
-    editor.keys("gdr")
+    editor.keys("gdrih")
     until_waiting(editor, 1)
     assert editor.lines(buffer) == [f"line {n}" for n in range(1, 31) if n not in (20, 21)]
     editor.keys("G[h")
     editor.until("return vim.fn.line('.') == 20")
-    editor.keys("gda")
+    editor.keys("gdaih")
     until_waiting(editor, 0)
 
     assert editor.lines(buffer) == [f"line {n}" for n in range(1, 31) if n not in (20, 21)]
@@ -136,7 +84,7 @@ def test_keys_are_mapped_only_while_edits_wait(start: Start, folder: Path) -> No
     turn(editor)
     until_waiting(editor, 2)
     mapped = "return vim.fn.maparg(..., 'n', false, true).desc or ''"
-    assert editor.lua(mapped, "gda") == "pygent: Accept the agent's edit at the cursor"
+    assert editor.lua(mapped, "gda") == "pygent: Accept the agent's edits in the lines of a motion"
 
     editor.command("Pygent! accept")
     until_waiting(editor, 0)
@@ -254,7 +202,7 @@ def test_a_file_that_the_daemon_wrote_itself_is_shown_when_it_is_opened(start: S
     buffer = editor.edit("a.txt")
 
     editor.until(lambda: drawn(editor, buffer, "line_hl_group") == [7] or None)
-    editor.keys("7Ggdr")
+    editor.keys("7Ggdrih")
     until_waiting(editor, 0)
     editor.command("silent write")
     assert (folder / "a.txt").read_bytes() == text.encode()
@@ -338,9 +286,9 @@ def test_undoing_a_rejection_makes_the_hunk_wait_again_and_the_model_hears_nothi
     until_waiting(editor, 2)
     before = waiting(editor)
 
-    editor.keys("3Ggdr")
+    editor.keys("3Ggdrih")
     until_waiting(editor, 1)
-    editor.keys("20Ggda")
+    editor.keys("20Ggdaih")
     until_waiting(editor, 0)
     editor.command("silent undo")
     until_waiting(editor, 1)
@@ -358,7 +306,7 @@ def test_undoing_a_rejection_makes_the_hunk_wait_again_and_the_model_hears_nothi
 def test_the_model_hears_of_a_rejection_that_is_undone_after_it_was_told(start: Start, folder: Path) -> None:
     editor, _ = edited(start, folder)
     until_waiting(editor, 2)
-    editor.keys("3Ggdr")
+    editor.keys("3Ggdrih")
     until_waiting(editor, 1)
     turn(editor, "and now?")
     assert "+and more" in prompts(editor)
@@ -391,11 +339,11 @@ def test_a_rejection_keeps_what_another_program_has_written(start: Start, folder
     path = folder / "a.txt"
     path.write_text(f"theirs\n{path.read_text()}")
 
-    editor.keys("3Ggdr")
+    editor.keys("3Ggdrih")
 
     editor.until(lambda: editor.lines(buffer)[0] == "theirs" or None)
     editor.until(lambda: [line for line, _, _ in waiting(editor)] == [4, 22] or None)
-    editor.keys("4Ggdr")
+    editor.keys("4Ggdrih")
     until_waiting(editor, 1)
     editor.command("silent write")
     assert path.read_text() == "theirs\n" + "".join(f"line {n}\n" for n in range(1, 31) if n not in (20, 21))
@@ -450,7 +398,7 @@ def test_commands_say_what_is_missing(start: Start, folder: Path) -> None:
     said = editor.messages()
 
     assert "no edit waits at the cursor; ]h goes to the next" in said
-    assert "all? There is `file`, or nothing for the place of the cursor" in said
+    assert "unknown argument all: use `file`, or none for the edit at the cursor" in said
     assert "no edit of the agent waits for review" in said
 
 
@@ -474,7 +422,7 @@ def test_a_buffer_that_was_closed_shows_its_edits_again(start: Start, folder: Pa
     again = editor.edit("a.txt")
 
     editor.until(lambda: drawn(editor, again, "line_hl_group") == [3, 4] or None)
-    editor.keys("3Ggdr")
+    editor.keys("3Ggdrih")
     until_waiting(editor, 1)
     assert editor.lines(again)[2] == "line 3"
 
@@ -523,10 +471,10 @@ def changed_at(*numbers: int) -> str:
 def test_a_turn_waits_for_its_review_and_rejected_hunks_are_taken_back(asked: Editor) -> None:
     asked.keys("ggOmine<Esc>")
     asked.until(lambda: waiting(asked)[0][0] == 4 or None, what="hunks further below")
-    asked.keys("4Ggda")
+    asked.keys("4Ggdaih")
     until_waiting(asked, 1)
     assert asked.lua("return require('pygent.sessions').current().conversation.running_turn_id ~= nil")
-    asked.keys("21Ggdr")
+    asked.keys("21Ggdrih")
     asked.until_over()
 
     assert asked.lines() == ["mine", *changed_at(3).splitlines()]

@@ -24,7 +24,7 @@ def test_a_change_is_asked_for_shown_taken_in_part_and_undone(folder: Path, home
         assert "No lines in buffer" not in screen.screen
         screen.keys("s")
         screen.shows("All is done now.", "second  1 of 2", "seventh  2 of 2", "360 tokens")
-        screen.keys("gg]hgdr")
+        screen.keys("gg]hgdrih")
         screen.shows("seventh  1 of 1")
         screen.shows_no("second")
         screen.keys("gdA")

@@ -21,19 +21,21 @@ local M = {}
 ---When edits of the agent are looked at: `after` they were made, while the turn goes on; `each` one before the turn
 ---goes on; `off`: never, they stand as they are (and can be undone).
 ---@field when "after"|"each"|"off"
----Keys in a buffer with edits that wait, in normal mode; false for none.
+---Keys in a buffer with edits that wait; false for none.
 ---@field keys pygent.config.ReviewKeys|false
 
 ---@class pygent.config.ReviewKeys
----Accepts the hunk below the cursor.
+---Operator that accepts all hunks in the lines of a motion; typed twice it takes whole lines.
 ---@field accept string|false
----Rejects it: the text is again as it was before.
+---Operator that rejects them: the text is again as it was before.
 ---@field reject string|false
+---Text object: the lines of the hunk at the cursor.
+---@field hunk string|false
 ---Accepts all that waits in the buffer.
 ---@field accept_all string|false
----Goes to the next hunk.
+---Goes to the next hunk, behind the last one of a file to that of the next file.
 ---@field next string|false
----Goes to the one before.
+---Goes to the previous hunk, before the first one of a file to that of the previous file.
 ---@field previous string|false
 
 ---@class pygent.config.Edits
@@ -87,7 +89,7 @@ M.defaults = {
   prompt = { menu = true },
   review = {
     when = "after",
-    keys = { accept = "gda", reject = "gdr", accept_all = "gdA", next = "]h", previous = "[h" },
+    keys = { accept = "gda", reject = "gdr", hunk = "ih", accept_all = "gdA", next = "]h", previous = "[h" },
   },
   edits = { undojoin = false },
   permission = { ui = "float" },

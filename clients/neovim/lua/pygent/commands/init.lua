@@ -52,6 +52,7 @@ M.modules = {
   answer = "answering",
   accept = "reviewing",
   reject = "reviewing",
+  review = "reviewing",
   changes = "reviewing",
   new = "opening",
   sessions = "opening",

@@ -1,6 +1,7 @@
---- `:Pygent accept`, `reject`, `changes`: what the agent has changed, and what you think of it.
+--- `:Pygent accept`, `reject`, `review`, `changes`: go to the edits of the agent, list them, and decide about them.
 
 local changes = require("pygent.review.changes")
+local navigation = require("pygent.review.navigation")
 local review = require("pygent.review")
 local telling = require("pygent.telling")
 
@@ -16,7 +17,7 @@ local function decide(given, is_accepted)
     return review.decide(given.buffer, is_accepted)
   end
   if given.text ~= "" then
-    local problem = ("%s? There is `file`, or nothing for the place of the cursor"):format(given.text)
+    local problem = ("unknown argument %s: use `file`, or none for the edit at the cursor"):format(given.text)
     return telling.user(problem, vim.log.levels.ERROR)
   end
   local line = vim.fn.line(".")
@@ -31,7 +32,7 @@ end
 
 ---@type pygent.Subcommand
 M.accept = {
-  summary = "Accept the edit at the cursor, those in a range, all of the `file`, or with ! all that wait anywhere.",
+  summary = "Accept the edit at the cursor, those in a range, all of the `file`, or with ! those of all files.",
   arguments = "[file]",
   run = function(given)
     decide(given, true)
@@ -41,7 +42,7 @@ M.accept = {
 
 ---@type pygent.Subcommand
 M.reject = {
-  summary = "Take back the edit at the cursor, those in a range, all of the `file`, or with ! all that wait anywhere.",
+  summary = "Reject the edit at the cursor, those in a range, all of the `file`, or with ! those of all files.",
   arguments = "[file]",
   run = function(given)
     decide(given, false)
@@ -50,8 +51,16 @@ M.reject = {
 }
 
 ---@type pygent.Subcommand
+M.review = {
+  summary = "Go to the next edit that waits for review, in this file or another one; with ! to the previous one.",
+  run = function(given)
+    navigation.go(given.bang and -1 or 1)
+  end,
+}
+
+---@type pygent.Subcommand
 M.changes = {
-  summary = "List what the last turn of the session changed, and all that waits for review, in the quickfix window.",
+  summary = "List all edits that wait for review, and other changes of the last turn, in the quickfix window.",
   run = function()
     local session = require("pygent.sessions").current()
     local items = changes.items(session and session.id or nil)

@@ -10,6 +10,8 @@ local telling = require("pygent.telling")
 
 local M = {}
 
+local api = vim.api
+
 ---@param waiting pygent.WaitingHunk[]
 ---@param is_accepted boolean
 function M.decide(waiting, is_accepted)
@@ -70,7 +72,7 @@ function M._restore(entry, text)
     return M._remove(path, buffer)
   end
   if entry.file.current == nil then
-    return M._put_back(path, text, entry.removed)
+    return M._put_back(path, text, entry.removed, buffer)
   end
   return M._replace(buffer --[[@as integer]], text)
 end
@@ -79,9 +81,15 @@ end
 ---@param path string
 ---@param text string
 ---@param removed? pygent.RawFile
+---@param shown? integer the buffer in which the deletion was looked at
 ---@return string? problem
-function M._put_back(path, text, removed)
+function M._put_back(path, text, removed, shown)
   local problem = files.put_back(path, removed or { bytes = text, is_link = false })
+  if problem == nil and shown then
+    api.nvim_buf_call(shown, function()
+      vim.cmd("silent edit!")
+    end)
+  end
   if problem or removed == nil or documents.text_on_disk(path) == text then
     return problem
   end

@@ -101,9 +101,9 @@ function M.decide(buffer, is_accepted, first, last)
   local path = api.nvim_buf_get_name(buffer)
   book.look(path)
   local waiting = M.waiting(path)
-  local chosen = first and M._at(buffer, waiting, first, last or first) or waiting
+  local chosen = first and M.at(buffer, waiting, first, last or first) or waiting
   if #chosen == 0 then
-    return telling.user(M._nothing_here(#waiting), vim.log.levels.WARN)
+    return telling.user(M.nothing_here(#waiting), vim.log.levels.WARN)
   end
   deciding.decide(chosen, is_accepted)
 end
@@ -121,44 +121,34 @@ function M.decide_all(is_accepted)
   deciding.decide(waiting, is_accepted)
 end
 
----Move the cursor to the hunk that is so many further in this buffer, backward for fewer than none.
----@param count integer
-function M.go(count)
-  local line = vim.fn.line(".")
-  local n_lines = vim.fn.line("$")
-  local places = {} ---@type integer[]
-  for _, each in ipairs(M.waiting(api.nvim_buf_get_name(0))) do
-    local place = math.min(each.hunk.new_first + 1, n_lines)
-    if (count > 0 and place > line) or (count < 0 and place < line) then
-      table.insert(places, place)
-    end
-  end
-  local place = count > 0 and places[math.min(count, #places)] or places[math.max(1, #places + 1 + count)]
-  if place == nil then
-    return telling.user(("no edit waits %s in this file"):format(count > 0 and "below" or "above"))
-  end
-  vim.cmd("normal! m'")
-  api.nvim_win_set_cursor(0, { place, 0 })
-  vim.cmd("normal! zv")
-end
-
+---What waits at these lines of a buffer.
 ---@param buffer integer
----@param waiting pygent.WaitingHunk[]
----@param first integer
+---@param waiting pygent.WaitingHunk[] of its file
+---@param first integer from 1
 ---@param last integer
 ---@return pygent.WaitingHunk[]
-function M._at(buffer, waiting, first, last)
+function M.at(buffer, waiting, first, last)
   local n_lines = api.nvim_buf_line_count(buffer)
   return vim.tbl_filter(function(each)
-    local from = math.min(each.hunk.new_first + 1, n_lines)
-    local to = from + math.max(0, #each.hunk.new_lines - 1)
+    local from, to = M.lines(each, n_lines)
     return from <= last and first <= to
   end, waiting)
 end
 
+---The lines of a buffer that a hunk is shown at; one that only deletes lines is at the line behind them.
+---@param waiting pygent.WaitingHunk
+---@param n_lines integer of the buffer
+---@return integer first from 1
+---@return integer last
+function M.lines(waiting, n_lines)
+  local first = math.min(waiting.hunk.new_first + 1, n_lines)
+  return first, math.min(n_lines, first + math.max(0, #waiting.hunk.new_lines - 1))
+end
+
+---Why there is nothing to decide about.
 ---@param n_waiting integer in this file
 ---@return string
-function M._nothing_here(n_waiting)
+function M.nothing_here(n_waiting)
   local next_key = config.get().review.keys and config.get().review.keys.next
   if n_waiting > 0 then
     return "no edit waits at the cursor" .. (next_key and ("; %s goes to the next"):format(next_key) or "")
@@ -184,15 +174,7 @@ function M._changed(path)
   if #waiting == 0 then
     return keys.unmap(buffer)
   end
-  keys.map(buffer, function(name, first, last, count)
-    if name == "next" or name == "previous" then
-      M.go(name == "next" and count or -count)
-    elseif name == "accept_all" then
-      M.decide(buffer, true)
-    else
-      M.decide(buffer, name == "accept", first, last)
-    end
-  end)
+  keys.map(buffer)
 end
 
 return M

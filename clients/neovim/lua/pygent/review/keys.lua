@@ -1,6 +1,8 @@
 --- Keys in a buffer for as long as edits in it wait; what was mapped there before is mapped again after that.
 
 local config = require("pygent.config")
+local navigation = require("pygent.review.navigation")
+local operator = require("pygent.review.operator")
 
 local M = {}
 
@@ -9,16 +11,88 @@ local api = vim.api
 ---What the descriptions of these mappings begin with.
 local PREFIX = "pygent: "
 
----What a key does: to the hunks at these lines, from 1, or as many times.
----@alias pygent.ReviewKey "accept"|"reject"|"accept_all"|"next"|"previous"
+---@alias pygent.ReviewKey "accept"|"reject"|"hunk"|"accept_all"|"next"|"previous"
 
----@type {name: pygent.ReviewKey, summary: string, visual: boolean}[]
+---@class pygent.ReviewMapping
+---@field name pygent.ReviewKey
+---@field modes string[]
+---@field summary string
+---@field run fun(): string? returns keys for an `expr` mapping
+---@field is_expr? boolean
+
+local LINES = "With the operator of the same key: whole lines, as many as the count"
+
+---@type pygent.ReviewMapping[]
 M.all = {
-  { name = "accept", summary = "Accept the agent's edit at the cursor", visual = true },
-  { name = "reject", summary = "Reject the agent's edit at the cursor", visual = true },
-  { name = "accept_all", summary = "Accept all edits in this file", visual = false },
-  { name = "next", summary = "Go to the next edit that waits", visual = true },
-  { name = "previous", summary = "Go to the edit before that waits", visual = true },
+  {
+    name = "accept",
+    modes = { "n", "x" },
+    summary = "Accept the agent's edits in the lines of a motion",
+    is_expr = true,
+    run = function()
+      return operator.begin("accept")
+    end,
+  },
+  {
+    name = "accept",
+    modes = { "o" },
+    summary = LINES,
+    is_expr = true,
+    run = function()
+      return operator.motion("accept")
+    end,
+  },
+  {
+    name = "reject",
+    modes = { "n", "x" },
+    summary = "Reject the agent's edits in the lines of a motion",
+    is_expr = true,
+    run = function()
+      return operator.begin("reject")
+    end,
+  },
+  {
+    name = "reject",
+    modes = { "o" },
+    summary = LINES,
+    is_expr = true,
+    run = function()
+      return operator.motion("reject")
+    end,
+  },
+  {
+    name = "hunk",
+    modes = { "o", "x" },
+    summary = "The lines of the agent's edit at the cursor",
+    is_expr = true,
+    run = function()
+      return navigation.hunk_keys()
+    end,
+  },
+  {
+    name = "accept_all",
+    modes = { "n" },
+    summary = "Accept all edits in this file",
+    run = function()
+      require("pygent.review").decide(api.nvim_get_current_buf(), true)
+    end,
+  },
+  {
+    name = "next",
+    modes = { "n", "x" },
+    summary = "Go to the next edit that waits for review, in this file or another one",
+    run = function()
+      navigation.go(vim.v.count1)
+    end,
+  },
+  {
+    name = "previous",
+    modes = { "n", "x" },
+    summary = "Go to the previous edit that waits for review, in this file or another one",
+    run = function()
+      navigation.go(-vim.v.count1)
+    end,
+  },
 }
 
 ---What was mapped in a buffer, to be mapped again: "mode key" to a map, or to nothing.
@@ -26,16 +100,16 @@ M.all = {
 local mapped = {}
 
 ---@param buffer integer
----@param run fun(name: pygent.ReviewKey, first: integer, last: integer, count: integer)
-function M.map(buffer, run)
-  if mapped[buffer] or not config.get().review.keys then
+function M.map(buffer)
+  local keys = config.get().review.keys
+  if mapped[buffer] or not keys then
     return
   end
   mapped[buffer] = {}
   for _, each in ipairs(M.all) do
-    local key = config.get().review.keys[each.name]
-    for _, mode in ipairs(key and (each.visual and { "n", "x" } or { "n" }) or {}) do
-      M._map(buffer, mode, key, each, run)
+    local key = keys[each.name]
+    for _, mode in ipairs(key and each.modes or {}) do
+      M._map(buffer, mode, key, each)
     end
   end
 end
@@ -58,24 +132,17 @@ function M.unmap(buffer)
 end
 
 ---@param buffer integer
----@param mode "n"|"x"
+---@param mode string
 ---@param key string
----@param does {name: pygent.ReviewKey, summary: string}
----@param run fun(name: pygent.ReviewKey, first: integer, last: integer, count: integer)
-function M._map(buffer, mode, key, does, run)
+---@param does pygent.ReviewMapping
+function M._map(buffer, mode, key, does)
   local before = api.nvim_buf_call(buffer, function()
     return vim.fn.maparg(key, mode, false, true) --[[@as table<string, any>]]
   end)
   local is_own = before.buffer == 1 and not vim.startswith(before.desc or "", PREFIX)
   mapped[buffer][mode .. " " .. key] = { mode = mode, key = key, map = is_own and before or nil }
-  vim.keymap.set(mode, key, function()
-    local count = vim.v.count1
-    local first, last = vim.fn.line("."), vim.fn.line(mode == "x" and "v" or ".")
-    if mode == "x" and (does.name == "accept" or does.name == "reject") then
-      vim.cmd("normal! \27")
-    end
-    run(does.name, math.min(first, last), math.max(first, last), count)
-  end, { buffer = buffer, nowait = true, desc = PREFIX .. does.summary })
+  local options = { buffer = buffer, nowait = true, expr = does.is_expr, desc = PREFIX .. does.summary }
+  vim.keymap.set(mode, key, does.run, options)
 end
 
 api.nvim_create_autocmd({ "BufDelete", "BufWipeout" }, { -- with which the buffer's mappings are gone

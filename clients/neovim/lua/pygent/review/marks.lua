@@ -127,7 +127,7 @@ function M._draw_hint(buffer, hunk, n_lines, place)
   local parts = { " " .. place } ---@type string[]
   for _, each in ipairs({ { keys.accept, "accept" }, { keys.reject, "reject" } }) do
     if each[1] then
-      table.insert(parts, ("%s %s"):format(each[1], each[2]))
+      table.insert(parts, ("%s%s %s"):format(each[1], keys.hunk or "_", each[2]))
     end
   end
   api.nvim_buf_set_extmark(buffer, namespace, math.min(hunk.new_first, n_lines - 1), 0, {
