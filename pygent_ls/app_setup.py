@@ -84,6 +84,7 @@ class AppSetup:
         """What a turn answers that would go to the offline model only because no model is set up.
 
         The user is asked, once a session, whether to set one up. None: the turn goes on, with the model there is now.
+        Raises `ModelError` if nobody can be asked, so that a script sees that nothing was done.
         """
         from pygent_ls.llm.offline.grammar import NotUnderstood, parse
 
@@ -91,7 +92,9 @@ class AppSetup:
             return None
         if not isinstance(parse(prompt), NotUnderstood):
             return None
-        if not self.offers or session_id in self._offered or not await self._is_wanted(session_id):
+        if not self.offers:
+            raise ModelError(NO_MODEL, type="invalid_request")
+        if session_id in self._offered or not await self._is_wanted(session_id):
             return NO_MODEL
         if not await self._needs_model():  # its editor has set one up meanwhile
             return None

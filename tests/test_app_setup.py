@@ -14,6 +14,7 @@ from pygent_ls.agent.workspace import Processes
 from pygent_ls.app import read_settings
 from pygent_ls.app_setup import NO_MODEL, AppSetup
 from pygent_ls.app_sharing import Shared
+from pygent_ls.errors import ModelError
 from pygent_ls.llm.providers import OTHERS, PROVIDERS
 from tests.fakes import bounded
 from tests.llm.setup.keyrings import NO_KEYRING
@@ -186,12 +187,14 @@ async def test_a_prompt_is_answered_for_want_of_a_model_alone(house: House) -> N
     shared = Shared()
     setup = house.setup(shared)
 
-    said = [await bounded(setup.answer_without_model("s", prompt)) for prompt in ("go faster", "find `x`", "help")]
+    with pytest.raises(ModelError, match="No model is set up yet"):
+        await bounded(setup.answer_without_model("s", "go faster"))
+    said = [await bounded(setup.answer_without_model("s", prompt)) for prompt in ("find `x`", "help")]
     house.says('model = "offline/rules"\n')
     chosen = await bounded(setup.answer_without_model("s", "go faster"))
     await shared.close()
 
-    assert said == [NO_MODEL, None, None]
+    assert said == [None, None]
     assert chosen is None
 
 

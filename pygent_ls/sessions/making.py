@@ -14,6 +14,7 @@ from pygent_ls.agent.prompt import PromptFor
 from pygent_ls.agent.surroundings import Surroundings
 from pygent_ls.agent.turn import TurnSpec
 from pygent_ls.agent.turn_context import chars_of_tools
+from pygent_ls.errors import ModelError
 from pygent_ls.sessions.choices import Choices, Chosen, limits_for, narrowed
 from pygent_ls.sessions.commands.answering import Answer, failing, owing_a_value, saying
 from pygent_ls.sessions.commands.command import ModelPrompt
@@ -100,7 +101,10 @@ class TurnMaking:
         ask, request = self.parts.answer_without_model, turn.request
         if ask is None or not self._choices.is_left_to_settings(request):
             return None
-        text = await ask(session.id, request.prompt)
+        try:
+            text = await ask(session.id, request.prompt)
+        except ModelError as error:
+            return failing(error)
         return None if text is None else saying(text)
 
     async def spec(

@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.command_line import OnTerminal, clean_environment, on_terminal, run, script, tool
+from tests.e2e.test_setup import of_mistral
+from tests.llm.setup.local_servers import nowhere
+from tests.model_server import ModelServer, Received, Step
 
 MARKED_S, TAKEN_S = 2.0, 10.0
 """Waits before a key is pressed again, longer than the pause in front of a key that answers."""
@@ -42,9 +45,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def chat(folder: Path, home: Path, *arguments: str) -> Generator[OnTerminal]:
+def chat(folder: Path, home: Path, *arguments: str, **variables: str) -> Generator[OnTerminal]:
     """A chat whose prompt is on the screen. Its terminal does not tell where its cursor is."""
-    environment = clean_environment(home, PROMPT_TOOLKIT_NO_CPR="1")
+    environment = clean_environment(home, PROMPT_TOOLKIT_NO_CPR="1", **variables)
     with on_terminal("chat", "--cwd", str(folder), *arguments, environment=environment, columns=100) as terminal:
         terminal.sees("Ctrl-D leaves")
         terminal.sees(READS_KEYS)
@@ -72,6 +75,41 @@ def leaves(terminal: OnTerminal) -> int:
         if terminal.process.poll() is not None:
             break
     return terminal.ends()
+
+
+def test_without_a_model_the_first_prompt_offers_to_set_one_up(folder: Path, home: Path) -> None:
+    with chat(folder, home, **nowhere()) as terminal:
+        terminal.types("hello\r")
+        terminal.sees("Set one up now?")
+        chooses(terminal, "2", "Not now")
+        terminal.sees("No model is set up yet, so nothing was done.")
+
+        terminal.types("/help\r")
+        terminal.sees("/compact")
+        assert leaves(terminal) == 0
+
+
+def test_a_model_that_is_set_up_in_the_chat_answers_the_prompt(folder: Path, home: Path) -> None:
+    def provider(request: Received, _: int) -> Step:
+        return Step(text=f"you said: {request.texts('user')[-1][-40:]}")
+
+    with ModelServer(provider) as server, chat(folder, home, **of_mistral(server)) as terminal:
+        terminal.types("hello\r")
+        terminal.sees("Set one up now?")
+        chooses(terminal, "1", "Set up a model")
+        chooses(terminal, "1", "Enter the key of a provider")
+        terminal.sees("A number or a name")
+        terminal.types("mistral\r")
+        terminal.sees("The key of mistral")
+        terminal.sees("Your answer")
+        terminal.forget()
+        terminal.types("any-key\r")
+        terminal.sees("mistral-medium-latest")
+        terminal.sees("A number or a name")
+        terminal.types("1\r")
+        terminal.sees("you said: hello")
+        assert "any-key" not in terminal.seen
+        assert leaves(terminal) == 0
 
 
 def test_prompts_are_answered_one_after_the_other_and_ctrl_d_leaves(folder: Path, home: Path) -> None:

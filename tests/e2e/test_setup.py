@@ -163,10 +163,10 @@ def test_without_a_terminal_it_says_what_to_set(home: Path) -> None:
     assert "there is no terminal. Set the variable of your provider instead, such as ANTHROPIC_API_KEY" in done.stderr
 
 
-def test_a_script_without_a_model_is_told_briefly_and_asked_nothing(home: Path) -> None:
+def test_a_script_without_a_model_fails_is_told_why_and_asked_nothing(home: Path) -> None:
     done = run("run", "please make it faster", environment=clean_environment(home), cwd=home)
 
-    assert done.returncode == 0
+    assert done.returncode == 1
     assert done.stdout.startswith("No model is set up yet, so nothing was done. Run `pygent-ls setup`")
     assert len(done.stdout) < 400
 

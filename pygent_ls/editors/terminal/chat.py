@@ -136,7 +136,7 @@ class ChatQuestioner:
         """See the port."""
         if question.tool_id:
             await self.view.ready_to_ask(question.tool_id)
-        elif question.session_id:  # a turn is at a limit
+        elif question.session_id and not question.offers_setup:  # a turn is at a limit
             await self.view.ready_to_pause(question.question_id)
         self.view.show(self.palette.paint(visible(question.text), "bold") + "\n")
         async with self.input.question() as asked:
@@ -152,12 +152,13 @@ async def _answered(question: Question, asked: OpenQuestion, view: TerminalView)
             return NotAnswered()
         if chosen in choices:
             return Answered(choice=question.choices[choices.index(chosen)].title)
-    elif choices:
-        view.show("".join(f"  {each.title}\n" for each in choices))
-    said = await asked.words("Your answer (Enter: none): ", secret=question.secret)
-    by_title = {each.title.casefold(): each.title for each in question.choices}
-    if said.casefold() in by_title:
-        return Answered(choice=by_title[said.casefold()])
+    titles = [each.title for each in question.choices] if choices else []
+    view.show("".join(f"  {number}. {each.title}\n" for number, each in enumerate(choices, start=1)))
+    ways = "A number or a name" if titles and not question.takes_words else "Your answer"
+    said = await asked.words(f"{ways} (Enter: none): ", secret=question.secret, offered=titles)
+    by_answer = {each.casefold(): each for each in titles} | {str(n): each for n, each in enumerate(titles, start=1)}
+    if said.casefold() in by_answer:
+        return Answered(choice=by_answer[said.casefold()])
     return Answered(text=said) if said and question.takes_words else NotAnswered()
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion, WordCompleter
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.formatted_text import ANSI
 from prompt_toolkit.history import InMemoryHistory
@@ -230,10 +230,12 @@ class OpenQuestion:
         await self._new_prompt().prompt_async(shown, key_bindings=bindings)
         return marked
 
-    async def words(self, question: str, *, secret: bool = False) -> str:
-        """Ask for an answer in words; empty when the person gives none."""
+    async def words(self, question: str, *, secret: bool = False, offered: Sequence[str] = ()) -> str:
+        """Ask for an answer in words, completed from those that are offered; empty when the person gives none."""
+        completer = WordCompleter(list(offered), ignore_case=True, sentence=True) if offered else None
         try:
-            return (await self._new_prompt().prompt_async(question, is_password=secret)).strip()
+            said = await self._new_prompt().prompt_async(question, is_password=secret, completer=completer)
+            return said.strip()
         except (EOFError, KeyboardInterrupt):
             return ""
 
