@@ -15,6 +15,7 @@ import pytest
 from pygent_ls.config_layers import Layer, load
 from pygent_ls.config_sources import environment_layer, user_layer, workspace_layer
 from pygent_ls.doctor import Surveyed, doctor
+from pygent_ls.doctor.report import ONLY_OFFLINE
 
 Examine = Callable[..., tuple[str, int]]
 
@@ -61,11 +62,11 @@ def rows(report: str, title: str) -> dict[str, list[str]]:
 # Healthy
 
 
-def test_with_nothing_set_the_offline_model_runs_and_all_is_well(examine: Examine, tmp_path: Path) -> None:
+def test_with_nothing_set_the_offline_model_runs_and_setup_is_named(examine: Examine, tmp_path: Path) -> None:
     report, code = examine()
 
     assert code == 0
-    assert report.endswith("\nA turn can run.\n")
+    assert report.endswith(f"\n{ONLY_OFFLINE}\n")
     assert rows(report, "Model") == {
         "name": ["offline/rules"],
         "why": ["that is how it is"],
@@ -241,7 +242,7 @@ def test_a_program_that_does_not_run_is_said(examine: Examine, programs: Mapping
 
 
 def test_a_setting_that_is_wrong_fails_though_a_turn_can_run(examine: Examine) -> None:
-    report, code = examine({"PYGENT_MAX_ITERATIONS": "many"})
+    report, code = examine({"PYGENT_MODEL": "offline/rules", "PYGENT_MAX_ITERATIONS": "many"})
 
     assert code == 1
     assert "  - environment: PYGENT_MAX_ITERATIONS = many: expected a whole number, 0 or more\n" in report

@@ -20,6 +20,7 @@ from pygent_ls.doctor.model import FoundModel, ModelSurvey
 from pygent_ls.doctor.sandbox import sandbox_row
 from pygent_ls.llm.keys import SavedKeys
 from pygent_ls.llm.provider_keys import NO_SAVED_KEYS
+from pygent_ls.llm.providers import OFFLINE
 from pygent_ls.log import redacted
 
 LIBRARIES = ("pygent-ls", "pygls", "litellm")
@@ -54,6 +55,10 @@ class Surveyed:
     calls: bool = False
     """Whether the model is called once."""
 
+
+ONLY_OFFLINE = (
+    "No model is set up: `pygent-ls setup` sets one up. Until then the offline model answers a few fixed requests."
+)
 
 _HARMLESS = frozenset({"needs_trust", "not_yet"})
 """Problems that are told and that are no failure."""
@@ -102,6 +107,7 @@ def doctor(surveyed: Surveyed) -> tuple[str, int]:
         _list("Settings of other versions", [problem.text for problem in unused]),
         _list("A turn cannot run", obstacles)
         or _list("Whether a turn can run is not known", doubts)
+        or ("" if surveyed.loaded.settings.model or surveyed.model != OFFLINE else ONLY_OFFLINE)
         or "A turn can run.",
     ]
     text = "\n\n".join(section for section in sections if section) + "\n"
