@@ -416,11 +416,11 @@ def test_every_event_is_heard_with_what_it_is_about(start: Start) -> None:
     of_turn = ["event", "is_replay", "session_id", "turn_id"]
     assert editor.lua("return heard") == {
         "PygentReady": ["client_id", "root"],
-        "PygentSession": ["session_id"],
+        "PygentSession": ["is_replay", "session_id"],
         "PygentTurnStarted": of_turn,
         "PygentToolCall": of_turn,
-        "PygentQuestion": ["request", "session_id"],
-        "PygentPermission": ["request", "session_id"],
+        "PygentQuestion": ["is_replay", "request", "session_id"],
+        "PygentPermission": ["is_replay", "request", "session_id"],
         "PygentToolResult": of_turn,
         "PygentEdit": ["changes", "is_replay", "session_id", "turn_id"],
         "PygentTurnFinished": of_turn,

@@ -72,6 +72,7 @@ end
 
 ---@class pygent.OpenedAsk
 ---@field ask pygent.Ask
+---@field is_replay boolean it was asked before, and is not answered yet
 ---@field hidden_by fun(hide: fun()?) what takes it away when it is over
 
 ---@param kind pygent.AskKind
@@ -95,6 +96,7 @@ function M._opened(kind, request, respond, client_id)
       hide()
     end
   end
+  local is_replay = open[key] ~= nil
   open[key] = { client_id = client_id, over = over }
   local function is_answered()
     return is_over
@@ -106,7 +108,7 @@ function M._opened(kind, request, respond, client_id)
     end
   end
   ask = { kind = kind, id = id, request = request, answer = over, is_over = is_answered }
-  return { ask = ask, hidden_by = hidden_by }
+  return { ask = ask, is_replay = is_replay, hidden_by = hidden_by }
 end
 
 ---@type table<pygent.AskKind, pygent.UserEvent>
@@ -119,7 +121,8 @@ function M._show(opened, show)
   sessions.asked(ask)
   local announced = ANNOUNCED[ask.kind]
   if announced then
-    telling.plugins(announced, { session_id = ask.request.sessionId, request = ask.request })
+    local about = { session_id = ask.request.sessionId, is_replay = opened.is_replay, request = ask.request }
+    telling.plugins(announced, about)
   end
   local is_shown, hide = xpcall(show, debug.traceback, ask)
   if is_shown then

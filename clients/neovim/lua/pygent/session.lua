@@ -23,8 +23,10 @@ local M = {}
 ---@field asks pygent.Ask[] what waits for the user, the oldest first
 ---@field private _listeners table<fun(change: pygent.Change), true>
 ---@field private _replayed_to integer number of the last event before it was followed
+---@field private _n_holders integer how many want it to be followed
+---@field private _is_wanted boolean it is followed as long as its daemon runs
 ---@field private _stop? fun() ends the stream of events
----@field private _is_over boolean nobody follows it any more
+---@field private _is_over boolean it is deleted
 local Session = {}
 Session.__index = Session
 
@@ -33,7 +35,7 @@ Session.__index = Session
 ---@param given pygent.Session
 ---@param root string
 ---@param asks pygent.Ask[] what waits for the user in it by now
----@return pygent.FollowedSession
+---@return pygent.FollowedSession session which is not followed yet
 function M.new(given, root, asks)
   return setmetatable({
     id = given.sessionId,
@@ -42,7 +44,9 @@ function M.new(given, root, asks)
     conversation = conversation.new(given.sessionId),
     asks = asks,
     _listeners = {},
-    _replayed_to = given.lastSeq,
+    _replayed_to = 0,
+    _n_holders = 0,
+    _is_wanted = false,
     _is_over = false,
   }, Session)
 end
@@ -84,7 +88,9 @@ function Session:send(prompt, on_end, turn_id)
     report, give_back = require("pygent.review.rejections").take(self.id)
   end
   local params = { sessionId = self.id, turnId = turn_id, prompt = with_report(prompt, report) }
+  local release = self:hold()
   self:request("pygent/turn/start", params, function(err, result)
+    release()
     local is_problem = err ~= nil and err.code ~= -32800
     if is_problem then
       give_back()
@@ -180,28 +186,68 @@ function Session:tell(change)
   end
 end
 
----Follow the events behind those that are known.
-function Session:attach()
+---Follow the session until the function that is returned is called. Without a holder it is followed while a turn runs,
+---a prompt waits in its queue, or the agent waits for an answer.
+---@return fun() release
+function Session:hold()
+  self._n_holders = self._n_holders + 1
+  self:follow()
+  local is_held = true
+  return function()
+    if is_held then
+      is_held, self._n_holders = false, self._n_holders - 1
+      self:_rest()
+    end
+  end
+end
+
+---Follow the events behind those that are known, unless it is followed already. Without a daemon it is followed once
+---there is one.
+---@param replayed_to? integer number of the last event that is a replay, if others are than before
+function Session:follow(replayed_to)
+  if self._stop == nil then
+    self._replayed_to = replayed_to or self._replayed_to
+    self:_attach()
+  end
+end
+
+---The daemon is there again: follow on if the session was followed when it ended.
+function Session:resume()
+  if self._is_wanted then
+    self:_attach()
+  end
+end
+
+function Session:_attach()
   self:detach()
-  client.need(function(ready)
-    if ready == nil or self._is_over then
-      return
-    end
+  self._is_wanted = true
+  local ready = client.ready(self.root)
+  if ready == nil or self._is_over then
+    return
+  end
+  self.client_id = ready.id
+  local since = self.conversation.last_seq
+  local token, stop = client.follow(function(events)
+    self:_take(events, since)
+  end)
+  local params = { sessionId = self.id, sinceSeq = since, partialResultToken = token }
+  local cancel = client.request(ready, "pygent/session/attach", params, function()
+    stop()
+  end)
+  self._stop = function()
+    stop()
+    cancel()
+  end
+end
+
+---Nobody holds the session and nothing happens in it: it is not followed until somebody holds it or a turn begins.
+function Session:_rest()
+  local known = self.conversation
+  local is_idle = known.running_turn_id == nil and #known.queue == 0 and #self.asks == 0
+  if self._stop and self._n_holders == 0 and is_idle and known.last_seq >= self.info.lastSeq then
+    self._is_wanted = false
     self:detach()
-    self.client_id = ready.id
-    local since = self.conversation.last_seq
-    local token, stop = client.follow(function(events)
-      self:_take(events, since)
-    end)
-    local params = { sessionId = self.id, sinceSeq = since, partialResultToken = token }
-    local cancel = client.request(ready, "pygent/session/attach", params, function()
-      stop()
-    end)
-    self._stop = function()
-      stop()
-      cancel()
-    end
-  end, self.root)
+  end
 end
 
 ---@param events pygent.Event[]
@@ -211,16 +257,17 @@ function Session:_take(events, since)
     -- The daemon was killed before it kept its last words, and its numbers come again: what it said counts no more.
     self.conversation = conversation.new(self.id)
     self:tell({ is_new = true })
-    return self:attach()
+    return self:_attach()
   end
   local items = conversation.take(self.conversation, events)
   self:tell({ events = events, items = items })
   for _, event in ipairs(events) do
     telling.of_event(self.id, event, event.seq <= self._replayed_to)
   end
+  self:_rest()
 end
 
----Follow it no longer, until the next `attach`.
+---End the stream of events.
 function Session:detach()
   self.client_id = nil
   if self._stop then

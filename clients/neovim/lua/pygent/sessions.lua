@@ -21,19 +21,19 @@ local waiting = {}
 ---What waits for the user in sessions that are not followed yet, the oldest first.
 ---@type pygent.Ask[]
 local early_asks = {}
+---Sessions that were made while Neovim runs, by their ids: nothing that happens in them is a replay.
+---@type table<string, true>
+local made = {}
 
 ---@param given pygent.Session
 ---@param root string
+---@param replayed_to? integer number of the last event that is a replay, if others are than before
 ---@return pygent.FollowedSession
-local function follow(given, root)
-  local session = followed[given.sessionId]
-  if session then
-    session.info = given
-    return session
-  end
-  session = followed_session.new(given, root, M._early_asks(given.sessionId))
+local function follow(given, root, replayed_to)
+  local session = followed[given.sessionId] or followed_session.new(given, root, M._early_asks(given.sessionId))
   followed[session.id] = session
-  session:attach()
+  session.info = given
+  session:follow(replayed_to)
   return session
 end
 
@@ -128,7 +128,7 @@ end
 function M.aside(params, go_on, on_problem)
   local root = roots.current()
   M.ask_daemon("pygent/session/new", params, function(given)
-    go_on(follow(given, root))
+    go_on(follow(given, root, given.lastSeq))
   end, on_problem)
 end
 
@@ -173,9 +173,9 @@ function M._asked(method, params, go_on)
   local root, was_new = roots.current(), method == "pygent/session/new"
   coming[root] = (coming[root] or 0) + 1
   M.ask_daemon(method, params, function(given)
-    local session = follow(given, root)
+    local session = follow(given, root, given.lastSeq)
     current[root] = session.id
-    telling.plugins("PygentSession", { session_id = session.id })
+    telling.plugins("PygentSession", { session_id = session.id, is_replay = not was_new })
     M._has_come(root, was_new, session)
     go_on(session)
   end, function()
@@ -222,17 +222,32 @@ end
 client.listen("pygent/session/changed", function(told, ctx)
   local session = followed[told.sessionId]
   if told.what == "deleted" then
+    made[told.sessionId] = nil
     return session and M._forget(session)
+  end
+  if told.what == "created" then
+    made[told.sessionId] = true
   end
   local owner = vim.lsp.get_client_by_id(ctx.client_id)
   if owner == nil or not (session or told.what == "turn_started") then
     return
   end
   -- A turn is followed wherever it began: it may ask, and its edits wait to be looked at.
+  if session and told.what == "turn_started" then
+    session:follow()
+  end
   client.request(owner, "pygent/session/load", { sessionId = told.sessionId, messages = false }, function(err, given)
-    if not err then
-      follow(given, owner.root_dir):tell({ info = true })
+    if err then
+      return
     end
+    session = followed[told.sessionId]
+    if session == nil or given.lastSeq > session.conversation.last_seq then
+      local is_live = session ~= nil or made[told.sessionId]
+      session = follow(given, owner.root_dir, not is_live and given.lastSeq or nil)
+    else
+      session.info = given
+    end
+    session:tell({ info = true })
   end)
 end)
 
@@ -249,7 +264,7 @@ end
 client.watch(function(changed, is_ready)
   for _, session in pairs(followed) do
     if is_ready and session.root == changed.root_dir then
-      session:attach()
+      session:resume()
     elseif session.client_id == changed.id then
       session:detach()
       session.asks = {}

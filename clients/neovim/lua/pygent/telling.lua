@@ -8,13 +8,13 @@ local M = {}
 ---@alias pygent.UserEvent
 ---| "PygentReady" # the daemon of a project is there: `client_id`, `root`
 ---| "PygentExit" # a daemon has ended: `client_id`, `code`, `signal`
----| "PygentSession" # prompts go to another session from now on: `session_id`
+---| "PygentSession" # prompts go to another session from now on: `session_id`, `is_replay`: it was there before
 ---| "PygentTurnStarted" # a turn began: `session_id`, `turn_id`, `is_replay`, `event`
 ---| "PygentTurnFinished" # a turn is over: `session_id`, `turn_id`, `is_replay`, `event` with how it ended
 ---| "PygentToolCall" # the agent calls a tool: `session_id`, `turn_id`, `is_replay`, `event`
 ---| "PygentToolResult" # a call is over: `session_id`, `turn_id`, `is_replay`, `event`
----| "PygentPermission" # the agent asks whether it may: `session_id`, `request`
----| "PygentQuestion" # the agent asks something else: `session_id`, `request`
+---| "PygentPermission" # the agent asks for permission: `session_id`, `is_replay`: it asks again, `request`
+---| "PygentQuestion" # the agent asks a question: `session_id`, `is_replay`: it asks again, `request`
 ---| "PygentEdit" # files are not as they were: `session_id`, `turn_id`, `is_replay`, `changes`
 
 ---@param message string

@@ -126,6 +126,16 @@ end
 ---@param shown pygent.chat.View
 function M._watch(shown)
   local buffer = shown.buffer
+  local release = nil ---@type fun()?
+  local function hold()
+    release = release or shown.session:hold()
+  end
+  local function let_go()
+    if release then
+      release()
+      release = nil
+    end
+  end
   local stop = shown.session:listen(function(change)
     if change.info then
       naming.update(shown.session)
@@ -138,6 +148,7 @@ function M._watch(shown)
   on("BufWinEnter", function()
     local window = vim.api.nvim_get_current_win()
     if vim.api.nvim_win_get_buf(window) == buffer then
+      hold()
       shown.page:adopt(window)
     end
   end)
@@ -146,16 +157,19 @@ function M._watch(shown)
     if window then
       shown.page:leave(window)
     end
+    let_go()
   end)
   on("BufUnload", function()
     shown:close()
     stop()
+    let_go()
     if views[shown.session.id] == shown then
       views[shown.session.id] = nil
     end
     vim.api.nvim_del_augroup_by_id(group)
   end)
   for _, window in ipairs(windows.of(buffer)) do
+    hold()
     shown.page:adopt(window)
   end
 end

@@ -2,6 +2,7 @@
 --- which the model sees the running turn alone, and are made one after another.
 
 local about = require("pygent.prompt.about")
+local client = require("pygent.client")
 local diagnostics = require("pygent.diagnostics")
 local marks = require("pygent.inline.marks")
 local plain = require("pygent.chat.plain")
@@ -143,8 +144,8 @@ function M._send(edit, session)
   end
   local name = vim.api.nvim_buf_get_name(edit.buffer)
   local request = REQUEST:format(first, last, vim.fs.relpath(edit.root, name) or name, text.valid(edit.words))
-  local ready = session.client_id and vim.lsp.get_client_by_id(session.client_id) or nil
-  local block = about.region({ buffer = edit.buffer, first = first, last = last }).block(diagnostics.encoding_of(ready))
+  local encoding = diagnostics.encoding_of(client.ready(edit.root))
+  local block = about.region({ buffer = edit.buffer, first = first, last = last }).block(encoding)
   edit.turn_id = vim.text.hexencode(vim.uv.random(12))
   local stop_listening = session:listen(function(change)
     M._listen(edit, session, change)

@@ -93,7 +93,6 @@ function M._deliver(draft, session, prompt, way)
   history.add(draft, prompt.text)
   require("pygent.chat").follow(session)
   table.insert(draft.sent, prompt)
-  prompt.client_id = session.client_id
   prompt.turn_id = vim.text.hexencode(vim.uv.random(12))
   prompt.stop_listening = session:listen(function(change)
     for _, event in ipairs(change.events or {}) do
@@ -118,6 +117,7 @@ function M._deliver(draft, session, prompt, way)
   else
     session:send(blocks, on_end, prompt.turn_id)
   end
+  prompt.client_id = session.client_id
   M.on_change(draft, false)
 end
 
