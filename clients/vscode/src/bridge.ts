@@ -73,11 +73,11 @@ export interface Calls {
 	dequeue: { params: { readonly turnId: string }; result: { readonly removed: boolean } };
 	complete: {
 		params: { readonly text: string; readonly offset: number };
-		result: { readonly items: readonly CompletionItem[]; readonly start: number };
+		result: { readonly items: readonly Suggestion[]; readonly start: number };
 	};
 	/** Let the user choose what to attach; empty where they chose nothing. */
 	pickAttachment: {
-		params: { readonly what: "file" | "folder" | "selection" | "diagnostics" | "image" };
+		params: { readonly what: Attachment["kind"] };
 		result: { readonly attachments: readonly Attachment[] };
 	};
 	/** What was dropped onto the view: addresses of files and folders. */
@@ -184,8 +184,15 @@ export interface Attachment {
 	readonly id: string;
 	/** What the user reads: `cart.py`, `cart.py:10-20`, `3 problems in cart.py`. */
 	readonly label: string;
-	readonly kind: "file" | "folder" | "selection" | "diagnostics" | "image";
+	readonly kind: "file" | "folder" | "symbol" | "selection" | "diagnostics" | "image" | "terminal";
 	readonly block: ContentBlock;
+}
+
+/** A way in which a prompt can go on: the daemon's, or one that the editor knows. */
+export interface Suggestion extends Omit<CompletionItem, "kind"> {
+	readonly kind: CompletionItem["kind"] | "terminal" | "symbol";
+	/** Of the editor's icons; none: that of the kind. */
+	readonly icon?: string;
 }
 
 /** What a view shows around the conversation. */

@@ -12,6 +12,7 @@ import { Keys } from "./daemon/keys.ts";
 import { Starting } from "./daemon/starting.ts";
 import { WindowId } from "./daemon/window_id.ts";
 import { EditorContexts } from "./editing/context.ts";
+import { Terminals } from "./editing/terminals.ts";
 import type { Services } from "./panel/services.ts";
 import { SetupAsks } from "./panel/setup_asks.ts";
 import { WindowSurroundings } from "./panel/surroundings.ts";
@@ -50,6 +51,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 	const listeners = listenersOf(asks, () => ({ sessions, models: surroundings }));
 	const daemon = new Daemon((say, signal) => starting.start(say, signal), answersOf(asks), listeners);
 	const contexts = new EditorContexts(daemon);
+	const terminals = new Terminals();
 	const surroundings = new WindowSurroundings(daemon, contexts, keys);
 	const sessions = new Sessions(daemon, asks);
 	const reviews = new Reviews(book, new AskedReviews(asks, edits));
@@ -62,6 +64,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 		originals,
 		proposals,
 		contexts,
+		terminals,
 		daemon,
 		sessions,
 		asks,
@@ -75,6 +78,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 		keys,
 		asks,
 		contexts,
+		terminals,
 		surroundings,
 		new SetupAsks(asks, surroundings),
 		sessions,
@@ -85,16 +89,10 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 	context.subscriptions.push(
 		registerAll({ services, views, log, extensionId: context.extension.id }),
 		daemon.onDidStop(({ type }) => type === "replaced" && windowId.renew()),
-		daemon.onDidChangeState(({ state }) => {
-			if (state === "ready") for (const each of daemon.resumed) sessions.feed(each);
-			else asks.withdrawAll();
-		}),
+		followRestarts(daemon, sessions, asks),
 	);
 	context.subscriptions.push(book, registerReview(services, book, context.workspaceState));
-	end = async () => {
-		const isBusy = sessions.followed.some(({ conversation }) => conversation.runningTurnId !== null);
-		await (isBusy ? daemon.leave() : daemon.stop());
-	};
+	end = () => leave(daemon, sessions);
 	if (await starting.hasLeftOne()) daemon.use();
 }
 
@@ -122,6 +120,20 @@ function registerReview(services: Services, book: ReviewBook, memory: vscode.Mem
 		new ReviewReports(book, daemon, sessions),
 		registerReviewCommands(reviews, originals, proposals),
 	);
+}
+
+/** What a daemon that starts has of the one before is followed; what one that is gone asked is not asked any more. */
+function followRestarts(daemon: Daemon, sessions: Sessions, asks: Asks): vscode.Disposable {
+	return daemon.onDidChangeState(({ state }) => {
+		if (state === "ready") for (const each of daemon.resumed) sessions.feed(each);
+		else asks.withdrawAll();
+	});
+}
+
+/** A turn that runs goes on for a while without the window. */
+async function leave(daemon: Daemon, sessions: Sessions): Promise<void> {
+	const isBusy = sessions.followed.some(({ conversation }) => conversation.runningTurnId !== null);
+	await (isBusy ? daemon.leave() : daemon.stop());
 }
 
 let end = async (): Promise<void> => undefined;

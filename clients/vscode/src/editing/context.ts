@@ -12,6 +12,9 @@ const QUIET_MS = 50;
 const MOST_DIAGNOSTICS = 100;
 const MOST_FILES = 50;
 
+/** That are remembered after they were in front. */
+const MOST_RECENT = 20;
+
 export class EditorContexts implements vscode.Disposable {
 	readonly #daemon: Daemon;
 	readonly #disposables: readonly vscode.Disposable[];
@@ -19,6 +22,7 @@ export class EditorContexts implements vscode.Disposable {
 	/** Whose diagnostics the daemon has yet to be told. */
 	readonly #untold = new Map<string, vscode.Uri>();
 	#editor: vscode.TextEditor | null = null;
+	#recent: readonly vscode.Uri[] = [];
 	#timer: NodeJS.Timeout | undefined;
 
 	/** The user selects something else, or nothing more. */
@@ -46,6 +50,11 @@ export class EditorContexts implements vscode.Disposable {
 		return this.#editor;
 	}
 
+	/** The files that were in front, the last one first. */
+	get recent(): readonly vscode.Uri[] {
+		return this.#recent;
+	}
+
 	dispose(): void {
 		clearTimeout(this.#timer);
 		for (const each of this.#disposables) each.dispose();
@@ -54,6 +63,11 @@ export class EditorContexts implements vscode.Disposable {
 
 	#moved(): void {
 		this.#editor = editorOfTheUser(this.#editor);
+		const front = this.#editor?.document.uri;
+		if (front !== undefined && front.toString() !== this.#recent[0]?.toString()) {
+			const others = this.#recent.filter((uri) => uri.toString() !== front.toString());
+			this.#recent = [front, ...others].slice(0, MOST_RECENT);
+		}
 		this.#changed.fire();
 		this.#soon();
 	}

@@ -2,8 +2,11 @@
 
 import * as vscode from "vscode";
 import type { Attachment } from "../bridge.ts";
+import { writtenMention } from "../conversation/mentions.ts";
 import { checkImageSize } from "../conversation/pictures.ts";
+import type { FoundSymbol } from "../editing/symbols.ts";
 import { diagnosticOut, rangeOut, selectionLabel } from "../editing/wire.ts";
+import type { TerminalContent } from "../protocol/protocol.ts";
 
 const IMAGE_TYPES: Readonly<Record<string, string>> = {
 	png: "image/png",
@@ -39,10 +42,7 @@ function ofFolder(uri: vscode.Uri): Attachment {
 	if (vscode.workspace.getWorkspaceFolder(uri) === undefined) {
 		throw new Error(`${uri.fsPath} is in no folder of this window: open it, or attach files of it.`);
 	}
-	const [, ...others] = vscode.workspace.workspaceFolders ?? [];
-	const relative = vscode.workspace.asRelativePath(uri, false);
-	const path = `${others.length > 0 || relative === uri.fsPath ? uri.fsPath : relative}/`;
-	const mention = /[\s"'`<>()[\]{},;]/.test(path) ? `@"${path}"` : `@${path}`;
+	const mention = writtenMention(`${mentionedPath(uri)}/`);
 	// On a line of its own: behind a word it would be a part of that.
 	return {
 		id: uri.toString(),
@@ -50,6 +50,12 @@ function ofFolder(uri: vscode.Uri): Attachment {
 		kind: "folder",
 		block: { type: "text", text: `\n${mention}\n` },
 	};
+}
+
+/** How a mention names a file or a folder. */
+export function mentionedPath(uri: vscode.Uri): string {
+	const [, ...others] = vscode.workspace.workspaceFolders ?? [];
+	return others.length > 0 ? uri.fsPath : vscode.workspace.asRelativePath(uri, false);
 }
 
 async function ofImage(uri: vscode.Uri, mimeType: string, size: number): Promise<Attachment> {
@@ -84,6 +90,20 @@ export function problemsOf(uri: vscode.Uri): Attachment | null {
 		kind: "diagnostics",
 		block: { type: "diagnostics", uri: uri.toString(), items },
 	};
+}
+
+/** Its lines as they are in the file now. */
+export function ofSymbol({ name, uri, range }: FoundSymbol): Attachment {
+	return {
+		id: `${uri.toString()}#${name}`,
+		label: name,
+		kind: "symbol",
+		block: { type: "file", uri: uri.toString(), range: rangeOut(range) },
+	};
+}
+
+export function ofTerminal(content: TerminalContent, id: string): Attachment {
+	return { id, label: content.command === "" ? "terminal output" : content.command, kind: "terminal", block: content };
 }
 
 function baseName(uri: vscode.Uri): string {

@@ -6,6 +6,7 @@ import type { Consent } from "../daemon/consent.ts";
 import type { Daemon } from "../daemon/daemon.ts";
 import type { GivenKeys } from "../daemon/given_keys.ts";
 import type { EditorContexts } from "../editing/context.ts";
+import type { Terminals } from "../editing/terminals.ts";
 import type { Originals } from "../review/originals.ts";
 import type { Proposals } from "../review/proposals.ts";
 import type { Reviews } from "../review/reviews.ts";
@@ -23,6 +24,7 @@ export interface Services {
 	readonly proposals: Proposals;
 	/** Where the user is in the code. */
 	readonly contexts: EditorContexts;
+	readonly terminals: Terminals;
 	readonly extensionUri: vscode.Uri;
 	/** What is the same in all panels, and that it changed. */
 	readonly surroundings: Surroundings;

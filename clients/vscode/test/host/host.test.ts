@@ -40,7 +40,7 @@ test("in the extension host", async (context) => {
 	const outcomes: Outcome[] = [];
 	const log: string[] = [];
 	const ended = Promise.withResolvers<number>();
-	const page = await browser.newPage();
+	const page = await browser.newPage({ permissions: ["clipboard-read", "clipboard-write"] });
 	await page.exposeFunction("codeAutomationLog", (_kind: string, parts: readonly unknown[]) => {
 		const line = parts.join(" ");
 		log.push(line);

@@ -119,7 +119,7 @@ test("the selection in the editor is one click away, and no longer offered when 
 	assert.equal(await panel.page.getByRole("button", { name: "Attach the selection" }).count(), 0);
 });
 
-test("files, folders, problems and pictures are added from a menu, by the keyboard too", async () => {
+test("files, symbols, problems, terminal output and pictures are added from a menu, by the keyboard too", async () => {
 	await using panel = await Panel.open({ answers: { pickAttachment: () => ({ attachments: [FILE] }) } });
 
 	await panel.page.getByRole("button", { name: "Add context…" }).press("Enter");
@@ -127,8 +127,10 @@ test("files, folders, problems and pictures are added from a menu, by the keyboa
 	assert.deepEqual(await menu.getByRole("menuitem").allInnerTexts(), [
 		"Files…",
 		"Folder…",
+		"Symbol…",
 		"Selection",
 		"Problems…",
+		"Terminal Command…",
 		"Image…",
 	]);
 	assert.equal(await menu.getByRole("menuitem", { name: "Selection" }).getAttribute("aria-disabled"), "true");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Calls } from "../../src/bridge.ts";
+import type { Calls, Suggestion } from "../../src/bridge.ts";
 import type { CompletionItem } from "../../src/protocol/protocol.ts";
 import { Panel } from "./panel.ts";
 import { holds, promptOf } from "./prompt.ts";
@@ -172,4 +172,40 @@ test("the list fits into a narrow view", async () => {
 	const box = await panel.page.getByRole("listbox", { name: "Suggestions" }).boundingBox();
 
 	assert.ok(box !== null && box.x >= 0 && box.x + box.width <= 200 && box.y >= 0, JSON.stringify(box));
+});
+
+test("symbols are shown by their names with their files, and a kind of mention is gone on with", async () => {
+	const symbols: readonly Suggestion[] = ["shop/cart.py", "shop/order.py"].map((path) => ({
+		label: "@symbol:total",
+		insertText: `@symbol:${path}#total`,
+		kind: "symbol",
+		detail: path,
+		icon: "symbol-method",
+	}));
+	const words: readonly Suggestion[] = [
+		{ label: "@terminal", insertText: "@terminal", kind: "terminal", detail: "the last command and its output" },
+		{ label: "@symbol:", insertText: "@symbol:", kind: "symbol", detail: "a function, a class, …" },
+	];
+	await using panel = await Panel.open({
+		answers: {
+			complete: ({ text, offset }) => ({
+				items: text.slice(0, offset).includes("@symbol:") ? symbols : words,
+				start: text.lastIndexOf("@"),
+			}),
+		},
+	});
+	const field = promptOf(panel);
+	const options = panel.page.getByRole("option");
+
+	await field.pressSequentially("Speed up @s");
+	await options.filter({ hasText: "@symbol:" }).waitFor();
+	await field.press("Enter");
+	await holds(field, "Speed up @symbol:");
+	await options.getByText("total").nth(1).waitFor();
+	assert.deepEqual(await options.allInnerTexts(), ["total\nshop/cart.py", "total\nshop/order.py"]);
+	await field.press("ArrowDown");
+	await field.press("Enter");
+
+	await holds(field, "Speed up @symbol:shop/order.py#total ");
+	assert.equal(panel.calls.filter(({ method }) => method === "send").length, 0);
 });

@@ -5,6 +5,7 @@ import { Workbench } from "./workbench.ts";
 const FILES = {
 	"shop/cart.py": "def total(items):\n    return sum(items)\n",
 	"shop/prices.py": "PLUM = 3\n",
+	"build.ts": "const flags = 1;\nexport function makePage(): number {\n  return flags;\n}\n",
 };
 
 test("the ways to say something", async (t) => {
@@ -71,4 +72,43 @@ test("the ways to say something", async (t) => {
 		assert.match(said, /PLUM = 3/);
 		assert.match(said, /return sum\(items\)/);
 	});
+
+	await t.test(
+		"a terminal's last command and a symbol are named by completion, and stay visible as chips",
+		async () => {
+			await model.script({ text: "The build needs a flag." });
+			await workbench.openFile("build.ts");
+			await workbench.command("Terminal: Create New Terminal");
+			await page.locator(".terminal-command-decoration").first().waitFor(); // the shell has told the editor of itself
+			await page.keyboard.type("sleep 0.2; echo no such flag; false");
+			await page.keyboard.press("Enter");
+			const failed = page.locator(".terminal-command-decoration.error");
+			await failed.waitFor();
+
+			const field = chat.getByRole("textbox", { name: "Prompt" });
+			await field.click();
+			await page.keyboard.type("Why does @ter");
+			await chat
+				.getByRole("option", { name: /^@terminal/ })
+				.first()
+				.waitFor();
+			await page.keyboard.press("Tab");
+			await page.keyboard.type("fail, and does @symbol:mak");
+			await chat.getByRole("option", { name: /makePage/ }).waitFor();
+			await page.keyboard.press("Enter");
+			await page.keyboard.type("know?");
+			await page.keyboard.press("Enter");
+
+			await conversation.getByText("The build needs a flag.").waitFor();
+			const prompt = conversation.getByText(/Why does @terminal fail/).last();
+			await prompt.waitFor();
+			const chips = conversation.getByRole("list", { name: "Attached" }).last();
+			await chips.getByText("sleep 0.2; echo no such flag; false").waitFor();
+			await chips.getByText("build.ts:2-4").waitFor();
+			const [request] = await model.requests();
+			const said = JSON.stringify(request?.messages.filter(({ role }) => role === "user"));
+			assert.match(said, /\$ sleep 0\.2; echo no such flag; false\\nno such flag\\n\[exit code 1\]/);
+			assert.match(said, /path=\\"build\.ts\\" lines=\\"2-4\\">\\nexport function makePage/);
+		},
+	);
 });

@@ -1,9 +1,22 @@
 /** What the user attaches to a prompt: chosen from a list, or dropped. */
 
+import { randomUUID } from "node:crypto";
 import * as vscode from "vscode";
 import type { Attachment, Calls } from "../../bridge.ts";
 import { openFiles } from "../../editing/context.ts";
-import { attachmentOf, IMAGE_ENDINGS, problemsOf, selectionOf } from "../attachments.ts";
+import { type FoundSymbol, findSymbols, symbolIn } from "../../editing/symbols.ts";
+import type { TerminalCommand } from "../../editing/terminals.ts";
+import type { TerminalContent } from "../../protocol/protocol.ts";
+import {
+	attachmentOf,
+	IMAGE_ENDINGS,
+	mentionedPath,
+	ofSymbol,
+	ofTerminal,
+	problemsOf,
+	selectionOf,
+} from "../attachments.ts";
+import { symbolIcon } from "../mentions.ts";
 import type { Handlers, Panel } from "../panel.ts";
 
 type Attaching = "pickAttachment" | "attachUris";
@@ -45,6 +58,10 @@ async function picked(panel: Panel, what: Calls["pickAttachment"]["params"]["wha
 			return selected(panel);
 		case "diagnostics":
 			return await pickedProblems(panel);
+		case "symbol":
+			return await pickedSymbol(panel);
+		case "terminal":
+			return await pickedCommands(panel);
 		case "image":
 			return await attached(await pickedImages());
 	}
@@ -114,6 +131,70 @@ async function pickedProblems({ services }: Panel): Promise<readonly Attachment[
 		}));
 	const chosen = await vscode.window.showQuickPick(items, { title: "Attach problems", canPickMany: true });
 	return (chosen ?? []).map(({ problems }) => problems);
+}
+
+interface SymbolEntry extends vscode.QuickPickItem {
+	readonly symbol: FoundSymbol;
+}
+
+/** What is typed is looked for by the language extensions, which decide what fits. */
+async function pickedSymbol({ services }: Panel): Promise<readonly Attachment[]> {
+	const pick = vscode.window.createQuickPick<SymbolEntry>();
+	pick.title = "Attach a symbol";
+	pick.placeholder = "Type to search the symbols of the workspace";
+	const look = async (query: string): Promise<void> => {
+		pick.busy = true;
+		const found = await findSymbols(query, services.contexts.recent);
+		if (query !== pick.value) return; // the answer to the next letter comes
+		pick.busy = false;
+		pick.items = found.map((symbol) => ({
+			label: `$(${symbolIcon(symbol.kind)}) ${symbol.name}`,
+			description: mentionedPath(symbol.uri),
+			alwaysShow: true,
+			symbol,
+		}));
+	};
+	const chosen = await new Promise<FoundSymbol | undefined>((resolve, reject) => {
+		pick.onDidChangeValue((query) => void look(query).catch(reject));
+		pick.onDidAccept(() => resolve(pick.selectedItems[0]?.symbol));
+		pick.onDidHide(() => resolve(undefined));
+		pick.show();
+		void look("").catch(reject);
+	}).finally(() => pick.dispose());
+	if (chosen === undefined) return [];
+	return [ofSymbol(await symbolIn(chosen.uri, chosen.name).catch(() => chosen))];
+}
+
+/** Those of all terminals, the one that was used last first, and of each the last command first. */
+async function pickedCommands({ services: { terminals } }: Panel): Promise<readonly Attachment[]> {
+	const { activeTerminal, terminals: open } = vscode.window;
+	const all = open.toSorted((a, b) => Number(b === activeTerminal) - Number(a === activeTerminal));
+	const items = all.flatMap((terminal) => {
+		const commands = terminals.commandsOf(terminal);
+		const last = commands.at(-1);
+		const entry = (label: string, description: string, take: () => Promise<TerminalContent>) => ({
+			label,
+			description: `${terminal.name} · ${description}`,
+			take,
+		});
+		if (last === undefined) return [entry("Everything it shows", "terminal", () => terminals.lastOf(terminal))];
+		const earlier = commands.filter((each) => each !== last && each.hasOutput).toReversed();
+		return [
+			entry(last.command, endOf(last), () => terminals.lastOf(terminal)),
+			...earlier.map((each) => entry(each.command, endOf(each), each.content)),
+		];
+	});
+	if (items.length === 0) throw new Error("No terminal is open: open one and run a command in it.");
+	const chosen = await vscode.window.showQuickPick(items, { title: "Attach terminal output", canPickMany: true });
+	const attachments: Attachment[] = [];
+	// One after the other: two may need the clipboard
+	for (const { take } of chosen ?? []) attachments.push(ofTerminal(await take(), randomUUID()));
+	return attachments;
+}
+
+function endOf({ isRunning, exitCode }: TerminalCommand): string {
+	if (isRunning) return "running";
+	return exitCode === undefined ? "ended" : `exit code ${exitCode}`;
 }
 
 async function pickedImages(): Promise<readonly vscode.Uri[]> {

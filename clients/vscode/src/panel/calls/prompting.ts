@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import type { Attachment, Calls } from "../../bridge.ts";
 import type { ContentBlock } from "../../protocol/protocol.ts";
 import type { Report } from "../../review/rejections.ts";
+import { completedSymbols, mentioned, withEditorsWords } from "../mentions.ts";
 import type { Handlers, Panel } from "../panel.ts";
 
 type Prompting = "send" | "stop" | "retry" | "dequeue" | "resume" | "complete";
@@ -39,8 +40,12 @@ export function promptingCalls(panel: Panel): Pick<Handlers, Prompting> {
 			return null;
 		},
 		complete: async ({ text, offset }) => {
+			const before = text.slice(0, offset);
+			const symbols = await completedSymbols(panel, before);
+			if (symbols !== null) return symbols;
 			const { sessionId } = panel;
-			return await daemon.request("pygent/complete", { text, offset, ...(sessionId === null ? {} : { sessionId }) });
+			const of = sessionId === null ? {} : { sessionId };
+			return withEditorsWords(await daemon.request("pygent/complete", { text, offset, ...of }), before);
 		},
 	};
 }
@@ -48,10 +53,12 @@ export function promptingCalls(panel: Panel): Pick<Handlers, Prompting> {
 async function send(panel: Panel, { text, attachments, steer }: Calls["send"]["params"]): Promise<Taken> {
 	const { daemon, reviews } = panel.services;
 	await daemon.settled(); // a prompt is not refused because it came a moment too early
+	const known = new Set(attachments.map(({ id }) => id));
+	const meant = (await mentioned(panel, text)).filter(({ id }) => !known.has(id));
 	const sessionId = await panel.needSession();
 	// A command may ask no model, and the report would be lost: where it does, the turn is told of it once it runs.
 	const report = text.startsWith("/") ? null : reviews.book.report(sessionId);
-	const prompt = promptOf(text, attachments, report);
+	const prompt = promptOf(text, [...attachments, ...meant], report);
 	const told = (turnId: string | null): Taken => {
 		if (report !== null) reviews.book.reported(sessionId, report);
 		return { turnId };

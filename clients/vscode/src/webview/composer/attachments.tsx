@@ -64,7 +64,9 @@ function Picture({ attachment }: { readonly attachment: Attachment }): ReactElem
 const ICONS: Readonly<Record<Attachment["kind"], string>> = {
 	file: "file",
 	folder: "folder",
+	symbol: "symbol-method",
 	selection: "list-selection",
 	diagnostics: "warning",
 	image: "file-media",
+	terminal: "terminal",
 };

@@ -1,12 +1,12 @@
 /** How a prompt can go on: when to ask for it, what of an answer still fits, and what taking it makes of the prompt. */
 
-import type { CompletionItem } from "../../protocol/protocol.ts";
+import type { Suggestion } from "../../bridge.ts";
 
 /** An answer to how `text` can go on at `offset`; its items take the place of what stands from `start` on. */
 export interface Offer {
 	readonly text: string;
 	readonly start: number;
-	readonly items: readonly CompletionItem[];
+	readonly items: readonly Suggestion[];
 }
 
 /** A command and its arguments, or something behind an `@`; the daemon knows the rules better, this is which to ask of. */
@@ -17,7 +17,7 @@ export function isCompleted(text: string, offset: number): boolean {
 }
 
 /** What of the offer fits what is written since. */
-export function fitting(offer: Offer, text: string, offset: number): readonly CompletionItem[] {
+export function fitting(offer: Offer, text: string, offset: number): readonly Suggestion[] {
 	if (offset < offer.start || text.slice(0, offer.start) !== offer.text.slice(0, offer.start)) return [];
 	const typed = text.slice(offer.start, offset).replace(/^[@/]"?/, "");
 	if (/\n/.test(typed)) return [];
@@ -42,12 +42,12 @@ export function isSought({ text, start }: Offer): boolean {
 }
 
 /** It stands there already: taking it would change nothing. */
-export function isWritten({ insertText }: CompletionItem, typed: string): boolean {
+export function isWritten({ insertText }: Suggestion, typed: string): boolean {
 	return insertText.trimEnd() === typed;
 }
 
-/** What is inserted: a mention that is over is followed by a space, a folder is gone on with. */
-export function inserted({ insertText, kind }: CompletionItem, following: string): string {
-	const isOpen = insertText.endsWith("/") || insertText.endsWith(" ") || /^\s/.test(following);
+/** What is inserted: a mention that is over is followed by a space, a folder or a kind of symbol is gone on with. */
+export function inserted({ insertText, kind }: Suggestion, following: string): string {
+	const isOpen = /[/: ]$/.test(insertText) || /^\s/.test(following);
 	return isOpen || kind === "command" ? insertText : `${insertText} `;
 }

@@ -139,8 +139,10 @@ type Pickable = Calls["pickAttachment"]["params"]["what"];
 const PICKABLE: readonly { readonly what: Pickable; readonly title: string; readonly icon: string }[] = [
 	{ what: "file", title: "Files…", icon: "file" },
 	{ what: "folder", title: "Folder…", icon: "folder" },
+	{ what: "symbol", title: "Symbol…", icon: "symbol-method" },
 	{ what: "selection", title: "Selection", icon: "list-selection" },
 	{ what: "diagnostics", title: "Problems…", icon: "warning" },
+	{ what: "terminal", title: "Terminal Command…", icon: "terminal" },
 	{ what: "image", title: "Image…", icon: "file-media" },
 ];
 

@@ -1,7 +1,7 @@
 /** The field in which the user writes, and what its keys do. */
 
 import { type ClipboardEvent, type KeyboardEvent, type ReactElement, type RefObject, useId } from "react";
-import type { CompletionItem } from "../../protocol/protocol.ts";
+import type { Suggestion } from "../../bridge.ts";
 import { moved } from "../chrome/list_keys.ts";
 import { Spoken } from "../chrome/popup.tsx";
 import { inserted, isWritten } from "./completing.ts";
@@ -38,7 +38,7 @@ export function PromptField(parts: PromptFieldParts): ReactElement {
 		if (selectionStart === selectionEnd) completing.follow(value, selectionStart);
 		else completing.close();
 	};
-	const take = (item: CompletionItem): void => {
+	const take = (item: Suggestion): void => {
 		const { current } = field;
 		if (current === null) return;
 		const { start } = completing;
@@ -75,7 +75,7 @@ export function PromptField(parts: PromptFieldParts): ReactElement {
 	);
 }
 
-function keyPressed(event: KeyboardEvent, parts: PromptFieldParts, take: (item: CompletionItem) => void): void {
+function keyPressed(event: KeyboardEvent, parts: PromptFieldParts, take: (item: Suggestion) => void): void {
 	if (event.nativeEvent.isComposing) return; // the keys are the input method's
 	if (keyOfList(event, parts, take) || keyOfPrompt(event, parts)) {
 		event.preventDefault();
@@ -84,7 +84,7 @@ function keyPressed(event: KeyboardEvent, parts: PromptFieldParts, take: (item: 
 }
 
 /** Whether the key was for the list of suggestions. */
-function keyOfList(event: KeyboardEvent, parts: PromptFieldParts, take: (item: CompletionItem) => void): boolean {
+function keyOfList(event: KeyboardEvent, parts: PromptFieldParts, take: (item: Suggestion) => void): boolean {
 	const { completing } = parts;
 	const { items, active } = completing;
 	if (event.shiftKey || event.ctrlKey || event.metaKey || event.altKey) return false;
@@ -100,7 +100,7 @@ function keyOfList(event: KeyboardEvent, parts: PromptFieldParts, take: (item: C
 }
 
 /** Tab takes the first item where none is gone to; Enter does not, and sends what stands there in full already. */
-function keyTakes(key: string, parts: PromptFieldParts, take: (item: CompletionItem) => void): boolean {
+function keyTakes(key: string, parts: PromptFieldParts, take: (item: Suggestion) => void): boolean {
 	const { completing, field, text } = parts;
 	const { items, active, start } = completing;
 	const item = key === "Tab" ? items[active ?? 0] : key === "Enter" && active !== null ? items[active] : undefined;

@@ -1,14 +1,14 @@
 /** The list of ways in which the prompt can go on. The focus stays where the user writes. */
 
 import { type ReactElement, useEffect } from "react";
-import type { CompletionItem } from "../../protocol/protocol.ts";
+import type { Suggestion } from "../../bridge.ts";
 import { Icon } from "../chrome/icon.tsx";
 
 interface SuggestionsParts {
 	readonly id: string;
-	readonly items: readonly CompletionItem[];
+	readonly items: readonly Suggestion[];
 	readonly active: number | null;
-	readonly onTake: (item: CompletionItem) => void;
+	readonly onTake: (item: Suggestion) => void;
 }
 
 export function Suggestions({ id, items, active, onTake }: SuggestionsParts): ReactElement {
@@ -20,7 +20,7 @@ export function Suggestions({ id, items, active, onTake }: SuggestionsParts): Re
 			{items.map((item, index) => (
 				// biome-ignore lint/a11y/useKeyWithClickEvents: the prompt has the focus, and hears the keys
 				<div
-					key={`${item.kind} ${item.label}`}
+					key={`${item.kind} ${item.insertText}`}
 					id={`${id}-${index}`}
 					role="option"
 					tabIndex={-1}
@@ -38,17 +38,19 @@ export function Suggestions({ id, items, active, onTake }: SuggestionsParts): Re
 }
 
 /** Of a path the file's name is what is looked for, and the folder tells it from others. */
-function Words({ item: { label, detail, kind } }: { readonly item: CompletionItem }): ReactElement {
+function Words({ item: { label, detail, kind } }: { readonly item: Suggestion }): ReactElement {
 	const [, folder, name] = kind === "file" ? (/^@?(.*?)([^/]+\/?)$/.exec(label) ?? []) : [];
+	const symbol = kind === "symbol" ? /^@symbol:(.+)/.exec(label)?.[1] : undefined;
 	return (
 		<span className="entry-line">
-			<span className="entry-title">{name ?? label}</span>
+			<span className="entry-title">{name ?? symbol ?? label}</span>
 			<span className="entry-detail">{name === undefined ? detail : folder?.replace(/\/$/, "")}</span>
 		</span>
 	);
 }
 
-function iconOf({ kind, label }: CompletionItem): string {
+function iconOf({ kind, label, icon }: Suggestion): string {
+	if (icon !== undefined) return icon;
 	switch (kind) {
 		case "command":
 			return "terminal";
@@ -60,5 +62,9 @@ function iconOf({ kind, label }: CompletionItem): string {
 			return "mention";
 		case "agent":
 			return "robot";
+		case "terminal":
+			return "terminal";
+		case "symbol":
+			return "symbol-method";
 	}
 }

@@ -1,7 +1,7 @@
 /** The list of ways to go on, as it follows what is written. */
 
 import { useEffect, useRef, useState } from "react";
-import type { CompletionItem } from "../../protocol/protocol.ts";
+import type { Suggestion } from "../../bridge.ts";
 import type { Host } from "../host.ts";
 import { fitting, isCompleted, isSought, type Offer } from "./completing.ts";
 
@@ -10,7 +10,7 @@ const PAUSE_MS = 60;
 
 export interface Completing {
 	/** Empty: there is no list. */
-	readonly items: readonly CompletionItem[];
+	readonly items: readonly Suggestion[];
 	readonly start: number;
 	/** Enter takes it; none where it would be a surprise. */
 	readonly active: number | null;
@@ -22,7 +22,7 @@ export interface Completing {
 	readonly follow: (text: string, offset: number) => void;
 }
 
-const NONE: readonly CompletionItem[] = [];
+const NONE: readonly Suggestion[] = [];
 
 export function useCompletion(host: Host): Completing {
 	const [offer, setOffer] = useState<Offer | null>(null);

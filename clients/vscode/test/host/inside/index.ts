@@ -3,6 +3,7 @@ import "./activation.ts";
 import "./attaching.ts";
 import "./calls.ts";
 import "./commands.ts";
+import "./mentions.ts";
 import "./places.ts";
 import "./reviewing.ts";
 import "./judging.ts";

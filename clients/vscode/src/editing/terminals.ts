@@ -1,0 +1,142 @@
+/**
+ * What the terminals of the window printed last. The editor tells of each command where the shell tells the editor
+ * (shell integration); of any other terminal there is the text that it shows.
+ */
+
+import * as vscode from "vscode";
+import { plainOf } from "../conversation/terminal_text.ts";
+import type { TerminalContent } from "../protocol/protocol.ts";
+
+/** Of one terminal. */
+const MOST_COMMANDS = 10;
+
+/** Kept of what a command wrote, its escape sequences included, and sent of it: the last of it says how it went. */
+const KEPT_CHARS = 200_000;
+const SENT_CHARS = 20_000;
+
+/** For the editor to hand over the last of what a command wrote, once it has ended. */
+const LAST_WORDS_MS = 2_000;
+
+/** A command that was run in a terminal. */
+export interface TerminalCommand {
+	readonly command: string;
+	readonly isRunning: boolean;
+	readonly exitCode: number | undefined;
+	readonly hasOutput: boolean;
+	readonly content: () => Promise<TerminalContent>;
+}
+
+export class Terminals implements vscode.Disposable {
+	readonly #commands = new Map<vscode.Terminal, Recorded[]>();
+	readonly #disposables: readonly vscode.Disposable[];
+
+	constructor() {
+		this.#disposables = [
+			vscode.window.onDidStartTerminalShellExecution(({ terminal, execution }) => {
+				const commands = [...this.commandsOf(terminal), new Recorded(execution)];
+				this.#commands.set(terminal, commands.slice(-MOST_COMMANDS));
+			}),
+			vscode.window.onDidEndTerminalShellExecution(({ terminal, execution, exitCode }) => {
+				this.commandsOf(terminal)
+					.find((each) => each.execution === execution)
+					?.end(exitCode);
+			}),
+			vscode.window.onDidCloseTerminal((terminal) => this.#commands.delete(terminal)),
+		];
+	}
+
+	/** The commands that are known of that terminal, the last one at the end. */
+	commandsOf(terminal: vscode.Terminal): readonly Recorded[] {
+		return this.#commands.get(terminal) ?? [];
+	}
+
+	/** Its last command; where none is known, the text that it shows. Raises where it shows none. */
+	async lastOf(terminal: vscode.Terminal): Promise<TerminalContent> {
+		const last = this.commandsOf(terminal).at(-1);
+		if (last === undefined) return await allOf(terminal);
+		const content = await last.content();
+		if (content.output !== "" || last.isRunning) return content;
+		// The editor loses what a command printed that ended at once; it is found in what the terminal shows.
+		return { ...content, output: sent(await copied(terminal, ["copyLastCommandOutput"])) };
+	}
+
+	dispose(): void {
+		for (const each of this.#disposables) each.dispose();
+	}
+}
+
+class Recorded implements TerminalCommand {
+	readonly execution: vscode.TerminalShellExecution;
+	readonly #read: Promise<void>;
+	#text = "";
+	#end: { readonly exitCode: number | undefined } | null = null;
+
+	constructor(execution: vscode.TerminalShellExecution) {
+		this.execution = execution;
+		this.#read = this.#follow();
+	}
+
+	get command(): string {
+		return this.execution.commandLine.value.trim();
+	}
+
+	get isRunning(): boolean {
+		return this.#end === null;
+	}
+
+	/** False also where the editor has lost it. */
+	get hasOutput(): boolean {
+		return this.#text !== "";
+	}
+
+	get exitCode(): number | undefined {
+		return this.#end?.exitCode;
+	}
+
+	end(exitCode: number | undefined): void {
+		this.#end = { exitCode };
+	}
+
+	readonly content = async (): Promise<TerminalContent> => {
+		if (this.#end !== null) await Promise.race([this.#read, passed(LAST_WORDS_MS)]);
+		const { command, exitCode } = this;
+		const output = sent(plainOf(this.#text));
+		return { type: "terminal", command, output, ...(exitCode === undefined ? {} : { exitCode }) };
+	};
+
+	async #follow(): Promise<void> {
+		for await (const piece of this.execution.read()) this.#text = (this.#text + piece).slice(-KEPT_CHARS);
+	}
+}
+
+async function allOf(terminal: vscode.Terminal): Promise<TerminalContent> {
+	const output = sent(await copied(terminal, ["selectAll", "copySelection", "clearSelection"]));
+	if (output === "") throw new Error(`The terminal ${terminal.name} is empty: run a command in it first.`);
+	return { type: "terminal", command: "", output };
+}
+
+/**
+ * What these commands of the editor copy of a terminal, which comes to the front, without the cursor: there is no other
+ * way to its text. The text of the clipboard is put back.
+ */
+async function copied(terminal: vscode.Terminal, commands: readonly string[]): Promise<string> {
+	terminal.show(true);
+	const { clipboard } = vscode.env;
+	const before = await clipboard.readText();
+	try {
+		await clipboard.writeText("");
+		for (const name of commands) await vscode.commands.executeCommand(`workbench.action.terminal.${name}`);
+		return plainOf(await clipboard.readText());
+	} finally {
+		await clipboard.writeText(before);
+	}
+}
+
+function sent(text: string): string {
+	const words = text.replace(/[ \t]+$/gm, "").replace(/^\n+|\n+$/g, "");
+	return words.length <= SENT_CHARS ? words : `[earlier output left out]\n${words.slice(-SENT_CHARS)}`;
+}
+
+async function passed(ms: number): Promise<void> {
+	await new Promise((resolve) => setTimeout(resolve, ms));
+}
