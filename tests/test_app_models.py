@@ -100,7 +100,7 @@ async def test_a_workspaces_program_does_not_run_before_it_is_trusted(desk: Desk
     (desk.folder / ".pygent" / "config.toml").write_text(f"[cli_models.toy]\ncommand = {command}\n")
     agent = desk.agent()
 
-    with pytest.raises(ModelError, match="names no program"):
+    with pytest.raises(ModelError, match="does not name a program"):
         await desk.turn(agent.sessions.new(NewSession()))
 
     assert not ran.exists()

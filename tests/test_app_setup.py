@@ -25,7 +25,7 @@ from tests.questioner import FakeQuestioner
 KEY = "my0wnkey-of-mistral"
 
 ENTERED = (
-    Answered(choice="Enter the key of a provider"),
+    Answered(choice="Enter an API key"),
     Answered(choice="mistral"),
     Answered(text=KEY),
     Answered(choice="mistral/mistral-medium-latest"),
@@ -164,7 +164,7 @@ async def test_an_ollama_elsewhere_is_called_there_and_its_address_is_set(
     monkeypatch.delenv("OLLAMA_API_BASE")
     with ModelServer([Step(text="ready")]) as server:
         monkeypatch.setenv("OLLAMA_HOST", f"127.0.0.1:{server.port}")
-        told = await house.run(Answered(choice=f"A server of chat completions at 127.0.0.1:{server.port}"))
+        told = await house.run(Answered(choice=f"Chat completions server at 127.0.0.1:{server.port}"))
 
     assert "ollama_chat/mock answered in" in told
     assert [each.path for each in server.requests] == ["/v1/chat/completions"]

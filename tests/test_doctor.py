@@ -70,16 +70,16 @@ def test_with_nothing_set_the_offline_model_runs_and_setup_is_named(examine: Exa
     assert rows(report, "Model") == {
         "name": ["offline/rules"],
         "why": ["that is how it is"],
-        "called through": ["none is needed"],
+        "API": ["none needed"],
     }
     assert rows(report, "Programs") == {
         "rg": [f"ripgrep 14.1.0 ({tmp_path / 'rg'})"],
         "git": [f"git version 2.39.5 ({tmp_path / 'git'})"],
     }
     assert rows(report, "Folders") == {
-        "settings": [f"{tmp_path / 'config.toml'} (not there yet)"],
+        "settings": [f"{tmp_path / 'config.toml'} (not created yet)"],
         "state": [str(tmp_path)],
-        "log": [f"{tmp_path / 'pygent-ls.log'} (not there yet)"],
+        "log": [f"{tmp_path / 'pygent-ls.log'} (not created yet)"],
     }
     assert set(rows(report, "Versions")) == {"pygent-ls", "pygls", "litellm", "python"}
     assert "not installed" not in report
@@ -151,15 +151,15 @@ def test_a_server_on_this_machine_has_to_answer(examine: Examine, variable: str,
 
     assert (answered[1], refused[1]) == (0, 1)
     assert answered[0].endswith("\nA turn can run.\n")
-    assert f"Nothing answers at {address}. Start the server" in refused[0].split("A turn cannot run\n")[1]
+    assert f"No server answers at {address}. Start it" in refused[0].split("A turn cannot run\n")[1]
 
 
 @pytest.mark.parametrize(
     ("model", "adapter"),
     [
-        ("anthropic/claude-sonnet-5-5", "Anthropic's Messages API, spoken by pygent-ls itself"),
-        ("groq/openai/gpt-oss-120b", "chat completions, spoken by pygent-ls itself"),
-        ("gpt-4o", "chat completions, spoken by pygent-ls itself"),
+        ("anthropic/claude-sonnet-5-5", "Anthropic's Messages API (built in)"),
+        ("groq/openai/gpt-oss-120b", "chat completions API (built in)"),
+        ("gpt-4o", "chat completions API (built in)"),
         ("gemini/gemini-pro-latest", "litellm"),
         ("litellm/openai/gpt-4o", "litellm"),
     ],
@@ -167,7 +167,7 @@ def test_a_server_on_this_machine_has_to_answer(examine: Examine, variable: str,
 def test_it_is_said_through_what_the_model_is_called(examine: Examine, model: str, adapter: str) -> None:
     report, _ = examine({"PYGENT_MODEL": model})
 
-    assert rows(report, "Model")["called through"] == [adapter]
+    assert rows(report, "Model")["API"] == [adapter]
 
 
 def test_a_script_that_can_be_played_can_run(examine: Examine, tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_a_program_can_be_the_model_where_it_is_installed(
 
     monkeypatch.chdir(Path(sys.executable).parents[1])
     report, code = examine({"PYGENT_MODEL": "cli:toy"}, [toy])
-    assert "A program in the workspace is not run." in report
+    assert "Programs in the workspace are not run." in report
     assert code == 1
 
 
@@ -221,7 +221,7 @@ def test_without_ripgrep_no_turn_can_run(examine: Examine, programs: dict[str, s
 
     assert code == 1
     assert rows(report, "Programs")["rg"] == ["not found"]
-    assert "rg (ripgrep) is not found" in report.split("A turn cannot run\n")[1]
+    assert "rg (ripgrep) was not found" in report.split("A turn cannot run\n")[1]
 
 
 def test_without_git_a_turn_can_run(examine: Examine, programs: dict[str, str]) -> None:
@@ -257,7 +257,7 @@ def test_what_a_workspace_asks_for_without_trust_is_told_and_is_no_failure(exami
     report, code = examine(layers=[workspace_layer(tmp_path)])
 
     assert code == 0
-    assert "Left aside until the workspace is trusted (an editor asks; `pygent-ls trust` trusts it)\n" in report
+    assert "Ignored until you trust the workspace (editors ask; or run `pygent-ls trust`)\n" in report
     assert "model = openai/theirs: needs trust" in report
 
 
@@ -313,5 +313,5 @@ def test_a_setting_of_another_version_is_told_and_no_failure(examine: Examine) -
 
 def test_a_name_of_no_provider_is_found_out(examine: Examine) -> None:
     report, code = examine({"PYGENT_MODEL": "gtp-4o"})
-    assert "The model 'gtp-4o' has no provider that is known" in report
+    assert "The provider of the model 'gtp-4o' is unknown" in report
     assert code == 1

@@ -127,8 +127,8 @@ def test_what_cannot_be_told_is_said_so(examine: Examine, model: str) -> None:
 
     assert code == 0
     assert "A turn can run." not in report
-    assert "Whether a turn can run is not known\n" in report
-    assert "`pygent-ls doctor --call` tries it" in report
+    assert "It is unknown whether a turn can run\n" in report
+    assert "Run `pygent-ls doctor --call` to try it" in report
 
 
 def test_credentials_of_amazon_may_lie_in_the_home_folder(examine: Examine, tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_credentials_of_amazon_may_lie_in_the_home_folder(examine: Examine, tmp_
 
     report, _ = examine("bedrock/anthropic.claude-v2")
 
-    assert "may find its credentials in your home folder" in report.split("Whether a turn can run is not known\n")[1]
+    assert "may find its credentials in your home folder" in report.split("It is unknown whether a turn can run\n")[1]
 
 
 def test_a_table_of_a_provider_gives_its_address_and_key(examine: Examine) -> None:
@@ -149,7 +149,7 @@ def test_a_table_of_a_provider_gives_its_address_and_key(examine: Examine) -> No
     report, code = examine("acme/model", environment)
 
     assert code == 0
-    assert row(report, "Model", "called at") == "https://acme.example/v1"
+    assert row(report, "Model", "address") == "https://acme.example/v1"
     assert row(report, "Model", "key") == "MINE"
     assert "blau" not in report
     assert "opensesame" not in report
@@ -200,10 +200,10 @@ def bwrap(folder: Path, script: str) -> dict[str, str]:
     ("script", "mode", "said"),
     [
         ("exit 0", "auto", "works: commands run in it, without network"),
-        ("echo 'no user namespaces' >&2; exit 1", "auto", "is there but fails: "),
+        ("echo 'no user namespaces' >&2; exit 1", "auto", "installed but not working: "),
         ("echo 'no user namespaces' >&2; exit 1", "require", "so no command runs"),
-        ("exit 0", "off", "off: the setting `sandbox` says so"),
-        (None, "auto", "none: bubblewrap is not found; install the package bubblewrap"),
+        ("exit 0", "off", "off: disabled by the setting `sandbox`"),
+        (None, "auto", "none: bubblewrap was not found; install the package bubblewrap"),
         (None, "require", 'the setting `sandbox` is "require", so no command runs'),
     ],
 )
@@ -228,7 +228,7 @@ def test_whether_the_sandbox_works_is_tried(
         ("openai/gpt-4o", "litellm 1."),
         ("gpt-4o", "litellm 1."),
         ("litellm/openai/gpt-4o", "litellm 1."),
-        ("openrouter/openrouter/auto", "the provider, with each answer"),
+        ("openrouter/openrouter/auto", "the provider reports it with each answer"),
         ("moonshot/kimi-k3.1-pro", "pygent-ls table, docs."),
         ("openai/nobody", ""),
     ],
@@ -269,11 +269,11 @@ def test_a_model_that_calls_the_tool_has_answered(examine: Examine) -> None:
 @pytest.mark.parametrize(
     ("step", "said"),
     [
-        (Step(status=401, error="wrong key"), "did not accept the key"),
-        (Step(status=429, error="slow down"), "Rate limit of"),
+        (Step(status=401, error="wrong key"), "did not accept the API key"),
+        (Step(status=429, error="slow down"), "Rate limit reached at"),
         (Step(status=404, error="no such model"), "Check the setting `model`, here openai/one"),
         (Step(text=""), "The answer was empty"),
-        (Step(raw=("text/event-stream", "")), "broke"),
+        (Step(raw=("text/event-stream", "")), "closed the connection"),
     ],
     ids=["key", "limit", "model", "empty", "broken"],
 )

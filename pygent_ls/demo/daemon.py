@@ -77,7 +77,7 @@ class Daemon:
         descriptor = self._process.stdout.fileno()
         ready, _, _ = select.select([descriptor], [], [], max(deadline - monotonic(), 0))
         if not ready:
-            raise DemoError(f"the daemon said nothing for {timeout_s:g} s")
+            raise DemoError(f"the daemon sent nothing for {timeout_s:g} s")
         piece = os.read(descriptor, READ_BYTES)
         if not piece:
             raise self._gone()
@@ -96,7 +96,7 @@ class Daemon:
 
     def _gone(self) -> DemoError:
         lines = self._log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        said = f"; it said last: {lines[-1]}" if lines else ""
+        said = f"; its last output: {lines[-1]}" if lines else ""
         return DemoError(f"the daemon has ended{said}")
 
 
@@ -105,4 +105,4 @@ def _content_length(head: bytes) -> int:
         name, _, value = line.partition(b":")
         if name.strip().lower() == b"content-length":
             return int(value)
-    raise DemoError(f"this is no message of the language server protocol: {head!r}")
+    raise DemoError(f"not a message of the language server protocol: {head!r}")

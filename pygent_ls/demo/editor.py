@@ -151,7 +151,7 @@ class Editor:
     def _answer(self, request_id: int | str, method: str, params: Message) -> None:
         handler = self._on_request.get(method)
         if handler is None:
-            error = {"code": METHOD_NOT_FOUND, "message": f"{method} is unknown here"}
+            error = {"code": METHOD_NOT_FOUND, "message": f"unknown method {method}"}
             self._daemon.send({"id": request_id, "error": error})
         else:
             self._daemon.send({"id": request_id, "result": handler(params)})
@@ -167,7 +167,7 @@ class Editor:
         (change,) = params["edit"]["documentChanges"]
         document = self._documents.get(change["textDocument"]["uri"])
         if document is None or change["textDocument"]["version"] != document.version:
-            return {"applied": False, "failureReason": "the document is not open, or has changed"}
+            return {"applied": False, "failureReason": "the document is not open or has changed"}
         before = document.text
         self.type(document, with_edits(before, change["edits"]))
         self.save(document)

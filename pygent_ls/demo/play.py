@@ -112,28 +112,28 @@ def _introduce(screen: Screen, folder: Path) -> None:
     screen.say(
         "The daemon is a real child process that speaks the language server protocol; this program is the editor."
     )
-    screen.say("The model plays a script, so no key and no network are needed. Everything else is as it always is.")
+    screen.say("The model plays a script, so no key and no network are needed. Everything else is real.")
     screen.say()
     screen.say(f"  project  {folder}, a copy of a small sample: cart.py and its tests")
-    screen.say(f"  editor   cart.py is open; its last line is typed but not saved: {TYPED.strip()}")
+    screen.say(f"  editor   cart.py is open; its last line is not saved: {TYPED.strip()}")
     screen.say()
     screen.say(f"{screen.paint('you ›', 'cyan')} {PROMPT}")
 
 
 def _end_early(screen: Screen) -> None:
     screen.say()
-    screen.say("You did not allow that step, so it was not done. A real model would be told, and go on by another way;")
-    screen.say(f"this one has only its script. Next: {_advice()}")
+    screen.say("You rejected this step, so nothing was changed. A real model would learn this and try another way;")
+    screen.say(f"this one only has its script. Next: {_advice()}")
 
 
 def _check(screen: Screen, document: Document, result: dict[str, Any]) -> None:
     """The demo shows nothing that is not so. Raises `DemoError`."""
     if result["stopReason"] != "end_turn":
-        why = result.get("error", {}).get("message", "no reason was given")
+        why = result.get("error", {}).get("message", "no reason given")
         raise DemoError(f"the turn ended with {result['stopReason']}: {why}")
     verdicts = ["FAILED" if "FAILED" in each else "OK" if "\nOK" in each else "neither" for each in screen.outputs]
     if verdicts != ["FAILED", "OK"]:
-        raise DemoError(f"the tests should fail first and pass then, but: {', '.join(verdicts) or 'they did not run'}")
+        raise DemoError(f"the tests should fail first and then pass, but: {', '.join(verdicts) or 'they did not run'}")
     if not document.text.endswith(TYPED) or document.path.read_text(encoding="utf-8") != document.text:
         raise DemoError("the unsaved line was lost")
 
@@ -150,7 +150,10 @@ def _conclude(screen: Screen, result: dict[str, Any], seconds: float) -> None:
 
 def _advice() -> str:
     command = "pygent-ls" if shutil.which("pygent-ls") else str(Path(sys.executable).with_name("pygent-ls"))
-    return f"{command} run 'find `TODO`' in a project of yours; README.md says how to connect your editor and a model."
+    return (
+        f"{command} run 'find `TODO`' in one of your projects; README.md explains how to connect your editor and a "
+        "model."
+    )
 
 
 def _wants_colours() -> bool:

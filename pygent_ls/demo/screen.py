@@ -102,7 +102,7 @@ class Screen:
     def _choice(self, titles: Sequence[str]) -> str | None:
         corner = self.paint("    └─", "yellow")
         if self.ask is None:
-            self.say(f"{corner} {self.paint(PREFERRED, 'bold')} (answered by the demo: there is no terminal to ask on)")
+            self.say(f"{corner} {self.paint(PREFERRED, 'bold')} (answered by the demo, because there is no terminal)")
             return PREFERRED if PREFERRED in titles else None
         while True:
             try:

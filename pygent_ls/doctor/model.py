@@ -160,7 +160,7 @@ class ModelSurvey:
         if known is not None:
             return replace(found, problem=self._missing_key(provider, endpoint) if key is None else "")
         if provider in SIGN_IN:
-            return replace(found, unknown=f"{provider} signs in when it is called.")
+            return replace(found, unknown=f"{provider} signs in at the first call.")
         if has_requirements(provider):
             has_address = bool(endpoint.api_base)
             missing = missing_variables(provider, self.environment, has_key=key is not None, has_address=has_address)
@@ -190,7 +190,7 @@ def _unreached(found: FoundModel) -> FoundModel:
         with socket.create_connection((parts.hostname or "", port), CONNECT_S):
             return found
     except OSError:
-        return replace(found, problem=f"Nothing answers at {found.address}. Start the server, or check its address.")
+        return replace(found, problem=f"No server answers at {found.address}. Start it, or check the address.")
 
 
 def _as_litellm_says(model: LitellmModel, found: FoundModel) -> FoundModel:
@@ -198,12 +198,12 @@ def _as_litellm_says(model: LitellmModel, found: FoundModel) -> FoundModel:
     check = asyncio.run(model.check_environment())
     variables = ", ".join(check.missing)
     if any((Path.home() / name).exists() for each in check.missing for name in ELSEWHERE.get(each, ())):
-        reason = f"{variables} are not set; {check.provider} may find its credentials in your home folder."
+        reason = f"{variables} are not set. {check.provider} may find its credentials in your home folder."
         return replace(found, unknown=reason)
     if check.missing:
         return replace(found, problem=_to_set(check.provider, check.missing))
     if not check.is_judged:
-        return replace(found, unknown=f"litellm does not say what {check.provider} needs.")
+        return replace(found, unknown=f"litellm does not report what {check.provider} needs.")
     return found
 
 
@@ -213,6 +213,6 @@ def _to_set(provider: str, variables: list[str] | tuple[str, ...]) -> str:
     if len(variables) == 1:
         return f"No key for {provider}. {how_to_set_key(variables[0], provider)}"
     return (
-        f"{provider} needs {', '.join(variables)}, and they are not set. Set these environment variables and start "
-        "again, or choose another model in the setting `model`."
+        f"{provider} needs {', '.join(variables)}, which are not set. Set these environment variables and restart "
+        "pygent-ls, or choose another model in the setting `model`."
     )

@@ -84,9 +84,11 @@ def doctor(surveyed: Surveyed) -> tuple[str, int]:
     obstacles = [model.problem] if model.problem else []
     if call is not None and call.has_failed:
         obstacles.append(f"The call {call.said}")
-    doubts = [f"{model.unknown} `pygent-ls doctor --call` tries it."] if model.unknown and call is None else []
+    doubts = [f"{model.unknown} Run `pygent-ls doctor --call` to try it."] if model.unknown and call is None else []
     if rg is None:
-        obstacles.append("rg (ripgrep) is not found: install pygent-ls again, or ripgrep with the system's packages.")
+        obstacles.append(
+            "rg (ripgrep) was not found. Reinstall pygent-ls, or install ripgrep with your system's package manager."
+        )
     wrong = [problem for problem in surveyed.loaded.problems if problem.kind not in _HARMLESS]
     untrusted = [problem for problem in surveyed.loaded.problems if problem.kind == "needs_trust"]
     unused = [problem for problem in surveyed.loaded.problems if problem.kind == "not_yet"]
@@ -99,14 +101,14 @@ def doctor(surveyed: Surveyed) -> tuple[str, int]:
         _section("Folders", _places(surveyed)),
         _section("Telemetry", [("OpenTelemetry", _telemetry(surveyed.environment))]),
         _section("Settings", _settings(surveyed.loaded)),
-        _list("Settings that do not count", [problem.text for problem in wrong]),
+        _list("Ignored settings", [problem.text for problem in wrong]),
         _list(
-            "Left aside until the workspace is trusted (an editor asks; `pygent-ls trust` trusts it)",
+            "Ignored until you trust the workspace (editors ask; or run `pygent-ls trust`)",
             [problem.text for problem in untrusted],
         ),
         _list("Settings of other versions", [problem.text for problem in unused]),
         _list("A turn cannot run", obstacles)
-        or _list("Whether a turn can run is not known", doubts)
+        or _list("It is unknown whether a turn can run", doubts)
         or ("" if surveyed.loaded.settings.model or surveyed.model != OFFLINE else ONLY_OFFLINE)
         or "A turn can run.",
     ]
@@ -118,12 +120,12 @@ def _model_rows(surveyed: Surveyed, model: FoundModel) -> list[tuple[str, str]]:
     rows = [
         ("name", redacted(surveyed.model)),
         ("why", surveyed.model_reason),
-        ("called through", model.adapter),
-        ("called at", redacted(model.address)),
+        ("API", model.adapter),
+        ("address", redacted(model.address)),
         ("key", model.key),
         ("price from", model.price_from),
     ]
-    return [(name, said) for name, said in rows if said or name not in ("called at", "key", "price from")]
+    return [(name, said) for name, said in rows if said or name not in ("address", "key", "price from")]
 
 
 def _other_models(survey: ModelSurvey) -> list[tuple[str, str]]:
@@ -172,7 +174,7 @@ def _program(path: str | None) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"{path} does not run: {error}"
     first_line = next(iter(answer.stdout.splitlines()), "")
-    return f"{first_line or 'says no version'} ({path})"
+    return f"{first_line or 'unknown version'} ({path})"
 
 
 def _places(surveyed: Surveyed) -> list[tuple[str, str]]:
@@ -184,7 +186,7 @@ def _places(surveyed: Surveyed) -> list[tuple[str, str]]:
 
 
 def _place(path: Path) -> str:
-    return str(path) if path.exists() else f"{path} (not there yet)"
+    return str(path) if path.exists() else f"{path} (not created yet)"
 
 
 def _telemetry(environment: Mapping[str, str]) -> str:
@@ -192,9 +194,9 @@ def _telemetry(environment: Mapping[str, str]) -> str:
 
     wish = wish_of(environment)
     if wish.is_nothing:
-        return wish.problem or "off: no OTEL_… variable asks for it"
+        return wish.problem or "off: no OTEL_… variable enables it"
     signals = ", ".join(name for name, is_on in (("traces", wish.traces), ("metrics", wish.metrics)) if is_on)
-    said = ", with all that is said" if wish.with_content else ""
+    said = ", including prompts and answers" if wish.with_content else ""
     return redacted(f"{signals} to {', '.join(addresses_of(environment))}{said}{wish.problem and f'; {wish.problem}'}")
 
 

@@ -23,19 +23,19 @@ def sandbox_row(settings: Settings, bwrap: str | None, folder: Path, own: Sequen
     otherwise = (
         'the setting `sandbox` is "require", so no command runs'
         if state.required
-        else "commands run without it, and prompts say so"
+        else "commands run without it, and permission prompts say so"
     )
     match state.kind:
         case "off":
-            return "off: the setting `sandbox` says so"
+            return "off: disabled by the setting `sandbox`"
         case "on":
             network = "with" if settings.sandbox_network else "without"
             weakness = f". {state.reason}" if state.reason else ""
             return f"works: commands run in it, {network} network ({bwrap}){weakness}"
         case "missing":
             is_linux = sys.platform.startswith("linux")
-            how = "bubblewrap is not found; install the package bubblewrap" if is_linux else state.reason.rstrip(".")
+            how = "bubblewrap was not found; install the package bubblewrap" if is_linux else state.reason.rstrip(".")
             return f"none: {how}. Until then, {otherwise}."
         case "failed":
             asks = otherwise if state.required else "you are asked before commands run without it"
-            return f"is there but fails: {state.reason}. Until that is mended, {asks}."
+            return f"installed but not working: {state.reason}. Until this is fixed, {asks}."

@@ -54,7 +54,7 @@ async def check_call(model: Model, temperature: float = 1.0) -> CheckedCall:
     except TimeoutError:
         raise ModelError(f"{model.name} did not answer within {TIMEOUT_S:g} s.", type="timeout") from None
     if answer.finish is None:
-        raise ModelError("The answer broke off. Try again.", type="network")
+        raise ModelError("The connection closed before the answer was complete. Try again.", type="network")
     if answer.is_empty and not answer.usage.output_tokens:
         raise ModelError("The answer was empty.", type="server")
     return CheckedCall(seconds=time.monotonic() - began_s, usage=answer.usage)

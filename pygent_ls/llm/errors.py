@@ -168,40 +168,42 @@ def _without_keys(text: str, keys: Sequence[str]) -> str:
 
 
 _WHAT_TO_DO: Mapping[ModelErrorType, str] = {
-    "auth": "{who} did not accept the key, or it may not use {name}{said}. Check {key_variable}.",
-    "network": "No connection to {tried}, or it broke{said}. Check the address and the network.",
+    "auth": "{who} did not accept the API key, or the key has no access to {name}{said}. Check {key_variable}.",
+    "network": "Could not connect to {tried}, or the connection was lost{said}. Check the address and the network.",
     "timeout": "{who} took too long to answer{said}. Try again.",
-    "rate_limit": "Rate limit of {who} reached{said}. Wait a little, or check your plan and quota there.",
-    "overloaded": "{who} is overloaded{said}. Try again in a little while, or choose another model.",
-    "server": "{who} failed, or its answer could not be read{said}. Try again, or choose another model.",
-    "context_window": "The conversation is longer than {name} can read{said}. Begin a new session, or shorten it.",
-    "content_filter": "{who} refused the content of the conversation{said}. Say it in another way.",
+    "rate_limit": "Rate limit reached at {who}{said}. Wait a moment, or check your plan and quota there.",
+    "overloaded": "{who} is overloaded{said}. Try again later, or choose another model.",
+    "server": "{who} failed or sent an unreadable answer{said}. Try again, or choose another model.",
+    "context_window": (
+        "The conversation is too long for {name}{said}. Start a new session, or shorten it with `/compact`."
+    ),
+    "content_filter": "{who} refused the content of the conversation{said}. Rephrase your prompt.",
     "invalid_request": "{who} did not accept the request{said}. Check the setting `model`, here {name}.",
-    "unknown": "The call of {name} failed{said}.",
+    "unknown": "The call to {name} failed{said}.",
 }
 
-_EXHAUSTED_SENTENCE = "{who} says that the quota is used up{said}. Look at your plan there, or choose another model."
+_EXHAUSTED_SENTENCE = "Quota of {who} used up{said}. Check your plan there, or choose another model."
 
 _NO_TOOLS_SENTENCE = (
-    "{who} takes no tools for {name}{said}. With the setting `text_tool_calls` at `auto` or `on`, the model calls them "
-    "in its text."
+    "{who} does not support tools with {name}{said}. Set `text_tool_calls` to `auto` or `on` to call tools as text."
 )
 
-_MALFORMED_CALL_SENTENCE = "{who} could not read what {name} wrote{said}. Try again, or choose another model."
+_MALFORMED_CALL_SENTENCE = (
+    "{who} could not read the tool call that {name} wrote{said}. Try again, or choose another model."
+)
 
 _TOO_LARGE_SENTENCE = (
-    "The request has more tokens than {who} lets you send in a minute{said}. Begin a new session, or raise your limit "
-    "there."
+    "The request exceeds your tokens-per-minute limit at {who}{said}. Start a new session, or raise your limit there."
 )
 
 _CERTIFICATE_SENTENCE = (
-    "The certificate of {tried} is not trusted{said}. If it is one of your own, name the file of its authority in the "
-    "environment variable SSL_CERT_FILE."
+    "The certificate of {tried} is not trusted{said}. If it is your own, set the environment variable SSL_CERT_FILE "
+    "to the file of its certificate authority."
 )
 
 NO_PROVIDER = (
-    "The model {name!r} has no provider that is known. Name it as PROVIDER/MODEL, such as openai/gpt-5 or "
-    "ollama_chat/qwen3, in the setting `model`."
+    "The provider of the model {name!r} is unknown. Set `model` to PROVIDER/MODEL, such as openai/gpt-5 or "
+    "ollama_chat/qwen3."
 )
 
 
@@ -241,8 +243,8 @@ def how_to_set_key(variable: str, provider: str = "") -> str:
     """What to do where there is no key of a provider."""
     setting = f"providers.{provider}.api_key_env" if provider else "api_key_env"
     return (
-        f"Set the environment variable {variable} (or name the one that holds the key in the setting `{setting}`) "
-        "and start again, or choose another model in the setting `model`."
+        f"Set the environment variable {variable} (or name another variable in the setting `{setting}`) and restart "
+        "pygent-ls, or choose another model in the setting `model`."
     )
 
 
@@ -252,7 +254,7 @@ def shown(address: str) -> str:
         parts = urlsplit(address)
         host, port = parts.hostname, parts.port
     except ValueError:
-        return "(not readable)"
+        return "(invalid address)"
     if not host:
         return address.rpartition("@")[2].partition("?")[0]
     return f"{parts.scheme}://{host}{f':{port}' if port else ''}{parts.path}"

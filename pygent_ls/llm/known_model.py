@@ -92,7 +92,7 @@ class KnownModel:
         """Where a call's cost comes from, in words for a person; empty where it is not known."""
         if not self.tells_cost:
             return self.source
-        return f"the provider, with each answer{f'; estimated from {self.source}' if self.source else ''}"
+        return f"the provider reports it with each answer{f'; estimated from {self.source}' if self.source else ''}"
 
     def counted(
         self,

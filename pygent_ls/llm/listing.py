@@ -134,5 +134,5 @@ def _program(name: str, program: CliProgram, find: Callable[[str], str | None]) 
     command = program.command[0]
     whole = f"{PREFIX}{name}" + ("/MODEL" if program.needs_model else "")
     if find(command) is None:
-        return ListedModel(name=whole, available=False, reason=f"{command} is not found")
+        return ListedModel(name=whole, available=False, reason=f"{command} was not found")
     return ListedModel(name=whole)

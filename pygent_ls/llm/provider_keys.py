@@ -29,7 +29,7 @@ class ProviderKey:
         if can_be_sent(self.value):
             return ""
         where = f"The key {SAVED}" if self.source == SAVED else f"The value of {self.source or 'the key'}"
-        return f"{where} is no key: it holds a line break or another character that no key has. Set it again."
+        return f"{where} is not a valid key: it contains a line break or another invalid character. Set it again."
 
 
 def can_be_sent(key: str) -> bool:

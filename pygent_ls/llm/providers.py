@@ -290,13 +290,14 @@ def default_model(
         named = own.get(provider.name)
         variable = first_set((named,) if named else provider.key_variables, env)
         if variable is not None:
-            return DefaultModel(name=provider.default_model, reason=f"{variable} is set, and no model is named")
+            return DefaultModel(name=provider.default_model, reason=f"{variable} is set and no model is configured")
     kept = frozenset(saved.providers() if saved is not None else ())
     for provider in PROVIDERS:
         if provider.name in kept:
-            reason = f"a key of {provider.name} was saved by pygent-ls setup, and no model is named"
+            reason = f"pygent-ls setup saved a key for {provider.name} and no model is configured"
             return DefaultModel(name=provider.default_model, reason=reason)
     variables = ", ".join(provider.key_variables[0] for provider in PROVIDERS)
     return DefaultModel(
-        name=OFFLINE, reason=f"no model is named, and none of {variables} is set; `pygent-ls setup` sets one up"
+        name=OFFLINE,
+        reason=(f"no model is configured and none of {variables} is set; run `pygent-ls setup` to set one up"),
     )

@@ -93,21 +93,21 @@ def adapter_of(model: Model) -> str:
     """Through what a model is called, in words for a person; ask once it is prepared."""
     match model:
         case ResponsesModel():
-            return "OpenAI's Responses API, spoken by pygent-ls itself"
+            return "OpenAI's Responses API (built in)"
         case OpenAIModel():
-            return "chat completions, spoken by pygent-ls itself"
+            return "chat completions API (built in)"
         case AnthropicModel():
-            return "Anthropic's Messages API, spoken by pygent-ls itself"
+            return "Anthropic's Messages API (built in)"
         case LitellmModel():
             return "litellm"
         case RoutedModel(chosen=chosen):
-            return adapter_of(chosen) if chosen else "chosen with the first call"
+            return adapter_of(chosen) if chosen else "chosen at the first call"
         case TextToolCalls(inner=inner):
             return adapter_of(inner)
         case CliModel(command=command):
             return f"the program {command[0]}, run for each answer, outside the sandbox"
         case _:
-            return "none is needed"
+            return "none needed"
 
 
 def start_loading(model: Model, resources: ModelResources) -> None:
@@ -144,13 +144,13 @@ def _scripted(name: str) -> Model:
 
     file = name.removeprefix(SCRIPTED)
     if not file:
-        raise SettingError(f"The model {name!r} names no file: write {SCRIPTED}FILE.")
+        raise SettingError(f"The model {name!r} does not name a file. Write {SCRIPTED}FILE.")
     return ScriptedModel(Path(file))
 
 
 def _program(name: str, endpoint: Endpoint, resources: ModelResources) -> Model:
     if resources.cli is None:
-        raise SettingError(f"The model {name!r} is a program, and none can be run here.")
+        raise SettingError(f"The model {name!r} is a program, and programs cannot be run here.")
     around = replace(
         resources.cli,
         own=endpoint.programs,
@@ -183,7 +183,7 @@ class _Router:
         """Return the model of that name. Raises `SettingError`."""
         name = name.strip()
         if not name:
-            raise SettingError("The setting `model` is empty: give a model, or leave it out to have one chosen.")
+            raise SettingError("The setting `model` is empty. Set a model, or remove the setting to have one chosen.")
         if name == OFFLINE:
             from pygent_ls.llm.offline.model import OfflineModel  # who calls a provider has no use for its grammar
 
@@ -209,7 +209,7 @@ class _Router:
             if endpoint.api_base:
                 return self._compatible(name, endpoint, prefix if is_own else "", bare if is_own else name)
             if is_own:
-                raise SettingError(f"The provider {prefix} has no known address: set `providers.{prefix}.api_base`.")
+                raise SettingError(f"The provider {prefix} has no known address. Set `providers.{prefix}.api_base`.")
         return self._through_litellm(name, prefix if is_known_provider(prefix) else NO_PROVIDER)
 
     def _by_bare_name(self, name: str) -> Model:

@@ -45,7 +45,7 @@ def _of_lists(old: list[Any], new: list[Any], path: str) -> Iterator[str]:
     for number, (one, other) in enumerate(zip(old, new, strict=False)):
         yield from differences(one, other, f"{path}[{number}]")
     if len(old) != len(new):
-        yield f"{path}: {len(old)} → {len(new)} of them"
+        yield f"{path}: {len(old)} → {len(new)} items"
 
 
 def _plain(value: Any) -> Any:

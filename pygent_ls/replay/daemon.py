@@ -57,13 +57,13 @@ class Daemon:
             return None
         found = _LENGTH.search(head)
         if found is None:
-            raise ReplayError("what the daemon says is no message of the language server protocol")
+            raise ReplayError("the daemon sent something that is not a message of the language server protocol")
         try:
             return cast("Message", json.loads(await self._output.readexactly(int(found[1]))))
         except asyncio.IncompleteReadError:
             return None
         except ValueError as error:
-            raise ReplayError(f"what the daemon says is no JSON: {error}") from None
+            raise ReplayError(f"the daemon sent invalid JSON: {error}") from None
 
     async def end(self) -> None:
         """Say no more, and see to it that it ends."""

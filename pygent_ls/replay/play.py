@@ -98,11 +98,11 @@ class Player:
             await self.daemon.send(line.raw.encode("utf-8", "replace"))
             return
         if line.message is None:
-            self.found.append(f"line {line.number}: the recording has no text of this message, so it was not sent")
+            self.found.append(f"line {line.number}: the recording does not contain this message, so it was not sent")
             return
         message = self._answer(line.message) if _is_answer(line.message) else self.names.to_new(line.message)
         if message is None:
-            self.found.append(f"line {line.number}: the request that this answers did not come")
+            self.found.append(f"line {line.number}: the daemon did not send the request that this line answers")
             return
         if line.method == "initialize" and isinstance(message.get("params"), dict):
             message["params"]["processId"] = os.getpid()  # the editor's own is gone, and the daemon would go with it
@@ -132,7 +132,7 @@ class Player:
                 await self._more.wait_for(lambda: self._has_ended or not missing())
         except TimeoutError:
             pass
-        why = "the daemon ended before" if self._has_ended else f"not within {self.timeout_s:g} s:"
+        why = "the daemon exited before sending" if self._has_ended else f"not received within {self.timeout_s:g} s:"
         for channel, n in missing().items():
             self._give_up(channel, n, why)
 
@@ -172,7 +172,7 @@ class Player:
             self._close(channel)
         old = None if self._is_too_many(channel) else self._partner(new, channel)
         if old is None:
-            self.found.append(f"{channel}: more than was recorded: {_short(new.content)}")
+            self.found.append(f"{channel}: not in the recording: {_short(new.content)}")
             if new.request_id is not None:
                 await self._refuse(new)
             return
@@ -187,7 +187,7 @@ class Player:
     def _close(self, answer: Channel) -> None:
         """All that belongs to a request comes before its answer: what of it did not come will not."""
         for channel, n in (self._due.get(answer, Counter[Channel]()) - self._came - self._given_up).items():
-            self._give_up(channel, n, "before the answer to its request there came no more:")
+            self._give_up(channel, n, "missing before the answer to its request:")
             waiting = self._recorded[channel]
             for _ in range(min(n, len(waiting))):
                 waiting.popleft()

@@ -67,13 +67,13 @@ def read_recording(path: Path, *, client: int = 1) -> Recording:
         raise ReplayError(f"{path} cannot be read: {error.strerror or error}") from None
     first = _object(rows[0]) or {}
     if first.get("type") != "trace":
-        raise ReplayError(f"{path} is no recording: `pygent-ls --trace FILE` makes them")
+        raise ReplayError(f"{path} is not a recording. Create one with `pygent-ls --trace FILE`.")
     if first.get("v") != VERSION:
-        raise ReplayError(f"{path} has version {first.get('v')}; this pygent-ls plays version {VERSION}")
+        raise ReplayError(f"{path} has version {first.get('v')}; this pygent-ls can replay version {VERSION}")
     environment = cast("Mapping[str, str]", first.get("environment", {}))
     lines = tuple(_lines(rows, client))
     if not lines:
-        raise ReplayError(f"{path} has no message of a client {client}")
+        raise ReplayError(f"{path} has no messages of client {client}")
     return Recording(
         folder=Path(str(first.get("folder", "."))),
         state=Path(str(first.get("state", "."))),

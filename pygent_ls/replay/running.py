@@ -73,17 +73,19 @@ def _stage(wanted: Wanted, environment: Mapping[str, str]) -> Generator[_Stage]:
         folder = Path(names.to_new(str(recording.folder)))
         for needed in (folder, wanted.workspace or folder):
             if not needed.is_dir():
-                raise ReplayError(f"there is no folder {needed}; name a copy of the workspace with --folder")
+                raise ReplayError(f"the folder {needed} does not exist. Set a copy of the workspace with --folder.")
         yield _Stage(folder=folder, environment=surroundings, names=names)
 
 
 def report(recording: Recording, found: Sequence[str]) -> str:
     """For a person."""
     n_said = sum(line.side == "client" for line in recording.lines)
-    lines = [f"{n_said} messages of the client were played."]
+    lines = [f"{n_said} client messages were replayed."]
     if recording.is_torn:
-        lines.append("The recording's last line is not whole: the daemon was killed while it wrote.")
-    lines.append(f"The daemon differed {len(found)} times:" if found else "The daemon said the same.")
+        lines.append("The last line of the recording is incomplete: the daemon was killed while writing it.")
+    lines.append(
+        f"The daemon's messages differed {len(found)} times:" if found else "The daemon sent the same messages."
+    )
     lines += [f"  {each}" for each in found[:MAX_SHOWN]]
     if len(found) > MAX_SHOWN:
         lines.append(f"  … and {len(found) - MAX_SHOWN} more")

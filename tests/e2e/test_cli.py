@@ -148,7 +148,7 @@ def test_a_model_that_cannot_be_had_is_told_and_exits_with_1(environment: dict[s
     done = run("run", "hi", "--cwd", str(folder), "--model", "scripted:", environment=environment)
 
     assert (done.returncode, done.stdout) == (1, "")
-    assert "names no file" in done.stderr
+    assert "does not name a file" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -447,7 +447,7 @@ def test_doctor_calls_the_model_if_it_is_told_to(environment: dict[str, str], fo
     assert (answered.returncode, answered.stderr) == (0, "")
     assert "answered in " in answered.stdout
     assert refused.returncode == 1
-    assert "did not accept the key" in refused.stdout
+    assert "did not accept the API key" in refused.stdout
     assert "sk-test" not in answered.stdout + refused.stdout
 
 

@@ -141,7 +141,7 @@ def test_a_step_that_is_not_allowed_is_not_done_and_nothing_else_is_claimed(
 
         assert terminal.ends() == 0
     assert "Permission denied: the user rejected it." in terminal.seen
-    assert "You did not allow that step, so it was not done." in terminal.seen
+    assert "You rejected this step, so nothing was changed." in terminal.seen
     assert "OK" not in terminal.seen
     assert "return 0 if" not in terminal.seen.rpartition(PROMPT)[2]
 
@@ -229,7 +229,7 @@ def started(code: str, folder: Path) -> Daemon:
 def test_a_daemon_that_ends_is_told_with_its_last_words(tmp_path: Path) -> None:
     daemon = started("import sys; sys.exit('no module named pygls')", tmp_path)
     try:
-        with pytest.raises(DemoError, match=r"has ended; it said last: no module named pygls"):
+        with pytest.raises(DemoError, match=r"has ended; its last output: no module named pygls"):
             daemon.receive(WAIT_S)
     finally:
         assert daemon.close() == 1
@@ -238,7 +238,7 @@ def test_a_daemon_that_ends_is_told_with_its_last_words(tmp_path: Path) -> None:
 def test_a_daemon_that_says_nothing_is_not_waited_for_for_ever(tmp_path: Path) -> None:
     daemon = started("input()", tmp_path)
     try:
-        with pytest.raises(DemoError, match=re.escape("said nothing for 0.1 s")):
+        with pytest.raises(DemoError, match=re.escape("sent nothing for 0.1 s")):
             daemon.receive(0.1)
     finally:
         daemon.close()
@@ -266,7 +266,7 @@ def test_a_message_is_read_however_it_is_cut(tmp_path: Path) -> None:
 def test_what_is_no_message_is_told(tmp_path: Path) -> None:
     daemon = started(r"print('Traceback\r\n\r\n', flush=True); input()", tmp_path)
     try:
-        with pytest.raises(DemoError, match="no message of the language server protocol"):
+        with pytest.raises(DemoError, match="not a message of the language server protocol"):
             daemon.receive(WAIT_S)
     finally:
         daemon.close()

@@ -91,7 +91,7 @@ async def test_a_session_of_an_editor_plays_again_until_the_daemon_says_somethin
 
 def said_the_same(trace: Path) -> str:
     n_lines = sum('"from":"client"' in line for line in trace.read_text().splitlines())
-    return f"{n_lines} messages of the client were played.\nThe daemon said the same.\n"
+    return f"{n_lines} client messages were replayed.\nThe daemon sent the same messages.\n"
 
 
 async def test_what_was_allowed_is_not_allowed_for_another_command(folder: Path) -> None:
@@ -103,7 +103,7 @@ async def test_what_was_allowed_is_not_allowed_for_another_command(folder: Path)
 
     assert code == 1
     assert "the request window/showMessageRequest: message: " in said
-    assert "not within" not in said, "nothing was waited for in vain"
+    assert "not received within" not in said, "nothing was waited for in vain"
     assert not (folder.parent / "copying" / "owned").exists()
 
 
@@ -156,7 +156,7 @@ def test_each_client_of_a_socket_is_recorded_and_plays_alone(folder: Path) -> No
             daemon.wait()
 
     assert play(folder, "--client", "2")[0] == 0
-    assert "has no message of a client 3" in play(folder, "--client", "3")[1]
+    assert "has no messages of client 3" in play(folder, "--client", "3")[1]
 
 
 def test_a_server_that_is_none_is_told(folder: Path) -> None:
@@ -167,16 +167,16 @@ def test_a_server_that_is_none_is_told(folder: Path) -> None:
 
     code, said = play(folder, "--", sys.executable, "-c", "print('hello')")
     assert code == 1
-    assert "the daemon ended before 1 of the answer to request" in said
+    assert "the daemon exited before sending 1 of the answer to request" in said
 
 
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
         (None, "cannot be read: No such file or directory"),
-        ("hello\n", "is no recording"),
-        ('{"type":"trace","v":9}\n', "has version 9; this pygent-ls plays version 1"),
-        ('{"type":"trace","v":1}\n', "has no message of a client 1"),
+        ("hello\n", "is not a recording"),
+        ('{"type":"trace","v":9}\n', "has version 9; this pygent-ls can replay version 1"),
+        ('{"type":"trace","v":1}\n', "has no messages of client 1"),
     ],
 )
 def test_what_cannot_be_played_is_told(folder: Path, content: str | None, problem: str) -> None:

@@ -404,7 +404,7 @@ def test_standard_output_holds_nothing_but_the_protocol(environment: dict[str, s
 
     (line,) = map(json.loads, done.stdout.splitlines())
     assert (done.returncode, line["type"], line["subtype"]) == (1, "result", "error_during_execution")
-    assert "names no file" in line["result"]
+    assert "does not name a file" in line["result"]
     assert "PYGENT_MAX_ITERATIONS" in done.stderr
 
 

@@ -63,17 +63,17 @@ def test_a_key_is_typed_unseen_tried_and_kept_and_the_next_run_uses_it(home: Pat
         with on_terminal("setup", environment=environment) as person:
             person.sees("Which model do you want to use?")
             person.sees("nothing to stop): ")
-            person.types("Enter the key of a provider\n")
-            person.sees("Of which provider do you have a key?")
+            person.types("Enter an API key\n")
+            person.sees("Which provider is the key for?")
             person.sees("nothing to stop): ", times=2)
             person.types("mistral\n")
-            person.sees("The key of mistral")
+            person.sees("API key for mistral")
             person.sees("nothing is shown (nothing to stop): ")
             person.types(f"{WRONG}\n")
             person.sees("Which model of mistral?")
             person.sees("nothing to stop): ", times=4)
             person.types("1\n")
-            person.sees("could not be used.")
+            person.sees("cannot be used.")
             person.sees("nothing to stop): ", times=5)
             person.types("Enter the key again\n")
             person.sees("nothing is shown (nothing to stop): ", times=2)
@@ -101,9 +101,9 @@ def test_a_key_goes_into_the_systems_keyring_and_can_be_removed(home: Path) -> N
         environment = clean_environment(home, **of_mistral(server, environment_with("WorkingKeyring", home / "ring")))
         with on_terminal("setup", environment=environment) as person:
             for shown, typed in (
-                ("use?", "Enter the key of a provider"),
-                ("provider do", "mistral"),
-                ("key of mistral:", KEY),
+                ("use?", "Enter an API key"),
+                ("Which provider", "mistral"),
+                ("key for mistral", KEY),
                 ("model of mistral?", "1"),
             ):
                 person.sees(shown)
@@ -143,7 +143,7 @@ def test_ctrl_c_leaves_nothing_behind_and_the_terminal_as_it_was(home: Path) -> 
     environment = clean_environment(home, **{**nowhere(), **NO_KEYRING, "PATH": "/usr/bin:/bin"})
     with on_terminal("setup", environment=environment) as person:
         person.sees("nothing to stop): ")
-        person.types("Enter the key of a provider\n")
+        person.types("Enter an API key\n")
         person.sees("nothing to stop): ", times=2)
         person.types("mistral\n")
         person.sees("nothing is shown")
@@ -188,7 +188,7 @@ class Asked:
 
 
 ENTERED = (
-    {"choice": "Enter the key of a provider"},
+    {"choice": "Enter an API key"},
     {"choice": "mistral"},
     {"text": KEY},
     {"choice": "mistral/mistral-medium-latest"},
@@ -253,14 +253,14 @@ async def test_an_editor_without_forms_is_offered_what_needs_no_text(folder: Pat
 async def test_an_editor_without_forms_is_told_where_a_key_can_be_entered(folder: Path) -> None:
     environment = {**nowhere(), "PATH": "/usr/bin:/bin", **NO_KEYRING}
     async with editor_client(folder, environment) as editor:
-        wanted = iter(["Enter the key of a provider", "mistral"])
+        wanted = iter(["Enter an API key", "mistral"])
         editor.choose = lambda _: next(wanted)
         await run_setup(editor)
         await editor.until(lambda: editor.messages)
 
     assert editor.messages == [
-        "pygent: This editor has no hidden line for a key. Run `pygent-ls setup` in a terminal; or set MISTRAL_API_KEY "
-        "in the environment and start the editor again."
+        "pygent: This editor cannot ask for a key without showing it. Run `pygent-ls setup` in a terminal, or set "
+        "MISTRAL_API_KEY in the environment and restart the editor."
     ]
 
 

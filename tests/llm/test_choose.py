@@ -215,7 +215,7 @@ def test_a_program_is_run_as_the_settings_say(tmp_path: Path) -> None:
 
 
 def test_where_no_program_may_be_run_that_is_said() -> None:
-    with pytest.raises(SettingError, match="none can be run here"):
+    with pytest.raises(SettingError, match="programs cannot be run here"):
         make_model("cli:claude", Endpoint(), ModelResources())
 
 

@@ -209,13 +209,13 @@ async def test_a_program_that_fails_is_an_error_with_its_last_words(
     tmp_path: Path, said: str, kind: ModelErrorType
 ) -> None:
     model = model_of(f"import sys; print('half', flush=True); sys.exit({said!r})", tmp_path)
-    assert await failure_of(model) == (kind, f"python failed (1); it said:\n{said}")
+    assert await failure_of(model) == (kind, f"python failed (1); its output:\n{said}")
 
 
 async def test_keys_in_its_last_words_are_masked(tmp_path: Path) -> None:
     key = "sk-" + "a1" * 20
     _, message = await failure_of(model_of(f"import sys; sys.exit('bad key {key}')", tmp_path))
-    assert message == "python failed (1); it said:\nbad key ***"
+    assert message == "python failed (1); its output:\nbad key ***"
 
 
 async def test_half_a_key_is_not_shown_where_its_words_are_cut(tmp_path: Path) -> None:
@@ -229,17 +229,17 @@ async def test_half_a_key_is_not_shown_where_its_words_are_cut(tmp_path: Path) -
 async def test_a_folder_that_cannot_be_made_is_an_error_that_says_so(tmp_path: Path) -> None:
     (tmp_path / "empty").write_text("")
     kind, message = await failure_of(model_of(ECHO, tmp_path))
-    assert (kind, "cannot be made (File exists)" in message) == ("invalid_request", True)
+    assert (kind, "cannot be created (File exists)" in message) == ("invalid_request", True)
 
 
 async def test_a_program_that_is_killed_says_by_what(tmp_path: Path) -> None:
     model = model_of("import os; os.kill(os.getpid(), 9)", tmp_path)
-    assert await failure_of(model) == ("unknown", "python was ended by signal 9.")
+    assert await failure_of(model) == ("unknown", "python was terminated by signal 9.")
 
 
 async def test_an_end_without_an_answer_but_with_complaints_is_an_error(tmp_path: Path) -> None:
     model = model_of("import sys; print('not logged in', file=sys.stderr)", tmp_path)
-    assert await failure_of(model) == ("auth", "python gave no answer; it said:\nnot logged in")
+    assert await failure_of(model) == ("auth", "python did not answer; its output:\nnot logged in")
 
 
 async def test_a_program_that_is_not_installed_is_an_error_before_it_is_run(tmp_path: Path) -> None:
@@ -254,12 +254,12 @@ async def test_a_program_that_is_not_installed_is_an_error_before_it_is_run(tmp_
 
 async def test_a_program_that_says_nothing_is_given_up(tmp_path: Path) -> None:
     model = model_of("import time; time.sleep(100)", tmp_path, first_byte_timeout_s=0.05)
-    assert await failure_of(model) == ("timeout", "python said nothing for 0.05 s.")
+    assert await failure_of(model) == ("timeout", "python wrote nothing for 0.05 s.")
 
 
 async def test_a_program_that_falls_silent_is_given_up(tmp_path: Path) -> None:
     model = model_of("import time; print('half', flush=True); time.sleep(100)", tmp_path, idle_timeout_s=0.05)
-    assert await failure_of(model) == ("timeout", "python said nothing for 0.05 s.")
+    assert await failure_of(model) == ("timeout", "python wrote nothing for 0.05 s.")
 
 
 async def test_leaving_ends_the_whole_process_group(tmp_path: Path) -> None:
@@ -332,9 +332,9 @@ def test_claude_is_given_no_tool_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("cli:", "names no program: there are toy, claude, gemini, ollama, coro"),
+        ("cli:", "does not name a program. Known programs: toy, claude, gemini, ollama, coro"),
         ("cli:nobody", "[cli_models.NAME]"),
-        ("cli:ollama", "needs the name of a model too: cli:ollama/MODEL"),
+        ("cli:ollama", "also needs a model name: cli:ollama/MODEL"),
         ("cli:toy/big", "has no {model}"),
     ],
 )

@@ -271,7 +271,7 @@ async def test_a_connection_that_is_only_kept_open_is_waited_for_three_times_as_
             await bounded(chunks_of(model))
 
     assert caught.value.type == "timeout"
-    assert "kept the connection open for 0.3 s and said nothing" in caught.value.message
+    assert "kept the connection open for 0.3 s without sending an answer" in caught.value.message
 
 
 async def test_through_litellm_too_little_is_read_of_it(loader: LitellmLoader) -> None:
@@ -330,7 +330,7 @@ async def test_a_program_that_writes_empty_lines_is_given_up(tmp_path: Path) -> 
     script = "import time\nwhile True: print(flush=True); time.sleep(0.01)"
     model = model_of(script, tmp_path, first_byte_timeout_s=0.5, idle_timeout_s=0.5)
 
-    with pytest.raises(ModelError, match=r"said nothing for 0\.5 s"):
+    with pytest.raises(ModelError, match=r"wrote nothing for 0\.5 s"):
         await bounded(chunks_of(model))
 
 

@@ -305,7 +305,7 @@ async def test_a_table_of_a_name_that_nobody_knows_makes_a_provider_that_speaks_
 def test_a_table_of_a_name_that_nobody_knows_needs_an_address() -> None:
     endpoints = Endpoints(providers={"acme": ProviderSettings(api_key_env="KEY_OF_ACME")})
 
-    with pytest.raises(SettingError, match=r"set `providers\.acme\.api_base`"):
+    with pytest.raises(SettingError, match=r"Set `providers\.acme\.api_base`"):
         make_configured_model("acme/model", endpoints, ModelResources())
 
 
@@ -335,7 +335,7 @@ async def test_a_litellm_provider_has_its_table_too() -> None:
 async def test_an_address_that_is_none_is_named_by_its_setting() -> None:
     endpoints = Endpoints(providers={"groq": ProviderSettings(api_base="nonsense")})
 
-    with pytest.raises(ModelError, match=r"setting `providers\.groq\.api_base` is not an http address"):
+    with pytest.raises(ModelError, match=r"setting `providers\.groq\.api_base` is not an HTTP address"):
         await target_of("groq/one", endpoints, {"GROQ_API_KEY": "k"})
 
 
@@ -395,5 +395,5 @@ def test_a_saved_key_chooses_the_model_where_no_variable_does() -> None:
 def test_a_variable_that_the_user_names_for_a_provider_chooses_its_default_model() -> None:
     own = {"anthropic": "MINE"}
 
-    assert default_model({"MINE": "k"}, own=own).reason == "MINE is set, and no model is named"
+    assert default_model({"MINE": "k"}, own=own).reason == "MINE is set and no model is configured"
     assert default_model({"ANTHROPIC_API_KEY": "k"}, own=own).name == "offline/rules"

@@ -106,14 +106,17 @@ async def endless_error(writer: asyncio.StreamWriter) -> None:
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        (endless_line, "no HTTP"),
-        (endless_headers, "no HTTP"),
+        (endless_line, "not HTTP"),
+        (endless_headers, "not HTTP"),
         (endless_error, "aaa"),
-        (b"SSH-2.0-OpenSSH\r\n", "no HTTP"),
-        (HEAD + b"Content-Length: x\r\n\r\n", "no HTTP"),
-        (HEAD + b"Transfer-Encoding: chunked\r\n\r\nZZZ\r\nfoo\r\n", "no HTTP"),
-        (HEAD + b"Content-Encoding: deflate\r\nContent-Length: %d\r\n\r\n" % len(PACKED) + PACKED, "packed by deflate"),
-        (HEAD + b"Content-Encoding: br\r\nContent-Length: 5\r\n\r\nhello", "packed by br"),
+        (b"SSH-2.0-OpenSSH\r\n", "not HTTP"),
+        (HEAD + b"Content-Length: x\r\n\r\n", "not HTTP"),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\nZZZ\r\nfoo\r\n", "not HTTP"),
+        (
+            HEAD + b"Content-Encoding: deflate\r\nContent-Length: %d\r\n\r\n" % len(PACKED) + PACKED,
+            "compressed with deflate",
+        ),
+        (HEAD + b"Content-Encoding: br\r\nContent-Length: 5\r\n\r\nhello", "compressed with br"),
         (STREAM + b"data: " + b"[" * 100_000 + b"\n\n", "cannot be read"),
     ],
     ids=["line", "headers", "error", "SSH", "length", "chunk", "packed", "unknown packing", "deep"],
@@ -126,8 +129,8 @@ async def test_what_is_no_answer_is_an_error_that_may_pass(name: str, answer: by
     assert "127.0.0.1" not in error.message, "nothing of the request"
 
 
-CLOSED = "closed the connection before it answered"
-BROKE_OFF = "broke off in the middle of its answer"
+CLOSED = "closed the connection before answering"
+BROKE_OFF = "closed the connection in the middle of its answer"
 
 
 @pytest.mark.parametrize(
@@ -144,15 +147,15 @@ BROKE_OFF = "broke off in the middle of its answer"
         (HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nda", "network", BROKE_OFF),
         (HEAD + b"Content-Length: 0\r\n\r\n", "network", BROKE_OFF),
         (b"HTTP/1.1 204 No Content\r\n\r\n", "server", "status 204"),
-        (b"HTTP/1.1 99 x\r\n\r\n", "server", "no HTTP"),
-        (b"HTTP/9.9 200 OK\r\n\r\n", "server", "no HTTP"),
-        (b"\x15\x03\x01\x00\x02\x02\x46", "server", "no HTTP"),
-        (b"PRI * HTTP/2.0\r\n\r\n", "server", "no HTTP"),
-        (b"-ERR unknown command\r\n", "server", "no HTTP"),
-        (b"<html>hello</html>\n", "server", "no HTTP"),
-        (HEAD + b"X\0: 1\r\n\r\n", "server", "no HTTP"),
-        (HEAD + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nx", "server", "no HTTP"),
-        (HEAD + b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\nx", "server", "no HTTP"),
+        (b"HTTP/1.1 99 x\r\n\r\n", "server", "not HTTP"),
+        (b"HTTP/9.9 200 OK\r\n\r\n", "server", "not HTTP"),
+        (b"\x15\x03\x01\x00\x02\x02\x46", "server", "not HTTP"),
+        (b"PRI * HTTP/2.0\r\n\r\n", "server", "not HTTP"),
+        (b"-ERR unknown command\r\n", "server", "not HTTP"),
+        (b"<html>hello</html>\n", "server", "not HTTP"),
+        (HEAD + b"X\0: 1\r\n\r\n", "server", "not HTTP"),
+        (HEAD + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nx", "server", "not HTTP"),
+        (HEAD + b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\nx", "server", "not HTTP"),
     ],
     ids=lambda value: repr(value)[:40],
 )

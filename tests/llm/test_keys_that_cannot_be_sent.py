@@ -32,7 +32,10 @@ async def test_a_key_that_cannot_be_sent_is_told_by_its_variable_and_never_shown
         await resources.close()
 
         assert server.requests == []
-    assert (caught.value.type, caught.value.message.partition(" is no key")[0]) == ("auth", "The value of MINE")
+    assert (caught.value.type, caught.value.message.partition(" is not a valid key")[0]) == (
+        "auth",
+        "The value of MINE",
+    )
     assert key not in caught.value.message
 
 
@@ -41,7 +44,7 @@ async def test_a_saved_key_that_cannot_be_sent_is_told_in_the_list_of_models() -
     listed = await listed_models(["mistral/m"], lambda _: None, Endpoints(model="mistral/m"), resources, {})
 
     (found,) = [each for each in listed if each.name == "mistral/m"]
-    assert (found.available, found.reason.partition(" is no key")[0]) == (
+    assert (found.available, found.reason.partition(" is not a valid key")[0]) == (
         False,
         "The key saved by pygent-ls setup",
     )

@@ -65,7 +65,7 @@ async def test_what_the_settings_name_comes_first_and_says_what_it_lacks() -> No
 
     models = await listing("groq/x", "scripted:", "openai/gpt-5")
     assert "GROQ_API_KEY" in models["groq/x"].reason
-    assert "names no file" in models["scripted:"].reason
+    assert "does not name a file" in models["scripted:"].reason
     assert "OPENAI_API_KEY" in models["openai/gpt-5"].reason
 
 
@@ -75,8 +75,8 @@ async def test_programs_are_there_where_they_are_found() -> None:
     models = await listing(endpoints=endpoints, found=["claude"])
 
     assert models["cli:claude"] == ListedModel(name="cli:claude")
-    assert models["cli:toy"] == ListedModel(name="cli:toy", available=False, reason="toy-model is not found")
-    assert models["cli:ollama/MODEL"].reason == "ollama is not found"
+    assert models["cli:toy"] == ListedModel(name="cli:toy", available=False, reason="toy-model was not found")
+    assert models["cli:ollama/MODEL"].reason == "ollama was not found"
 
 
 async def test_a_provider_with_a_table_or_a_saved_key_is_available_and_others_are_not() -> None:

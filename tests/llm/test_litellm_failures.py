@@ -66,8 +66,8 @@ async def test_a_wrong_key_is_said_with_its_variable(loader: LitellmLoader) -> N
     error = await failure_of(Step(status=401, error=f"Incorrect API key provided: {KEY}."), loader)
 
     assert error.message == (
-        "openai (401) did not accept the key, or it may not use openai/mock: Incorrect API key provided: [key]. "
-        "Check OPENAI_API_KEY."
+        "openai (401) did not accept the API key, or the key has no access to openai/mock: Incorrect API key "
+        "provided: [key]. Check OPENAI_API_KEY."
     )
 
 

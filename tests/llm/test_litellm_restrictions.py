@@ -65,7 +65,7 @@ async def test_a_redirect_to_another_server_is_not_followed_and_told(
             assert len(server.requests) == 1
         assert other.requests == []
         assert error is not None
-        assert f"sends requests on to http://{urlsplit(other.url).netloc}" in error.message
+        assert f"redirects requests to http://{urlsplit(other.url).netloc}" in error.message
         assert (error.type, "hidden" in error.message) == ("invalid_request", False)
 
 

@@ -86,7 +86,7 @@ async def test_what_was_learned_holds_for_the_process(resources: ModelResources)
 @pytest.mark.parametrize("name", ["ollama_chat/m", "litellm/openai/m"])
 async def test_where_text_is_switched_off_the_error_names_the_setting(resources: ModelResources, name: str) -> None:
     async with ModelServer(toolless(OLLAMA)) as server:
-        with pytest.raises(ModelError, match="`text_tool_calls` at `auto`") as raised:
+        with pytest.raises(ModelError, match="Set `text_tool_calls` to `auto`") as raised:
             await chunks_of(model_at(server, resources, name, "off"), request(tools=[READ_FILE]))
 
         assert not raised.value.retryable
@@ -107,7 +107,7 @@ async def test_a_turn_goes_on_and_the_user_is_told_once(resources: ModelResource
 
     assert (result.stop_reason, result.text) == ("end_turn", "I have seen it.")
     assert [each.content for each in rig.events.of(Notice)] == [
-        "ollama_chat/m takes no tools of its own. From here on they are offered, and called, as text."
+        "ollama_chat/m does not support tools. From now on, tools are offered and called as text."
     ]
     assert not rig.events.of(LlmError)
     assert [each.content for each in rig.events.of(Text)] == ["I have seen it."]

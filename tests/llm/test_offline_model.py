@@ -55,7 +55,7 @@ async def test_long_output_is_cut_in_the_middle_with_the_omission_counted() -> N
 
     text = await Conversation(run=returns(output)).ask("run `yes`")
 
-    assert "[… 500 characters left out …]" in text
+    assert "[… 500 characters omitted …]" in text
     assert text.endswith("y" * 500 + "\n```")
 
 
@@ -80,8 +80,8 @@ async def test_a_failure_is_reported_and_stops_what_would_follow() -> None:
 
     assert [name for name, _ in conversation.calls] == ["read_file"]
     assert text == (
-        "I could not replace `x` with `y` in `a.py`. read_file said: There is no file a.py.\n\n"
-        "So I stopped, and did not delete `b.py`."
+        "I could not replace `x` with `y` in `a.py`. read_file reported: There is no file a.py.\n\nI stopped there "
+        "and did not delete `b.py`."
     )
 
 
@@ -91,7 +91,7 @@ async def test_a_refused_permission_is_reported_as_one() -> None:
 
     text = await Conversation(run=run).ask("delete `a.py`")
 
-    assert text == "I did not delete `a.py`: that was not allowed (the user rejected it). Nothing was changed by it."
+    assert text == "I did not delete `a.py`: you did not allow it (the user rejected it). Nothing was changed."
 
 
 async def test_a_tool_that_is_not_offered_is_said_before_anything_is_done() -> None:
@@ -101,7 +101,7 @@ async def test_a_tool_that_is_not_offered_is_said_before_anything_is_done() -> N
 
     assert conversation.calls == []
     assert "edit_file" in text
-    assert "not offered" in text
+    assert "not available" in text
 
 
 async def test_the_text_comes_in_words() -> None:

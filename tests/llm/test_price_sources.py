@@ -25,8 +25,10 @@ async def test_each_price_names_its_source() -> None:
     assert (await PriceTable().look_up("m", "openai", "gpt-4o", {"m": own})).price_from == "your settings"
     assert (await found("zai", "glm-5-turbo")).price_from == "pygent-ls table, models.dev, 2026-07-01"
     assert (await found("openai", "nobody")).price_from == ""
-    assert (await found("openrouter", "nobody")).price_from == "the provider, with each answer"
-    assert (await found("xai", "grok-4.7")).price_from == f"the provider, with each answer; estimated from {LITELLM}"
+    assert (await found("openrouter", "nobody")).price_from == "the provider reports it with each answer"
+    assert (await found("xai", "grok-4.7")).price_from == (
+        f"the provider reports it with each answer; estimated from {LITELLM}"
+    )
 
 
 async def test_a_window_of_ones_own_leaves_the_price_and_its_source() -> None:

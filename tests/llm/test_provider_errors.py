@@ -191,7 +191,7 @@ def test_a_key_that_a_library_misses_is_named(text: str) -> None:
 
 def test_nothing_known_is_said_as_such() -> None:
     assert model_error(ValueError("odd"), CALLED).type == "unknown"
-    assert model_error(ValueError(), CALLED).message == "The call of anthropic/claude failed."
+    assert model_error(ValueError(), CALLED).message == "The call to anthropic/claude failed."
 
 
 def test_a_chain_that_bites_its_tail_ends() -> None:

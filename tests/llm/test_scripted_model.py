@@ -62,7 +62,7 @@ async def test_answers_come_in_order_and_then_the_script_is_over(tmp_path: Path)
     await model.prepare()
     assert (model.ready, model.name) == (True, f"scripted:{tmp_path / 'script.jsonl'}")
     assert await texts_of(model, 2) == ["one", "two"]
-    with pytest.raises(ModelError, match=r"script\.jsonl is over: it has 2 answers, and this is call 3"):
+    with pytest.raises(ModelError, match=r"script\.jsonl has no more answers: it has 2, and this is call 3"):
         await chunks_of(model)
 
 
@@ -146,17 +146,17 @@ async def test_a_cancel_ends_a_delay(tmp_path: Path) -> None:
     [
         ("{broken", "Expecting property name"),
         ("[1]", "the line must be an object, not list"),
-        ('{"txt": "a"}', "'txt' is not known; known are"),
-        ('{"loop": true}', "'loop' is not known"),
+        ('{"txt": "a"}', "'txt' is unknown; use one of"),
+        ('{"loop": true}', "'loop' is unknown"),
         ('{"text": 3}', "text must be text, not int"),
-        ('{"chunk": 0}', "chunk must be a whole number from 1, not 0"),
+        ('{"chunk": 0}', "chunk must be a whole number, 1 or more, not 0"),
         ('{"delay_s": -1}', "delay_s must be a number of seconds"),
         ('{"usage": {"input_tokens": true}}', "input_tokens must be a whole number"),
-        ('{"usage": {"tokens": 1}}', "'tokens' is not known in usage"),
+        ('{"usage": {"tokens": 1}}', "'tokens' is unknown in usage"),
         ('{"tool_calls": {"name": "f"}}', "tool_calls must be a list"),
         ('{"tool_calls": [{"input": {}}]}', "name must be text, not null"),
         ('{"tool_calls": [{"name": "f", "input": [1]}]}', "input must be an object, not list"),
-        ('{"error": {"type": "odd"}}', "an error's type is one of rate_limit"),
+        ('{"error": {"type": "odd"}}', "the type of an error must be one of rate_limit"),
         ("[" * 100_000, "recursion"),
     ],
 )

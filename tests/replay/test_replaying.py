@@ -75,7 +75,7 @@ def test_whatever_a_file_holds_it_is_a_recording_or_none(
 
 
 def test_a_recording_of_another_client_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ReplayError, match="no message of a client 3"):
+    with pytest.raises(ReplayError, match="no messages of client 3"):
         read_recording(write(tmp_path / "t", {"t": 0, "client": 1, "from": "client", "message": {}}), client=3)
 
 
@@ -170,7 +170,7 @@ def test_what_is_the_same_does_not_differ(value: Any) -> None:
         ({"a": 1}, {}, ["a: 1 → nothing"]),
         ({}, {"a": 1}, []),
         ({"seq": 1, "timestamp": "x"}, {"seq": 2, "timestamp": "y"}, []),
-        ({"a": [1, {"b": 2}]}, {"a": [1, {"b": 3}, 4]}, ["a[1].b: 2 → 3", "a: 2 → 3 of them"]),
+        ({"a": [1, {"b": 2}]}, {"a": [1, {"b": 3}, 4]}, ["a[1].b: 2 → 3", "a: 2 → 3 items"]),
         ("a {{SECRET_openai_key_12ab34}}", "a ****************", []),
         ("a ****", "a ***", ['it: "a ****" → "a ***"']),
         ({"capabilities": {"experimental": {"m": ["a"]}}}, {"capabilities": {"experimental": {"m": ["b", "a"]}}}, []),

@@ -67,7 +67,7 @@ class MessageStream:
         """What an answer brings that was not streamed. Raises `AnswerError` for an object that is no answer."""
         content = body.get("content")
         if not isinstance(content, list):
-            raise unreadable("its JSON is no message")
+            raise unreadable("its JSON is not a message")
         for index, block in enumerate(map(obj, cast("list[object]", content))):
             yield from self._begun(index, block)
             if block.get("type") == "thinking" and text(block.get("signature")):
@@ -96,7 +96,7 @@ class MessageStream:
         """Begin the answer, or do nothing where it has begun. Raises `AnswerError` for another one in its stream."""
         name = text(message.get("id"))
         if name and self._id and name != self._id:
-            raise unreadable("another answer began in its stream")
+            raise unreadable("a second answer started in the same stream")
         self._id = name or self._id
         self._count(obj(message.get("usage")))
 

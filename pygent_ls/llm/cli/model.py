@@ -76,12 +76,13 @@ class CliSurroundings:
         if program is None:
             known = ", ".join(dict.fromkeys((*self.own, *PRESETS)))
             raise SettingError(
-                f"The model {name!r} names no program: there are {known}; your own are set as [cli_models.NAME]."
+                f"The model {name!r} does not name a program. Known programs: {known}. Define your own as "
+                "[cli_models.NAME]."
             )
         if program.needs_model and not model:
-            raise SettingError(f"The model {name!r} needs the name of a model too: {PREFIX}{program_name}/MODEL.")
+            raise SettingError(f"The model {name!r} also needs a model name: {PREFIX}{program_name}/MODEL.")
         if model and not program.needs_model and not program.model_option:
-            raise SettingError(f"The program of {PREFIX}{program_name} takes no model: its command has no {{model}}.")
+            raise SettingError(f"{PREFIX}{program_name} does not accept a model name: its command has no {{model}}.")
         return CliModel(name, program, program.arguments(model), self)
 
 
@@ -108,8 +109,8 @@ class CliModel:
         """Raises `ModelError` where the program is not installed."""
         if self.around.processes.find(self.command[0]) is None:
             raise ModelError(
-                f"{self.name} cannot run: the program {self.command[0]!r} is not installed, or not on the PATH. "
-                "Install it, or give the program's absolute path. A program in the workspace is not run.",
+                f"{self.name} cannot run: the program {self.command[0]!r} is not installed or not on the PATH. "
+                "Install it, or set its absolute path. Programs in the workspace are not run.",
                 type="invalid_request",
                 provider=self.name,
             )
@@ -169,8 +170,8 @@ class CliModel:
         n_bytes = len(conversation.encode())
         if as_argument and n_bytes > MAX_ARGUMENT_BYTES:
             raise ModelError(
-                f"The conversation is too long for {self.name}, which takes it as an argument: {n_bytes} bytes of at "
-                f"most {MAX_ARGUMENT_BYTES}.",
+                f"The conversation is too long for {self.name}, which reads it from an argument: {n_bytes} bytes, at "
+                f"most {MAX_ARGUMENT_BYTES} are possible.",
                 type="context_window",
                 provider=self.name,
             )
@@ -178,7 +179,7 @@ class CliModel:
             self.around.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise ModelError(
-                f"{self.name} cannot run: its folder {self.around.folder} cannot be made ({error.strerror}).",
+                f"{self.name} cannot run: its folder {self.around.folder} cannot be created ({error.strerror}).",
                 type="invalid_request",
                 provider=self.name,
             ) from error
@@ -227,7 +228,7 @@ class CliModel:
                     async with asyncio.timeout_at(ends_s):
                         came = await waiting.get()
                 except TimeoutError:
-                    raise self._failed("timeout", f"said nothing for {limit_s:g} s") from None
+                    raise self._failed("timeout", f"wrote nothing for {limit_s:g} s") from None
                 match came:
                     case str():
                         yield came
@@ -248,13 +249,17 @@ class CliModel:
         masked = self.around.masked
         said = last_words(ended.stderr, masked) or last_words(ended.stdout, masked)
         if ended.exit_code:
-            how = f"was ended by signal {-ended.exit_code}" if ended.exit_code < 0 else f"failed ({ended.exit_code})"
+            how = (
+                (f"was terminated by signal {-ended.exit_code}")
+                if ended.exit_code < 0
+                else f"failed ({ended.exit_code})"
+            )
             raise self._failed(_type_of(said), how, said)
         if not has_answered and said:
-            raise self._failed(_type_of(said), "gave no answer", said)
+            raise self._failed(_type_of(said), "did not answer", said)
 
     def _failed(self, error_type: ModelErrorType, how: str, said: str = "") -> ModelError:
-        quoted = f"; it said:\n{said}" if said else "."
+        quoted = f"; its output:\n{said}" if said else "."
         return ModelError(f"{self.command[0]} {how}{quoted}", type=error_type, provider=self.name)
 
 

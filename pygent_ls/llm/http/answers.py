@@ -37,7 +37,7 @@ def parsed(event: SentEvent) -> Mapping[str, Any]:
     """The event's object. Raises `AnswerError`."""
     value = _json(event.data)
     if not isinstance(value, dict):
-        raise unreadable("a piece of its stream cannot be read")
+        raise unreadable("part of its stream cannot be read")
     return cast("dict[str, Any]", value)
 
 

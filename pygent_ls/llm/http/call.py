@@ -167,7 +167,7 @@ async def _answered(
                 failure = model_error(error, target.called)
                 learned.has_no_tools |= isinstance(failure, NoToolsError)
                 raise failure from None
-    message = f"{target.called.provider} refuses one parameter after another"
+    message = f"{target.called.provider} rejected too many parameters in a row"
     raise model_error(AnswerError(message, status=400, body={"message": message}), target.called)
 
 

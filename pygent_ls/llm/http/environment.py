@@ -30,7 +30,7 @@ def proxy_of(url: str) -> str | None:
     if not proxy.startswith(("http://", "https://")):
         kind = urlsplit(proxy).scheme
         raise ModelError(
-            f"The environment names a {kind} proxy, and only http and https proxies can be used.",
+            f"The environment sets a {kind} proxy. Only http and https proxies are supported.",
             type="invalid_request",
         )
     return proxy

@@ -217,7 +217,7 @@ class Connections:
 
 def sent_on(target: str) -> str:
     """Return the rest of a sentence about a server whose redirect is not followed."""
-    return f"sends requests on to {shown(target)}. If that is right, name it in the setting `api_base`."
+    return f"redirects requests to {shown(target)}. If this is correct, set `api_base` to that address."
 
 
 def _sent_on(called: Called, target: str, status: int | None) -> ModelError:
@@ -268,15 +268,17 @@ class Progress:
             return
         self._n_idle_bytes += n_bytes
         if self._n_idle_bytes > MAX_EVENT_BYTES:
-            raise unreadable(f"{MAX_EVENT_BYTES} bytes that say nothing")
+            raise unreadable(f"{MAX_EVENT_BYTES} bytes without content")
         if self._clock() - self._since_s > self._limit_s:
-            message = f"{self._called.provider} kept the connection open for {self._limit_s:g} s and said nothing."
+            message = (
+                f"{self._called.provider} kept the connection open for {self._limit_s:g} s without sending an answer."
+            )
             raise ModelError(f"{message} Try again.", type="timeout", provider=self._called.provider)
 
 
 def broken_off(called: Called) -> ModelError:
     """The stream ended before the answer did."""
-    message = f"{called.provider} broke off in the middle of its answer. Try again."
+    message = f"{called.provider} closed the connection in the middle of its answer. Try again."
     return ModelError(message, type="network", provider=called.provider)
 
 
@@ -289,14 +291,14 @@ async def _check(response: aiohttp.ClientResponse) -> None:
     text = (await _read(response, MAX_ERROR_BYTES)).decode("utf-8", "replace")
     headers = _headers(response)
     if 200 < response.status < 300:
-        raise unreadable(f"no answer but status {response.status}: {text}", headers)
+        raise unreadable(f"status {response.status} instead of an answer: {text}", headers)
     if response.status != 200:
         try:
             body: object = json.loads(text)
         except (ValueError, RecursionError):
             body = None
         raise AnswerError(text, status=response.status, body=body, headers=headers)
-    raise unreadable(f"packed by {packed}" if packed else f"not a stream but {kind}: {text}", headers)
+    raise unreadable(f"compressed with {packed}" if packed else f"{kind} instead of a stream: {text}", headers)
 
 
 def _content_type(response: aiohttp.ClientResponse) -> str:
@@ -315,7 +317,7 @@ def _whole_answer(raw: bytes, headers: Mapping[str, str]) -> WholeAnswer:
     except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
-        raise unreadable(f"not a stream but JSON: {text[:MAX_ERROR_BYTES]}", headers)
+        raise unreadable(f"JSON instead of a stream: {text[:MAX_ERROR_BYTES]}", headers)
     answer = cast("dict[str, Any]", body)
     if answer.get("error"):
         raise AnswerError(text[:MAX_ERROR_BYTES], body=answer, headers=headers)
@@ -342,12 +344,12 @@ def _failure(error: Exception, call: Call, timeout_s: float) -> ModelError:
             return ModelError(message, type="network", provider=call.called.provider, status=error.status)
         case aiohttp.ServerDisconnectedError():  # whose words are the head as far as it was read, as an object
             provider = call.called.provider
-            message = f"{provider} closed the connection before it answered. Try again."
+            message = f"{provider} closed the connection before answering. Try again."
             return ModelError(message, type="network", provider=provider)
         case aiohttp.ClientPayloadError():
             return broken_off(call.called)
         case aiohttp.ClientResponseError():
-            return model_error(unreadable(f"no HTTP: {error.message}"), call.called)
+            return model_error(unreadable(f"not HTTP: {error.message}"), call.called)
         case TooLongError():
             return model_error(unreadable(str(error)), call.called)
         case TimeoutError() if not isinstance(error, aiohttp.ServerTimeoutError):  # which is a connection's

@@ -57,7 +57,13 @@ def native_target(
         where = (
             f"setting `{endpoint.api_base_setting}`" if endpoint.api_base else f"environment variable {base_variable}"
         )
-        raise ModelError(f"The {where} is not an http address: {shown(configured or '')!r}.", type="invalid_request")
+        raise ModelError(
+            (
+                f"The {where} is not an HTTP address: {shown(configured or '')!r}. It must start with http:// or "
+                "https://."
+            ),
+            type="invalid_request",
+        )
     key = sendable(find_key(provider.name, provider.key_variables, endpoint, env, saved), provider.name)
     variable = _variable(provider, endpoint, key)
     if key is None and (endpoint.api_key_env or (provider.needs_key and configured is None)):

@@ -111,7 +111,7 @@ def _resolve(future: asyncio.Future[None]) -> None:
 
 
 def _not_loaded(why: str) -> ModelError:
-    return ModelError(f"litellm could not be loaded{why}. Install pygent-ls again, or use offline/rules.")
+    return ModelError(f"litellm could not be loaded{why}. Reinstall pygent-ls, or use offline/rules.")
 
 
 @contextmanager

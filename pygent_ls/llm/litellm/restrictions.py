@@ -63,7 +63,7 @@ async def _bound(response: Any) -> None:
     class Bounded(httpx.AsyncByteStream):
         async def __aiter__(self) -> AsyncIterator[bytes]:
             if packed != "identity":
-                raise httpx.ReadError(f"the answer is packed by {packed}")
+                raise httpx.ReadError(f"the answer is compressed with {packed}")
             n_bytes = n_of_line = n_idle = 0
             begun = b""  # the first byte of a line that goes on
             async for piece in inner:

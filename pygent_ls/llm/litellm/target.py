@@ -93,7 +93,10 @@ class Choice:
         if address is not None and not is_address(address):
             is_set = self.endpoint.api_base
             where = f"setting `{self.endpoint.api_base_setting}`" if is_set else f"environment variable {base_variable}"
-            raise ModelError(f"The {where} is not an http address: {shown(address)!r}.", type="invalid_request")
+            raise ModelError(
+                (f"The {where} is not an HTTP address: {shown(address)!r}. It must start with http:// or https://."),
+                type="invalid_request",
+            )
         found = find_key(named.provider, variables, self.endpoint, os.environ, self.saved)
         key = sendable(found, named.provider)
         called = Called(

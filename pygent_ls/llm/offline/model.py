@@ -132,11 +132,11 @@ def _next(steps: Sequence[Step], done: Sequence[Done], offered: frozenset[str]) 
 def _failed(step: Step, last: Done, not_begun: Sequence[Step]) -> str:
     denied = re.match(r"Permission denied: (.*?)\. \w+ was not run", last.content, re.S)
     if denied:
-        said = f"I did not {step.about}: that was not allowed ({denied[1]}). Nothing was changed by it."
+        said = f"I did not {step.about}: you did not allow it ({denied[1]}). Nothing was changed."
     else:
-        said = f"I could not {step.about}. {last.tool} said: {last.content.removeprefix('Error: ').strip()}"
+        said = f"I could not {step.about}. {last.tool} reported: {last.content.removeprefix('Error: ').strip()}"
     if not_begun:
-        said += "\n\nSo I stopped, and did not " + ", nor ".join(each.about for each in not_begun) + "."
+        said += "\n\nI stopped there and did not " + ", or ".join(each.about for each in not_begun) + "."
     return said
 
 
@@ -146,8 +146,8 @@ def _not_offered(steps: Sequence[Step], offered: frozenset[str]) -> str | None:
         for group in step.needs:
             if not offered.intersection(group):
                 return (
-                    f"To {step.about} I need the tool {' or '.join(group)}, which is not offered here "
-                    "(no workspace folder is open, or the session's mode or agent leaves it out). Nothing was done."
+                    f"To {step.about} I need the tool {' or '.join(group)}, which is not available (no workspace "
+                    "folder is open, or the session's mode or agent excludes it). Nothing was changed."
                 )
     return None
 
@@ -218,14 +218,14 @@ def _length(message: Message) -> int:
 # What it says of itself
 
 WHAT_IT_IS = (
-    f"I am the offline model ({NAME}). I need no network and no key, and I follow a few fixed forms of request; "
-    "I do not think."
+    f"I am the offline model ({NAME}). I need no network and no key. I understand a few fixed forms of request and "
+    "do not reason."
 )
 
 
 def _not_understood(text: str) -> str:
     line = " ".join(text.split())
-    return f"I do not understand “{line if len(line) <= 120 else line[:119] + '…'}”, so I did nothing."
+    return f"I do not understand “{line if len(line) <= 120 else line[:119] + '…'}”. Nothing was changed."
 
 
 def _what_it_understands() -> str:
@@ -233,11 +233,9 @@ def _what_it_understands() -> str:
     variables = ", ".join(provider.key_variables[0] for provider in PROVIDERS[:3])
     example = PROVIDERS[0].default_model
     return (
-        f"I understand:\n{forms}\n"
-        "Several requests may follow one another on lines of their own, or joined by `then`; I stop at the first "
-        "that fails.\n\n"
-        "For everything else choose a real model: `pygent-ls setup`, or the command `pygent.setup`, sets one up; or "
-        f"put the provider's key into the environment ({variables}, …) and, "
-        f"if you want another than its default, name the model in the setting `model` or in PYGENT_MODEL, such as "
-        f"{example}. `pygent-ls doctor` says which model is used, and why."
+        f"I understand:\n{forms}\nWrite several requests on separate lines, or join them with `then`. I stop at the "
+        "first that fails.\n\nFor everything else, set up a real model with `pygent-ls setup` or the command "
+        f"`pygent.setup`. You can also set a provider's key in the environment ({variables}, …) and, optionally, a "
+        f"model in the setting `model` or in PYGENT_MODEL, such as {example}. `pygent-ls doctor` shows which model "
+        "is used and why."
     )

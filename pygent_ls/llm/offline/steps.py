@@ -104,7 +104,7 @@ class RunTests:
                 return listing
         files = _files_in(done[0].content) if done else []
         if len(done) == 1 and "pyproject.toml" in files and "read_file" in offered:
-            doing = "I'll see in `pyproject.toml` how they are run."
+            doing = "I'll look in `pyproject.toml` for how to run them."
             return PlannedCall(tool="read_file", input={"path": "pyproject.toml"}, doing=doing)
         command = test_command(files, done[1].content if len(done) > 1 else "", self.target)
         if command is None:
@@ -114,14 +114,14 @@ class RunTests:
     def report(self, done: Sequence[Done]) -> str:
         """The output, or that no way to run tests was found."""
         if not done or done[-1].tool not in ("run_tests", "shell"):
-            return "I see nothing that tells me how the tests are run. Say it: run `COMMAND`."
+            return "I cannot tell how to run the tests here. Name the command: run `COMMAND`."
         command = done[-1].input.get("command")
         how = quoted(command) if command else "The tests"
         return f"{how} returned:\n{fenced(done[-1].content.strip())}"
 
 
 def _listing_call(offered: frozenset[str]) -> PlannedCall | None:
-    doing = "I'll look how the tests are run here."
+    doing = "I'll find out how the tests are run here."
     if "list_files" in offered:
         return PlannedCall(tool="list_files", input={"depth": 3}, doing=doing)
     if "find_files" in offered:
@@ -182,7 +182,7 @@ def fenced(text: str) -> str:
     if len(text) > MAX_OUTPUT_CHARS:
         half = MAX_OUTPUT_CHARS // 2
         n_left_out = len(text) - 2 * half
-        text = f"{text[:half]}\n[… {n_left_out} characters left out …]\n{text[-half:]}"
+        text = f"{text[:half]}\n[… {n_left_out} characters omitted …]\n{text[-half:]}"
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}\n{text}\n{fence}"

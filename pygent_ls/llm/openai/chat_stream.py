@@ -62,7 +62,7 @@ class ChatStream:
     def whole(self, body: Mapping[str, Any]) -> Iterator[Chunk]:
         """What an answer brings that was not streamed. Raises `AnswerError` for an object that is no answer."""
         if not isinstance(body.get("choices"), list):
-            raise unreadable("its JSON is no chat completion")
+            raise unreadable("its JSON is not a chat completion")
         yield from self._piece(body)
         self.was_closed = True
 
@@ -179,8 +179,8 @@ def add_thinking_block(blocks: list[dict[str, Any]], new: dict[str, Any]) -> Non
 
 _FAILURES: Mapping[str, Mapping[str, str]] = {
     "error": {"type": "server_error", "message": "it failed"},
-    "network_error": {"type": "server_error", "message": "its network failed"},
-    "insufficient_system_resource": {"type": "insufficient_system_resource", "message": "it lacks resources"},
+    "network_error": {"type": "server_error", "message": "its network connection failed"},
+    "insufficient_system_resource": {"type": "insufficient_system_resource", "message": "it has too few resources"},
     "malformed_function_call": {"type": "tool_use_failed", "message": "the model wrote a malformed call"},
 }
 """Finish reasons of answers that failed, as OpenRouter, Z.ai, DeepSeek and Gemini name them."""

@@ -121,7 +121,7 @@ class ResponsesStream:
             raise AnswerError(text(failed.get("message")), body={"error": failed})
         _check_dialect(body)
         if not isinstance(body.get("output"), list):
-            raise unreadable("its JSON is no response")
+            raise unreadable("its JSON is not a response")
         yield from self._closed(body)
 
     def _delta(self, kind: str, index: int, piece: Mapping[str, Any]) -> Iterator[Chunk]:
@@ -222,7 +222,7 @@ class ResponsesStream:
 def _check_dialect(piece: Mapping[str, Any]) -> None:
     """Raises `AnswerError` for chat completions: some gateways answer so at any path, and have no Responses API."""
     if isinstance(piece.get("choices"), list) and "type" not in piece:
-        raise AnswerError("it answers with chat completions", status=404)
+        raise AnswerError("it sent a chat completion", status=404)
 
 
 def _texts(parts: object) -> list[str]:

@@ -157,7 +157,7 @@ def parse_script(text: str, file: str) -> Script:
         except (ValueError, RecursionError) as error:
             raise _problem(f"{file}, line {number}: {error}") from None
     if loops and not answers:
-        raise _problem(f"{file}: there is no answer to play in a loop")
+        raise _problem(f"{file}: loop is true, but the script has no answers")
     return Script(answers=tuple(answers), loops=loops)
 
 
@@ -166,7 +166,9 @@ def _answer(script: Script, number: int, path: Path) -> ScriptedAnswer:
         return script.answers[number % len(script.answers)]
     if number < len(script.answers):
         return script.answers[number]
-    raise _problem(f"The script {path} is over: it has {len(script.answers)} answers, and this is call {number + 1}.")
+    raise _problem(
+        f"The script {path} has no more answers: it has {len(script.answers)}, and this is call {number + 1}."
+    )
 
 
 def _problem(message: str) -> ModelError:
@@ -196,7 +198,7 @@ def _parts(text: str, size: int) -> list[str]:
 def _parse_answer(given: dict[str, Any]) -> ScriptedAnswer:
     unknown = [key for key in given if key not in _FIELDS and key not in ("tool_calls", "finish_reason")]
     if unknown:
-        raise ValueError(f"{unknown[0]!r} is not known; known are {', '.join(sorted(_KNOWN))}")
+        raise ValueError(f"{unknown[0]!r} is unknown; use one of {', '.join(sorted(_KNOWN))}")
     calls = tuple(_parse_call(call) for call in _list(given.get("tool_calls", []), "tool_calls"))
     finish = given.get("finish_reason", "tool_calls" if calls else "stop")
     if finish is not None:
@@ -231,15 +233,15 @@ def _parse_error(value: object, name: str) -> ScriptedError:
     given = _only(_object(value, name), ("type", "message"), name)
     kind = given.get("type", "unknown")
     if kind not in get_args(ModelErrorType):
-        raise ValueError(f"an error's type is one of {', '.join(get_args(ModelErrorType))}, not {kind!r}")
-    message = _text(given.get("message", "the script says that this call fails"), "message")
+        raise ValueError(f"the type of an error must be one of {', '.join(get_args(ModelErrorType))}, not {kind!r}")
+    message = _text(given.get("message", "the script makes this call fail"), "message")
     return ScriptedError(type=kind, message=message)
 
 
 def _only(given: dict[str, Any], keys: Sequence[str], what: str) -> dict[str, Any]:
     unknown = [key for key in given if key not in keys]
     if unknown:
-        raise ValueError(f"{unknown[0]!r} is not known in {what}; known are {', '.join(keys)}")
+        raise ValueError(f"{unknown[0]!r} is unknown in {what}; use one of {', '.join(keys)}")
     return given
 
 
@@ -263,7 +265,7 @@ def _text(value: object, name: str) -> str:
 
 def _whole(value: object, name: str, least: int = 0) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a whole number from {least}, not {value!r}")
+        raise ValueError(f"{name} must be a whole number, {least} or more, not {value!r}")
     return value
 
 

@@ -216,7 +216,7 @@ def kind_of(chat: Any, tags: Any, lm_studio: Any) -> tuple[str, Sequence[str]]:
     if is_ollama:
         return "Ollama", _names(_entries(tags, "models"), "name")
     if listed:
-        return _OWNERS.get(owner, "A server of chat completions"), _names(listed, "id")
+        return _OWNERS.get(owner, "Chat completions server"), _names(listed, "id")
     return "", ()
 
 

@@ -21,7 +21,7 @@ from pygent_ls.llm.setup.discovery import Found, LocalServer
 Way = Literal["any", "key", "local", "program"]
 """What the questions begin with: everything, or one kind of model."""
 
-ENTER = "Enter the key of a provider"
+ENTER = "Enter an API key"
 OTHER_ADDRESS = "Another address"
 STOP = "Not now"
 MORE = "Another provider"
@@ -29,8 +29,8 @@ BACK = "Back"
 AGAIN = "Try again"
 OTHER_KEY = "Enter the key again"
 OTHER_MODEL = "Choose something else"
-SAVE = "Save it all the same"
-IN_FILE = "Keep it in a file that only you can read"
+SAVE = "Save anyway"
+IN_FILE = "Save it in a file that only you can read"
 
 MAX_MODELS = 9
 """Models that one question lists; every other one can be named in the settings."""
@@ -40,14 +40,14 @@ MAX_ATTEMPTS = 3
 """Of entering something that can be a key."""
 
 UNCHANGED = "Nothing was changed."
-ADDRESS = "The address of the server, such as http://localhost:11434 (Ollama) or http://localhost:1234 (LM Studio):"
+ADDRESS = "Address of the server, such as http://localhost:11434 (Ollama) or http://localhost:1234 (LM Studio):"
 NO_LINE_FOR_AN_ADDRESS = (
-    "This editor has no line for an address. Run `pygent-ls setup` in a terminal, or set `model` and `api_base` in the "
-    "settings."
+    "This editor cannot ask for an address. Run `pygent-ls setup` in a terminal, or set `model` and `api_base` in "
+    "the settings."
 )
 NO_LINE_FOR_A_KEY = (
-    "This editor has no hidden line for a key. Run `pygent-ls setup` in a terminal; or set {variable} in the "
-    "environment and start the editor again."
+    "This editor cannot ask for a key without showing it. Run `pygent-ls setup` in a terminal, or set {variable} in "
+    "the environment and restart the editor."
 )
 
 
@@ -158,27 +158,32 @@ class _Flow:
             server = await self._ports.server_at(address)
             if server is not None and server.models:
                 return server
-            said = f"{server.kind} at {address} has no model yet." if server else f"No server answers at {address}."
+            said = f"{server.kind} at {address} has no models yet." if server else f"No server answers at {address}."
         raise SetupError(said)
 
     async def _by_program(self, found: Found) -> Candidate:
         programs = {each.name: each for each in found.programs}
         if not programs:
             names = ", ".join(name for name, each in PRESETS.items() if not each.needs_model)
-            raise SetupError(f"None of these programs is found on the PATH: {names}. Install one and log in to it.")
-        choices = [Choice(title=name, description="with the account that it has") for name in programs]
+            raise SetupError(f"None of these programs was found on the PATH: {names}. Install one and log in.")
+        choices = [
+            Choice(title=name, description=("uses the account that the program is logged in to")) for name in programs
+        ]
         return Candidate(model=programs[await self._ask("Which program?", [*choices, Choice(title=STOP)])].model)
 
     async def _chosen(self, found: Found) -> Candidate | None:
         """None to be asked again."""
         keyed = {_keyed_title(provider, variable): (provider, variable) for provider, variable in found.keyed}
         servers = {f"{each.kind} at {_host(each)}": each for each in found.servers if each.models}
-        programs = {f"The program {each.name}": each for each in found.programs}
+        programs = {f"Program {each.name}": each for each in found.programs}
         choices = [
             *(Choice(title=title, description=provider.default_model) for title, (provider, _) in keyed.items()),
             *(Choice(title=title, description=_counted(each.models)) for title, each in servers.items()),
-            *(Choice(title=title, description="with the account that it has") for title in programs),
-            Choice(title=ENTER, description="it is kept in the system keyring, or in a file that only you can read"),
+            *(
+                Choice(title=title, description=("uses the account that the program is logged in to"))
+                for title in programs
+            ),
+            Choice(title=ENTER, description="saved in the system keyring, or in a file that only you can read"),
             Choice(title=STOP),
         ]
         title = await self._ask("\n".join(["Which model do you want to use?", *_empty_servers(found)]), choices)
@@ -203,20 +208,16 @@ class _Flow:
         """A provider whose key is not in the environment, where it would go before one that is entered."""
         in_environment = {provider.name for provider, variable in found.keyed if variable}
         first = {each.name: each for each in PROVIDERS if each.name not in in_environment}
-        title = await self._ask(
-            "Of which provider do you have a key?", [Choice(title=name) for name in (*first, MORE, BACK)]
-        )
+        title = await self._ask("Which provider is the key for?", [Choice(title=name) for name in (*first, MORE, BACK)])
         if title == MORE:
             first = {each.name: each for each in OTHERS if each.needs_key and await self._ports.models_of(each.name)}
-            title = await self._ask(
-                "Of which provider do you have a key?", [Choice(title=name) for name in (*first, BACK)]
-            )
+            title = await self._ask("Which provider is the key for?", [Choice(title=name) for name in (*first, BACK)])
         return first.get(title)
 
     async def _key(self, provider: Provider) -> str:
         problem = ""
         for _ in range(MAX_ATTEMPTS):
-            text = f"{problem}The key of {provider.name}: it is not shown, and goes into no settings file."
+            text = f"{problem}API key for {provider.name} (hidden; never written to a settings file):"
             answer = await self._ports.questioner.ask(_question(text, is_secret=True))
             if isinstance(answer, CannotAsk):
                 raise _StoppedError(NO_LINE_FOR_A_KEY.format(variable=provider.key_variables[0]))
@@ -225,15 +226,13 @@ class _Flow:
                 raise _stopped()
             if len(key) <= MAX_KEY_CHARS and can_be_sent(key) and " " not in key:
                 return key
-            problem = "That cannot be a key: it holds a space or a character that no key has. "
+            problem = "This is not a valid key: it contains a space or another invalid character. "
         raise _stopped()
 
     async def _model_of(self, candidate: Candidate, provider: Provider) -> Candidate:
         models = list(await self._ports.models_of(provider.name))[:MAX_MODELS]
         if not models:
-            raise SetupError(
-                f"No model of {provider.name} is known here: name one in the setting `model`, as {provider.name}/NAME."
-            )
+            raise SetupError(f"No models of {provider.name} are known. Set `model` to {provider.name}/NAME.")
         return replace(candidate, model=await self._model(f"Which model of {provider.name}?", models))
 
     async def _model_at(self, server: LocalServer) -> Candidate:
@@ -258,7 +257,7 @@ class _Flow:
                 if what_next is None:
                     return None
                 if what_next.is_wanted_anyway:
-                    return await self._kept(candidate, f"{candidate.model} could not be called.")
+                    return await self._kept(candidate, f"{candidate.model} did not answer.")
                 candidate = what_next
             else:
                 return await self._kept(candidate, f"{candidate.model} answered in {seconds:.1f} s.")
@@ -269,7 +268,7 @@ class _Flow:
         ways = [OTHER_KEY] if was_refused and candidate.provider else [AGAIN]
         ways += [] if was_refused else [SAVE]
         title = await self._ask(
-            f"{candidate.model} could not be used. {error.message}",
+            f"{candidate.model} cannot be used. {error.message}",
             [Choice(title=each) for each in (*ways, OTHER_MODEL, STOP)],
         )
         if title == OTHER_KEY:
@@ -282,7 +281,7 @@ class _Flow:
         told = [result]
         if candidate.key is not None:
             where = await self._saved(candidate.provider, candidate.key)
-            told.append(f"The key of {candidate.provider} is in {where}.")
+            told.append(f"The key for {candidate.provider} is saved in {where}.")
         try:
             told.append(await self._ports.save_model(candidate))
         except SettingError as error:
@@ -296,7 +295,7 @@ class _Flow:
                 return await self._ports.save_key(provider, key)
             except KeyringError as error:
                 choices = [Choice(title=each) for each in (AGAIN, IN_FILE, STOP)]
-                if await self._ask(f"The key is not kept yet. {error}", choices) == IN_FILE:
+                if await self._ask(f"The key is not saved yet. {error}", choices) == IN_FILE:
                     return await self._ports.save_key_in_file(provider, key)
 
     # Asking
@@ -312,12 +311,12 @@ class _Flow:
                 raise _stopped()
             if answer.choice:
                 return answer.choice
-            shown = f"{answer.text!r} is none of the choices.\n{text}"
+            shown = f"{answer.text!r} is not one of the choices.\n{text}"
         raise _stopped()
 
 
 def _stopped() -> _StoppedError:
-    return _StoppedError(f"{UNCHANGED} `pygent-ls setup`, or the command pygent.setup, begins again.")
+    return _StoppedError(f"{UNCHANGED} To start again, run `pygent-ls setup` or the command pygent.setup.")
 
 
 def _question(text: str, choices: Sequence[Choice] = (), *, is_secret: bool = False, is_open: bool = False) -> Question:
@@ -347,4 +346,6 @@ def _counted(models: Sequence[str]) -> str:
 
 
 def _empty_servers(found: Found) -> list[str]:
-    return [f"{each.kind} at {_host(each)} runs, but has no model yet." for each in found.servers if not each.models]
+    return [
+        (f"{each.kind} at {_host(each)} is running but has no models yet.") for each in found.servers if not each.models
+    ]

@@ -180,11 +180,11 @@ class KeyStore:
             return "" if has_just_failed else entry["id"], None
 
     def _from_keyring(self, provider: str, key_id: str) -> str | None:
-        found, problem = None, f"The key of {provider} is no longer in the system keyring."
+        found, problem = None, f"The key for {provider} is no longer in the system keyring."
         try:
             found = self._keyring.get(provider)
         except KeyStoreError as error:
-            problem = f"The saved key of {provider} cannot be read. {error}"
+            problem = f"The saved key for {provider} cannot be read. {error}"
         with self._lock:
             self._read[key_id] = _Failed(self._clock()) if found is None else found
             self._problems.pop(key_id, None)
@@ -237,20 +237,20 @@ class KeyStore:
     def _check(self, status: os.stat_result, descriptor: int) -> None:
         """A file that others could read is closed to them, and said; another user's is not used."""
         if not stat.S_ISREG(status.st_mode):
-            raise self._unreadable("it is no regular file")
+            raise self._unreadable("it is not a regular file")
         if status.st_uid != os.geteuid():
             raise self._unreadable("it belongs to another user")
         if status.st_mode & 0o077:
             with contextlib.suppress(OSError):
                 os.fchmod(descriptor, 0o600)
             self._problems[FILE] = (
-                f"Other users could read the saved keys in {self.file}. It is for you alone again; "
-                "if others use this machine, get new keys from your providers."
+                f"Other users could read the saved keys in {self.file}. The file is now readable only by you. If "
+                "others use this machine, replace the keys at your providers."
             )
 
     def _unreadable(self, why: str) -> KeyStoreError:
         return KeyStoreError(
-            f"The saved keys in {self.file} are not used: {why}. Remove it, and run `pygent-ls setup`."
+            f"The saved keys in {self.file} are not used: {why}. Remove the file and run `pygent-ls setup`."
         )
 
     @contextlib.contextmanager
@@ -266,7 +266,7 @@ class KeyStore:
                     self._write(entries)
                 self._load()
         except OSError as error:
-            raise KeyStoreError(f"The keys cannot be kept in {self.file}: {error.strerror or error}.") from None
+            raise KeyStoreError(f"The keys cannot be saved in {self.file}: {error.strerror or error}.") from None
 
     def _write(self, entries: Entries) -> None:
         content = json.dumps({"version": VERSION, "keys": entries}, indent=2).encode()

@@ -46,9 +46,9 @@ def answer(request: Mapping[str, str]) -> dict[str, Any]:
     try:
         backend = usable_backend()
     except (AttributeError, ImportError, RuntimeError) as error:  # one that is configured and cannot be loaded
-        return {"unusable": f"the one that is configured cannot be loaded ({type(error).__name__})"}
+        return {"unusable": f"the configured one cannot be loaded ({type(error).__name__})"}
     if backend is None:
-        return {"unusable": "no keyring of the system can be used"}
+        return {"unusable": "no keyring is available on this system"}
     told = {"keyring": str(backend.name)}
     provider = request["provider"]
     match request["do"]:
@@ -57,7 +57,7 @@ def answer(request: Mapping[str, str]) -> dict[str, Any]:
         case "set":
             backend.set_password(SERVICE, provider, request["key"])  # pyright: ignore[reportUnknownMemberType] - untyped
             if backend.get_password(SERVICE, provider) != request["key"]:
-                return {"unusable": f"{backend.name} did not keep the key"}
+                return {"unusable": f"{backend.name} did not store the key"}
             return told
         case _:
             if backend.get_password(SERVICE, provider) is not None:

@@ -64,10 +64,10 @@ class SystemKeyring:
             )
         except subprocess.TimeoutExpired:
             raise KeyringError(
-                f"The system keyring did not answer within {timeout_s:g} s. Unlock it, and try again."
+                f"The system keyring did not answer within {timeout_s:g} s. Unlock it and try again."
             ) from None
         except OSError as error:
-            raise NoKeyringError(f"The system keyring cannot be asked: {error.strerror or error}") from None
+            raise NoKeyringError(f"The system keyring cannot be used: {error.strerror or error}") from None
         return _read(done.stdout)
 
 
@@ -77,9 +77,9 @@ def _read(output: str) -> Mapping[str, Any]:
     except ValueError:
         answer = None
     if not isinstance(answer, dict):
-        raise KeyringError("The system keyring gave no answer.")
+        raise KeyringError("The system keyring did not answer.")
     if "unusable" in answer:
         raise NoKeyringError(f"There is no system keyring: {answer['unusable']}.")
     if "error" in answer:
-        raise KeyringError(f"The system keyring failed ({answer['error']}). Unlock it, and try again.")
+        raise KeyringError(f"The system keyring failed ({answer['error']}). Unlock it and try again.")
     return answer  # pyright: ignore[reportUnknownVariableType] - JSON

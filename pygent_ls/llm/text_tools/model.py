@@ -49,7 +49,7 @@ message. Never write a result yourself.
 """
 
 
-SWITCHED = "{name} takes no tools of its own. From here on they are offered, and called, as text."
+SWITCHED = "{name} does not support tools. From now on, tools are offered and called as text."
 
 
 def tools_as_text(tools: Sequence[ToolDefinition]) -> str:

@@ -18,7 +18,7 @@ def test_a_key_is_typed_unseen_and_the_model_is_the_default(start: Start, home: 
     script = [Step(text="ready")]
     editor = start(script, **{**nowhere(), **NO_KEYRING})
     picker = Picker(editor)
-    picker.will_choose("Enter the key", "mistral", "mistral-medium-latest")
+    picker.will_choose("Enter an API key", "mistral", "mistral-medium-latest")
     # Where the editor's provider is, Mistral is, too.
     editor.lua(
         "vim.env.MISTRAL_API_BASE = vim.env.OPENAI_BASE_URL; vim.env.OPENAI_API_KEY = nil; vim.env.PYGENT_MODEL = nil"
@@ -31,7 +31,7 @@ def test_a_key_is_typed_unseen_and_the_model_is_the_default(start: Start, home: 
     offered = picker.offered(3)
 
     told(editor, "counts from your next prompt on")
-    assert offered[0][0].startswith("Enter the key of a provider · it is kept")
+    assert offered[0][0].startswith("Enter an API key · saved in")
     assert (home / "config" / "pygent-ls" / "config.toml").read_text() == 'model = "mistral/mistral-medium-latest"\n'
     assert KEY in (home / "state" / "pygent-ls" / "keys.json").read_text()
     assert editor.model.requests[0].headers["authorization"] == f"Bearer {KEY}"

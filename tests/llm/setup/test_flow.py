@@ -102,7 +102,7 @@ class House:
         return told
 
 
-ENTERED = (choose("Enter the key of a provider"), choose("mistral"), typed(" my0wnkey\n"), choose("mistral/first"))
+ENTERED = (choose("Enter an API key"), choose("mistral"), typed(" my0wnkey\n"), choose("mistral/first"))
 
 
 async def test_a_key_is_entered_unseen_tried_and_kept_with_the_model() -> None:
@@ -113,7 +113,7 @@ async def test_a_key_is_entered_unseen_tried_and_kept_with_the_model() -> None:
     kept = Candidate(model="mistral/first", provider="mistral", key="my0wnkey")
     assert (house.called, house.keys, house.models) == ([kept], {"mistral": "my0wnkey"}, [kept])
     assert done == SetUp(
-        text="mistral/first answered in 1.2 s. The key of mistral is in the drawer. Kept.", model="mistral/first"
+        text="mistral/first answered in 1.2 s. The key for mistral is saved in the drawer. Kept.", model="mistral/first"
     )
     assert [each.secret for each in house.questions] == [False, False, True, False]
     assert {each.session_id for each in house.questions} == {""}
@@ -126,7 +126,7 @@ async def test_a_key_that_is_refused_is_not_kept_and_can_be_entered_again() -> N
     done = await house.set_up()
 
     assert house.titles(4) == ["Enter the key again", "Choose something else", "Not now"]
-    assert house.questions[4].text == "mistral/first could not be used. mistral refused the key."
+    assert house.questions[4].text == "mistral/first cannot be used. mistral refused the key."
     assert [each.key for each in house.called] == ["my0wnkey", "better-key"]
     assert house.keys == {"mistral": "better-key"}
     assert done.model == "mistral/first"
@@ -142,18 +142,18 @@ async def test_who_stops_after_a_refused_key_has_changed_nothing() -> None:
 
 
 async def test_a_provider_that_is_not_reached_can_be_tried_again_or_kept_all_the_same() -> None:
-    house = House([*ENTERED, choose("Try again"), choose("Save it all the same")], failures=[AWAY, AWAY])
+    house = House([*ENTERED, choose("Try again"), choose("Save anyway")], failures=[AWAY, AWAY])
 
     done = await house.set_up()
 
-    assert house.titles(4) == ["Try again", "Save it all the same", "Choose something else", "Not now"]
+    assert house.titles(4) == ["Try again", "Save anyway", "Choose something else", "Not now"]
     assert len(house.called) == 2
     assert house.keys == {"mistral": "my0wnkey"}
-    assert done.text.startswith("mistral/first could not be called. The key of mistral is in the drawer.")
+    assert done.text.startswith("mistral/first did not answer. The key for mistral is saved in the drawer.")
 
 
 async def test_something_else_can_be_chosen_after_a_failure() -> None:
-    again = [choose("Choose something else"), choose("The program claude")]
+    again = [choose("Choose something else"), choose("Program claude")]
     house = House(
         [*ENTERED, *again], Found(programs=(InstalledProgram(name="claude", model="cli:claude"),)), failures=[REFUSED]
     )
@@ -178,8 +178,8 @@ async def test_a_server_without_models_is_told_and_cannot_be_chosen() -> None:
 
     await house.set_up()
 
-    assert "Ollama at localhost:11434 runs, but has no model yet." in house.questions[0].text
-    assert house.titles(0) == ["Enter the key of a provider", "Not now"]
+    assert "Ollama at localhost:11434 is running but has no models yet." in house.questions[0].text
+    assert house.titles(0) == ["Enter an API key", "Not now"]
 
 
 async def test_a_key_that_is_there_already_is_not_asked_for() -> None:
@@ -202,10 +202,7 @@ async def test_a_provider_of_which_no_model_is_known_is_said() -> None:
 
     done = await house.set_up()
 
-    assert done.text == (
-        "No model of nvidia_nim is known here: name one in the setting `model`, as nvidia_nim/NAME. "
-        "Nothing was changed."
-    )
+    assert done.text == ("No models of nvidia_nim are known. Set `model` to nvidia_nim/NAME. Nothing was changed.")
 
 
 async def test_a_saved_key_that_is_refused_is_replaced() -> None:
@@ -227,7 +224,7 @@ async def test_a_saved_key_that_is_refused_is_replaced() -> None:
 async def test_a_provider_whose_key_is_in_the_environment_takes_no_other_key() -> None:
     openai = provider_named("openai")
     assert openai is not None
-    house = House([choose("Enter the key of a provider")], Found(keyed=((openai, "OPENAI_API_KEY"),)))
+    house = House([choose("Enter an API key")], Found(keyed=((openai, "OPENAI_API_KEY"),)))
 
     await house.set_up()
 
@@ -235,7 +232,7 @@ async def test_a_provider_whose_key_is_in_the_environment_takes_no_other_key() -
 
 
 async def test_further_providers_are_on_a_second_page_if_a_model_of_theirs_is_known() -> None:
-    house = House([choose("Enter the key of a provider"), choose("Another provider")])
+    house = House([choose("Enter an API key"), choose("Another provider")])
 
     await house.set_up()
 
@@ -247,7 +244,7 @@ async def test_further_providers_are_on_a_second_page_if_a_model_of_theirs_is_kn
 
 
 async def test_back_leads_to_the_first_question() -> None:
-    house = House([choose("Enter the key of a provider"), choose("Back")])
+    house = House([choose("Enter an API key"), choose("Back")])
 
     await house.set_up()
 
@@ -261,7 +258,7 @@ async def test_what_cannot_be_a_key_is_asked_for_again_three_times() -> None:
     done = await house.set_up()
 
     assert [each.secret for each in house.questions[2:]] == [True, True, True]
-    assert "That cannot be a key" in house.questions[3].text
+    assert "This is not a valid key" in house.questions[3].text
     assert "two words" not in house.questions[3].text
     assert (house.keys, done.model) == ({}, "")
 
@@ -271,7 +268,7 @@ async def test_an_answer_that_is_no_choice_is_asked_again() -> None:
 
     await house.set_up()
 
-    assert house.questions[1].text.startswith("'42' is none of the choices.\n")
+    assert house.questions[1].text.startswith("'42' is not one of the choices.\n")
 
 
 async def test_an_editor_that_cannot_take_a_key_says_what_can() -> None:
@@ -279,7 +276,7 @@ async def test_an_editor_that_cannot_take_a_key_says_what_can() -> None:
 
     done = await house.set_up()
 
-    assert "Run `pygent-ls setup` in a terminal; or set MISTRAL_API_KEY" in done.text
+    assert "Run `pygent-ls setup` in a terminal, or set MISTRAL_API_KEY" in done.text
 
 
 async def test_where_nobody_can_be_asked_that_is_said() -> None:
@@ -302,13 +299,13 @@ async def test_a_key_that_the_keyring_does_not_take_can_be_tried_again_or_kept_i
     def fail(_provider: str, _key: str) -> str:
         raise KeyringError("The system keyring did not answer.")
 
-    again, in_file = Answered(choice="Try again"), Answered(choice="Keep it in a file that only you can read")
+    again, in_file = Answered(choice="Try again"), Answered(choice="Save it in a file that only you can read")
     house = House((*ENTERED, again, in_file), save_key=fail)
     done = await house.set_up()
 
-    assert "The key of mistral is in the file." in done.text
+    assert "The key for mistral is saved in the file." in done.text
     assert (list(house.keys), len(house.models)) == (["mistral"], 1)
-    assert house.questions[-1].text == "The key is not kept yet. The system keyring did not answer."
+    assert house.questions[-1].text == "The key is not saved yet. The system keyring did not answer."
 
 
 async def test_who_stops_at_a_keyring_that_fails_has_changed_nothing() -> None:
@@ -327,7 +324,7 @@ async def test_a_settings_file_that_cannot_be_written_is_said_beside_the_key_tha
 
     done = await House(ENTERED, save_model=fail).set_up()
 
-    assert "The key of mistral is in the drawer. config.toml could not be changed." in done.text
+    assert "The key for mistral is saved in the drawer. config.toml could not be changed." in done.text
     assert done.model == ""
 
 
@@ -337,7 +334,7 @@ async def test_a_server_at_an_address_of_the_users_own_is_used() -> None:
     done = await house.set_up("local")
 
     assert [each.takes_words for each in house.questions] == [True, True, False]
-    assert house.questions[1].text.startswith("No server answers at nowhere.\nThe address of the server")
+    assert house.questions[1].text.startswith("No server answers at nowhere.\nAddress of the server")
     assert house.models == [Candidate(model="ollama_chat/b", api_base="http://127.0.0.1:1")]
     assert done.model == "ollama_chat/b"
 
@@ -360,14 +357,14 @@ async def test_who_types_no_address_that_answers_is_told_so_in_the_end() -> None
 
     done = await house.set_up("local")
 
-    assert house.questions[2].text.startswith("Ollama at two has no model yet.")
+    assert house.questions[2].text.startswith("Ollama at two has no models yet.")
     assert done == SetUp(text="No server answers at three. Nothing was changed.")
 
 
 async def test_an_editor_without_a_line_for_an_address_says_what_to_do() -> None:
     done = await House([CannotAsk("no line")]).set_up("local")
 
-    assert done.text.startswith("This editor has no line for an address. Run `pygent-ls setup`")
+    assert done.text.startswith("This editor cannot ask for an address. Run `pygent-ls setup`")
 
 
 async def test_only_programs_are_offered_where_one_is_wanted() -> None:
@@ -385,7 +382,7 @@ async def test_only_programs_are_offered_where_one_is_wanted() -> None:
 async def test_without_a_program_it_is_said_which_could_be_used() -> None:
     done = await House([]).set_up("program")
 
-    assert done.text.startswith("None of these programs is found on the PATH: claude, ")
+    assert done.text.startswith("None of these programs was found on the PATH: claude, ")
     assert done.model == ""
 
 

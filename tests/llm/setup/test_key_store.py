@@ -75,7 +75,7 @@ def test_a_machine_whose_keyring_fails_or_is_plain_text_counts_as_one_without(tm
         {"PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"},
     ):
         system = SystemKeyring(environment={**os.environ, **backend})
-        with pytest.raises(NoKeyringError, match="no keyring of the system can be used"):
+        with pytest.raises(NoKeyringError, match="no keyring is available on this system"):
             system.set("mistral", KEY)
     assert kept(tmp_path) == {}
 
@@ -84,7 +84,7 @@ def test_a_machine_whose_keyring_fails_or_is_plain_text_counts_as_one_without(tm
 def test_a_keyring_that_is_configured_and_not_there_counts_as_none(name: str) -> None:
     system = SystemKeyring(environment={**os.environ, "PYTHONPATH": str(ROOT), "PYTHON_KEYRING_BACKEND": name})
 
-    with pytest.raises(NoKeyringError, match="the one that is configured cannot be loaded"):
+    with pytest.raises(NoKeyringError, match="the configured one cannot be loaded"):
         system.set("mistral", KEY)
 
 
@@ -149,7 +149,7 @@ def test_a_link_in_place_of_the_file_is_neither_read_nor_written_through(tmp_pat
     store = store_in(tmp_path)
 
     assert store.get("mistral") is None
-    with pytest.raises(KeyStoreError, match="Remove it, and run `pygent-ls setup`"):
+    with pytest.raises(KeyStoreError, match="Remove the file and run `pygent-ls setup`"):
         store.save("openai", KEY)
     assert "openai" not in elsewhere.read_text()
 
@@ -161,7 +161,7 @@ def test_a_damaged_file_gives_no_key_and_is_not_overwritten(tmp_path: Path) -> N
 
     assert store.get("mistral") is None
     assert store.problems == (
-        f"The saved keys in {store.file} are not used: it is damaged. Remove it, and run `pygent-ls setup`.",
+        f"The saved keys in {store.file} are not used: it is damaged. Remove the file and run `pygent-ls setup`.",
     )
     with pytest.raises(KeyStoreError, match="damaged"):
         store.save("openai", KEY)
@@ -176,9 +176,10 @@ def test_what_is_no_file_in_its_place_gives_no_key_and_is_said(tmp_path: Path, m
 
     assert (store.get("mistral"), store.providers()) == (None, ())
     assert store.problems == (
-        f"The saved keys in {store.file} are not used: it is no regular file. Remove it, and run `pygent-ls setup`.",
+        f"The saved keys in {store.file} are not used: it is not a regular file. Remove the file and run `pygent-ls "
+        "setup`.",
     )
-    with pytest.raises(KeyStoreError, match="no regular file"):
+    with pytest.raises(KeyStoreError, match="not a regular file"):
         store.save("mistral", KEY)
     assert not store.forget("mistral")
 
@@ -186,7 +187,7 @@ def test_what_is_no_file_in_its_place_gives_no_key_and_is_said(tmp_path: Path, m
 def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("")
 
-    with pytest.raises(KeyStoreError, match="The keys cannot be kept in"):
+    with pytest.raises(KeyStoreError, match="The keys cannot be saved in"):
         store_in(tmp_path).save("mistral", KEY)
 
 
@@ -236,7 +237,7 @@ def test_a_keyring_that_fails_is_said_without_the_key_and_nothing_is_saved(tmp_p
     with pytest.raises(KeyStoreError) as caught:
         store.save("anthropic", KEY)
 
-    assert str(caught.value) == "The system keyring failed (RuntimeError). Unlock it, and try again."
+    assert str(caught.value) == "The system keyring failed (RuntimeError). Unlock it and try again."
     assert store.providers() == ()
     store.save_in_file("anthropic", KEY)
     assert store_in(tmp_path, "LockedKeyring").get("anthropic") == KEY
@@ -254,7 +255,7 @@ def test_a_keyring_that_hangs_holds_nothing_up_and_is_asked_again_later(tmp_path
     assert store.get("anthropic") is None
     (problem,) = store.problems
     assert problem.startswith(
-        "The saved key of anthropic cannot be read. The system keyring did not answer within 1 s."
+        "The saved key for anthropic cannot be read. The system keyring did not answer within 1 s."
     )
 
     recovered = KeyStore(tmp_path / "state", _Recovering(), clock=lambda: now_s)

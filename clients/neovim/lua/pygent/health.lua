@@ -154,9 +154,9 @@ function M._doctor(command)
     vim.health.info(M._joined(line))
   end
   M._told(sections, "A turn cannot run", vim.health.error, "`pygent-ls doctor` says what would work.")
-  M._told(sections, "Settings that do not count", vim.health.warn, "Correct the file or the variable that it names.")
+  M._told(sections, "Ignored settings", vim.health.warn, "Correct the file or the variable that it names.")
   local trust = "Look at the folder's own settings, then run `pygent-ls trust` in it."
-  if not M._told(sections, "Left aside until", vim.health.warn, trust) then
+  if not M._told(sections, "Ignored until", vim.health.warn, trust) then
     vim.health.ok("no setting of the folder waits for your trust")
   end
   for _, title in ipairs({ "Programs", "Folders" }) do

@@ -74,7 +74,7 @@ test("a model is set up by quick picks, and its key is typed into a line that sh
 	};
 
 	await workbench.command("pygent: Set Up a Model");
-	await choose("Enter the key of a provider");
+	await choose("Enter an API key");
 	await choose("mistral");
 	const line = page.locator(".quick-input-widget input[type=password]");
 	await line.waitFor();
