@@ -43,6 +43,13 @@ def blocks(language: str, heading: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", section, flags=re.MULTILINE | re.DOTALL)
 
 
+def keys_of(heading: str) -> set[str]:
+    """The keys in the table below a heading, without the motion that an operator takes."""
+    section = PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    first = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    return {key.removesuffix("{motion}") for cell in first for key in re.findall(r"`([^`]+)`", cell)}
+
+
 def started(home: Path, *arguments: str) -> str:
     """What Neovim prints that starts without the plugin, with a home of its own."""
     done = subprocess.run(
@@ -214,6 +221,17 @@ def test_every_subcommand_and_event_that_is_named_exists(start: Start) -> None:
     named = set(re.findall(r":Pygent (\w+)", PAGE))
     assert named <= set(editor.lua("return require('pygent.commands').names()"))
     assert {event for event in events if f'"{event}" #' not in told} == set()
+
+
+def test_every_key_of_a_permission_and_of_a_review_is_in_its_table(lua: Callable[..., Any]) -> None:
+    asked = lua(
+        "return vim.tbl_map(function(key) return key.lhs end, vim.tbl_filter(function(key) "
+        "return key.name ~= 'own_words' and key.name ~= 'no_answer' end, require('pygent.permission.keys').keys))"
+    )
+    reviewed = lua("return vim.tbl_values(require('pygent.config').defaults.review.keys)")
+
+    assert set(asked) - keys_of("Permission") == set()
+    assert set(reviewed) - keys_of("Review") == set()
 
 
 def test_the_lines_for_yegappan_lsp_are_read_and_register_the_server(lua: Callable[..., Any]) -> None:

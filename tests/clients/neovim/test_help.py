@@ -59,7 +59,7 @@ def test_every_event_that_is_fired_has_a_tag() -> None:
     assert fired - TAGS == set()
 
 
-@pytest.mark.parametrize("part", ["chat", "prompt"])
+@pytest.mark.parametrize("part", ["chat", "prompt", "permission"])
 def test_every_key_of_a_window_has_a_tag(lua: Lua, part: str) -> None:
     keys = lua(f"return vim.tbl_map(function(key) return key.lhs end, require('pygent.{part}.keys').keys)")
 

@@ -51,6 +51,27 @@ def test_a_rule_for_the_session_asks_no_second_time(start: Start) -> None:
     assert [is_well for is_well, _ in results(editor)] == [True, True]
 
 
+def test_a_rule_for_the_first_words_of_a_command_is_stored_and_the_letters_are_those_of_the_wire(start: Start) -> None:
+    editor = start([ran("npm test"), ran("npm test -- --watch"), ran("npm install"), Step(text="Done")])
+    editor.lua(
+        "vim.api.nvim_create_autocmd('User', { pattern = 'PygentPermission', "
+        "callback = function(e) _G.options = e.data.request.options end })"
+    )
+    send(editor)
+    until_asked(editor, "npm test")
+    lines = [line for line in shown(editor) if line[2:3].isdigit()]
+    offered = [f"  {n} {each['key']} {each['title']}" for n, each in enumerate(editor.lua("return options"), 1)]
+    assert lines == [*offered, f"  {len(offered) + 1} p Let s, a and n cover `npm test:*`"]
+    answer(editor, "npm test", "p")
+    covered = "Applies to: every command that begins with `npm test`, in this workspace, until you take it back."
+    until_asked(editor, covered)
+    editor.keys("a")
+
+    answer(editor, "npm install", "r")
+    editor.until_over()
+    assert len(results(editor)) == 3
+
+
 def test_a_turn_that_is_stopped_takes_its_question_along(start: Start, folder: Path) -> None:
     editor = start([ran("touch here"), Step(text="Done")])
     editor.keys("i")

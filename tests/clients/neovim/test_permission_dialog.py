@@ -127,19 +127,23 @@ def test_it_says_what_would_happen_what_it_risks_and_what_would_be_kept(asked: A
     )
 
     assert "medium risk" in asked.part("title")
-    shown = asked.shown
-    assert shown[:6] == [
+    assert asked.shown == [
         "List",
         "Run a command",
         "ls -l",
         "second line",
-        "sandboxed, no network",
-        "asked by: subagent explorer",
+        "Sandboxed, no network",
+        "Asked by: subagent explorer",
+        "",
+        "  1 o Allow once",
+        "  2 s Allow for this session",
+        "  3 a Always allow",
+        "  4 r Reject",
+        "  5 n Always reject",
+        "",
+        "  o, r  Applies to: this call only.",
+        "  s, a, n  Applies to: Shell(ls *), until you take it back.",
     ]
-    assert "  1 o Allow once" in shown
-    assert "  5 n Always reject" in shown
-    assert "  s, a, n: applies to Shell(ls *), until you take it back." in shown
-    assert "  o, r: applies to this call only." in shown
 
 
 @pytest.mark.parametrize(
@@ -284,6 +288,83 @@ def test_the_diff_is_shown_with_its_colours_and_opens_in_a_tab(asked: Asked) -> 
     assert asked.answers == [{"optionId": "1"}]
 
 
+def test_the_diff_stands_once_above_the_choices_and_what_does_not_fit_below_them(asked: Asked) -> None:
+    uri = (asked.folder / "a.py").as_uri()
+    patch = "--- a.py\n+++ a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
+    asked.command(f"cd {asked.folder}")
+    asked.asks(
+        "p1",
+        description="Change x",
+        title="Edit a.py",
+        message="Edit a.py (+1 −1)",
+        confinement="sandboxed, no network",
+        diff=[{"uri": uri, "oldText": "x = 1\n", "newText": "x = 2\n", "patch": patch}],
+    )
+    head = ["Change x", "Edit a.py (+1 −1)", "@@ -1 +1 @@", "-x = 1", "+x = 2", "Sandboxed, no network"]
+    assert asked.shown[:8] == [*head, "", "  1 o Allow once"]
+    asked.lua("_G.remove.p1()")
+
+    long = "@@ -0,0 +1,99 @@\n" + "".join(f"+line {number}\n" for number in range(99))
+    asked.asks("p2", diff=[{"uri": uri, "oldText": "", "newText": "", "patch": long}])
+    shown = asked.shown
+    choice = shown.index("  1 o Allow once")
+    assert choice >= 10
+    assert "more lines below" in shown[choice - 2]
+    assert [line for line in shown if line.startswith("+line ")] == [f"+line {number}" for number in range(99)]
+    asked.goes_there()
+    position = asked.lua("local w = ...; return vim.fn.screenpos(w, vim.fn.line('$', w), 1)", asked.window)
+    assert position["row"] == 0
+    position = asked.lua("local w, l = ...; return vim.fn.screenpos(w, l, 1)", asked.window, choice + 5)
+    assert position["row"] > 0, "the choices are on the screen"
+
+
+def test_a_key_lets_the_choices_cover_a_wider_rule(asked: Asked) -> None:
+    words = "every command that begins with `npm test`."
+    suggestion = {"rule": "shell(npm test:*)", "title": "npm test:*", "appliesTo": dict.fromkeys("235", words)}
+    options = [each | ({"rules": ["shell(npm test)"]} if each["appliesTo"] == KEPT else {}) for each in OPTIONS]
+    for permission_id, keys, result in [
+        ("p1", "pa", {"optionId": "3", "rules": ["shell(npm test:*)"]}),
+        ("p2", "po", {"optionId": "1"}),
+        ("p3", "pps", {"optionId": "2"}),
+    ]:
+        asked.asks(permission_id, options=options, ruleSuggestions=[suggestion])
+        assert asked.shown[-5:] == [
+            "  5 n Always reject",
+            "  6 p Let s, a and n cover `npm test:*`",
+            "",
+            "  o, r  Applies to: this call only.",
+            f"  s, a, n  Applies to: {KEPT}",
+        ]
+        asked.goes_there()
+        asked.keys("p")
+        asked.until(lambda: asked.shown[-1] == f"  s, a, n  Applies to: {words}")
+        assert asked.shown[-4] == "  6 p Let s, a and n cover this command alone"
+        assert asked.lua("return vim.api.nvim_get_current_line()") == "  1 o Allow once"
+        asked.keys(keys[1:])
+        asked.until_gone()
+        assert asked.answers[-1] == result
+
+
+def test_select_asks_again_after_the_rule_was_changed(asked: Asked) -> None:
+    suggestion = {"rule": "shell(ls:*)", "title": "ls:*", "appliesTo": {"3": "every command that begins with `ls`."}}
+    asked.lua(
+        "require('pygent').setup({ permission = { ui = 'select' }, notify = function(m) table.insert(told, m) end }) "
+        "_G.selects = vim.ui.select; _G.prompts = {} "
+        "vim.ui.select = function(items, options, take) table.insert(prompts, options.prompt) "
+        "take(items[#prompts == 1 and 6 or 3]) end"
+    )
+    try:
+        asked.asks(ruleSuggestions=[suggestion])
+        asked.until("return #(_G.answers or {}) == 1")
+        assert asked.answers == [{"optionId": "3", "rules": ["shell(ls:*)"]}]
+        assert "Applies to: every command that begins with `ls`." in asked.lua("return prompts[2]")
+        assert asked.lua("return _G.told") == []
+    finally:
+        asked.lua(
+            "vim.ui.select = _G.selects; require('pygent').setup({ notify = function(m) table.insert(told, m) end })"
+        )
+
+
 def test_a_huge_diff_is_bounded_and_says_so(asked: Asked) -> None:
     long = "+" + "x" * 1_000_000
     patch = "@@ -1 +1 @@\n" + "+line\n" * 200_000
@@ -301,7 +382,10 @@ def test_a_long_command_hides_nothing(asked: Asked) -> None:
     asked.asks(message="\n".join(f"line {number}" for number in range(30)))
 
     shown = asked.shown
-    assert shown.index("… 22 more lines below") < shown.index("  1 o Allow once") < shown.index("line 29")
+    first, choice = shown.index("line 0"), shown.index("  1 o Allow once")
+    n_hidden = 30 - (choice - 2 - first)
+    assert f"… {n_hidden} more lines below" == shown[choice - 2]
+    assert shown[-n_hidden:] == [f"line {number}" for number in range(30 - n_hidden, 30)]
 
 
 @pytest.mark.parametrize("size", [(40, 10), (12, 5), (200, 60)])
@@ -386,7 +470,7 @@ def test_select_shows_it_where_the_user_wants_that(asked: Asked) -> None:
         )
         assert items[:4] == ["Allow once", "Allow for this session", "Always allow", "Reject"]
         assert "ls -l" in prompt
-        assert "applies to Shell(ls *)" in prompt
+        assert "Applies to: Shell(ls *)" in prompt
         asked.lua("vim.ui.take(nil)")
         assert asked.answers == []
         assert "it waits for your answer" in asked.lua("return _G.told[1]")

@@ -207,7 +207,7 @@ def test_a_question_of_another_project_says_so(start: Start, projects: tuple[Pat
 
     until_asked(editor, "touch x")
 
-    assert f"in another project: {one}" in shown(editor)
+    assert f"In another project: {one}" in shown(editor)
 
 
 def test_edits_of_both_wait_for_review_where_they_stand(start: Start, projects: tuple[Path, Path]) -> None:

@@ -20,7 +20,7 @@ def test_a_change_is_asked_for_shown_taken_in_part_and_undone(folder: Path, home
     with terminal(folder, home, script, "a.txt") as screen:
         screen.shows("line 8")
         screen.keys(":Pygent ask change it", "Enter")
-        screen.shows("## You", "change it", "medium risk", "-line 2", "+second", "Always allow", "q hides")
+        screen.shows("## You", "change it", "medium risk", "-line 2", "+second", "Always allow", "q hide")
         assert "No lines in buffer" not in screen.screen
         screen.keys("s")
         screen.shows("All is done now.", "second  1 of 2", "seventh  2 of 2", "360 tokens")
@@ -42,12 +42,12 @@ def test_on_a_small_terminal_with_two_windows_it_is_answered_too(folder: Path, h
     with terminal(folder, home, script, "-O", "a.txt", "b.txt", size=(40, 10)) as screen:
         screen.shows("line 1", "a.txt", "b.txt")
         screen.keys(":Pygent ask change it", "Enter")
-        screen.shows("pygent asks · medium", "1 o Allow once", "3 a Always allow", "<CR> takes")
+        screen.shows("pygent asks · medium", "1 o Allow once", "3 a Always allow", "<CR> choose")
         screen.keys("q")
         screen.shows_no("Allow once")
         screen.resize(60, 20)
         screen.keys(":Pygent answer", "Enter")
-        screen.shows("<CR> takes the line", "+second")
+        screen.shows("<CR> choose", "+second")
         screen.keys("o")
         screen.shows("┃ second", "Done.")
         assert (folder / "a.txt").read_text() == BEFORE

@@ -14,17 +14,18 @@ local LONGEST_LINE = 200
 ---@class pygent.ChosenItem
 ---@field title string
 ---@field run fun()
+---@field is_answer boolean
 
 ---Ask. What was chosen is done before `over` is called, also where nothing was.
 ---@param dialog pygent.Dialog
----@param over fun(is_chosen: boolean)
+---@param over fun(is_chosen: boolean, is_answer: boolean)
 function M.choose(dialog, over)
   local items = {} ---@type pygent.ChosenItem[]
   for _, choice in ipairs(dialog.choices) do
-    table.insert(items, { title = choice.title, run = choice.choose })
+    table.insert(items, { title = choice.title, run = choice.choose, is_answer = choice.is_answer ~= false })
   end
   for _, key in ipairs(dialog.keys) do
-    table.insert(items, { title = plain.line(key.title), run = key.run })
+    table.insert(items, { title = plain.line(key.title), run = key.run, is_answer = true })
   end
   local options = {
     prompt = M._prompt(dialog),
@@ -37,11 +38,11 @@ function M.choose(dialog, over)
   }
   vim.ui.select(items, options, function(item)
     if item and dialog.is_over then
-      telling.user("this was answered already, or no longer counts")
+      telling.user("this question no longer waits for an answer")
     elseif item then
       item.run()
     end
-    over(item ~= nil)
+    over(item ~= nil, item ~= nil and item.is_answer)
   end)
 end
 

@@ -23,6 +23,8 @@ local M = {}
 ---@field choose fun()
 ---A single key does not choose it, but goes to it; `<CR>` there then does.
 ---@field is_grave? boolean
+---False for one that changes the other choices, and goes on to ask.
+---@field is_answer? boolean
 
 ---Something else that can be done.
 ---@class pygent.DialogKey
@@ -35,11 +37,10 @@ local M = {}
 ---@field session_id? string of the turn that asks; none where it is the daemon itself
 ---@field heading string on one line
 ---@field group string of highlighting, for the heading
----@field body pygent.DialogLine[] what is asked
+---@field body pygent.DialogLine[] what is asked, of any length
 ---@field choices pygent.DialogChoice[]
 ---@field proposed integer which choice `<CR>` takes at first
 ---@field notes pygent.DialogLine[] what the choices mean
----@field details pygent.DialogLine[] what is worth a look, of any length
 ---@field keys pygent.DialogKey[]
 ---@field is_hidden? boolean
 ---@field is_over? boolean
@@ -107,8 +108,12 @@ end
 ---@param dialog pygent.Dialog
 ---@param choice pygent.DialogChoice
 function M.choose(dialog, choice)
-  if M.counts(dialog) then
-    choice.choose()
+  if not M.counts(dialog) then
+    return
+  end
+  choice.choose()
+  if choice.is_answer == false and shown and shown.view then
+    shown.view:refresh()
   end
 end
 
@@ -233,14 +238,14 @@ function M._select(dialog)
   end
   shown = { dialog = dialog, since_ms = vim.uv.now(), had_focus = true }
   vim.schedule(function()
-    choosing.choose(dialog, function(is_chosen)
+    choosing.choose(dialog, function(is_chosen, is_answer)
       if shown and shown.dialog == dialog then
         shown = nil
       end
-      if is_chosen then
-        dialog.is_hidden = true -- a text or a look at the diff may still be on its way
-      else
+      if not is_chosen then
         M.hide(dialog)
+      elseif is_answer then
+        dialog.is_hidden = true -- a text or a look at the diff may still be on its way
       end
       M._look()
     end)

@@ -12,11 +12,15 @@ local MOST_LINES = 2000
 local GROUPS = { ["+"] = "PygentAskAdded", ["-"] = "PygentAskDeleted", ["@"] = "PygentAskPlace" }
 
 ---@param diffs pygent.Diff[]
+---@param heading string what stands above them; a file that it names is not named again
 ---@return pygent.DialogLine[]
-function M.lines(diffs)
+function M.lines(diffs, heading)
   local lines = {} ---@type pygent.DialogLine[]
   for _, each in ipairs(diffs) do
-    table.insert(lines, { text = M._name(each.uri), group = "PygentAskTitle" })
+    local name = M._name(each.uri)
+    if #diffs > 1 or not heading:find(name, 1, true) then
+      table.insert(lines, { text = name, group = "PygentAskTitle" })
+    end
     M._patch(lines, type(each.patch) == "string" and each.patch or "")
   end
   return lines

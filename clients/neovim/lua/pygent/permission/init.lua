@@ -1,5 +1,6 @@
 --- Something is about to happen, and the user is asked.
 
+local choices = require("pygent.permission.choices")
 local dialogs = require("pygent.permission.dialogs")
 local diff = require("pygent.permission.diff")
 local keys = require("pygent.permission.keys")
@@ -36,46 +37,56 @@ local RISKS = {
 function M.dialog(ask)
   local request = ask.request
   local risk = RISKS[request.severity or request.risk] or RISKS.high
-  local choices, proposed = M._choices(ask)
+  local offered = choices.of(ask)
   return {
     id = ask.id,
     session_id = request.sessionId,
     heading = ("pygent asks · %s · %s"):format(risk.words, plain.line(request.title)),
     group = risk.group,
     body = M._body(request),
-    choices = choices,
-    proposed = proposed,
-    notes = M._notes(request.options),
-    details = diff.lines(M._diffs(request)),
+    choices = offered.list,
+    proposed = offered.proposed,
+    notes = offered.notes,
     keys = M._keys(ask),
   }
 end
 
+---What is asked, in the order of the wire's page: the model's words, what would be done, what confines it, who asks.
 ---@param request pygent.PermissionRequest
 ---@return pygent.DialogLine[]
 function M._body(request)
   local body = {} ---@type pygent.DialogLine[]
-  local message = type(request.message) == "string" and request.message or ""
-  if type(request.description) == "string" and request.description ~= "" then
-    table.insert(body, { text = plain.line(request.description) })
+  local function add(line, group)
+    table.insert(body, { text = plain.line(line), group = group })
+  end
+  local message = M._text(request.message)
+  if M._text(request.description) ~= "" then
+    add(request.description)
   end
   if not message:find(request.title, 1, true) then
-    table.insert(body, { text = plain.line(request.title), group = "PygentAskTitle" })
+    add(request.title, "PygentAskTitle")
   end
   for _, line in ipairs(plain.lines(vim.trim(message))) do
     table.insert(body, { text = line, group = "PygentAskTitle" })
   end
-  if type(request.confinement) == "string" and request.confinement ~= "" then
-    table.insert(body, { text = plain.line(request.confinement), group = "PygentAskNote" })
+  vim.list_extend(body, diff.lines(M._diffs(request), message))
+  if M._text(request.confinement) ~= "" then
+    add(request.confinement:gsub("^%l", string.upper), "PygentAskNote")
   end
-  if type(request.source) == "string" and request.source ~= "" then
-    table.insert(body, { text = "asked by: " .. plain.line(request.source), group = "PygentAskMedium" })
+  if M._text(request.source) ~= "" then
+    add("Asked by: " .. request.source, "PygentAskMedium")
   end
   local elsewhere = M._elsewhere(sessions.get(request.sessionId))
   if elsewhere then
-    table.insert(body, { text = elsewhere, group = "PygentAskNote" })
+    add(elsewhere, "PygentAskNote")
   end
   return body
+end
+
+---@param value any
+---@return string
+function M._text(value)
+  return type(value) == "string" and value or ""
 end
 
 ---Who asks, where it is not the session that prompts go to.
@@ -86,89 +97,9 @@ function M._elsewhere(session)
     return nil
   end
   if session.root ~= roots.current() then
-    return "in another project: " .. plain.line(vim.fn.fnamemodify(session.root, ":~"))
+    return "In another project: " .. plain.line(vim.fn.fnamemodify(session.root, ":~"))
   end
-  return "in another session: " .. plain.line(session.info.name or session.id)
-end
-
----The choices, and which of them `<CR>` takes at first: the first, and for high risk none that allows.
----@param ask pygent.PermissionAsk
----@return pygent.DialogChoice[]
----@return integer proposed
-function M._choices(ask)
-  local severity = ask.request.severity or ask.request.risk
-  local is_high = severity ~= "low" and severity ~= "medium"
-  local choices, taken, proposed = {}, {}, nil ---@type pygent.DialogChoice[], table<string, true>, integer?
-  for index, option in ipairs(ask.request.options or {}) do
-    local key = M._key(option)
-    local is_free = M._answers(option) and not taken[key]
-    taken[key] = true
-    local is_grave = is_high and not M._rejects(option)
-    if not is_grave then
-      proposed = proposed or index
-    end
-    table.insert(choices, {
-      title = plain.line(option.title),
-      key = is_free and key or nil,
-      is_grave = is_grave,
-      choose = function()
-        ask.answer({ optionId = option.optionId })
-      end,
-    })
-  end
-  if proposed == nil then
-    table.insert(choices, {
-      title = "Reject",
-      key = not taken.r and "r" or nil,
-      choose = function()
-        ask.answer(nil)
-      end,
-    })
-    proposed = #choices
-  end
-  return choices, proposed
-end
-
----@param option pygent.PermissionOption
----@return string
-function M._key(option)
-  return keys.of(option.optionId == "accept_edits" and option.optionId or option.kind)
-end
-
----Whether it is of a kind that is known.
----@param option pygent.PermissionOption
----@return boolean
-function M._answers(option)
-  return vim.startswith(option.kind, "allow_") and keys.of(option.kind) ~= "" or M._rejects(option)
-end
-
----@param option pygent.PermissionOption
----@return boolean
-function M._rejects(option)
-  return option.kind == "reject_once" or option.kind == "reject_always"
-end
-
----What each choice applies to; the same is said once.
----@param options pygent.PermissionOption[]
----@return pygent.DialogLine[]
-function M._notes(options)
-  local titles, said = {}, {} ---@type table<string, string[]>, string[]
-  for _, option in ipairs(options or {}) do
-    if type(option.appliesTo) == "string" and option.appliesTo ~= "" then
-      local words = plain.line(option.appliesTo)
-      if titles[words] == nil then
-        titles[words] = {}
-        table.insert(said, words)
-      end
-      table.insert(titles[words], M._answers(option) and M._key(option) or plain.line(option.title))
-    end
-  end
-  return vim.tbl_map(function(words)
-    return {
-      text = ("  %s: applies to %s"):format(table.concat(titles[words], ", "), words),
-      group = "PygentAskNote",
-    }
-  end, said)
+  return "In another session: " .. plain.line(session.info.name or session.id)
 end
 
 ---@param request pygent.PermissionRequest
@@ -187,7 +118,7 @@ function M._keys(ask)
   if rejecting then
     table.insert(offered, {
       key = keys.of("say_why"),
-      title = "rejects, and says why",
+      title = "reject with words",
       run = function()
         M._reject_with_words(ask, rejecting)
       end,
@@ -197,7 +128,7 @@ function M._keys(ask)
   if #diffs > 0 then
     table.insert(offered, {
       key = keys.of("diff"),
-      title = "shows the diff in a tab",
+      title = "diff",
       run = function()
         diff.open(diffs)
       end,

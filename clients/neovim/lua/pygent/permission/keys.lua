@@ -10,20 +10,26 @@ local M = {}
 
 ---@type pygent.DialogKeyName[]
 M.keys = {
-  { name = "take", modes = { "n" }, lhs = "<CR>", summary = "take the choice in this line" },
-  { name = "allow_once", modes = { "n" }, lhs = "o", summary = "allow it once; for high risk only go to that line" },
-  { name = "allow_session", modes = { "n" }, lhs = "s", summary = "allow it for this session; the same" },
-  { name = "allow_always", modes = { "n" }, lhs = "a", summary = "always allow it; the same" },
-  { name = "accept_edits", modes = { "n" }, lhs = "e", summary = "accept all edits in this session" },
-  { name = "reject_once", modes = { "n" }, lhs = "r", summary = "reject it" },
-  { name = "reject_always", modes = { "n" }, lhs = "n", summary = "always reject it" },
+  { name = "take", modes = { "n" }, lhs = "<CR>", summary = "choose the line of the cursor" },
+  { name = "allow_once", modes = { "n" }, lhs = "o", summary = "allow this call; for high risk only go to that line" },
+  { name = "allow_session", modes = { "n" }, lhs = "s", summary = "allow it until the session ends; the same" },
+  { name = "allow_always", modes = { "n" }, lhs = "a", summary = "always allow it in this workspace; the same" },
+  { name = "accept_edits", modes = { "n" }, lhs = "e", summary = "accept all edits of this session" },
+  { name = "reject_once", modes = { "n" }, lhs = "r", summary = "reject this call" },
+  { name = "reject_always", modes = { "n" }, lhs = "n", summary = "always reject it in this workspace" },
+  {
+    name = "other_rule",
+    modes = { "n" },
+    lhs = "p",
+    summary = "let `s`, `a` and `n` cover more, such as `npm test:*`",
+  },
   { name = "say_why", modes = { "n" }, lhs = "f", summary = "reject it, and say what to do instead" },
   { name = "diff", modes = { "n" }, lhs = "d", summary = "show the diff side by side in a tab; `q` there closes it" },
   { name = "own_words", modes = { "n" }, lhs = "i", summary = "answer a question in your own words" },
   { name = "no_answer", modes = { "n" }, lhs = "x", summary = "give a question no answer" },
-  { name = "stop", modes = { "n" }, lhs = "<C-c>", summary = "stop what the agent does" },
-  { name = "hide", modes = { "n" }, lhs = "q", summary = "hide it: it goes on to wait" },
-  { name = "leave", modes = { "n" }, lhs = "<Esc>", summary = "the same" },
+  { name = "stop", modes = { "n" }, lhs = "<C-c>", summary = "stop the turn" },
+  { name = "hide", modes = { "n" }, lhs = "q", summary = "hide the question, which still waits" },
+  { name = "leave", modes = { "n" }, lhs = "<Esc>", summary = "hide the question, which still waits" },
 }
 
 ---The key of what is done. An answer of a kind that is not known has none, and may have any name.

@@ -26,8 +26,8 @@ Window.__index = Window
 
 require("pygent.permission.highlights").define()
 
----Of the body, before the choices; more of it is shown behind them.
-local MOST_BODY_LINES = 10
+---Of the body, before the choices, however small the screen is; what does not fit is shown behind them.
+local FEWEST_BODY_LINES = 10
 
 ---What is shown at all: the whole diff opens with a key.
 local MOST_LINES = 2000
@@ -57,7 +57,8 @@ function M.open(dialog, keeper)
     error(window, 0)
   end
   self._window = window
-  local options = { wrap = true, breakindent = true, cursorline = true, winfixbuf = true, foldenable = false }
+  local options =
+    { wrap = true, linebreak = true, breakindent = true, cursorline = true, winfixbuf = true, foldenable = false }
   for name, value in pairs(options) do
     vim.api.nvim_set_option_value(name, value, { scope = "local", win = window })
   end
@@ -135,12 +136,25 @@ end
 
 ---@return string
 function Window:_keys_shown()
-  local shown = { "<CR> takes the line" }
+  local shown = { "<CR> choose" }
   for _, each in ipairs(self._dialog.keys) do
     table.insert(shown, ("%s %s"):format(each.key, each.title))
   end
-  table.insert(shown, "q hides")
+  table.insert(shown, "q hide")
   return table.concat(shown, " · ")
+end
+
+---The lines of the screen below it: the command line and the statusline.
+---@return integer
+function M._below()
+  return vim.o.cmdheight + (vim.o.laststatus > 0 and 1 or 0)
+end
+
+---The most lines of text that it shows at once.
+---@return integer
+function M._room()
+  local most = math.max(1, vim.o.lines - M._below() - 3)
+  return vim.o.lines > 24 and math.floor(most * 0.7) or most
 end
 
 ---Away from the cursor: at the bottom where that is in the upper half of the screen, else at the top.
@@ -148,18 +162,13 @@ end
 ---@return vim.api.keyset.win_config
 function Window:_shape(height)
   local width = math.max(1, math.min(WIDEST, vim.o.columns - 4))
-  local below = vim.o.cmdheight + (vim.o.laststatus > 0 and 1 or 0)
-  local most = math.max(1, vim.o.lines - below - 3)
-  if vim.o.lines > 24 then
-    most = math.floor(most * 0.7)
-  end
-  height = math.max(1, math.min(height, most))
+  height = math.max(1, math.min(height, M._room()))
   local is_above = self:_cursor_row() >= math.floor(vim.o.lines / 2)
   local border = vim.o.winborder == "" and "rounded" or nil
   return {
     relative = "editor",
     anchor = is_above and "NE" or "SE",
-    row = is_above and (vim.o.showtabline > 0 and 1 or 0) or vim.o.lines - below,
+    row = is_above and (vim.o.showtabline > 0 and 1 or 0) or vim.o.lines - M._below(),
     col = vim.o.columns,
     width = width,
     height = height,
@@ -197,12 +206,12 @@ end
 ---@return integer line of the choice that is proposed
 function Window:_fill()
   local dialog = self._dialog
+  local most = math.max(FEWEST_BODY_LINES, M._room() - #dialog.choices - #dialog.notes - 2)
   local body, rest = dialog.body, {}
-  if #body > MOST_BODY_LINES then
-    rest = vim.list_slice(body, MOST_BODY_LINES)
-    body = vim.list_slice(body, 1, MOST_BODY_LINES - 1)
-    local said = ("… %d more lines below"):format(#rest)
-    table.insert(body, { text = said, group = "PygentAskHigh" })
+  if #body > most then
+    rest = vim.list_slice(body, most)
+    body = vim.list_slice(body, 1, most - 1)
+    table.insert(body, { text = ("… %d more lines below"):format(#rest), group = "PygentAskHigh" })
   end
   local shown = vim.list_extend({}, body)
   table.insert(shown, { text = "" })
@@ -212,9 +221,7 @@ function Window:_fill()
     table.insert(shown, M._choice(index, choice))
     self._choice_lines[#shown] = choice
   end
-  local is_short = #dialog.details <= MOST_BODY_LINES
-  local parts = is_short and { rest, dialog.details, dialog.notes } or { dialog.notes, rest, dialog.details }
-  for _, part in ipairs(parts) do
+  for _, part in ipairs({ dialog.notes, rest }) do
     if #part > 0 then
       table.insert(shown, { text = "" })
       vim.list_extend(shown, part, 1, MOST_LINES)
@@ -225,6 +232,13 @@ function Window:_fill()
   end
   self:_write(shown)
   return math.max(1, first + (#dialog.choices > 0 and dialog.proposed or 0))
+end
+
+---Show what has changed in the dialog.
+function Window:refresh()
+  vim.bo[self._buffer].modifiable = true
+  self:_fill()
+  self:place()
 end
 
 ---@param index integer
@@ -251,6 +265,7 @@ function Window:_write(shown)
     lines[index] = given
   end
   vim.api.nvim_buf_set_lines(self._buffer, 0, -1, false, lines)
+  vim.api.nvim_buf_clear_namespace(self._buffer, NAMESPACE, 0, -1)
   for index, line in ipairs(shown) do
     if line.group and #lines[index] > 0 then
       local mark = { end_col = #lines[index], hl_group = line.group }
@@ -270,10 +285,10 @@ function Window:_map()
   local function hide()
     keeper.hide(dialog)
   end
-  map(named.of("hide"), "hide it; it goes on to wait", hide)
-  map(named.of("leave"), "hide it; it goes on to wait", hide)
+  map(named.of("hide"), "hide the question, which still waits", hide)
+  map(named.of("leave"), "hide the question, which still waits", hide)
   if dialog.session_id then
-    map(named.of("stop"), "stop what the agent does", function()
+    map(named.of("stop"), "stop the turn", function()
       keeper.stop(dialog)
     end)
   end
@@ -284,7 +299,7 @@ function Window:_map()
       end
     end)
   end
-  map(named.of("take"), "take the choice in this line", function()
+  map(named.of("take"), "choose the line of the cursor", function()
     local choice = self._choice_lines[vim.fn.line(".")]
     if choice then
       keeper.choose(dialog, choice)

@@ -22,7 +22,6 @@ function M.dialog(id, group, words, choices)
     choices = choices,
     proposed = 1,
     notes = {},
-    details = {},
     keys = {},
   }
 end
