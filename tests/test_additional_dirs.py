@@ -76,7 +76,7 @@ async def test_with_it_reading_passes_writing_asks_and_hooks_stay_refused(place:
     results, asked, notices = await turn(place)
     assert results[0].content == "     1\tplum"
     assert [each.is_error for each in results] == [False, False, True]
-    assert "hooks of git" in results[2].content
+    assert "git hooks run programs" in results[2].content
     assert (asked, notices) == (["create_file"], [])
     assert (place / "beside" / "new.txt").read_text() == "x"
 

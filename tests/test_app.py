@@ -165,7 +165,7 @@ async def test_hooks_are_those_of_the_moment_in_which_a_turn_begins(build: Build
     denied = [each.event for each in house.reader.events if isinstance(each.event, PermissionDenied)]
     assert [each.reason for each in denied] == [
         "the user rejected it.",
-        "a hook that the user set up denies it: not here",
+        "a hook configured by the user denied it: not here",
     ]
 
 

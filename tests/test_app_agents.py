@@ -256,7 +256,7 @@ def test_tools_that_the_settings_disallow_are_offered_to_nobody(house: House) ->
     names = [each.name for each in tools.list_all()]
     assert "read_file" in names
     assert [name for name in names if name.startswith("git_") or name in ("shell", "web_fetch")] == []
-    assert tools.withheld["shell"] == "is not offered: the setting `disallowed_tools` takes it away"
+    assert tools.withheld["shell"] == "is not offered: the setting `disallowed_tools` removes it"
 
 
 def test_the_model_is_told_which_agents_a_subagent_can_be(house: House) -> None:

@@ -206,7 +206,7 @@ async def test_a_result_is_read_a_month_later_by_another_daemon_and_if_it_went_t
 
     assert read.content == f"   300\tline 300\n   301\tline 301\n[Lines 300–301 of 401 in {path}.]"
     assert gone.is_error
-    assert f"There is no {path}, or no longer" in gone.content
+    assert f"{path} does not exist or is no longer stored" in gone.content
     assert "Make the call again." in gone.content
 
 

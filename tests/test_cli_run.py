@@ -162,8 +162,11 @@ def test_no_text_is_lost_between_rules(text: str) -> None:
         (("--permission-prompt-tool", "stdio"), "--permission-prompt-tool stdio needs --input-format stream-json"),
         (("--tools", "read_fil"), "--tools: there is no tool 'read_fil'; the tools are read_file, list_files"),
         (("--allowed-tools", "shel(make)"), "--allowed-tools: there is no tool 'shel'"),
-        (("--allowed-tools", "shell(make"), "'shell(make' is no rule: the closing bracket is missing"),
-        (("--disallowed-tools", "shell()"), "nothing stands between the brackets"),
+        (
+            ("--allowed-tools", "shell(make"),
+            "'shell(make' is not a valid rule: the closing bracket at the end is missing",
+        ),
+        (("--disallowed-tools", "shell()"), "the brackets are empty"),
         (("--disallowed-tools", "git_pusch"), "--disallowed-tools: there is no tool 'git_pusch'"),
         (("--setting-sources", "user,home"), "--setting-sources: 'home' is none of user, project and local"),
         (("--session-id", "mine"), "--session-id: 'mine' is no UUID"),

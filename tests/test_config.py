@@ -537,8 +537,8 @@ def test_a_workspace_may_ask_and_deny_and_what_it_allows_needs_trust(tmp_path: P
         ("shell", "permissions", "expected a table with the lists"),
         ({"allow": "shell"}, "permissions.allow", "expected a list of rules"),
         ({"allowed": ["shell"]}, "permissions.allowed", "no such list"),
-        ({"deny": ["shell("]}, "permissions.deny", "the closing bracket is missing"),
-        ({"deny": [7]}, "permissions.deny", "a rule is text, or a table"),
+        ({"deny": ["shell("]}, "permissions.deny", "the closing bracket at the end is missing"),
+        ({"deny": [7]}, "permissions.deny", "a rule must be a string, or a table"),
         (
             {"deny": [{"rule": "shell(rm:*)", "match": ["ls"]}]},
             "permissions.deny",

@@ -172,7 +172,7 @@ async def test_folders_beside_the_workspace_are_told_and_what_is_none_is_said(ho
 
     found = await shown(home.parents[1] / "w")
 
-    assert f"by their whole paths:\n- {beside}\nDate:" in part(found, "workspace")
+    assert f"by absolute path:\n- {beside}\nDate:" in part(found, "workspace")
     assert found.problems == [
         f"additional_dirs: there is no folder {home / 'gone'}, so nothing can be used there.",
         "additional_dirs: / holds the whole home folder. Name a folder in it.",

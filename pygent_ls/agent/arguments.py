@@ -31,7 +31,7 @@ def parse_arguments(text: str, *, may_close: bool = False) -> tuple[dict[str, An
         check_can_be_sent(value)
     except (ValueError, RecursionError) as error:
         why = f"The arguments are not valid JSON ({error}): {_quoted(text)}"
-        return {}, f"{why}\nCall the tool again with one whole JSON object."
+        return {}, f"{why}\nCall the tool again with one complete JSON object."
     if not isinstance(value, dict):
         return {}, f"The arguments must be one JSON object, not {type(value).__name__}: {_quoted(text)}"
     return value, None  # pyright: ignore[reportUnknownVariableType] - JSON keys are text
@@ -52,7 +52,7 @@ def readers_of(tools: ToolRegistry) -> frozenset[str]:
 
 def with_schema(problem: str, schema: Mapping[str, Any]) -> str:
     """What is wrong with the arguments, and what they should be."""
-    return f"{problem}\nThe schema of the arguments: {json.dumps(schema, ensure_ascii=False)}"
+    return f"{problem}\nArgument schema: {json.dumps(schema, ensure_ascii=False)}"
 
 
 def _quoted(text: str) -> str:
@@ -66,7 +66,7 @@ def load_json(text: str, *, may_close: bool = False) -> Any:
     except ValueError as error:
         mended = _mended(text, may_close=may_close)
         if mended is None:
-            raise ValueError(f"{error}; they end inside it") from None
+            raise ValueError(f"{error}; the arguments are incomplete") from None
         try:
             return json.loads(mended, strict=False)
         except ValueError:

@@ -76,7 +76,7 @@ class Questioner(Protocol):
         ...
 
 
-NOBODY = "There is nobody who could be asked. Decide yourself, and say in your answer what you assumed."
+NOBODY = "Nobody is available to answer. Decide yourself, and state your assumption in your answer."
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,7 +179,7 @@ class Asking:
                 prompt = _Prompt(
                     action=question_about(state, tool.action_for(call.input)),
                     confinement="not sandboxed",
-                    covers_session="every command of this session that would be sandboxed",
+                    covers_session="every command in this session that would be sandboxed",
                 )
                 answer = await self._question(tool, call, prompt)
             if not answer.allowed:
@@ -226,7 +226,7 @@ class Asking:
         """What the user said when they allowed these calls, for the model to read beside their results."""
         for call in calls:
             if said := self._said.pop(call.id, ""):
-                text = f"The user allowed this call, and said: {said}"
+                text = f"The user allowed this call and said: {said}"
                 yield TextBlock(text=f'<user-feedback about="{call.name}">\n{text}\n</user-feedback>')
 
     def _verdict(self, tool: Tool, call: ToolUseBlock, as_if: Mode | None = None) -> Verdict:
@@ -336,11 +336,11 @@ class Asking:
 
     async def _denied(self, call: ToolUseBlock, reason: str, by: DecidedBy) -> DeniedError:
         if by == "hook":
-            reason = f"a hook that the user set up denies it: {reason or NO_REASON}"
+            reason = f"a hook configured by the user denied it: {reason or NO_REASON}"
         await self.emit(PermissionDenied(tool_id=call.id, tool_name=call.name, reason=reason))
         text = (
-            f"Permission denied: {reason.rstrip('.')}. {call.name} was not run and nothing was changed. "
-            "Do not try the same by another way; go on without it, or ask what to do instead."
+            f"Permission denied: {reason.rstrip('.')}. {call.name} was not run and nothing was changed. Do not "
+            "attempt the same thing another way. Continue without it, or ask what to do instead."
         )
         return DeniedError(text, by)
 
@@ -382,7 +382,7 @@ def _why_asked(verdict: Verdict) -> str:
     if verdict.by != "hook":
         return ""
     why = on_one_line(verdict.reason)[:MAX_WHY_CHARS]
-    return f" [a hook wants you to be asked{': ' if why else ''}{why}]"
+    return f" [a hook requires your confirmation{': ' if why else ''}{why}]"
 
 
 def _why_rejected(answer: PermissionAnswer) -> str:

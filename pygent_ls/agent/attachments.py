@@ -277,7 +277,7 @@ async def _file(part: FilePart, workspace: Workspace, reads: ReadLog, mask: Mask
         lines = split_lines(text)
         text = "".join(lines[part.lines.first - 1 : part.lines.last])
         if part.lines.first > len(lines):
-            text = f"There are no such lines: the file has {len(lines)}."
+            text = f"The file has only {len(lines)} lines."
     elif len(document.text) <= MAX_ATTACHED_CHARS:
         reads.record(document)
     return _block("file", name, text, part.lines).text
@@ -307,7 +307,7 @@ def _fitting(text: str) -> str:
     if left_out <= 0:
         return text
     shown = text[: whole_placeholders(text, MAX_ATTACHED_CHARS)]
-    return f"{shown}\n[… {left_out} characters left out: look there with tools …]"
+    return f"{shown}\n[… {left_out} characters left out: read the rest with tools …]"
 
 
 def _data(text: str) -> TextBlock:

@@ -140,7 +140,10 @@ class ModelCalls:
             return
         if has_picture(each for each in self.state.history if each.turn_id == self.state.spec.turn_id):
             self._names_blind.add(model.name)
-            said = f"{model.name} takes no pictures: yours is left out. Choose a model that does, or describe it."
+            said = (
+                f"{model.name} does not accept images, so yours is left out. Choose a model that does, or "
+                "describe the image."
+            )
             await self.state.emit(Notice(content=said, level="warning"))
 
     def _checked(self, attempt: Attempt, answer: Answer) -> Answer | Failed:
@@ -153,9 +156,9 @@ class ModelCalls:
         if name in self._names_no_finish and not answer.has_calls and not answer.is_empty:
             return answer
         self._names_no_finish.add(name)
-        where = "in a tool call" if answer.has_calls else "without an end"
+        where = "in a tool call" if answer.has_calls else "before it was complete"
         return attempt.failed(
-            ModelError(f"The answer of {name} broke off {where}. Try again.", type="network", provider=name)
+            ModelError(f"The answer from {name} broke off {where}. Try again.", type="network", provider=name)
         )
 
     async def _fits_now(self, failed: Failed, model: Model) -> bool:
@@ -173,17 +176,14 @@ class ModelCalls:
         where = "in a tool call" if answer.has_calls else "before its first word"
         if self._context.is_full(model, answer.usage) and await self._context.make_room(model, "auto"):
             return (
-                f"The answer was cut off {where}, since the window is full. The model is asked again, with less in it."
+                f"The answer was cut off {where} because the context window is full. Retrying with a shorter context."
             )
         state = self.state
         before, most = state.max_output_tokens, state.model.facts.max_output_tokens
         if before > state.spec.max_output_tokens or (most is not None and most <= before):
             return None
         state.max_output_tokens = most or 2 * before
-        return (
-            f"The answer was cut off {where}, at {before} tokens. The model is asked again, with room for "
-            f"{state.max_output_tokens}."
-        )
+        return f"The answer was cut off {where} at {before} tokens. Retrying with room for {state.max_output_tokens}."
 
     # Fallbacks
 
@@ -196,7 +196,7 @@ class ModelCalls:
                 await self._prepare(model)
             except ModelError as problem:
                 await self.state.emit(
-                    Notice(content=f"The fallback {name} is left out: {problem.message}", level="warning")
+                    Notice(content=f"Fallback model {name} was skipped: {problem.message}", level="warning")
                 )
                 continue
             return model

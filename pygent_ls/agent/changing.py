@@ -19,7 +19,7 @@ from pygent_ls.agent.user_time import UserTimes
 from pygent_ls.agent.workspace import EditPlan, FileChange, Workspace
 from pygent_ls.errors import UnprovenEditError
 
-NOT_REVIEWED = "The turn was stopped before the user had reviewed this edit, so all of it stands."
+NOT_REVIEWED = "The turn was stopped before the user had reviewed this edit, so the whole edit was kept."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

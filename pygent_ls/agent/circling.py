@@ -19,8 +19,9 @@ MAX_NAMES_CHARS = 100
 
 TOLD = TextBlock(
     text=(
-        "<reminder>\nYou go round in circles: these calls were made before, with the same arguments and the same "
-        "results, and will have them again. Do something else, or say what stands in your way.\n</reminder>"
+        "<reminder>\nYou are going in circles: you have already made these calls with the same arguments, and "
+        "they returned the same results. Repeating them will not help. Do something else, or say what is "
+        "blocking you.\n</reminder>"
     )
 )
 """What the model reads beside the results, once a turn."""
@@ -71,7 +72,8 @@ class CircleWatch:
         return Stop(
             reason="loop_detected",
             events=(LoopDetected(limit=MAX_EQUAL, value=n),),
-            question=f"Paused: the model goes round in circles, with the same calls ({names}) and results. Continue?",
+            question=f"Paused: the model is going in circles, repeating the same calls ({names}) with the same "
+            "results. Continue?",
         )
 
 

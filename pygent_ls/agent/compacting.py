@@ -62,8 +62,8 @@ LARGEST = 2 / 3
 """Of the room for a conversation: more than that no message of the user's takes, however long it is."""
 
 NOT_WHOLE = (
-    "What you said or attached is longer than there is room for: the model is not sent the middle of it. Name files "
-    "instead of pasting them, or choose a model with a larger window."
+    "Your message and its attachments are too long, so the model does not receive the middle of them. Name files "
+    "instead of pasting them, or choose a model with a larger context window."
 )
 
 SUMMARY_TRIES = 3
@@ -191,7 +191,7 @@ class Compacting:
         self._added = said.context
         if said.decision != "deny":
             return True
-        self.denied = f"A hook that you set up keeps the conversation from being compacted: {said.reason or NO_REASON}"
+        self.denied = f"A hook that you configured prevented compaction: {said.reason or NO_REASON}"
         if trigger != "manual":  # who asked for it is answered
             await self._warn(self.denied)
         return False
@@ -240,9 +240,11 @@ class Compacting:
             if trigger == "manual":
                 raise
             if trigger == "auto" and error.retryable and self._can_wait(room):
-                await self._warn(f"The conversation could not be summed up yet: {error.message} It is tried again.")
+                await self._warn(
+                    f"The conversation could not be summarized yet: {error.message} Compaction will be retried."
+                )
                 return None
-            return await self._cheaply(parts, room, f"The conversation could not be summed up: {error.message} ")
+            return await self._cheaply(parts, room, f"The conversation could not be summarized: {error.message} ")
         return summed_up(parts, summary, share)
 
     def _share(self, parts: Parts, room: Room) -> int:
@@ -265,12 +267,12 @@ class Compacting:
         n_left = sum(map(chars_of, (*dropped.messages, *messages[parts.tail_place :])))
         if n_left <= room.target:
             if problem:
-                await self._warn(f"{problem}What tools returned earlier was left out instead, to make room.")
+                await self._warn(f"{problem}Earlier tool results were left out instead, to make room.")
             return dropped
         await self._warn(
-            f"{problem or 'Leaving out what tools returned did not make enough room. '}{len(parts.middle)} earlier "
-            "messages were left out: the model no longer knows what they said, but for your own words. They stay in "
-            "the session."
+            f"{problem or 'Leaving out tool results did not make enough room. '}{len(parts.middle)} earlier "
+            "messages were left out: the model no longer sees them, except for your own words. They stay in the "
+            "session."
         )
         return left_out(parts, self._share(parts, room))
 
@@ -281,14 +283,14 @@ class Compacting:
 
     async def _summary_of_any(self, parts: Parts, instruction: str) -> str:
         """Of the model that is to sum up; of the one that the requests are for where that one fails."""
-        await self.tell(Notice(content="The conversation is being summed up to make room."))
+        await self.tell(Notice(content="Summarizing the conversation to make room."))
         if self.summarizer.name != self.model.name:
             try:
                 return await self._summary(self.summarizer, parts, instruction)
             except ModelError as error:
                 name = self.summarizer.name
                 await self._warn(
-                    f"{name} could not sum the conversation up, so {self.model.name} does: {error.message}"
+                    f"{name} could not summarize the conversation, so {self.model.name} does it: {error.message}"
                 )
         return await self._summary(self.model, parts, instruction)
 
@@ -318,13 +320,13 @@ class Compacting:
             said = middle_cut(completion.text.strip(), CHARS_PER_TOKEN * n_answer)
             break
         if not said:
-            raise ModelError(f"{model.name} said nothing.", type="server", provider=model.name)
+            raise ModelError(f"{model.name} returned an empty summary.", type="server", provider=model.name)
         return "\n\n".join(filter(None, (said, self._touched(parts.middle).text, self.around.plan.text)))
 
     def _request(self, text: str, instruction: str, n_answer: int) -> ModelRequest:
         marks = self.around.marks
         wish = f"\nThe user asks for this in particular: {instruction}" if instruction else ""
-        added = f"\n\n[To be known:]\n{self._added}" if self._added else ""
+        added = f"\n\n[Also include:]\n{self._added}" if self._added else ""
         asked = TextBlock(text=f"Write the summary of the conversation above.{wish}")
         message = user_message((TextBlock(text=text + added, from_outside=True), asked), turn_id=self.turn_id)
         return ModelRequest(

@@ -56,7 +56,7 @@ RunSubagentOf = Callable[[str, SubagentTask], Awaitable[SubagentReport]]
 
 async def no_subagents(_task: SubagentTask) -> SubagentReport:
     """Where there are none."""
-    raise ToolError("There are no subagents here: do it yourself.")
+    raise ToolError("Subagents are not available here. Do it yourself.")
 
 
 async def no_subagents_for(_tool_id: str, task: SubagentTask) -> SubagentReport:

@@ -88,7 +88,7 @@ class NoEditor:
     view: View = View()
     is_live: bool = False
     recent: Sequence[Path] = ()
-    why_silent: str = "There is no editor here that could tell of problems."
+    why_silent: str = "No editor is connected that reports problems."
 
     def counts(self) -> Sequence[tuple[Path, int, int]]:
         """None."""

@@ -40,10 +40,10 @@ def background(editor: EditorState, shown: Shown) -> TextBlock | None:
         said.append(f"Visible files: {listed([shown_name(path, shown) for path in view.visible])}")
     if counts := editor.counts():
         told = [f"{shown_name(path, shown)} ({_counted(errors, warnings)})" for path, errors, warnings in counts]
-        said.append(f"Problems that the editor shows, see diagnostics: {listed(told)}")
+        said.append(f"Problems shown in the editor (call diagnostics for details): {listed(told)}")
     if not said:
         return None
-    lines = ["Where the user is now. Background, not a request.", *said]
+    lines = ["The user's current position in the editor. This is background, not a request.", *said]
     return TextBlock(text='<context kind="editor">\n' + "\n".join(lines) + "\n</context>", from_outside=True)
 
 
@@ -82,12 +82,12 @@ def problems_text(files: Iterable[FileProblems], shown: Shown) -> str:
     kinds = Counter(each.severity for file in files for each in file.problems)
     n_with = sum(bool(file.problems) for file in files)
     counted = _counted(kinds["error"], kinds["warning"], kinds["information"] + kinds["hint"])
-    lines = [f"{counted} in {n_with} file{'s' if n_with != 1 else ''}, as the editor told."]
+    lines = [f"{counted} in {n_with} file{'s' if n_with != 1 else ''}, as reported by the editor."]
     left = MAX_PROBLEMS
     for file in files:
         notes = [
-            *(["the file changed since: lines and problems may be others by now"] if file.is_stale else []),
-            *([] if file.is_whole else ["the editor told of these alone; there may be more"]),
+            *(["the file has changed since then, so lines and problems may differ"] if file.is_stale else []),
+            *([] if file.is_whole else ["the editor reported only these; there may be more"]),
         ]
         lines.append(shown_name(file.path, shown) + (f" ({'; '.join(notes)})" if notes else ""))
         lines += [_line(each) for each in file.problems[: max(left, 0)]] or ["  no problems"]

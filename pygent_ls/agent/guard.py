@@ -130,7 +130,7 @@ class ToolGuard:
         except asyncio.CancelledError:
             if is_being_cancelled():
                 raise
-            why = "something that it waited for was cancelled."
+            why = "an operation that it was waiting for was cancelled."
             return Outcome(content=f"Error: {call.name} failed: {why}", is_error=True)
         except (Exception, SystemExit) as error:  # a tool's bug is the model's to read, not the turn's end
             return Outcome(content=f"Error: {call.name} failed: {type(error).__name__}: {error}", is_error=True)
@@ -173,7 +173,7 @@ class ToolGuard:
             known = ", ".join(each.name for each in self.around.tools.list_all()) or "none"
             why = self.around.tools.withheld.get(call.name)
             what = f"{call.name} {why}" if why else f"There is no tool named {call.name!r}"
-            raise ToolError(f"{what}. The tools are: {known}.")
+            raise ToolError(f"{what}. Available tools: {known}.")
         if call.problem is not None:
             raise ToolError(with_schema(call.problem, tool.definition.schema))
         tool.check_paths(call.input)
@@ -189,7 +189,7 @@ class ToolGuard:
         try:
             return changed, (await self._called(changed))[1]
         except ToolError as error:
-            raise ToolError(f"a hook changed the input of this call to what cannot be taken. {error}") from None
+            raise ToolError(f"a hook changed the input of this call to an invalid one. {error}") from None
 
     async def _with_input(
         self, call: ToolUseBlock, change: InputChangedError
@@ -270,7 +270,7 @@ class ToolGuard:
         """What the model must know of open documents whose files a program changed."""
         workspace = self.around.workspace
         names = ", ".join(workspace.shown(path) for path in await workspace.changed_on_disk())
-        return f"\n[changed on the disk while open in the editor: {names}; read them again]" if names else ""
+        return f"\n[changed on disk while open in the editor: {names}; read them again]" if names else ""
 
     async def _timed(self, tool: Tool, arguments: Mapping[str, Any], context: ToolContext) -> str | EditPlan:
         limit = asyncio.timeout(tool.timeout_s)
@@ -282,9 +282,10 @@ class ToolGuard:
             return returned
         except TimeoutError as error:
             if not limit.expired():
-                raise ToolError(f"{tool.name} ran into a time limit: {error}") from error
+                raise ToolError(f"{tool.name} exceeded a time limit: {error}") from error
             raise ToolError(
-                f"{tool.name} was ended after {tool.timeout_s:g} s. Ask for less: a smaller folder, a narrower pattern."
+                f"{tool.name} was stopped after {tool.timeout_s:g} s. Ask for less: a smaller folder or a "
+                "narrower pattern."
             ) from None
         finally:
             if not has_returned:

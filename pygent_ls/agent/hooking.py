@@ -30,8 +30,8 @@ model call, and a hook that always denies costs no more than these."""
 NO_REASON = "it gave no reason."
 
 NOT_DONE = (
-    "A program that the user set up decides whether you are done, and it says that you are not yet. What it says "
-    "follows. Deal with it as far as it serves what the user asked for, then end."
+    "A program that the user configured checks whether you are done, and it says that you are not. Its message "
+    "follows. Act on it as far as it serves the user's request, then end your turn."
 )
 
 
@@ -106,7 +106,7 @@ class TurnHooks:
         started = NOTHING if source is None else await self.fire("session_start", {"source": source})
         said = await self.fire("user_prompt_submit", {"prompt": prompt})
         if said.decision == "deny":
-            return (), f"A hook that you set up denied this prompt, and it was not sent: {said.reason or NO_REASON}"
+            return (), f"A hook that you configured denied this prompt, so it was not sent: {said.reason or NO_REASON}"
         both: tuple[tuple[HookEvent, str], ...] = (
             ("session_start", started.context),
             ("user_prompt_submit", said.context),
@@ -126,7 +126,7 @@ class TurnHooks:
         if said.decision != "deny" or reason != "end_turn":
             return ()
         if self._stop_denials >= MAX_STOP_DENIALS:
-            problem = f"A {event} hook has kept the turn from its end {MAX_STOP_DENIALS} times; now it ends."
+            problem = f"A {event} hook has prevented the turn from ending {MAX_STOP_DENIALS} times; the turn ends now."
             await self.emit(Notice(content=problem, level="warning"))
             return ()
         self._stop_denials += 1
@@ -145,16 +145,18 @@ class TurnHooks:
         if said.tool_input is None or said.tool_input == call.input or said.decision == "deny":
             return call
         changed, shown = await self._changed(call, said.tool_input)
-        self._remark(call, "pre_tool_use", f"The input of this call was changed before it ran, to: {shown}")
+        self._remark(call, "pre_tool_use", f"The input of this call was changed before it ran. The new input: {shown}")
         return changed
 
     async def changed_by_answer(self, call: ToolUseBlock, given: Mapping[str, Any], by: DecidedBy) -> ToolUseBlock:
         """The call as it is to run, with the input that the user or a hook put in the place of the model's."""
         changed, shown = await self._changed(call, await self._masked_input(given))
         if by == "hook":
-            self._remark(call, "permission_request", f"The input of this call was changed before it ran, to: {shown}")
+            self._remark(
+                call, "permission_request", f"The input of this call was changed before it ran. The new input: {shown}"
+            )
             return changed
-        text = f"The user allowed this call, and changed its input before it ran, to: {shown}"
+        text = f"The user allowed this call but changed its input before it ran. The new input: {shown}"
         block = TextBlock(text=f'<user-feedback about="{call.name}">\n{text}\n</user-feedback>')
         self._beside.setdefault(call.id, []).append(block)
         return changed
@@ -201,7 +203,7 @@ class TurnHooks:
             self.around.cache.clear()
         changed = [path for path, stamp in stamps.items() if await workspace.stamp(path) != stamp]
         if names := ", ".join(map(workspace.shown, dict.fromkeys((*changed, *await workspace.changed_on_disk())))):
-            self._remark(call, event, f"It changed {names}. Read what you need of it again before you edit it.")
+            self._remark(call, event, f"It changed {names}. Read what you need again before you edit.")
 
     def remarks_on(self, calls: Sequence[ToolUseBlock]) -> Iterator[TextBlock]:
         """What hooks said about these calls, for the model to read beside their results."""
@@ -210,7 +212,7 @@ class TurnHooks:
 
     def _hear(self, call: ToolUseBlock, event: HookEvent, said: HookOutcome) -> None:
         if said.decision == "deny":
-            self._remark(call, event, said.reason or "It objects to this, and gave no reason.")
+            self._remark(call, event, said.reason or "It objects to this call, but gave no reason.")
         if said.context:
             self._remark(call, event, said.context)
 
@@ -223,7 +225,7 @@ class TurnHooks:
         try:
             await self.around.workspace.save_changes(f"the {event} hook")
         except ToolError as error:
-            await self.emit(Notice(content=f"No {event} hook was run. {error}", level="warning"))
+            await self.emit(Notice(content=f"The {event} hooks were not run. {error}", level="warning"))
             return NOTHING
         named = NamedPaths(folder=self.around.working_directory, paths=frozenset(about))
         async with self._keeper.around_program(f"the {event} hook", named):

@@ -148,7 +148,7 @@ def together(said: Sequence[HookOutcome]) -> HookOutcome:
     reasons = [each.reason for each in heard if decision is not None and each.decision == decision]
     problems = tuple(notice for each in said for notice in each.notices)
     if len(rewriting) > 1:
-        problems += (f"{len(rewriting)} hooks changed the input of one call; the last one's counts.",)
+        problems += (f"{len(rewriting)} hooks changed the input of one call; the last change was used.",)
     return HookOutcome(
         decision=decision,
         reason="\n".join(filter(None, reasons)),

@@ -52,7 +52,7 @@ def block_of(instruction: Instruction) -> TextBlock:
     return TextBlock(text=f"{LEAD}{one_line(instruction.below, MAX_NAME_CHARS)}/.</reminder>\n{instruction.shown}")
 
 
-LEAD = "<reminder>The repository has instructions of its own for what is below "
+LEAD = "<reminder>The repository has its own instructions for files below "
 
 
 async def without_secrets(instruction: Instruction, secrets: Secrets) -> Instruction:

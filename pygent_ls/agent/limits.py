@@ -102,7 +102,8 @@ class Allowance:
     def price_unknown(self, model: str) -> Stop:
         """A limit in dollars that cannot be kept."""
         problem = (
-            f"The price of {model} is not known, so the limit of ${self._bounds.max_budget_usd:g} a turn cannot be kept"
+            f"The price of {model} is unknown, so the limit of ${self._bounds.max_budget_usd:g} a turn cannot be "
+            "enforced"
         )
         notice = Notice(content=f"{problem}. Limit tokens instead (max_tokens).", level="warning")
         return Stop(reason="budget_limit", events=(notice,), question=f"{problem}. Continue without it?")

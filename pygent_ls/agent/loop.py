@@ -27,7 +27,9 @@ from pygent_ls.agent.tool_calls import LIMIT_RESULT, NOT_BEGUN_RESULT, ToolCalls
 from pygent_ls.agent.turn import Steering, TurnResult, TurnSpec, TurnState
 from pygent_ls.errors import ModelError
 
-GO_ON = "Your answer reached the output limit and was cut off. Go on exactly where it ended, and repeat nothing."
+GO_ON = (
+    "Your answer reached the output limit and was cut off. Continue exactly where it ended, without repeating anything."
+)
 """What the model is asked where its text did not fit."""
 
 
@@ -262,7 +264,7 @@ class Turn:
         state.model = state.spec.model
         state.hooks.around = state.around
         self._tool_calls.use(state.around)
-        await state.emit(Notice(content=f"The agent is {state.spec.agent} from here on."))
+        await state.emit(Notice(content=f"The agent is now {state.spec.agent}."))
 
     async def _take_steering(self) -> None:
         """What the user said meanwhile joins the conversation."""
@@ -396,5 +398,5 @@ def _take_cancel() -> None:
 
 def _empty_answer(model: str) -> ModelError:
     return ModelError(
-        f"{model} answered with nothing, twice. Try again, or choose another model.", type="server", provider=model
+        f"{model} returned an empty answer twice. Try again, or choose another model.", type="server", provider=model
     )

@@ -229,8 +229,8 @@ async def within_limit(chunks: AsyncGenerator[Chunk], request: ModelRequest) -> 
             if isinstance(chunk, TextChunk) and left > 0:
                 yield TextChunk(text=chunk.text[:left])
             yield NoticeChunk(
-                content=f"The answer was stopped after {most} characters: its limit is {request.max_output_tokens} "
-                "tokens (max_output_tokens), and it did not end there."
+                content=f"The answer was stopped after {most} characters: it went far beyond its limit of "
+                f"{request.max_output_tokens} tokens (max_output_tokens)."
             )
             yield FinishChunk(reason=ENDLESS)
             return
@@ -274,5 +274,5 @@ async def completed(chunks: AsyncGenerator[Chunk], request: ModelRequest) -> Com
     if finish is None:
         raise ModelError("The answer broke off. Try again.", type="network")
     if finish == ENDLESS:
-        raise ModelError("The answer went on far beyond its limit, and was stopped.")
+        raise ModelError("The answer went far beyond its limit and was stopped.")
     return Completion(text="".join(parts), usage=usage)

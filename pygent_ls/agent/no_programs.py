@@ -36,4 +36,4 @@ class NoPrograms:
 
 
 def _refused() -> ToolError:
-    return ToolError("No program is run while an edit is planned.")
+    return ToolError("Programs cannot be run while an edit is being planned.")

@@ -104,15 +104,17 @@ class Outputs:
             return "[Read fewer lines at a time: start_line, end_line.]"
         data = content.encode("utf-8", "surrogatepass")
         if len(data) > self._max_result_bytes:
-            return "[It is too long to be kept whole: make the call again so that it says less.]"
+            return "[The result is too long to be stored. Make the call again so that it returns less.]"
         async with self._one_at_a_time:
             if tool_id in self._kept:
                 self._kept.remove(tool_id)
             why_not = await self._store.write(tool_id, data, self._max_bytes)
             if why_not:
-                return f"[It could not be kept whole ({why_not}): make the call again so that it says less.]"
+                return (
+                    f"[The whole result could not be stored ({why_not}). Make the call again so that it returns less.]"
+                )
             self._kept.append(tool_id)
-        return f"[The whole of it: {READER} with path {PREFIX}{tool_id}, and start_line and end_line.]"
+        return f"[To see the whole result, call {READER} with path {PREFIX}{tool_id}, start_line and end_line.]"
 
     async def text_of(self, path: str) -> str:
         """The whole of what `output:ID` names. Raises `ToolError`: it is not kept any more, or never was."""
@@ -121,12 +123,12 @@ class Outputs:
         if data is not None:
             return data.decode("utf-8", "surrogatepass")
         if tool_id in self._kept:
-            raise ToolError(f"{path} is no longer kept: later results took its room. Make the call again.")
+            raise ToolError(f"{path} is no longer stored: later results took its place. Make the call again.")
         last = [f"{PREFIX}{each}" for each in self._kept[-MAX_NAMED:] if await self._store.has(each)]
         raise ToolError(
-            f"There is no {path}, or no longer: only results that were cut are kept, for the session that they were "
-            "made in, and the oldest go where their room is needed. Make the call again."
-            + (f" The last ones here are {', '.join(last)}." if last else "")
+            f"{path} does not exist or is no longer stored. Only results that were cut are stored, for the "
+            "session that produced them, and the oldest are removed when room is needed. Make the call again."
+            + (f" The latest stored results are {', '.join(last)}." if last else "")
         )
 
     async def clear(self) -> None:

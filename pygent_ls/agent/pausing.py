@@ -103,5 +103,5 @@ class Pauses:
         if not isinstance(answer, Answered) or answer.choice != CONTINUE:
             return False
         self.allowance.grant(stop, self.spent)
-        await state.emit(Notice(content="The user lets the turn go on."))
+        await state.emit(Notice(content="The user let the turn continue."))
         return True

@@ -57,7 +57,7 @@ def _choices(request: PermissionRequest, rules: tuple[str, ...]) -> Iterator[Per
     what = ", ".join(map(covered_by, rules))
     if rules:
         yield _choice("allow_session", "s", f"{what}, until this session ends.", rules)
-        yield _choice("allow_always", "a", f"{what}, in this workspace, until you take it back.", rules)
+        yield _choice("allow_always", "a", f"{what}, in this workspace, until you revoke it.", rules)
     elif request.covers_session:
         yield _choice("allow_session", "s", f"{request.covers_session}, until this session ends.")
     if request.offers_accept_edits:
@@ -66,11 +66,11 @@ def _choices(request: PermissionRequest, rules: tuple[str, ...]) -> Iterator[Per
             key="e",
             title=ACCEPT_EDITS_TITLE,
             outcome="allow_session",
-            applies_to="this edit and every edit of this session; moves, deletions and commands still ask.",
+            applies_to="this edit and all later edits in this session; moves, deletions and commands still ask.",
         )
     yield _choice("reject_once", "r", "this call only.")
     if rules:
-        yield _choice("reject_always", "n", f"{what}, in this workspace, until you take it back.", rules)
+        yield _choice("reject_always", "n", f"{what}, in this workspace, until you revoke it.", rules)
 
 
 def _choice(outcome: PermissionOutcome, key: str, applies_to: str, rules: tuple[str, ...] = ()) -> PermissionChoice:
@@ -84,15 +84,15 @@ def covered_by(rule_text: str) -> str:
     rule = Rule(text=rule_text, decision="allow", origin="session")
     match rule.pattern:
         case CommandPrefix(words=words):
-            return f"every command that begins with `{on_one_line(' '.join(words))}`"
+            return f"every command that starts with `{on_one_line(' '.join(words))}`"
         case WholeCommand():
             return "this exact command"
         case Domain(host=host):
-            return f"every page of {on_one_line(host)}"
+            return f"every page on {on_one_line(host)}"
         case PathGlob():
             return on_one_line(rule_text)
         case AnyCall() | None:
-            return f"every call of {on_one_line(rule.tool_name)}"
+            return f"every call to {on_one_line(rule.tool_name)}"
 
 
 def prefix_shown(rule_text: str) -> str:

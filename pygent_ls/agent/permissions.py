@@ -42,7 +42,10 @@ PLANNING = frozenset({"plan", "ask_user"})
 TASK = "task"
 """The tool that starts a subagent, whose own calls are judged each by itself."""
 
-RESTRICTED = "the editor does not trust this workspace, so only reading is allowed until the user trusts it there"
+RESTRICTED = (
+    "the editor does not trust this workspace, so only reading is allowed until the user trusts the workspace in "
+    "the editor"
+)
 
 STRICTEST_FIRST: tuple[Mode, ...] = ("plan", "default", "accept_edits", "trust", "bypass")
 """Each passes all that the one before it passes."""
@@ -138,8 +141,9 @@ class Permissions:
         self._check_bypass(mode)
         if self.is_restricted and mode not in (None, "plan"):
             raise SessionError(
-                f"mode: {mode} is not to be had while the editor does not trust this workspace: only reading is "
-                "allowed, which is the mode plan. Trust the workspace in the editor to change that.",
+                f"mode: {mode} is not available while the editor does not trust this workspace. Only plan mode, "
+                "which reads and changes nothing, is allowed. Trust the workspace in the editor to use other "
+                "modes.",
                 kind="restricted",
             )
 
@@ -262,7 +266,7 @@ class Permissions:
             return RESTRICTED if self.is_restricted else "plan mode allows reading only"
         if self._policy.planners.issuperset(filter(None, subjects)):
             return ""
-        return f"plan mode allows only subagents that plan: {', '.join(sorted(self._policy.planners))}"
+        return f"plan mode allows only planning subagents: {', '.join(sorted(self._policy.planners))}"
 
     def _refusal(self, tool: Tool, subjects: Sequence[str], places: Places) -> str | None:
         protected = self._policy.protected

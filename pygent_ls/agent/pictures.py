@@ -36,11 +36,11 @@ def picture(data: bytes, name: str) -> ImageBlock:
     if not data:
         raise ToolError(f"{name} is empty.")
     if mime_type is None:
-        raise ToolError(f"{name} is no {KINDS} picture. Models take no other kind; convert it to one of them.")
+        raise ToolError(f"{name} is not a {KINDS} image. Models accept no other format; convert it to one of these.")
     if len(data) > MAX_PICTURE_BYTES:
         raise ToolError(
-            f"{name} is too large: {len(data) / 1e6:,.1f} MB, and models take pictures of up to "
-            f"{MAX_PICTURE_BYTES / 1e6:g} MB. Make it smaller, or cut out the part that matters."
+            f"{name} is too large: {len(data) / 1e6:,.1f} MB, but models accept images of up to "
+            f"{MAX_PICTURE_BYTES / 1e6:g} MB. Make it smaller, or crop it to the part that matters."
         )
     return ImageBlock(mime_type=mime_type, data=base64.b64encode(data).decode("ascii"))
 
@@ -50,13 +50,13 @@ def picture_from_base64(text: str, name: str) -> ImageBlock:
     try:
         data = base64.b64decode("".join(text.split()), validate=True)
     except (binascii.Error, ValueError):
-        raise ToolError(f"{name} is not base64.") from None
+        raise ToolError(f"{name} is not valid base64.") from None
     return picture(data, name)
 
 
 # For models that take none
 
-LEFT_OUT = "[A picture was left out here: this model takes none. Say so where it matters.]"
+LEFT_OUT = "[An image was left out here because this model does not accept images. Say so if it matters.]"
 
 
 def has_picture(messages: Iterable[Message]) -> bool:

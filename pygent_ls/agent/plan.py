@@ -27,7 +27,7 @@ class Plan:
         if not self.open_entries:
             return ""
         lines = [f"- {each.status.replace('_', ' ')}: {each.content}" for each in self.entries]
-        return "\n".join(["The plan as it is now:", *lines])
+        return "\n".join(["Current plan:", *lines])
 
 
 SetPlan = Callable[[Sequence["PlanEntry"]], Awaitable[None]]

@@ -74,20 +74,20 @@ def check_readable(context: ToolContext, path: str) -> None:
         rule = context.reading.withholds(workspace.shown(place))
         if rule is None or (rule.decision == "ask" and context.reads.knows(place)):
             continue
-        how = "Do not try another way; go on without it, or ask what to do instead."
+        how = "Do not attempt it another way. Continue without it, or ask what to do instead."
         if rule.decision == "ask":
             how = f"Read it with {READING} first, which asks the user."
         raise ToolError(
-            f"{workspace.shown(place)} is kept from being read by the permission rule {rule.text}, so this cannot be "
-            f"done with it. {how}"
+            f"The permission rule {rule.text} prevents {workspace.shown(place)} from being read, so this cannot "
+            f"be done with it. {how}"
         )
 
 
 def left_out(n_files: int) -> list[str]:
     """The line that tells how many files were left out; none where none was."""
     if n_files == 1:
-        return ["[1 file was left out: a permission rule keeps it from being read.]"]
-    return [f"[{n_files} files were left out: permission rules keep them from being read.]"] if n_files else []
+        return ["[1 file was left out: a permission rule prevents reading it.]"]
+    return [f"[{n_files} files were left out: permission rules prevent reading them.]"] if n_files else []
 
 
 # For commands

@@ -38,10 +38,10 @@ class Protected:
         """Why nothing may be written at this absolute path; None where it may."""
         parts = path.casefold().split("/")
         if _holds_hooks(parts):
-            return "hooks of git run programs, and are never written by a tool"
+            return "git hooks run programs, so tools never write them"
         for folder in self.folders:
             if folder and _is_within(parts, folder.casefold().split("/")):
-                return "the daemon's own settings and state are never written by a tool"
+                return "tools never write the daemon's own settings and state"
         return None
 
     def reason_against_line(self, line: ShellLine, folder: str, *, is_held: bool = False) -> str | None:
@@ -73,9 +73,9 @@ class Protected:
         if any(_is_disk(target) for target in _disk_targets(name, arguments)):
             return "it would overwrite a disk"
         if _trusts(command):
-            return "whether a folder is trusted is for the user to say, and not for a command of the agent"
+            return "only the user can trust a folder, not a command of the agent"
         if _is_own_command(command, "setup"):
-            return "models and keys are set up by the user, and not by a command of the agent"
+            return "only the user can set up models and keys, not a command of the agent"
         for target in () if is_held else _written(name, arguments):
             if reason := self.reason_against_path(self._absolute(target, where)):
                 return reason
@@ -125,7 +125,7 @@ class Protected:
         return _SYSTEM | {home, posixpath.dirname(home)} - {""}
 
 
-_KEYS_STAY = "the saved keys of providers are read by no tool"
+_KEYS_STAY = "no tool may read the saved keys of providers"
 
 
 def _trusts(command: SimpleCommand) -> bool:

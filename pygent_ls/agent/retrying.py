@@ -151,8 +151,8 @@ class Retrying:
         if (error.retry_after_s or 0.0) <= left_s:
             return failed
         message = (
-            f"{error.message} The provider asks to be left alone for {error.retry_after_s:g} s, and of the "
-            f"{self.policy.max_seconds:g} s that retries may take (retry.max_seconds), {max(left_s, 0):.0f} are left."
+            f"{error.message} The provider asks to wait {error.retry_after_s:g} s, but only {max(left_s, 0):.0f} "
+            f"s are left of the {self.policy.max_seconds:g} s allowed for retries (retry.max_seconds)."
         )
         explained = ModelError(
             message,

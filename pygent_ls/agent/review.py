@@ -82,7 +82,7 @@ def told(applied: Applied, shown: Callable[[Path], str]) -> str:
         parts += [_quoted(each, applied, shown) for each in applied.rejected]
         if applied.feedback:
             parts.append(f"The user said: {applied.feedback}")
-        parts.append("Do not make these changes again by another way; go on without them, or ask what to do instead.")
+        parts.append("Do not make these changes again another way. Continue without them, or ask what to do instead.")
     if applied.note:
         parts.append(f"[{applied.note}]")
     return "\n".join(parts)
@@ -91,10 +91,10 @@ def told(applied: Applied, shown: Callable[[Path], str]) -> str:
 def _summary(applied: Applied) -> str:
     label = applied.asked.label
     if applied.is_nothing:
-        return f"{label}: the user rejected all of this edit when they reviewed it. Nothing of it was kept. Rejected:"
+        return f"{label}: the user reviewed this edit and rejected all of it. Nothing was kept. Rejected:"
     n = len(applied.rejected)
     which = "1 hunk" if n == 1 else f"{n} hunks"
-    return f"{label}: the user reviewed this edit and rejected {which} of it; the rest stands. Rejected:"
+    return f"{label}: the user reviewed this edit and rejected {which} of it; the rest was kept. Rejected:"
 
 
 def _quoted(rejected: Rejected, applied: Applied, shown: Callable[[Path], str]) -> str:
@@ -108,7 +108,7 @@ def _quoted(rejected: Rejected, applied: Applied, shown: Callable[[Path], str]) 
             done = "the file was restored"
         case "edit":
             head = f"{shown(hunk.path)}, {_lines(hunk, applied)}"
-            done = "it reads as before"
+            done = "its old text was restored"
     if rejected.left:
         return f"- {head}: {rejected.left}"
     return f"- {head}: {done}{'' if hunk.kind != 'edit' else _diff(hunk)}"

@@ -116,26 +116,28 @@ def parse(text: str) -> Pattern:
     """What a rule's text means. Raises `SettingError` that says what is wrong with it."""
     name, bracket, rest = text.partition("(")
     if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
-        raise SettingError(f"{text!r} is no rule: it begins with the name of a tool, then `(pattern)` or nothing")
+        raise SettingError(
+            f"{text!r} is not a valid rule: a rule is the name of a tool, optionally followed by `(pattern)`"
+        )
     if not bracket:
         return AnyCall()
     if not rest.endswith(")"):
-        raise SettingError(f"{text!r} is no rule: the closing bracket is missing at its end")
+        raise SettingError(f"{text!r} is not a valid rule: the closing bracket at the end is missing")
     pattern = rest[:-1]
     if not pattern:
-        raise SettingError(f"{text!r} is no rule: nothing stands between the brackets; write {name} for every call")
+        raise SettingError(f"{text!r} is not a valid rule: the brackets are empty; write {name} for every call")
     if name == "shell":
         return _shell(text, pattern)
     if name == "web_fetch":
         return _domain(text, pattern)
     if name.startswith("mcp__"):
-        raise SettingError(f"{text!r} is no rule: the tools of MCP servers take no pattern; write {name}")
+        raise SettingError(f"{text!r} is not a valid rule: tools of MCP servers take no pattern; write {name}")
     return PathGlob(pattern.removeprefix("./"))
 
 
 def _shell(text: str, pattern: str) -> Pattern:
     if pattern in ("*", ":*"):
-        raise SettingError(f"{text!r} is no rule: write shell for every command")
+        raise SettingError(f"{text!r} is not a valid rule: write shell for every command")
     if not pattern.endswith(":*"):
         return WholeCommand(re.sub(r":\\(\\*)\*$", r":\1*", pattern))
     prefix = pattern.removesuffix(":*")
@@ -144,7 +146,7 @@ def _shell(text: str, pattern: str) -> Pattern:
     except ValueError:
         words = []
     if not words or re.search(r"[;&|<>()`$\n]", prefix):
-        raise SettingError(f"{text!r} is no rule: before `:*` stand the first words of one plain command")
+        raise SettingError(f"{text!r} is not a valid rule: before `:*`, write the first words of one plain command")
     return CommandPrefix(tuple(HOME + word[1:] if re.match(r"~(/|$)", word) else word for word in words))
 
 
@@ -152,7 +154,9 @@ def _domain(text: str, pattern: str) -> Domain:
     kind, _, host = pattern.partition(":")
     bare = host.removeprefix("*.").removeprefix("[").removesuffix("]")
     if kind != "domain" or not re.fullmatch(r"[A-Za-z0-9_.:-]+", bare):
-        raise SettingError(f"{text!r} is no rule: for web_fetch write `domain:HOST`, such as domain:docs.python.org")
+        raise SettingError(
+            f"{text!r} is not a valid rule: for web_fetch write `domain:HOST`, such as domain:docs.python.org"
+        )
     return Domain(("*." if host.startswith("*.") else "") + bare.lower().rstrip("."))
 
 
@@ -171,11 +175,11 @@ def rule_from(given: object, decision: RuleDecision, origin: RuleOrigin) -> Rule
         parse(given)
         return Rule(text=given, decision=decision, origin=origin)
     if not isinstance(given, Mapping):
-        raise SettingError("a rule is text, or a table with `rule`, `match` and `not_match`")
+        raise SettingError("a rule must be a string, or a table with `rule`, `match` and `not_match`")
     table = cast("Mapping[str, object]", given)
     text = table.get("rule")
     if not isinstance(text, str) or not table.keys() <= {"rule", "match", "not_match"}:
-        raise SettingError("the table of a rule has `rule` (text), and may have `match` and `not_match`")
+        raise SettingError("the table of a rule must have `rule` (a string) and may have `match` and `not_match`")
     parse(text)
     rule = Rule(text=text, decision=decision, origin=origin)
     _check(rule, _examples(table, "match"), is_matched=True)
@@ -186,7 +190,7 @@ def rule_from(given: object, decision: RuleDecision, origin: RuleOrigin) -> Rule
 def _examples(table: Mapping[str, object], key: str) -> Sequence[str]:
     given = table.get(key, [])
     if not isinstance(given, list) or not all(isinstance(each, str) for each in cast("list[object]", given)):
-        raise SettingError(f"`{key}` of the rule {table['rule']} is a list of texts")
+        raise SettingError(f"`{key}` of the rule {table['rule']} must be a list of strings")
     return cast("list[str]", given)
 
 

@@ -23,8 +23,8 @@ async def sandbox_for(tool: Tool, processes: Processes) -> SandboxState:
     state = await processes.sandbox()
     if state.required and state.kind != "on":
         raise ToolError(
-            f"{tool.name} was not run: the settings require the sandbox, and there is none now. {state.reason} "
-            "Go on without running programs, or tell the user."
+            f"{tool.name} was not run: the settings require the sandbox, which is not available. {state.reason} "
+            "Continue without running programs, or tell the user."
         )
     return state
 

@@ -132,7 +132,7 @@ class Secrets:
             await self.masks.learn_files(tool.paths_in(given))
         values = {name: value if name in PATH_ARGUMENTS else self._restored(value) for name, value in given.items()}
         if tool.paths_in(values) != tool.paths_in(given):
-            raise ToolError("A path cannot hold the placeholder of a secret. Nothing was changed.")
+            raise ToolError("A path cannot contain the placeholder of a secret. Nothing was changed.")
         self.masks.written(tool.paths_in(given), texts)
         return values
 
@@ -148,12 +148,12 @@ class Secrets:
             return text
         if unknown:
             raise ToolError(
-                f"{', '.join(unknown)}: no secret is known by this placeholder, and the file does not hold it. "
-                "Nothing was changed. Read the file that the secret stands in, and copy its placeholder exactly."
+                f"{', '.join(unknown)}: unknown placeholder; neither the session nor the file has such a secret. "
+                "Nothing was changed. Read the file that contains the secret, and copy its placeholder exactly."
             )
         if altered := ALTERED_PLACEHOLDER.search(text):
             raise ToolError(
-                f"{altered[0]} is not the placeholder of a secret as you were shown it. Nothing was changed. Copy it "
+                f"{altered[0]} does not match the placeholder you were shown. Nothing was changed. Copy it "
                 "exactly, with both pairs of braces, as in {{SECRET_name_0123456789ab}}."
             )
         return text
@@ -183,9 +183,10 @@ class Secrets:
             for found in PLACEHOLDER.finditer(line):
                 if found[1] not in kept and _is_masked_in(after.splitlines(), line[: found.start()]):
                     raise ToolError(
-                        f"This would write a mask over a secret in {change.path.name}, and its value would be lost. "
-                        f"Nothing was changed. Where the secret shall stay, write its placeholder {found[0]}, which "
-                        "becomes the value again. To take the secret out, remove its line or leave its value empty."
+                        f"This would overwrite a secret in {change.path.name} with a mask, and its value would be "
+                        f"lost. Nothing was changed. To keep the secret, write its placeholder {found[0]}, which "
+                        "is replaced by the value again. To remove the secret, remove its line or leave its "
+                        "value empty."
                     )
 
 
@@ -225,9 +226,9 @@ def _patch_of(change: FileChange, old: str, new: str) -> str:
 
 def _not_for_this(tool: Tool, placeholder: str) -> str:
     return (
-        f"{placeholder} stands for a secret. It becomes the value again in files that you write, and nowhere else, so "
-        f"{tool.name} was not run. Let the program read the value itself, from an environment variable or from the "
-        "file that holds it; or ask the user to run it."
+        f"{placeholder} stands for a secret. It is replaced by the value only in files that you write, so "
+        f"{tool.name} was not run. Let the program read the value itself, from an environment variable or from "
+        "the file that contains it, or ask the user to run it."
     )
 
 

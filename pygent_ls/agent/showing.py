@@ -60,4 +60,4 @@ def programs_of(command: str) -> str:
     names = list(dict.fromkeys(on_one_line(each.name.replace(ANY, "?")) for each in line.all()))
     named = ", ".join(names[:MAX_NAMED]) + (f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else "")
     doubt = "" if line.is_parsed else " (it could not be parsed: there may be others)"
-    return f"A long command, {len(command):,} characters; it runs {named or 'what cannot be told'}{doubt}:\n"
+    return f"A long command, {len(command):,} characters; it runs {named or 'unknown programs'}{doubt}:\n"

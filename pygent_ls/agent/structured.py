@@ -72,7 +72,9 @@ class OutputSchema:
         try:
             return _usable(_as_text(schema))
         except RecursionError:
-            raise _bad(f"it is nested too deep: {MAX_NESTING} levels are possible, less with many references") from None
+            raise _bad(
+                f"it is nested too deeply: at most {MAX_NESTING} levels are possible, fewer with many references"
+            ) from None
 
     def problems_of(self, value: Any) -> list[str]:
         """What is wrong with a value, each with its place in it; nothing where it is valid."""
@@ -81,7 +83,7 @@ class OutputSchema:
         try:
             errors: list[Any] = list(islice(self._validator.iter_errors(value), MAX_PROBLEMS + 1))
         except RecursionError:
-            return ["it is nested too deep to be checked"]
+            return ["it is nested too deeply to be checked"]
         except ArithmeticError as error:  # a number that is no float, where the schema has one
             return [f"it cannot be checked: {error}"]
         return list(dict.fromkeys(_problem(best_match([error])) for error in errors))
@@ -124,11 +126,11 @@ class OutputSchema:
             if isinstance(value, str) and self.problems_of(value) and (meant := self.found_in(value)):
                 return meant  # some models write a list or an object within an argument as text
         else:
-            raise ToolError(f"The answer stands in no place but the argument `{VALUE}`. {_AGAIN}")
+            raise ToolError(f"Put the answer into the argument `{VALUE}`. {_AGAIN}")
         if problems := self.problems_of(value):
             listed = "\n".join(f"- {problem}" for problem in problems[:MAX_PROBLEMS])
             more = "\n- … and more" if len(problems) > MAX_PROBLEMS else ""
-            raise ToolError(f"The answer is not valid against the schema:\n{listed}{more}\n{_AGAIN}")
+            raise ToolError(f"The answer does not match the schema:\n{listed}{more}\n{_AGAIN}")
         return Structured(value=value)
 
     def found_in(self, text: str) -> Structured | None:
@@ -141,7 +143,7 @@ class OutputSchema:
         return None if self.problems_of(value) else Structured(value=value)
 
 
-_AGAIN = f"Call {STRUCTURED_OUTPUT} again, with the whole answer."
+_AGAIN = f"Call {STRUCTURED_OUTPUT} again with the complete answer."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,10 +172,11 @@ def structured_tool(wanted: OutputSchema, give: Callable[[Structured], Awaitable
     async def run(_context: ToolContext, answer: Structured) -> str:
         return await give(answer)
 
-    where = "these arguments are" if wanted.is_for_arguments else f"`{VALUE}` is"
+    where = "These arguments are" if wanted.is_for_arguments else f"`{VALUE}` is"
     return StructuredTool(
         name=STRUCTURED_OUTPUT,
-        description=f"Give your final answer, once the task is done: {where} the whole of it, and the turn ends.",
+        description=f"Give your final answer once the task is done. {where} the complete answer, and the call ends the "
+        "turn.",
         risk=ToolRisk.LOW,
         category=ToolCategory.AGENT,
         kind="other",
@@ -218,8 +221,8 @@ def _as_text(schema: object) -> str:
         raise _bad(f"it is not JSON ({error})") from None
     if len(text) > MAX_SCHEMA_CHARS:
         raise _bad(
-            f"it has {len(text):,} characters, and every request of the turn would hold it; at most "
-            f"{MAX_SCHEMA_CHARS:,} are taken"
+            f"it has {len(text):,} characters, and every request of the turn would contain it; the limit is "
+            f"{MAX_SCHEMA_CHARS:,}"
         )
     return text
 
@@ -234,7 +237,7 @@ def _checked_validator(schema: dict[str, Any]) -> Any:
     try:
         specification: Any = specification_with(draft if isinstance(draft, str) else "")
     except UnknownDialect:
-        raise _bad(f'"$schema" names no draft that is known; the latest is {LATEST}') from None
+        raise _bad(f'"$schema" names an unknown draft; the latest is {LATEST}') from None
     made: Any = validator_for({"$schema": draft})
     _check_schema(made, schema)
     resource: Any = specification.create_resource(schema)
@@ -250,7 +253,7 @@ def _check_schema(validator: Any, schema: Any) -> None:
     try:
         validator.check_schema(schema)
     except SchemaError as error:
-        raise _bad(f"it is no valid JSON Schema: {_problem(error)}") from None
+        raise _bad(f"it is not a valid JSON Schema: {_problem(error)}") from None
 
 
 def _check_references(validator: Any, specification: Any, resource: Any, resolver: Any) -> None:
@@ -276,8 +279,8 @@ def _check_references(validator: Any, specification: Any, resource: Any, resolve
                 found = resolver.lookup(reference)
             except Unresolvable:
                 raise _bad(
-                    f"{keyword} {one_line(reference, MAX_QUOTED_CHARS)} is not within it, and nothing is fetched; put "
-                    'what it means into "$defs"'
+                    f"{keyword} {one_line(reference, MAX_QUOTED_CHARS)} points outside the schema, and nothing is "
+                    'fetched; put the referenced schema into "$defs"'
                 ) from None
             _check_schema(validator, found.contents)
             same.append(id(found.contents))
@@ -294,9 +297,9 @@ def _check_costs(in_place: Mapping[int, Sequence[int]]) -> None:
         for each in TopologicalSorter(in_place).static_order():
             costs[each] = 1 + sum(costs[inner] for inner in in_place.get(each, ()))
     except CycleError:
-        raise _bad("a reference in it leads back to itself, without end") from None
+        raise _bad("it contains a reference that leads back to itself") from None
     if max(costs.values()) > MAX_COST:
-        raise _bad(f"to check one value takes more than {MAX_COST:,} steps: schemas in it are used again and again")
+        raise _bad(f"checking one value takes more than {MAX_COST:,} steps, because its schemas are reused too often")
 
 
 def _for_the_same_value(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -26,23 +26,23 @@ MAX_REFUSED = 5
 
 HOW_TO_ANSWER = f"""\
 # Your answer
-A program reads your answer, and takes it from the tool {STRUCTURED_OUTPUT} alone. Do the task first, with whatever \
-tools it needs. Then call {STRUCTURED_OUTPUT} once, alone, with the whole answer, in place of any closing words."""
+A program reads your answer, and takes it only from the tool {STRUCTURED_OUTPUT}. Do the task first, with whatever \
+tools it needs. Then call {STRUCTURED_OUTPUT} once, alone, with the complete answer instead of closing words."""
 
 HOW_TO_FORMAT = """\
 # Your answer
-A program reads your last message as JSON. Do the task first, with whatever tools it needs. Then answer with the JSON \
-value alone."""
+A program reads your last message as JSON. Do the task first, with whatever tools it needs. Then answer with only the \
+JSON value."""
 """Replaces `HOW_TO_ANSWER` for models that take the schema as the form of their text."""
 
-TAKEN = "The answer was taken."
+TAKEN = "The answer was accepted."
 
 TOO_EARLY = (
-    "The answer was not taken: a call beside it failed. Read what it says, do what is left to do, and then call "
-    f"{STRUCTURED_OUTPUT} with the whole answer."
+    "The answer was not accepted: another call of this response failed. Read its error, finish the remaining "
+    f"work, and then call {STRUCTURED_OUTPUT} with the complete answer."
 )
 
-NOT_FOR_SUBAGENTS = {STRUCTURED_OUTPUT: "is for the turn itself, not for its subagents: answer with words"}
+NOT_FOR_SUBAGENTS = {STRUCTURED_OUTPUT: "is only for the main turn, not for its subagents: answer in text"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +131,7 @@ class StructuredAnswer:
         """Why the turn ends without it, where the model could not do it."""
         if self.given is not None or self._n_refused < MAX_REFUSED:
             return None
-        return _none(model, f"{self._n_refused} times it was not taken, the last time with: {self._last_refusal}")
+        return _none(model, f"the answer was refused {self._n_refused} times, the last time with: {self._last_refusal}")
 
     def after_text(self, text: str, model: str) -> str | ModelError | None:
         """The model called no tool: what it is asked, or why the turn ends; None where its words will do."""
@@ -141,13 +141,12 @@ class StructuredAnswer:
         if self.given is not None:
             return None
         if self._n_asked >= MAX_ASKED:
-            return _none(model, f"it ended without one, and {MAX_ASKED} times it was asked for it in vain")
+            return _none(model, f"it ended without a result although it was asked for one {MAX_ASKED} times")
         self._n_asked += 1
         schema = json.dumps(dict(self.schema.schema), ensure_ascii=False)
         return (
-            f"No answer was read, since none was given through {STRUCTURED_OUTPUT}. Call it now, with the "
-            "whole answer. If you cannot call tools, answer with one JSON value alone that is valid against this JSON "
-            f"Schema:\n{schema}"
+            f"No answer was received: {STRUCTURED_OUTPUT} was not called. Call it now with the complete answer. "
+            f"If you cannot call tools, answer with a single JSON value that matches this JSON Schema:\n{schema}"
         )
 
 

@@ -16,7 +16,7 @@ from pygent_ls.errors import ToolError
 
 TASK = "task"
 
-ONLY_ABOVE = {TASK: f"is not offered to a subagent's subagent: at most {MAX_DEPTH} lie in each other"}
+ONLY_ABOVE = {TASK: f"is not offered to a subagent's subagent: subagents may be nested {MAX_DEPTH} deep"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class Subagents:
         """Run one for the call of that id. Raises `ToolError` where it cannot begin."""
         state = self.state
         if state.depth >= MAX_DEPTH or state.spec.delegate is None:
-            raise ToolError("A subagent may not start another one here: do it yourself.")
+            raise ToolError("A subagent may not start another subagent here. Do it yourself.")
         async with self._free:
             made = _without_answer(await state.spec.delegate(tool_id, task, state))
             if state.depth + 1 == MAX_DEPTH:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 
 _WORDS = {
-    errno.EMFILE: "pygent-ls may open no more files. Start it with a higher limit, such as `ulimit -n 1024`.",
-    errno.ENFILE: "The system has too many open files. Close other programs, or let it have more.",
-    errno.ENOSPC: "There is no space left on the disk. Make room, and try again.",
-    errno.EDQUOT: "Your quota of the disk is used up. Make room, and try again.",
-    errno.ENOMEM: "The system has no memory left. Close other programs, and try again.",
+    errno.EMFILE: "pygent-ls cannot open more files. Start it with a higher limit, such as `ulimit -n 1024`.",
+    errno.ENFILE: "The system has too many open files. Close other programs, or raise the system's limit.",
+    errno.ENOSPC: "No space is left on the disk. Free some space and try again.",
+    errno.EDQUOT: "Your disk quota is used up. Free some space and try again.",
+    errno.ENOMEM: "The system is out of memory. Close other programs and try again.",
 }
 
 

@@ -155,7 +155,7 @@ class ToolContext:
             name = self.workspace.shown(document.path)
             raise StaleDocumentError(
                 f"{name} has changed since you read it (the user or a program edited it). Nothing was written. "
-                f"It now reads:\n{excerpt(document.text)}\nMake the edit again from this text.",
+                f"Its text is now:\n{excerpt(document.text)}\nBase your edit on this text.",
                 [Quote(document.text, str(document.path))],
             )
         return document
@@ -266,7 +266,7 @@ class Tool:
             required = json.dumps(self.definition.schema.get("required", []))
             known = json.dumps(list(self.arguments.model_fields))
             raise ToolError(
-                f"Invalid arguments for {self.name}: {problems}. It takes {known}; required: {required}."
+                f"Invalid arguments for {self.name}: {problems}. Its arguments are {known}; required: {required}."
             ) from None
         return {name: getattr(valid, name) for name in self.arguments.model_fields}
 
@@ -280,8 +280,8 @@ class Tool:
         """Raises `ToolError` if a call names more paths than are looked at in one."""
         if (n_paths := len(self.paths_in(given))) > MAX_PATHS:
             raise ToolError(
-                f"This call names {n_paths:,} paths, and one call may name {MAX_PATHS}. Nothing was done. Name a "
-                "folder, or make several calls."
+                f"This call names {n_paths:,} paths, but one call may name at most {MAX_PATHS}. Nothing was done. "
+                "Name a folder, or make several calls."
             )
 
     def title_for(self, given: Mapping[str, Any]) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def no_other_model(name: str) -> Model:
     """What makes models where there is but one."""
-    raise ModelError(f"{name} cannot be used here.", type="invalid_request")
+    raise ModelError(f"{name} is not available here.", type="invalid_request")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -73,9 +73,9 @@ class TurnContext:
             return error
         n_tools = len(self.state.around.tools.list_all())
         return ModelError(
-            f"{error.message} Most of what was sent is not the conversation: the system prompt and {n_tools} tools "
-            f"have about {self.memory.scaled(n_around)} tokens. Fewer tools (disallowed_tools, or an agent that has "
-            "few) or a model with a larger window would help.",
+            f"{error.message} Most of the request is not the conversation: the system prompt and {n_tools} tools "
+            f"take up about {self.memory.scaled(n_around)} tokens. Offer fewer tools (disallowed_tools, or an "
+            "agent that has few), or choose a model with a larger context window.",
             type=error.type,
             provider=error.provider,
             status=error.status,
@@ -162,11 +162,13 @@ class TurnContext:
         if memory.told_left_out == reasons:
             return
         memory.told_left_out = reasons
-        is_off = " The conversation is not compacted: compaction.strategy is off." * (spec.compaction.strategy == "off")
+        is_off = " The conversation is not compacted because compaction.strategy is off." * (
+            spec.compaction.strategy == "off"
+        )
         await self.state.emit(
             Notice(
-                content=f"The model is not sent {n_whole - n_sent} of the {n_whole} messages of this conversation, the "
-                f"oldest ones: {' and '.join(reasons)}.{is_off} They stay in the session.",
+                content=f"The model does not receive the oldest {n_whole - n_sent} of the {n_whole} messages in this "
+                f"conversation: {' and '.join(reasons)}.{is_off} They stay in the session.",
                 level="warning",
             )
         )

@@ -89,7 +89,7 @@ def without(tools: ToolRegistry, withheld: Mapping[str, str]) -> ToolRegistry:
 def allowed_by_settings(tools: ToolRegistry, disallowed: Iterable[str]) -> ToolRegistry:
     """Those of the tools that the setting `disallowed_tools`, names and globs, leaves."""
     missing = [each.name for each in tools.list_all() if matches(each.name, disallowed)]
-    return without(tools, dict.fromkeys(missing, "is not offered: the setting `disallowed_tools` takes it away"))
+    return without(tools, dict.fromkeys(missing, "is not offered: the setting `disallowed_tools` removes it"))
 
 
 def matches(tool_name: str, patterns: Iterable[str]) -> bool:
@@ -98,20 +98,20 @@ def matches(tool_name: str, patterns: Iterable[str]) -> bool:
 
 
 _PLANNING = """\
-Your task is to find out and to plan; others will carry it out. Read what matters, follow it to where it is used, and \
-end with a plan: what to change in which file and why, in order, how to verify it, and what is still open. Ask the \
-user where only they can decide."""
+Your task is to investigate and to plan; others will carry out the plan. Read what matters, follow it to where it is \
+used, and end with a plan: what to change in which file and why, in order, how to verify it, and what is still open. \
+Ask the user about decisions that only they can make."""
 
 _REVIEWING = """\
-Your task is to review; you change nothing. Look at what was changed (git_diff, git_log) or what you were pointed to, \
-and read the code around it. Report what is wrong, the worst first, each with its file and line, what happens and \
-when, and how to mend it. Say only what you have verified in the code; say so where nothing is wrong. Style is worth a \
-word only where it misleads."""
+Your task is to review; you change nothing. Look at the changes (git_diff, git_log) or at what you were pointed to, \
+and read the code around it. Report what is wrong, the worst first: for each problem its file and line, what happens \
+and when, and how to fix it. Report only what you have verified in the code, and say so if nothing is wrong. Mention \
+style only where it misleads."""
 
 SHIPPED: Mapping[str, AgentProfile] = {
     each.name: each
     for each in (
-        AgentProfile(name=DEFAULT, description="Everything, as the settings say."),
+        AgentProfile(name=DEFAULT, description="Does everything that the settings allow."),
         AgentProfile(
             name=PLANNER,
             description="Reads and searches, changes nothing, and ends with a plan.",
@@ -121,21 +121,21 @@ SHIPPED: Mapping[str, AgentProfile] = {
         ),
         AgentProfile(
             name="review",
-            description="Reads changes or code and reports what is wrong with them; changes nothing.",
+            description="Reviews changes or code and reports what is wrong; changes nothing.",
             prompt=_REVIEWING,
             tools=READING_TOOLS,
             mode="plan",
         ),
         AgentProfile(
             name="yolo",
-            description="Goes on without asking, as far as the settings allow, and without a limit of model calls.",
+            description="Works without asking, as far as the settings allow, and without a limit on model calls.",
             mode="bypass",
             max_iterations=0,
         ),
         AgentProfile(name="opus", description="The strongest model.", model="anthropic/claude-opus-5-5", stream=True),
         AgentProfile(
             name="local",
-            description="A model of Ollama on this machine.",
+            description="A model run by Ollama on this machine.",
             model="ollama_chat/qwen3-coder",
             api_base="http://127.0.0.1:11434",
         ),
@@ -185,7 +185,7 @@ def _without_bypass(profile: AgentProfile) -> AgentProfile:
     if profile.mode != "bypass":
         return profile
     said = (
-        f"The agent {profile.name} has the mode trust: bypass needs `allow_bypass = true` in your own "
-        "configuration file. What is of high risk is still asked."
+        f"The agent {profile.name} has mode trust: bypass needs `allow_bypass = true` in your own configuration "
+        "file. High-risk calls still ask."
     )
     return replace(profile, mode="trust", notices=(*profile.notices, said))

@@ -70,7 +70,7 @@ def test_a_rule_that_is_none_or_about_something_else_makes_it_a_reject_that_is_t
         answer, problem = with_rules(replace(always(*rules), outcome=outcome), ("proposed",), tool, subjects)
 
         assert (answer.outcome, answer.rules) == ("reject_once", ())
-        assert problem.startswith(f"No rule was stored, and {tool.name} was rejected")
+        assert problem.startswith(f"No rule was stored and {tool.name} was rejected")
 
 
 def test_what_is_always_rejected_need_not_be_all_of_the_call() -> None:
@@ -122,7 +122,7 @@ async def test_what_the_user_says_when_they_allow_stands_beside_the_result_as_th
 
     remark = model.requests[1].messages[-1].blocks[-1]
     assert model.requests[1].messages[-1].text == (
-        '<user-feedback about="edit_file">\nThe user allowed this call, and said: then run the tests\n</user-feedback>'
+        '<user-feedback about="edit_file">\nThe user allowed this call and said: then run the tests\n</user-feedback>'
     )
     assert not getattr(remark, "from_outside", True)
     assert model.requests[2].messages[-1].text == "", "told once"
@@ -142,7 +142,7 @@ async def test_a_wrong_rule_changes_nothing_and_the_user_is_told() -> None:
     assert rig.workspace.text("a.txt") == "one\n"
     assert rig.rules.rules == []
     assert [each.outcome for each in rig.events.of(PermissionResolved)] == ["reject_once"]
-    assert "edit_file(docs/**) is not about what was asked" in rig.events.of(Notice)[0].content
+    assert "edit_file(docs/**) does not apply to this call" in rig.events.of(Notice)[0].content
 
 
 async def test_always_reject_denies_the_next_call_without_a_question() -> None:

@@ -107,10 +107,10 @@ def test_nothing_is_made_up(text: str) -> None:
 def test_the_error_quotes_what_came_and_what_should_have() -> None:
     _, problem = parse_arguments('{"path": "a.p')
     assert problem == (
-        "The arguments are not valid JSON (Unterminated string starting at: line 1 column 10 (char 9); they end inside "
-        'it): {"path": "a.p\nCall the tool again with one whole JSON object.'
+        "The arguments are not valid JSON (Unterminated string starting at: line 1 column 10 (char 9); the "
+        'arguments are incomplete): {"path": "a.p\nCall the tool again with one complete JSON object.'
     )
-    assert with_schema(problem, {"type": "object"}).endswith('\nThe schema of the arguments: {"type": "object"}')
+    assert with_schema(problem, {"type": "object"}).endswith('\nArgument schema: {"type": "object"}')
 
 
 @given(objects, st.booleans(), st.sampled_from([None, 1]))
@@ -193,7 +193,7 @@ async def test_what_was_mended_stands_in_the_history_and_what_was_not_as_an_empt
     read, edited = rig.events.of(ToolResult)
     assert (read.content, read.is_error) == ("plum", False)
     assert edited.is_error
-    assert "The schema of the arguments: {" in edited.content
+    assert "Argument schema: {" in edited.content
     assert (rig.workspace.text("a.py"), rig.approver.requests) == ("plum", [])
 
 

@@ -97,9 +97,7 @@ async def test_nothing_that_is_attached_is_longer_than_a_file_may_be() -> None:
 async def test_lines_that_a_file_does_not_have_are_said_so() -> None:
     rig = make_rig(files={"a.txt": "one\ntwo\n"})
     shown = await context_of(rig, FilePart(path=place("a.txt"), lines=LineRange(first=10, last=20)))
-    assert shown == (
-        '<context kind="file" path="a.txt" lines="10-20">\nThere are no such lines: the file has 2.\n</context>'
-    )
+    assert shown == ('<context kind="file" path="a.txt" lines="10-20">\nThe file has only 2 lines.\n</context>')
 
 
 @pytest.mark.parametrize(

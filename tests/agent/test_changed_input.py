@@ -42,8 +42,8 @@ async def test_what_was_changed_runs_and_is_asked_about_once() -> None:
     assert (rig.workspace.text("a.txt"), rig.workspace.text("b.txt")) == ("one\n", "three\n")
     assert len(rig.approver.requests) == 1
     assert [each.text for each in remarks] == [
-        '<user-feedback about="edit_file">\nThe user allowed this call, and changed its input before it ran, to: '
-        '{"path": "b.txt", "old": "one", "new": "three"}\n</user-feedback>'
+        '<user-feedback about="edit_file">\nThe user allowed this call but changed its input before it ran. The '
+        'new input: {"path": "b.txt", "old": "one", "new": "three"}\n</user-feedback>'
     ]
 
 
@@ -106,7 +106,7 @@ async def test_what_is_no_input_is_an_error_for_the_model() -> None:
     told, _ = await run(rig)
 
     assert told.is_error
-    assert told.content.startswith("Error: the user changed the input of this call to what cannot be taken.")
+    assert told.content.startswith("Error: the user changed the input of this call to an invalid one.")
     assert "`old` is missing" in told.content
     assert rig.workspace.text("b.txt") == "one\n"
 

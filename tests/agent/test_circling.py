@@ -49,7 +49,7 @@ async def test_the_same_call_with_the_same_result_is_told_at_the_third_and_asked
     assert reminded(history) == [6]
     assert rig.events.of(LoopDetected) == [LoopDetected(limit=3, value=4)]
     assert [each.text for each in user.questions] == [
-        "Paused: the model goes round in circles, with the same calls (read_file) and results. Continue?"
+        "Paused: the model is going in circles, repeating the same calls (read_file) with the same results. Continue?"
     ]
     assert (await run_turn(rig, FakeModel([say("going on")]), history, turn_id="turn-2")).text == "going on"
 

@@ -116,7 +116,7 @@ async def test_the_plan_is_known_without_the_model() -> None:
 
     await run_turn(rig, model, history, context=WINDOW)
 
-    assert "The plan as it is now:\n- pending: report" in text_of(model.requests[1])
+    assert "Current plan:\n- pending: report" in text_of(model.requests[1])
 
 
 async def test_files_touched_are_known_without_the_model() -> None:
@@ -224,7 +224,7 @@ async def test_where_another_model_cannot_sum_up_the_turns_own_does() -> None:
 
     assert "OWN summary" in text_of(model.requests[1])
     (told,) = notices(rig)
-    assert "fake/cheap could not sum the conversation up" in told
+    assert "fake/cheap could not summarize the conversation" in told
     assert "no key" in told
 
 
@@ -252,11 +252,11 @@ async def test_a_summary_that_fails_leaves_out_results_and_says_what_was_lost() 
     assert result.text == "done"
     request = model.requests[1]
     check_pairs(request.messages)
-    assert "[What read_file returned was left out to make room. Call it again if you need it.]" in text_of(request)
+    assert "[The result of read_file was left out to make room. Call it again if you need it.]" in text_of(request)
     assert n_chars(request) < 4 * WINDOW.max_tokens
     (lost,) = notices(rig)
-    assert "could not be summed up: no luck" in lost
-    assert "What tools returned" in lost
+    assert "could not be summarized: no luck" in lost
+    assert "Earlier tool results" in lost
 
 
 async def test_a_summary_that_fails_for_a_while_is_tried_again_while_there_is_room() -> None:
@@ -266,7 +266,7 @@ async def test_a_summary_that_fails_for_a_while_is_tried_again_while_there_is_ro
 
     await run_turn(rig, model, history, context=WINDOW)
     assert "file 1: sheep" in text_of(model.requests[1]), "nothing is lost meanwhile"
-    assert "tried again" in notices(rig)[0]
+    assert "will be retried" in notices(rig)[0]
     await run_turn(rig, model, history, turn_id="turn-2", context=WINDOW)
 
     assert "SUMMARY" in text_of(model.requests[3])
@@ -294,7 +294,7 @@ async def test_where_that_is_not_enough_messages_go_and_the_users_words_stay() -
 async def test_an_empty_summary_is_none() -> None:
     rig, model = rig_with_files(), FakeModel([say(" \n"), say("done")])
     await run_turn(rig, model, worked(12), context=WINDOW)
-    assert "said nothing" in notices(rig)[0]
+    assert "returned an empty summary" in notices(rig)[0]
 
 
 # Strategies
@@ -431,7 +431,7 @@ async def test_a_later_message_that_fills_the_window_loses_its_middle_and_the_us
     assert "SUMMARY" in sent
     assert "begin word" in sent
     assert sent.endswith("word end")
-    assert ["is not sent the middle of it" in each for each in notices(rig)] == [True]
+    assert ["does not receive the middle of them" in each for each in notices(rig)] == [True]
     assert history[-2].text.endswith("word end"), "the session keeps all of it"
     assert len(history[-2].text) > 40_000
 
@@ -457,7 +457,7 @@ async def test_a_refused_request_is_shorter_the_next_time_though_compacting_is_o
     check_pairs(model.requests[1].messages)
     assert rig.events.of(Compacted) == []
     (lost,) = notices(rig)
-    assert "The model is not sent 6 of the 27 messages of this conversation" in lost
+    assert "The model does not receive the oldest 6 of the 27 messages in this conversation" in lost
     assert "compaction.strategy is off" in lost
 
 
@@ -466,8 +466,8 @@ async def test_a_refused_request_is_shorter_the_next_time_though_compacting_is_o
     [
         (
             ContextRules(mode="sliding", sliding_messages=5),
-            "The model is not sent 22 of the 27 messages of this conversation, the oldest ones: the mode `sliding` "
-            "keeps 5 messages. They stay in the session.",
+            "The model does not receive the oldest 22 of the 27 messages in this conversation: the mode "
+            "`sliding` keeps 5 messages. They stay in the session.",
         ),
         (ContextRules(max_messages=5), "max_messages is 5"),
         (ContextRules(max_chars=3_000), "max_chars is 3,000"),
@@ -517,7 +517,7 @@ async def test_where_the_tools_are_what_is_too_long_nothing_is_summed_up_and_the
         result = await run_turn(rig, model, history, turn_id=f"turn-{number + 1}", system="rule " * 40_000)
         assert result.error is not None
         assert result.error.type == "context_window"
-        assert "the system prompt and 2 tools have about 50" in result.error.message
+        assert "the system prompt and 2 tools take up about 50" in result.error.message
 
     assert all(request.tools for request in model.requests), "no summary was paid for"
 
@@ -534,7 +534,7 @@ async def test_a_hook_may_keep_a_conversation_as_it_is_and_is_asked_once_for_eac
 
     assert rig.events.of(Compacted) == []
     assert [each.reason for each in hooks.given] == ["auto"]
-    assert notices(rig) == ["A hook that you set up keeps the conversation from being compacted: not now"]
+    assert notices(rig) == ["A hook that you configured prevented compaction: not now"]
 
 
 async def test_what_is_wrong_with_hooks_is_told_once_in_a_turn_that_compacts() -> None:
@@ -556,7 +556,7 @@ async def test_what_a_hook_adds_is_known_to_who_sums_up_as_text_from_outside() -
     await run_turn(rig, model, worked(12), context=WINDOW)
 
     asked, wish = blocks_of(model.requests[0])
-    assert "[To be known:]\nthe port is 8080" in asked.text
+    assert "[Also include:]\nthe port is 8080" in asked.text
     assert asked.text.startswith(f"<untrusted-{rig.around.marks.number}>")
     assert "8080" not in wish.text
 

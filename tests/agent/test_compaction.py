@@ -170,12 +170,12 @@ def test_of_a_message_that_is_too_long_attachments_go_first() -> None:
 
 def test_of_what_was_said_the_last_stays() -> None:
     assert latest(("one", "two", "three"), 8) == (
-        "[Something that was said before was left out to make room.]",
+        "[Earlier messages were left out to make room.]",
         "two",
         "three",
     )
     assert latest(("one", "x" * 1_000), 10) == (
-        "[Something that was said before was left out to make room.]",
+        "[Earlier messages were left out to make room.]",
         middle_cut("x" * 1_000, 200),
     )
     assert latest((), 10) == ()

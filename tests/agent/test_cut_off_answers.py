@@ -63,7 +63,7 @@ async def test_a_call_that_did_not_fit_gets_more_room_and_is_asked_for_again(mos
     (cut,) = rig.events.of(LlmError)
     assert cut.will_retry
     assert cut.error_message == (
-        f"The answer was cut off in a tool call, at 1000 tokens. The model is asked again, with room for {room}."
+        f"The answer was cut off in a tool call at 1000 tokens. Retrying with room for {room}."
     )
     kept = [each.item_id for each in rig.events.of(Text)]
     assert {each.item_id for each in rig.events.of(TextDelta)} == {*kept, *cut.withdrawn}

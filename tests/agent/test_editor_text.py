@@ -94,11 +94,11 @@ def test_the_background_says_where_the_user_is_and_that_it_is_no_request() -> No
     assert block.from_outside
     assert block.text.splitlines() == [
         '<context kind="editor">',
-        "Where the user is now. Background, not a request.",
+        "The user's current position in the editor. This is background, not a request.",
         "Active file: a.py",
         "Selected: a.py, lines 3 to 7",
         "Visible files: a.py, b.py",
-        "Problems that the editor shows, see diagnostics: a.py (2 errors)",
+        "Problems shown in the editor (call diagnostics for details): a.py (2 errors)",
         "</context>",
     ]
 
@@ -167,7 +167,7 @@ def test_problems_are_counted_and_listed_with_their_places() -> None:
     text = problems_text([file_of(problem(), warning), file_of(name="b.py")], shown)
 
     assert text.splitlines() == [
-        "1 error, 1 warning in 1 file, as the editor told.",
+        "1 error, 1 warning in 1 file, as reported by the editor.",
         "a.py",
         "  3:5 error: bad [mypy name-defined]",
         "  9:5 warning: two lines",
@@ -180,9 +180,9 @@ def test_what_may_not_hold_any_more_and_what_may_not_be_all_is_said_so() -> None
     text = problems_text([file_of(problem(severity="hint"), is_stale=True, is_whole=False)], shown)
 
     assert text.splitlines()[:2] == [
-        "1 remark in 1 file, as the editor told.",
-        "a.py (the file changed since: lines and problems may be others by now; the editor told of these alone; there "
-        "may be more)",
+        "1 remark in 1 file, as reported by the editor.",
+        "a.py (the file has changed since then, so lines and problems may differ; the editor reported only "
+        "these; there may be more)",
     ]
 
 

@@ -72,7 +72,7 @@ async def test_arguments_that_were_not_json_are_an_error_that_quotes_them_and_th
     assert told.is_error
     assert told.content == (
         "Error: The arguments are not valid JSON: {oops\n"
-        'The schema of the arguments: {"additionalProperties": false, "properties": {"path": {"type": "string"}}, '
+        'Argument schema: {"additionalProperties": false, "properties": {"path": {"type": "string"}}, '
         '"required": ["path"], "type": "object"}'
     )
 
@@ -96,8 +96,8 @@ async def test_a_path_outside_the_workspace_is_an_error_before_anybody_is_asked(
         (KeyError("k"), "Error: broken failed: KeyError: 'k'"),
         (RecursionError("too deep"), "Error: broken failed: RecursionError: too deep"),
         (SystemExit(3), "Error: broken failed: SystemExit: 3"),
-        (TimeoutError("the server is slow"), "Error: broken ran into a time limit: the server is slow"),
-        (asyncio.CancelledError(), "Error: broken failed: something that it waited for was cancelled."),
+        (TimeoutError("the server is slow"), "Error: broken exceeded a time limit: the server is slow"),
+        (asyncio.CancelledError(), "Error: broken failed: an operation that it was waiting for was cancelled."),
         (ExceptionGroup("both", [ValueError("v")]), "Error: broken failed: ExceptionGroup: both (1 sub-exception)"),
     ],
 )
@@ -109,7 +109,7 @@ async def test_whatever_a_tool_raises_is_an_error_result(error: BaseException, s
 async def test_a_tool_that_takes_too_long_is_ended_and_says_how_long_it_had() -> None:
     told = await run(make_rig(waiting("slow", Gate(), timeout_s=0.01)), "slow")
     assert told.is_error
-    assert "slow was ended after 0.01 s" in told.content
+    assert "slow was stopped after 0.01 s" in told.content
 
 
 async def test_waiting_for_the_user_does_not_count_as_the_tools_time() -> None:

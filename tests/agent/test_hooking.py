@@ -138,8 +138,9 @@ async def test_a_denied_call_does_not_run_and_the_model_reads_why() -> None:
     told = await made.run("shell", command="make")
 
     assert told.content == (
-        "Permission denied: a hook that the user set up denies it: not on my machine. shell was not run and nothing "
-        "was changed. Do not try the same by another way; go on without it, or ask what to do instead."
+        "Permission denied: a hook configured by the user denied it: not on my machine. shell was not run and "
+        "nothing was changed. Do not attempt the same thing another way. Continue without it, or ask what to do "
+        "instead."
     )
     assert made.rig.processes.specs == []
     assert made.rig.approver.requests == []
@@ -158,7 +159,7 @@ async def test_an_ask_asks_also_for_what_would_have_passed_and_says_who_wants_it
     made = Hooked({"pre_tool_use": ASK}, approver=FakeApprover("allow_once"), mode="trust")
     assert not (await made.run("edit_file", **EDIT)).is_error
     (asked,) = made.rig.approver.requests
-    assert asked.action == "Edit a.txt (+1 −1) [a hook wants you to be asked: it is Friday]"
+    assert asked.action == "Edit a.txt (+1 −1) [a hook requires your confirmation: it is Friday]"
 
 
 @pytest.mark.parametrize("hook", ["pre_tool_use", "permission_request"])
@@ -232,7 +233,7 @@ async def test_a_hook_that_allows_a_call_may_give_it_another_input() -> None:
     assert (made.rig.workspace.text("a.txt"), made.rig.workspace.text("b.txt")) == ("one\n", "due\n")
     assert made.rig.approver.requests == []
     assert made.hooks.events == ["permission_request", "permission_request"]
-    said = f"The input of this call was changed before it ran, to: {json.dumps(changed)}"
+    said = f"The input of this call was changed before it ran. The new input: {json.dumps(changed)}"
     assert made.beside("edit_file") == (block("permission_request", "edit_file", said),)
 
 
@@ -296,7 +297,7 @@ async def test_a_changed_input_that_the_tool_does_not_take_is_an_error(wrong: di
     made = Hooked({"pre_tool_use": HookOutcome(tool_input=wrong)}, approver=FakeApprover(otherwise="allow_once"))
     told = await made.run("edit_file", **EDIT)
     assert told.is_error
-    assert "a hook changed the input of this call to what cannot be taken" in told.content
+    assert "a hook changed the input of this call to an invalid one" in told.content
     assert made.rig.approver.requests == []
 
 
@@ -392,7 +393,7 @@ async def test_where_the_user_does_not_want_to_save_the_hooks_do_not_run() -> No
     assert not (await made.run("edit_file", **EDIT)).is_error
     assert made.hooks.given == []
     assert [each.content for each in made.rig.events.of(Notice)] == [
-        "No post_tool_use hook was run. The user cancelled the post_tool_use hook: a.txt has unsaved changes."
+        "The post_tool_use hooks were not run. The user cancelled the post_tool_use hook: a.txt has unsaved changes."
     ]
 
 

@@ -52,7 +52,7 @@ def test_nothing_that_a_hook_adds_or_complains_of_is_lost(said: list[HookOutcome
 
 def test_two_that_change_the_input_are_told_of() -> None:
     said = together([HookOutcome(tool_input={"a": 1}), HookOutcome(tool_input={"a": 2})])
-    assert said.notices == ("2 hooks changed the input of one call; the last one's counts.",)
+    assert said.notices == ("2 hooks changed the input of one call; the last change was used.",)
     assert said.tool_input == {"a": 2}
 
 

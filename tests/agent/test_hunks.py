@@ -105,8 +105,8 @@ def test_the_model_reads_where_each_rejected_hunk_stands_now() -> None:
 
     said = told(applied, name_of)
 
-    assert "- a.txt, line 4: it reads as before\n```\n-3\n+three\n```" in said
-    assert "- a.txt, line 6: it reads as before\n```\n-5\n```" in said
+    assert "- a.txt, line 4: its old text was restored\n```\n-3\n+three\n```" in said
+    assert "- a.txt, line 6: its old text was restored\n```\n-5\n```" in said
     (stands,) = applied.stands.operations
     assert isinstance(stands, WriteText)
     assert stands.text.split("\n")[3:6:2] == ["3", "5"]

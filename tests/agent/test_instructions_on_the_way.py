@@ -25,8 +25,8 @@ from tests.fakes import Call, FakeApprover, FakeModel, Rig, make_rig, say
 FILES = {"AGENTS.md": "root", "a/AGENTS.md": "In a: MANGO.\n", "a/x.py": "1", "a/y.py": "2", "b.py": ""}
 
 TOLD = (
-    "<reminder>The repository has instructions of its own for what is below a/.</reminder>\n"
-    '<instructions file="a/AGENTS.md">\nIn a: MANGO.\n</instructions>'
+    "<reminder>The repository has its own instructions for files below a/.</reminder>\n<instructions "
+    'file="a/AGENTS.md">\nIn a: MANGO.\n</instructions>'
 )
 
 

@@ -69,7 +69,7 @@ def test_a_budget_that_cannot_be_kept_stops_the_turn_and_says_why() -> None:
     assert stop.reason == "budget_limit"
     (notice,) = stop.events
     assert isinstance(notice, Notice)
-    assert "The price of some/model is not known" in notice.content
+    assert "The price of some/model is unknown" in notice.content
     assert "max_tokens" in notice.content
     assert stop.question.endswith("Continue without it?")
 

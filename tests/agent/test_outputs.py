@@ -49,8 +49,8 @@ async def test_a_result_that_was_cut_says_how_to_read_the_whole_of_it() -> None:
     cut = await called(rig, "shell", "call_7")
     assert cut.truncated
     assert cut.content.endswith(
-        "[The whole of it: read_file with path output:call_7, and start_line and end_line.]\n"
-        f"[OUTPUT TRUNCATED: Showing 1000 of {len(LOG)} characters from shell]"
+        "[To see the whole result, call read_file with path output:call_7, start_line and end_line.]\n[OUTPUT "
+        f"TRUNCATED: Showing 1000 of {len(LOG)} characters from shell]"
     )
 
     middle = await called(rig, "read_file", "call_8", path="output:call_7", start_line=200, end_line=202)
@@ -76,7 +76,7 @@ async def test_a_result_that_fits_is_not_kept() -> None:
     assert (await called(rig, "shell", "call_1")).content == "short"
     missing = await called(rig, "read_file", "call_2", path="output:call_1")
     assert missing.is_error
-    assert "only results that were cut are kept" in missing.content
+    assert "Only results that were cut are stored" in missing.content
 
 
 async def test_a_reading_that_is_cut_itself_is_to_be_made_smaller() -> None:
@@ -187,16 +187,19 @@ async def test_the_oldest_go_where_there_is_no_room_and_that_is_said() -> None:
     await outputs.keep("c", "shell", "é23")
     assert await outputs.text_of("output:b") == "1234"
     assert await outputs.text_of("output:c") == "é23"
-    with pytest.raises(ToolError, match="no longer kept: later results took its room"):
+    with pytest.raises(ToolError, match="no longer stored: later results took its place"):
         await outputs.text_of("output:a")
-    with pytest.raises(ToolError, match=r"no output:x, or no longer: .* The last ones here are output:b, output:c\.$"):
+    with pytest.raises(
+        ToolError,
+        match=r"output:x does not exist or is no longer stored. .* The latest stored results are output:b, output:c\.$",
+    ):
         await outputs.text_of("output:x")
 
 
 async def test_what_is_larger_than_one_result_may_be_is_not_kept_and_not_promised() -> None:
     outputs = Outputs(max_result_bytes=10)
-    assert "too long to be kept" in await outputs.keep("a", "shell", "12345678901")
-    assert "The whole of it" in await outputs.keep("b", "shell", "1234567890")
+    assert "too long to be stored" in await outputs.keep("a", "shell", "12345678901")
+    assert "To see the whole result, call" in await outputs.keep("b", "shell", "1234567890")
 
 
 async def test_what_the_store_cannot_keep_is_not_promised() -> None:
@@ -206,9 +209,9 @@ async def test_what_the_store_cannot_keep_is_not_promised() -> None:
 
     outputs = Outputs(Full())
     assert await outputs.keep("a", "shell", "1234") == (
-        "[It could not be kept whole (No space left on device): make the call again so that it says less.]"
+        "[The whole result could not be stored (No space left on device). Make the call again so that it returns less.]"
     )
-    with pytest.raises(ToolError, match="There is no output:a, or no longer"):
+    with pytest.raises(ToolError, match="output:a does not exist or is no longer stored"):
         await outputs.text_of("output:a")
 
 
@@ -217,7 +220,7 @@ async def test_what_went_since_it_was_kept_is_said_to_be_gone() -> None:
     outputs = Outputs(store)
     await outputs.keep("a", "shell", "1234")
     await store.clear()
-    with pytest.raises(ToolError, match=r"output:a is no longer kept: .* Make the call again"):
+    with pytest.raises(ToolError, match=r"output:a is no longer stored: .* Make the call again"):
         await outputs.text_of("output:a")
 
 
@@ -231,7 +234,9 @@ async def test_what_a_daemon_before_this_one_kept_is_read_and_takes_its_room() -
 
     assert await outputs.text_of("output:a") == "1234"
     await outputs.keep("c", "shell", "1234")
-    with pytest.raises(ToolError, match=r"There is no output:a, or no longer: .* The last ones here are output:c"):
+    with pytest.raises(
+        ToolError, match=r"output:a does not exist or is no longer stored. .* The latest stored results are output:c"
+    ):
         await outputs.text_of("output:a")
     assert await outputs.text_of("output:b") == "1234"
 

@@ -193,10 +193,10 @@ async def test_a_model_without_a_price_asks_before_its_first_call_under_a_limit_
     assert (result.stop_reason, model.requests) == ("budget_limit", [])
     (notice,) = rig.events.of(Notice)
     assert notice.content == (
-        "The price of fake/model is not known, so the limit of $2 a turn cannot be kept. "
-        "Limit tokens instead (max_tokens)."
+        "The price of fake/model is unknown, so the limit of $2 a turn cannot be enforced. Limit tokens instead "
+        "(max_tokens)."
     )
-    assert user.questions[0].text.endswith("cannot be kept. Continue without it?")
+    assert user.questions[0].text.endswith("cannot be enforced. Continue without it?")
 
 
 async def test_who_goes_on_without_a_price_is_asked_once() -> None:

@@ -396,11 +396,11 @@ def test_no_tool_and_no_command_reads_the_saved_keys(mode: Mode) -> None:
 
     for verdict in (reading, showing):
         assert verdict.decision == "deny"
-        assert verdict.reason.startswith("the saved keys of providers are read by no tool")
+        assert verdict.reason.startswith("no tool may read the saved keys of providers")
 
 
 @pytest.mark.parametrize("command", ["pygent-ls setup --forget openai", "python -m pygent_ls setup"])
 def test_no_command_of_the_agent_sets_up_models_and_keys(command: str) -> None:
     verdict = deciding(("allow", "shell(**)"), mode="bypass").decide(SHELL, [command], Places(folder="/w"))
 
-    assert (verdict.decision, verdict.reason[:41]) == ("deny", "models and keys are set up by the user, a")
+    assert (verdict.decision, verdict.reason[:41]) == ("deny", "only the user can set up models and keys,")

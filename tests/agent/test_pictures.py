@@ -60,14 +60,14 @@ def test_any_bytes_are_a_picture_or_an_error_that_names_it(data: bytes) -> None:
 def test_base64_may_be_broken_into_lines_and_must_be_base64() -> None:
     text = base64.encodebytes(PNG).decode()
     assert picture_from_base64(text, "it") == picture(PNG, "it")
-    with pytest.raises(ToolError, match=r"^it is not base64\.$"):
+    with pytest.raises(ToolError, match=r"^it is not valid base64\.$"):
         picture_from_base64("!!", "it")
 
 
 def test_a_picture_that_no_model_would_take_is_refused_with_its_size() -> None:
-    with pytest.raises(ToolError, match=r"big.png is too large: 5.0 MB, and models take pictures of up to 5 MB"):
+    with pytest.raises(ToolError, match=r"big\.png is too large: 5\.0 MB, but models accept images of up to 5 MB"):
         picture(PNG.ljust(MAX_PICTURE_BYTES + 1), "big.png")
-    with pytest.raises(ToolError, match=r"^a.bmp is no PNG, JPEG, GIF or WebP picture"):
+    with pytest.raises(ToolError, match=r"^a.bmp is not a PNG, JPEG, GIF or WebP image"):
         picture(b"BM\0\0", "a.bmp")
     with pytest.raises(ToolError, match=r"^a.png is empty\.$"):
         picture(b"", "a.png")
@@ -82,7 +82,7 @@ async def test_a_file_that_is_no_picture_is_said_so_in_its_place() -> None:
 
     assert isinstance(content, tuple)
     assert isinstance(content[0], TextBlock)
-    assert "Could not be read: shot.png is no PNG, JPEG, GIF or WebP picture." in content[0].text
+    assert "Could not be read: shot.png is not a PNG, JPEG, GIF or WebP image." in content[0].text
 
 
 def test_for_a_model_that_takes_none_words_stand_in_their_place() -> None:
@@ -102,7 +102,7 @@ async def test_a_model_that_takes_no_pictures_is_sent_words_and_the_user_is_told
 
     assert [request.messages[0].blocks[0] for request in model.requests] == [TextBlock(text=LEFT_OUT)] * 2
     assert [each.content for each in rig.events.of(Notice)] == [
-        "fake/model takes no pictures: yours is left out. Choose a model that does, or describe it."
+        "fake/model does not accept images, so yours is left out. Choose a model that does, or describe the image."
     ]
 
 

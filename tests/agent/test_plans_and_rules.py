@@ -89,7 +89,7 @@ async def test_what_is_always_refused_is_refused_inside_a_plan_too() -> None:
     told = await run(rig)
 
     assert told.is_error
-    assert "app/infra/secret.txt: the daemon's own settings and state are never written by a tool" in told.content
+    assert "app/infra/secret.txt: tools never write the daemon's own settings and state" in told.content
     assert rig.workspace.names == []
 
 

@@ -60,14 +60,14 @@ def test_what_changes_least_stands_first_and_the_mode_last() -> None:
 
 
 def test_the_model_is_told_where_it_works() -> None:
-    several = " (a relative path begins in the first one, or with another one's name: NAME/…)"
+    several = " (relative paths start in the first one; to reach another one, start with its name: NAME/…)"
     folders = f"Folders{several}:\n- /w\n- /v"
     assert f"# Workspace\nPlatform: Linux\nShell: zsh\n{folders}\nDate: 2026-01-02\nGit: on branch main" in made_of()
 
 
 def test_folders_beside_the_workspaces_are_named() -> None:
     facts = WorkspaceFacts(platform="x", date="y", folders=["/w"], more_folders=["/elsewhere"])
-    assert "- /w\nFolders beside them that you may use, by their whole paths:\n- /elsewhere\n" in made_of(facts=facts)
+    assert "- /w\nAdditional folders that you may use, by absolute path:\n- /elsewhere\n" in made_of(facts=facts)
 
 
 def test_without_a_folder_the_model_is_told_that_there_are_no_files() -> None:
@@ -95,7 +95,7 @@ def test_nothing_is_said_of_tools_that_are_not_offered() -> None:
     assert not any(
         word in reader for word in ("before you edit", "smallest change", "list_templates", "gets the value")
     )
-    assert "- Calls that only read may be made several at a time." in reader
+    assert "- You may make several read-only calls at a time." in reader
     assert "The user may reject a call" not in made_of(tools=[])
     assert made_of(tools=["read_file", "grep_search"]).count("Search before you assume") == 1
     assert "Search before you assume, and" not in made_of(), "one line about reading is enough"
@@ -116,7 +116,7 @@ def test_the_projects_instructions_stand_between_marks_that_they_cannot_close() 
 
 def test_a_part_is_cut_at_its_limit_and_says_so() -> None:
     part = SystemPart(name="role", text="x" * 1_015, max_chars=1_000)
-    note = "[… 15 of 1,015 characters left out: more than this part may have …]"
+    note = "[… 15 of 1,015 characters left out: over the limit of this part …]"
     assert part.shown == "x" * 1_000 + "\n" + note
     assert part.left_out == 15
     assert SystemPart(name="role", text="x" * 1_000, max_chars=1_000).left_out == 0

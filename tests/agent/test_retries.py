@@ -97,8 +97,8 @@ async def test_who_asks_for_more_time_than_there_is_is_not_asked_again() -> None
     assert rig.retries.delays == []
     assert result.error is not None
     assert result.error.message == (
-        "slow down. The provider asks to be left alone for 3600 s, and of the 60 s that retries may take "
-        "(retry.max_seconds), 60 are left."
+        "slow down. The provider asks to wait 3600 s, but only 60 s are left of the 60 s allowed for retries "
+        "(retry.max_seconds)."
     )
     assert told(rig) == [("rate_limit", 1, False, None)]
 
@@ -107,7 +107,9 @@ async def test_the_attempts_of_one_call_have_a_time_limit_together() -> None:
     rig, error = make_rig(), ModelError("slow down", type="rate_limit", retry_after_s=25)
     await run_turn(rig, FakeModel([failing(error)] * 9), retry=RetryPolicy(max_attempts=9, max_seconds=60))
     assert rig.retries.delays == [25, 25]
-    assert [each.error_message for each in rig.events.of(LlmError)][-1].endswith("10 are left.")
+    assert [each.error_message for each in rig.events.of(LlmError)][-1].endswith(
+        "only 10 s are left of the 60 s allowed for retries (retry.max_seconds)."
+    )
 
 
 async def test_each_call_of_a_turn_has_its_own_attempts() -> None:
@@ -258,8 +260,8 @@ async def test_a_fallback_that_cannot_be_had_is_left_out_with_a_notice() -> None
     )
     assert result.text == "from spare"
     assert [each.content for each in rig.events.of(Notice)] == [
-        "The fallback gone is left out: there is no key for gone",
-        "The fallback broken is left out: its library is missing",
+        "Fallback model gone was skipped: there is no key for gone",
+        "Fallback model broken was skipped: its library is missing",
     ]
 
 

@@ -62,11 +62,11 @@ def test_a_rule_is_a_tool_or_a_tool_with_a_pattern(text: str, pattern: Pattern) 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "begins with the name of a tool"),
-        ("two words", "begins with the name of a tool"),
-        ("(src/**)", "begins with the name of a tool"),
-        ("edit_file(src/**", "the closing bracket is missing"),
-        ("edit_file(src/**) ", "the closing bracket is missing"),
+        ("", "a rule is the name of a tool"),
+        ("two words", "a rule is the name of a tool"),
+        ("(src/**)", "a rule is the name of a tool"),
+        ("edit_file(src/**", "the closing bracket at the end is missing"),
+        ("edit_file(src/**) ", "the closing bracket at the end is missing"),
         ("edit_file()", "write edit_file for every call"),
         ("shell(*)", "write shell for every command"),
         ("shell(:*)", "write shell for every command"),
@@ -81,7 +81,7 @@ def test_a_rule_is_a_tool_or_a_tool_with_a_pattern(text: str, pattern: Pattern) 
     ],
 )
 def test_what_is_no_rule_is_told_why_and_matches_nothing(text: str, problem: str) -> None:
-    with pytest.raises(SettingError, match=r"is no rule") as caught:
+    with pytest.raises(SettingError, match=r"is not a valid rule") as caught:
         parse(text)
     assert problem in str(caught.value)
     assert not allows(allowing(text), ["ls"])
@@ -235,10 +235,10 @@ def test_a_rule_may_carry_examples_that_are_checked_when_it_loads() -> None:
         ({"rule": "edit_file(src/*)", "match": ["src/a/b"]}, "allow", "does not match its example 'src/a/b'"),
         ({"rule": "edit_file(src/**)", "not_match": ["src/a"]}, "allow", "matches its example 'src/a'"),
         ({"rule": "shell(curl:*)", "not_match": ["echo $(curl x)"]}, "deny", "matches its example"),
-        ({"rule": "edit_file", "match": "a"}, "allow", "is a list of texts"),
-        ({"rule": "edit_file", "matches": ["a"]}, "allow", "has `rule` (text)"),
-        ({"match": ["a"]}, "allow", "has `rule` (text)"),
-        (7, "allow", "a rule is text, or a table"),
+        ({"rule": "edit_file", "match": "a"}, "allow", "must be a list of strings"),
+        ({"rule": "edit_file", "matches": ["a"]}, "allow", "must have `rule` (a string)"),
+        ({"match": ["a"]}, "allow", "must have `rule` (a string)"),
+        (7, "allow", "a rule must be a string, or a table"),
     ],
 )
 def test_an_example_that_a_rule_does_not_keep_is_a_problem(table: object, decision: RuleDecision, problem: str) -> None:

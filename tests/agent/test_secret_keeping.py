@@ -150,7 +150,7 @@ async def test_a_placeholder_from_before_a_restart_is_found_in_the_file_that_is_
 async def test_a_placeholder_that_nothing_is_known_of_is_refused() -> None:
     secrets = keeping({"a.txt": "nothing"})
 
-    with pytest.raises(ToolError, match="no secret is known"):
+    with pytest.raises(ToolError, match="unknown placeholder"):
         await secrets.restored(call(edit_file, path="a.txt", old="x", new="{{SECRET_a_0123456789ab}}"), edit_file)
 
 
@@ -223,7 +223,7 @@ async def test_what_the_model_tells_the_user_or_plans_may_name_a_placeholder() -
     ["****", "<redacted>", "[REDACTED]", "xxxxxxxx", "KEY...", "••••••", "{hidden}", "REDACTED", '"***"', "plums…"],
 )
 async def test_a_mask_in_the_place_of_a_secret_is_refused(mask: str) -> None:
-    with pytest.raises(ToolError, match=r"write a mask over a secret in \.env.*\{\{SECRET_value_"):
+    with pytest.raises(ToolError, match=r"overwrite a secret in \.env with a mask.*\{\{SECRET_value_"):
         await keeping().refuse_masks([change(ENV, f"A_KEY={mask}\nREGION=us\n")])
 
 

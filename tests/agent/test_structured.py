@@ -48,19 +48,22 @@ def refusal(schema: Any) -> str:
         (True, 'it must be a JSON object, such as {"type": "object"}, not bool.'),
         ({"enum": [float("nan")]}, "it is not JSON (Out of range float values are not JSON compliant)."),
         ({"enum": [{1, 2}]}, "it is not JSON (Object of type set is not JSON serializable)."),
-        ({"type": "text"}, "it is no valid JSON Schema: $.type: "),
-        ({"properties": {"a": {"minimum": "1"}}}, "it is no valid JSON Schema: $.properties.a.minimum: "),
-        ({"pattern": "("}, "it is no valid JSON Schema: $.pattern: "),
+        ({"type": "text"}, "it is not a valid JSON Schema: $.type: "),
+        ({"properties": {"a": {"minimum": "1"}}}, "it is not a valid JSON Schema: $.properties.a.minimum: "),
+        ({"pattern": "("}, "it is not a valid JSON Schema: $.pattern: "),
         ({"description": "x" * MAX_SCHEMA_CHARS}, "it has 64,019 characters, and every request"),
-        ({"$schema": "https://example.com/mine"}, '"$schema" names no draft that is known; the latest is https://'),
-        ({"$schema": 7}, '"$schema" names no draft that is known; the latest is https://'),
-        ({"$ref": "#/$defs/none"}, "$ref #/$defs/none is not within it, and nothing is fetched; put what"),
-        ({"$ref": "#/required", "required": ["a"]}, "it is no valid JSON Schema: $: "),
-        ({"$ref": "#/x-own", "x-own": {"type": 7}}, "it is no valid JSON Schema: $.type: "),
-        ({"$dynamicRef": "#none"}, "$dynamicRef #none is not within it"),
-        ({"$ref": "#"}, "a reference in it leads back to itself, without end."),
-        ({"anyOf": [{"$ref": "#/$defs/a"}], "$defs": {"a": {"not": {"$ref": "#"}}}}, "a reference in it leads back"),
-        ({"dependentSchemas": {"a": {"$ref": "#"}}}, "a reference in it leads back to itself, without end."),
+        ({"$schema": "https://example.com/mine"}, '"$schema" names an unknown draft; the latest is https://'),
+        ({"$schema": 7}, '"$schema" names an unknown draft; the latest is https://'),
+        ({"$ref": "#/$defs/none"}, "$ref #/$defs/none points outside the schema, and nothing is fetched; put"),
+        ({"$ref": "#/required", "required": ["a"]}, "it is not a valid JSON Schema: $: "),
+        ({"$ref": "#/x-own", "x-own": {"type": 7}}, "it is not a valid JSON Schema: $.type: "),
+        ({"$dynamicRef": "#none"}, "$dynamicRef #none points outside the schema"),
+        ({"$ref": "#"}, "it contains a reference that leads back to itself."),
+        (
+            {"anyOf": [{"$ref": "#/$defs/a"}], "$defs": {"a": {"not": {"$ref": "#"}}}},
+            "it contains a reference that leads back",
+        ),
+        ({"dependentSchemas": {"a": {"$ref": "#"}}}, "it contains a reference that leads back to itself."),
     ],
     ids=str,
 )
@@ -73,9 +76,9 @@ def test_a_reference_to_elsewhere_is_refused_and_nothing_is_fetched() -> None:
         there = f"http://127.0.0.1:{server.port}/schema"
         for reference in (there, there.removeprefix("http:"), "file:///etc/hostname", "other.json"):
             for keyword in ("$ref", "$dynamicRef"):
-                assert "is not within it, and nothing is fetched" in refusal({"items": {keyword: reference}})
+                assert "points outside the schema, and nothing is fetched" in refusal({"items": {keyword: reference}})
         unseen: Schema = {"x-own": {"$id": there, "$ref": "#/a", "a": {}}, "$ref": "#/x-own"}
-        assert "is not within it, and nothing is fetched" in refusal(unseen)
+        assert "points outside the schema, and nothing is fetched" in refusal(unseen)
 
         named: Schema = {"$id": there, "items": {"$ref": f"{there}#/$defs/n"}, "$defs": {"n": {"type": "integer"}}}
         assert OutputSchema.of(named).problems_of([1, "a"]) == ["$[1]: \"a\" is not of type 'integer'"]
@@ -235,15 +238,15 @@ def test_what_is_wrong_is_named_with_its_place(schema: Mapping[str, Any], given:
         OutputSchema.of(schema).taken(given)
 
     heading, end = (
-        "The answer is not valid against the schema:\n",
-        "Call structured_output again, with the whole answer.",
+        "The answer does not match the schema:\n",
+        "Call structured_output again with the complete answer.",
     )
     assert str(caught.value) == f"{heading}{said}{end}"
 
 
 @pytest.mark.parametrize("given", [{}, {"answer": 1}, {"value": 1, "note": "x"}], ids=str)
 def test_the_answer_stands_in_its_argument_and_nothing_beside_it(given: Mapping[str, Any]) -> None:
-    with pytest.raises(ToolError, match="in no place but the argument `value`"):
+    with pytest.raises(ToolError, match="into the argument `value`"):
         OutputSchema.of({}).taken(given)
 
 

@@ -99,8 +99,8 @@ async def test_the_model_is_told_what_is_wrong_and_may_try_again() -> None:
     assert (result.structured, result.iterations) == (Structured(value=ADA), 3)
     (first, second, last) = results_in(history)
     assert first == (
-        "Error: The answer is not valid against the schema:\n- $: 'name' is a required property\n"
-        "Call structured_output again, with the whole answer.",
+        "Error: The answer does not match the schema:\n- $: 'name' is a required property\nCall "
+        "structured_output again with the complete answer.",
         True,
     )
     assert "The arguments are not valid JSON" in second[0]
@@ -123,8 +123,8 @@ async def test_who_never_gets_it_right_is_stopped() -> None:
     assert len(model.requests) == MAX_REFUSED
     assert result.error is not None
     assert result.error.message.startswith(
-        "fake/model gave no structured result: 5 times it was not taken, the last time with: Error: The answer is not "
-        "valid against the schema:\n- $.name: 4 is not of type 'string'\n"
+        "fake/model gave no structured result: the answer was refused 5 times, the last time with: "
+        "Error: The answer does not match the schema:\n- $.name: 4 is not of type 'string'\n"
     )
     assert [each.error_message for each in rig.events.of(LlmError)] == [result.error.message]
 
@@ -142,7 +142,7 @@ async def test_an_answer_in_words_is_asked_for_the_call() -> None:
     asked = [message.text for message in history[1:] if message.role == "user" and message.text]
     assert len(asked) == 2
     for text in asked:
-        assert text.startswith("No answer was read, since none was given through structured_output.")
+        assert text.startswith("No answer was received: structured_output was not called.")
         assert text.endswith(json.dumps(PERSON)), "for a model that is offered no tools"
 
 
@@ -155,7 +155,7 @@ async def test_words_for_the_third_time_are_an_error_that_says_so_and_stay() -> 
     assert (result.stop_reason, result.structured, result.text) == ("error", None, "Ada!")
     assert result.error is not None
     assert result.error.message == (
-        "fake/model gave no structured result: it ended without one, and 2 times it was asked for it in vain. "
+        "fake/model gave no structured result: it ended without a result although it was asked for one 2 times. "
         "Try again, or choose another model."
     )
     assert [each.error_message for each in rig.events.of(LlmError)] == [result.error.message]
@@ -169,7 +169,7 @@ async def test_an_answer_of_nothing_is_asked_for_the_call_too() -> None:
     model = FakeModel([say("", look), say(""), say("", finish="tool_calls"), say("", give(ADA))])
     result = await run_turn(make_rig(saying("look", "seen")), model, history, output_schema=PERSON)
     assert (result.structured, result.iterations) == (Structured(value=ADA), 4)
-    assert [each.text.partition(",")[0] for each in history if each.text] == ["do it"] + ["No answer was read"] * 2
+    assert [each.text.partition(":")[0] for each in history if each.text] == ["do it"] + ["No answer was received"] * 2
 
 
 async def test_words_that_are_the_value_and_nothing_else_count() -> None:
@@ -260,7 +260,7 @@ async def test_subagents_answer_with_words() -> None:
     assert result.structured == Structured(value={"name": "Eve"})
     assert [tool.name for tool in child.requests[0].tools] == ["task"]
     refused = rig.events.of(ToolResult)[0].content
-    assert "structured_output is for the turn itself, not for its subagents: answer with words" in refused
+    assert "structured_output is only for the main turn, not for its subagents: answer in text" in refused
 
 
 async def test_a_schema_that_cannot_be_used_is_refused_before_anything_happens() -> None:

@@ -181,7 +181,7 @@ async def test_a_subagent_whose_price_is_unknown_is_asked_about_once_before_its_
 
     check_turn(turn, result, rig.events.stamped)
     (question,) = user.questions
-    asked_for = question.text.split(" is not known")[0].removeprefix("The price of ")
+    asked_for = question.text.split(" is unknown")[0].removeprefix("The price of ")
     assert asked_for in [each.name for each in models.values()]
     assert result.stop_reason == "end_turn"
     assert [len(each.requests) for each in models.values()] == [int(is_called)] * 3
@@ -201,7 +201,7 @@ async def test_who_asks_in_vain_for_a_price_is_named_and_not_its_parent() -> Non
     check_turn(turn, result, rig.events.stamped)
     assert result.stop_reason == "budget_limit"
     (question,) = user.questions
-    assert question.text.startswith("The price of model/lies is not known")
+    assert question.text.startswith("The price of model/lies is unknown")
 
 
 async def test_what_is_wrong_with_hooks_is_told_once_however_many_agents_and_calls_run_them() -> None:

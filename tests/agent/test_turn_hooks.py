@@ -76,7 +76,7 @@ async def test_a_denied_prompt_reaches_no_model_and_no_history_and_the_user_read
     model, history = FakeModel([say("never")]), [before]
     result = await run(rig, model, history)
 
-    why = "A hook that you set up denied this prompt, and it was not sent: it holds a customer's name"
+    why = "A hook that you configured denied this prompt, so it was not sent: it holds a customer's name"
     assert (result.stop_reason, result.text, result.iterations) == ("refusal", why, 0)
     assert [(each.content, each.level) for each in rig.events.of(Notice)] == [(why, "error")]
     assert (model.requests, history) == ([], [before])
@@ -100,7 +100,7 @@ async def test_a_stop_hook_that_always_denies_does_not_do_so_for_ever() -> None:
 
     assert (result.stop_reason, result.iterations) == ("end_turn", MAX_STOP_DENIALS + 1)
     assert [each.content for each in rig.events.of(Notice)] == [
-        f"A stop hook has kept the turn from its end {MAX_STOP_DENIALS} times; now it ends."
+        f"A stop hook has prevented the turn from ending {MAX_STOP_DENIALS} times; the turn ends now."
     ]
 
 

@@ -151,7 +151,7 @@ def test_a_marked_choice_says_what_it_covers_and_may_cover_more(folder: Path, ho
     with chat(folder, home, "--model", script(home, call, {"text": "Seen."})) as terminal:
         terminal.types("look\r")
         terminal.sees("Look at the notes")
-        chooses(terminal, "p", "every command that begins with `ls`")
+        chooses(terminal, "p", "every command that starts with `ls`")
         terminal.sees("this exact command")
         chooses(terminal, "s", "Always reject")
         terminal.sees("Seen.")

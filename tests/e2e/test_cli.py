@@ -302,7 +302,7 @@ def test_the_terminal_shows_the_whole_question_in_colour_and_once_is_once(
         assert terminal.ends() == 0
     assert asked.index("I'll edit it.") < asked.index("● Edit app.py") < asked.index("Permission for edit_file")
     assert "\x1b[31m-x = 1\x1b[0m\n\x1b[32m+x = 2\x1b[0m\n" in asked
-    assert "Applies to: edit_file(app.py), in this workspace, until you take it back." in asked
+    assert "Applies to: edit_file(app.py), in this workspace, until you revoke it." in asked
     assert "not run: the user rejected it." in terminal.seen
     assert (folder / "app.py").read_text(encoding="utf-8") == "x = 2\n"
 
@@ -331,7 +331,7 @@ def test_a_rule_by_first_words_is_kept_and_covers_the_next_run(
         terminal.sees(QUESTION)
         assert terminal.seen.index("Look") < terminal.seen.index("    ls app.py") < terminal.seen.index("andboxed")
         terminal.types("p\n")
-        terminal.sees("every command that begins with `ls`, in this workspace")
+        terminal.sees("every command that starts with `ls`, in this workspace")
         terminal.types("a\n")
         assert terminal.ends() == 0
     done = run("run", "ls", "--cwd", str(folder), "--model", model("-a"), environment=environment)

@@ -145,7 +145,7 @@ async def test_what_the_user_rejects_is_taken_back_and_what_they_type_meanwhile_
 
         ((ok, said),) = editor.results()
         assert ok
-        assert "rejected 1 hunk of it; the rest stands" in said
+        assert "rejected 1 hunk of it; the rest was kept" in said
         assert "-two\n+TWO" in said
         assert editor.documents.text(uri) == "ONE\ntyped keep\ntwo\n"
         assert [(each["added"], each["removed"]) for each in result["filesChanged"]] == [(1, 1)]

@@ -20,7 +20,7 @@ SCRIPT = (
     {"text": "I have read it."},
 )
 
-WHAT_WOULD_WORK = "pygent-ls may open no more files. Start it with a higher limit, such as `ulimit -n 1024`."
+WHAT_WOULD_WORK = "pygent-ls cannot open more files. Start it with a higher limit, such as `ulimit -n 1024`."
 
 MORE = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 """What the system allows at most."""

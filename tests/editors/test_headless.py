@@ -415,7 +415,7 @@ def test_the_person_is_asked_about_the_whole_of_it() -> None:
 
 def test_every_choice_says_what_it_applies_to() -> None:
     scopes = Scopes(request())
-    kept = "edit_file(cart.py), in this workspace, until you take it back."
+    kept = "edit_file(cart.py), in this workspace, until you revoke it."
 
     assert choices_text(scopes, PLAIN).splitlines() == [
         "  [o] Allow once",
@@ -425,12 +425,12 @@ def test_every_choice_says_what_it_applies_to() -> None:
         "  [a] Always allow",
         f"      Applies to: {kept}",
         "  [e] Accept all edits in this session",
-        "      Applies to: this edit and every edit of this session; moves, deletions and commands still ask.",
+        "      Applies to: this edit and all later edits in this session; moves, deletions and commands still ask.",
         "  [r] Reject",
         "      Applies to: this call only.",
         "  [n] Always reject",
         f"      Applies to: {kept}",
-        "  [p] Let s, a and n cover every command that begins with `npm test`",
+        "  [p] Let s, a and n cover every command that starts with `npm test`",
     ]
 
 
@@ -456,7 +456,7 @@ def test_a_rule_cannot_command_the_terminal() -> None:
     )
 
     text = choices_text(Scopes(replace(sly, prefix_rules=("shell(echo \x1b:*)",))), PLAIN)
-    assert "[p] Let s, a and n cover every command that begins with `echo \\x1b`\n" in text
+    assert "[p] Let s, a and n cover every command that starts with `echo \\x1b`\n" in text
     assert "\x1b" not in text
 
 
@@ -572,7 +572,7 @@ async def test_a_wider_rule_is_chosen_before_the_answer() -> None:
         await person.sees(QUESTION)
         person.types("p\n")
         await person.sees(QUESTION, 2)
-        assert "Applies to: every command that begins with `npm test`, until this session ends." in person.seen
+        assert "Applies to: every command that starts with `npm test`, until this session ends." in person.seen
         person.types("a\n")
 
         assert await bounded(answer) == PermissionAnswer(outcome="allow_always", rules=("shell(npm test:*)",))

@@ -206,8 +206,8 @@ async def test_an_answer_without_an_end_is_stopped_and_the_turn_with_it(
     assert server.n_bytes < MAX_SENT_BYTES
     assert calls(rig) == [], "none of it is made"
     assert notices(rig) == [
-        f"The answer was stopped after {MOST} characters: its limit is 1000 tokens "
-        "(max_output_tokens), and it did not end there."
+        f"The answer was stopped after {MOST} characters: it went far beyond its limit of 1000 tokens "
+        "(max_output_tokens)."
     ]
     if name.endswith("text"):
         assert result.text.startswith("plum plum")

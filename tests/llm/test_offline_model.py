@@ -17,8 +17,8 @@ from tests.llm.conversation import ALL_TOOLS, Conversation, ToolRun
 from tests.llm.model_contract import chunks_of, joined, request
 
 DENIED = (
-    "Permission denied: the user rejected it. {tool} was not run and nothing was changed. "
-    "Do not try the same by another way; go on without it, or ask what to do instead."
+    "Permission denied: the user rejected it. {tool} was not run and nothing was changed. Do not attempt the "
+    "same thing another way. Continue without it, or ask what to do instead."
 )
 
 

@@ -90,7 +90,7 @@ async def test_a_turn_with_an_agent_has_its_model_prompt_tools_mode_limits_and_t
     assert [each.name for each in first.tools] == ["look"]
     assert first.temperature == 0.1
     refused, _ = [each.event for each in reader.events if isinstance(each.event, ToolResult)]
-    assert refused.content == "Error: change is not offered to the agent reader. The tools are: look."
+    assert refused.content == "Error: change is not offered to the agent reader. Available tools: look."
     assert second.messages[-1].blocks
     assert talk.session.agent == "default", "for that turn alone"
 
@@ -190,11 +190,11 @@ async def test_an_agent_that_is_chosen_while_a_turn_runs_counts_from_its_next_ca
     last = talk.models["other/model"].requests[-1]
     done, refused = [each.event.content for each in reader.events if isinstance(each.event, ToolResult)]
     assert result.text == "done"
-    assert (done, refused) == ("changed", "Error: change is not offered to the agent reader. The tools are: look.")
+    assert (done, refused) == ("changed", "Error: change is not offered to the agent reader. Available tools: look.")
     assert ([each.name for each in last.tools], last.temperature) == (["look"], 0.1)
     assert "You are READER." in last.system
     assert asked[-1] == ("You are READER.", "plan")
-    assert "The agent is reader from here on." in [
+    assert "The agent is now reader." in [
         each.event.content for each in reader.events if isinstance(each.event, Notice)
     ]
 
@@ -333,7 +333,7 @@ async def test_in_plan_mode_only_agents_that_plan_are_started(agent: str | None,
 
     result = [each.event for each in reader.events if isinstance(each.event, ToolResult)][-1]
     assert result.is_error is not is_let
-    assert ("Seen." if is_let else "plan mode allows only subagents that plan: plan, review") in result.content
+    assert ("Seen." if is_let else "plan mode allows only planning subagents: plan, review") in result.content
 
 
 async def test_what_is_to_be_said_of_a_subagents_agent_is_said_once_a_turn() -> None:

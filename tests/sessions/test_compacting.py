@@ -100,7 +100,7 @@ async def test_a_hook_that_denies_a_compaction_by_hand_is_named_and_may_be_asked
     for number in range(4):
         await talking.turn(f"question {number}")
 
-    with pytest.raises(SessionError, match=r"A hook that you set up .* the branch is not pushed") as refused:
+    with pytest.raises(SessionError, match=r"A hook that you configured .* the branch is not pushed") as refused:
         await bounded(talking.session.compact())
 
     assert refused.value.kind == "denied_by_hook"

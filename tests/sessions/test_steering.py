@@ -56,7 +56,7 @@ async def test_hooks_judge_what_is_said_meanwhile_as_they_judge_a_prompt() -> No
     assert accepted == [False, True]
     assert [each.prompt for each in hooks.given] == ["go", "no", "yes"]
     notices = [each.event.content for each in reader.events if isinstance(each.event, Notice)]
-    assert notices == ["A hook that you set up denied this prompt, and it was not sent: not today"]
+    assert notices == ["A hook that you configured denied this prompt, so it was not sent: not today"]
     assert [each.event.content for each in reader.events if isinstance(each.event, Steered)] == ["yes"]
     last = talk.model.requests[1].messages[-1].text
     assert "on yes" in last

@@ -100,5 +100,5 @@ async def test_what_is_kept_of_cut_results_goes_with_the_session(how: str) -> No
 
     await bounded(store.sessions.delete(session.id) if how == "deleted" else store.sessions.close())
 
-    with pytest.raises(ToolError, match="There is no output:a"):
+    with pytest.raises(ToolError, match="output:a does not exist or is no longer stored"):
         await outputs.text_of("output:a")

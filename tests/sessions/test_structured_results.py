@@ -40,7 +40,7 @@ async def test_only_the_tools_that_a_request_wants_and_this_one() -> None:
 
 async def test_a_bad_schema_starts_no_turn() -> None:
     talk = conversation([say("never")])
-    with pytest.raises(SessionError, match="is no valid JSON Schema"):
+    with pytest.raises(SessionError, match="is not a valid JSON Schema"):
         talk.session.start_turn(TurnRequest(parts=("go",), output_schema={"type": 7}), Reader())
     assert (talk.session.running, talk.session.waiting, talk.session.messages) == (None, [], [])
 

@@ -24,8 +24,8 @@ from tests.sessions.test_mentions import FakeEditor
 FILES = {"AGENTS.md": "Say PINEAPPLE.", "a/AGENTS.md": "Say MANGO.", "a/x.py": "1", "b.py": "2"}
 
 MANGO = (
-    "<reminder>The repository has instructions of its own for what is below a/.</reminder>\n"
-    '<instructions file="a/AGENTS.md">\nSay MANGO.\n</instructions>'
+    "<reminder>The repository has its own instructions for files below a/.</reminder>\n<instructions "
+    'file="a/AGENTS.md">\nSay MANGO.\n</instructions>'
 )
 
 

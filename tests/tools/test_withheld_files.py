@@ -26,7 +26,7 @@ from tests.agent.test_editor_text import FakeEditor
 from tests.tools.repository import commit_all, git, make_repository
 from tests.tools.tool_bench import Bench
 
-ONE_LEFT_OUT = "[1 file was left out: a permission rule keeps it from being read.]"
+ONE_LEFT_OUT = "[1 file was left out: a permission rule prevents reading it.]"
 
 SECRET = "KEY=plum-1234\n"
 

@@ -149,4 +149,4 @@ async def test_a_link_in_place_of_a_folder_is_not_followed(tmp_path: Path) -> No
 async def test_where_nothing_can_be_written_the_reason_is_given(tmp_path: Path) -> None:
     (tmp_path / "outputs").write_text("a file is in the way")
     outputs = Outputs(kept_in(tmp_path).of("one"))
-    assert "could not be kept whole (" in await outputs.keep("a", "shell", "x")
+    assert "could not be stored (" in await outputs.keep("a", "shell", "x")

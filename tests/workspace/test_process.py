@@ -76,7 +76,7 @@ async def test_without_any_descriptor_it_is_said_what_would_work(processes: Proc
     os.close(lowest_free)
     resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free, usual[1]))
     try:
-        with pytest.raises(ToolError, match="pygent-ls may open no more files"):
+        with pytest.raises(ToolError, match="pygent-ls cannot open more files"):
             await processes.run(shell("echo out", tmp_path))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, usual)

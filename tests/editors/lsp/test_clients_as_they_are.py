@@ -140,8 +140,8 @@ async def test_a_picture_that_is_gone_is_said_in_its_place(folder: Path) -> None
 @pytest.mark.parametrize(
     ("source", "why"),
     [
-        ({"data": "not base64!"}, "The data of the image is not base64."),
-        ({"uri": "data:image/png;base64,QUJD"}, "The data of the image is no PNG, JPEG, GIF or WebP picture."),
+        ({"data": "not base64!"}, "The data of the image is not valid base64."),
+        ({"uri": "data:image/png;base64,QUJD"}, "The data of the image is not a PNG, JPEG, GIF or WebP image."),
     ],
 )
 async def test_data_that_is_no_picture_is_refused_with_the_reason(

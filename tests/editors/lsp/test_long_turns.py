@@ -92,7 +92,7 @@ async def test_at_a_limit_the_user_is_asked_in_a_message_with_two_buttons(folder
         assert asked.params["message"] == "Paused after 2 iterations (240 tokens, cost unknown). Continue?"
         assert asked.params["actions"] == [{"title": "Stop"}, {"title": "Continue"}]
         assert "The limit of 2 model calls a turn was reached." in messages(editor, "work")
-        assert "The user lets the turn go on." in messages(editor, "work")
+        assert "The user let the turn continue." in messages(editor, "work")
 
 
 async def test_an_editor_with_a_form_of_its_own_asks_in_it_and_takes_no_words(folder: Path) -> None:

@@ -69,7 +69,7 @@ async def test_a_file_reads_as_a_search_finds_it_although_the_editor_still_has_t
 
         before, changed, after, found = editor.tool_results
         assert "three" in before
-        assert "[changed on the disk while open in the editor: a.txt; read them again]" in changed
+        assert "[changed on disk while open in the editor: a.txt; read them again]" in changed
         assert "zero" in after
         assert "three" not in after
         assert "a.txt:1: zero" in found
@@ -215,7 +215,7 @@ async def test_what_the_editor_says_is_wrong_with_the_old_text_is_out_of_date(fo
 
         before, _, after = editor.tool_results
         assert "three is spelt out" in before
-        note = "the file changed since: lines and problems may be others by now"
+        note = "the file has changed since then, so lines and problems may differ"
         assert note not in before
         assert note in after
 

@@ -55,7 +55,7 @@ async def test_the_client_is_told_everything_that_it_shows(folder: Path, file: P
         call = next(event for event in editor.events() if event["type"] == "tool_call")
         requested = next(event for event in editor.events() if event["type"] == "permission_requested")
         storing = {"rule": "edit_file(a.txt)", "rules": ["edit_file(a.txt)"]}
-        kept = "edit_file(a.txt), in this workspace, until you take it back."
+        kept = "edit_file(a.txt), in this workspace, until you revoke it."
         assert asked.params == {
             "permissionId": requested["permissionId"],
             "sessionId": result["sessionId"],
@@ -91,7 +91,7 @@ async def test_the_client_is_told_everything_that_it_shows(folder: Path, file: P
                     "accept_edits",
                     "e",
                     "Accept all edits in this session",
-                    "this edit and every edit of this session; moves, deletions and commands still ask.",
+                    "this edit and all later edits in this session; moves, deletions and commands still ask.",
                     kind="allow_session",
                 ),
                 option("reject_once", "r", "Reject", "this call only."),
@@ -128,19 +128,19 @@ async def test_a_command_says_what_it_is_for_and_offers_a_rule_by_its_first_word
         assert [option["appliesTo"] for option in params["options"]] == [
             "this call only.",
             "this exact command, until this session ends.",
-            "this exact command, in this workspace, until you take it back.",
+            "this exact command, in this workspace, until you revoke it.",
             "this call only.",
-            "this exact command, in this workspace, until you take it back.",
+            "this exact command, in this workspace, until you revoke it.",
         ]
-        wider = "every command that begins with `npm test`"
+        wider = "every command that starts with `npm test`"
         assert params["ruleSuggestions"] == [
             {
                 "rule": "shell(npm test:*)",
                 "title": "npm test:*",
                 "appliesTo": {
                     "allow_session": f"{wider}, until this session ends.",
-                    "allow_always": f"{wider}, in this workspace, until you take it back.",
-                    "reject_always": f"{wider}, in this workspace, until you take it back.",
+                    "allow_always": f"{wider}, in this workspace, until you revoke it.",
+                    "reject_always": f"{wider}, in this workspace, until you revoke it.",
                 },
             }
         ]
@@ -237,7 +237,7 @@ async def test_what_the_user_says_reaches_the_model_whether_they_allow_or_not(fo
 
         assert "They said: use three" in editor.tool_results[0]
         assert "They said: hm" in editor.tool_results[2]
-        assert "The user allowed this call, and said: last time" in editor.core.model.requests[2].messages[-1].text
+        assert "The user allowed this call and said: last time" in editor.core.model.requests[2].messages[-1].text
 
 
 async def test_the_client_may_store_rules_that_the_user_edited(folder: Path, file: Path) -> None:

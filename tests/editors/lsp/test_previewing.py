@@ -106,8 +106,8 @@ async def test_what_the_user_unticks_is_told_and_does_not_count(folder: Path, cl
 
         told, result = await outcome(editor)
 
-        assert "rejected 1 hunk of it; the rest stands" in told["content"]
-        assert "- a.txt, line 3: it reads as before\n```\n-two\n+TWO\n```" in told["content"]
+        assert "rejected 1 hunk of it; the rest was kept" in told["content"]
+        assert "- a.txt, line 3: its old text was restored\n```\n-two\n+TWO\n```" in told["content"]
         assert not told["isError"]
         assert [(change["added"], change["removed"]) for change in result["filesChanged"]] == [(2, 2)]
         text = path.read_text() if closed_files == "disk" else editor.documents.text(path.as_uri())
@@ -167,7 +167,7 @@ async def test_a_preview_that_the_user_discards_is_a_rejection_of_all(folder: Pa
         told, result = await outcome(editor)
 
         assert told["isError"]
-        assert "the user rejected all of this edit" in told["content"]
+        assert "the user reviewed this edit and rejected all of it" in told["content"]
         assert result["filesChanged"] == []
 
 

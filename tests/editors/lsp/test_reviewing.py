@@ -96,10 +96,9 @@ async def test_rejected_hunks_go_in_one_step_and_everybody_is_told_what_stands(f
 
         first, second = [event for event in editor.events() if event["type"] == "tool_result"]
         assert first["content"] == (
-            "Edit a.txt: the user reviewed this edit and rejected 1 hunk of it; the rest stands. Rejected:\n"
-            "- a.txt, line 3: it reads as before\n"
-            "```\n-\U0001f600 two\n+\U0001f600 TWO\n```\n"
-            "Do not make these changes again by another way; go on without them, or ask what to do instead."
+            "Edit a.txt: the user reviewed this edit and rejected 1 hunk of it; the rest was kept. Rejected:\n- "
+            "a.txt, line 3: its old text was restored\n```\n-😀 two\n+😀 TWO\n```\nDo not make these changes again "
+            "another way. Continue without them, or ask what to do instead."
         )
         assert not first["isError"]
         (change,) = first["changes"]
@@ -123,7 +122,7 @@ async def test_where_all_is_rejected_nothing_is_left_and_the_model_reads_it_as_a
         told, result = await outcome(editor, deciding("1", "2", "3", feedback=" Not like this. "))
 
         assert told["isError"]
-        assert told["content"].startswith("Edit a.txt: the user rejected all of this edit")
+        assert told["content"].startswith("Edit a.txt: the user reviewed this edit and rejected all of it")
         assert "The user said: Not like this.\n" in told["content"]
         assert "changes" not in told
         assert result["filesChanged"] == []
@@ -252,7 +251,7 @@ async def test_a_cancel_withdraws_the_review_and_the_edit_stands(folder: Path) -
             await bounded(turn)
         assert editor.notifications("pygent/review/cancelled") == [{"reviewId": asked.params["reviewId"]}]
         assert {"id": asked.id} in editor.notifications("$/cancelRequest")
-        assert "stopped before the user had reviewed this edit, so all of it stands" in editor.tool_results[0]
+        assert "stopped before the user had reviewed this edit, so the whole edit was kept" in editor.tool_results[0]
         assert [change["uri"] for change in raised.value.data["filesChanged"]] == [uri]
         assert editor.documents.text(uri) == NEW
 
@@ -286,7 +285,7 @@ async def test_what_is_typed_around_a_rejected_hunk_stays(folder: Path) -> None:
     text, told = await typing(folder, ["2"], type_)
 
     assert text == "above\nONE\nkeep\n\U0001f600 two\ntyped keep too\n\U0001f600 TWO\nTHREE\n"
-    assert "it reads as before" in told["content"]
+    assert "its old text was restored" in told["content"]
 
 
 async def test_a_rejected_hunk_whose_line_the_user_changed_stays_as_they_have_it(folder: Path) -> None:
@@ -294,7 +293,7 @@ async def test_a_rejected_hunk_whose_line_the_user_changed_stays_as_they_have_it
 
     assert text == "ONE\nkeep\n\U0001f600 mine TWO\nkeep too\nthree\n"
     assert "line 3: the user rejected it, but had changed these lines themselves by then" in told["content"]
-    assert "line 5: it reads as before" in told["content"]
+    assert "line 5: its old text was restored" in told["content"]
 
 
 async def test_an_edit_of_the_text_as_it_stands_needs_a_new_look_where_the_user_typed(folder: Path) -> None:

@@ -74,7 +74,7 @@ async def test_an_edit_that_the_user_took_back_themselves_during_the_review_does
 
         told, result = await outcome(editor, decide)
 
-        assert "Nothing of it was kept" in told["content"]
+        assert "Nothing was kept" in told["content"]
         assert result["filesChanged"] == []
         assert len(editor.requests("workspace/applyEdit")) == 1
 
@@ -91,6 +91,6 @@ async def test_a_rejected_hunk_goes_from_the_disk_where_the_file_was_saved_and_c
 
         told, result = await outcome(editor, decide)
 
-        assert "- a.txt, line 3: it reads as before" in told["content"]
+        assert "- a.txt, line 3: its old text was restored" in told["content"]
         assert (folder / "a.txt").read_text() == NEW.replace("TWO", "two")
         assert [(each["added"], each["removed"]) for each in result["filesChanged"]] == [(2, 2)]

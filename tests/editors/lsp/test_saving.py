@@ -221,6 +221,6 @@ async def test_the_model_is_told_once_which_open_documents_a_program_changed(fol
     async with connected(folder, calling(shell("echo three > a.txt"), shell("true"))) as editor:
         first, second = await run(editor, User())
 
-        assert "[changed on the disk while open in the editor: a.txt; read them again]" in first[1]
+        assert "[changed on disk while open in the editor: a.txt; read them again]" in first[1]
         assert "changed on the disk" not in second[1]
         assert text_of(document) == "three\n"

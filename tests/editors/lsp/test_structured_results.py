@@ -53,9 +53,15 @@ async def test_a_turn_that_comes_to_none_is_an_error_with_its_text(folder: Path)
 @pytest.mark.parametrize(
     ("schema", "said"),
     [
-        ({"type": "verdict"}, "outputSchema: The output schema cannot be used: it is no valid JSON Schema: $.type: "),
-        ({"$ref": "http://127.0.0.1:9/x"}, "$ref http://127.0.0.1:9/x is not within it, and nothing is fetched"),
-        ({"description": "x" * 70_000}, "at most 64,000 are taken"),
+        (
+            {"type": "verdict"},
+            "outputSchema: The output schema cannot be used: it is not a valid JSON Schema: $.type: ",
+        ),
+        (
+            {"$ref": "http://127.0.0.1:9/x"},
+            "$ref http://127.0.0.1:9/x points outside the schema, and nothing is fetched",
+        ),
+        ({"description": "x" * 70_000}, "the limit is 64,000"),
     ],
     ids=["no schema", "to be fetched", "too long"],
 )

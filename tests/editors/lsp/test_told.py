@@ -64,9 +64,12 @@ async def test_the_model_reads_what_the_client_told(folder: Path) -> None:
         )
 
         of_a = "src/a.py\n  1:1 error: no a\n  2:1 warning: no b [pyright reportX]"
-        assert await read(editor) == f"1 error, 1 warning in 1 file, as the editor told.\n{of_a}\nb.py\n  no problems"
-        assert await read(editor) == f"1 error, 1 warning in 1 file, as the editor told.\n{of_a}"
-        assert await read(editor) == "No problems in 0 files, as the editor told.\nb.py\n  no problems"
+        assert (
+            await read(editor)
+            == f"1 error, 1 warning in 1 file, as reported by the editor.\n{of_a}\nb.py\n  no problems"
+        )
+        assert await read(editor) == f"1 error, 1 warning in 1 file, as reported by the editor.\n{of_a}"
+        assert await read(editor) == "No problems in 0 files, as reported by the editor.\nb.py\n  no problems"
         assert "told nothing about c.py" in await read(editor)
 
 
@@ -157,7 +160,7 @@ async def test_a_file_is_told_of_anew_and_null_takes_everything_back(folder: Pat
         assert ("first" in told, "second" in told) == (False, True)
 
         editor.tell(CHANGED, {"diagnostics": None})
-        assert await read(editor) == "No problems in 0 files, as the editor told."
+        assert await read(editor) == "No problems in 0 files, as reported by the editor."
 
 
 # Other ways to tell
@@ -171,7 +174,7 @@ async def test_the_context_of_a_turn_and_its_blocks_tell_too(folder: Path) -> No
         await editor.turn(prompt, context={"diagnostics": [{"uri": b, "items": [diagnostic(message="worse")]}]})
 
         told = editor.tool_results[0]
-        assert "a.py (the editor told of these alone; there may be more)\n  1:1 error: bad" in told
+        assert "a.py (the editor reported only these; there may be more)\n  1:1 error: bad" in told
         assert "b.py\n  1:1 error: worse" in told
 
 
@@ -185,7 +188,7 @@ async def test_a_plain_editors_code_actions_tell_of_the_diagnostics_that_they_ar
             await editor.request("textDocument/codeAction", {**given, "context": about})
 
         told = await read(editor)
-        assert told.splitlines()[0] == "2 errors in 1 file, as the editor told."
+        assert told.splitlines()[0] == "2 errors in 1 file, as reported by the editor."
         assert "there may be more" in told
 
 
@@ -198,7 +201,7 @@ async def test_what_is_told_of_some_diagnostics_does_not_drop_the_others(folder:
         await editor.request("textDocument/codeAction", given)
 
         assert await read(editor) == (
-            "2 errors in 1 file, as the editor told.\na.py\n  1:1 error: bad\n  2:1 error: bad"
+            "2 errors in 1 file, as reported by the editor.\na.py\n  1:1 error: bad\n  2:1 error: bad"
         )
 
 

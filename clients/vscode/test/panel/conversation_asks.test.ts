@@ -132,8 +132,8 @@ for (const how of ["with a button", "with a key"] as const) {
 }
 
 test("what each choice applies to is said once, also with a rule by first words, which the answer then stores", async () => {
-	const exact = "this exact command, in this workspace, until you take it back.";
-	const wide = "every command that begins with `npm test`, in this workspace, until you take it back.";
+	const exact = "this exact command, in this workspace, until you revoke it.";
+	const wide = "every command that starts with `npm test`, in this workspace, until you revoke it.";
 	const rules = ["shell(npm test a)"];
 	const options = [
 		{ optionId: "once", kind: "allow_once", title: "Allow once", ...covers("o") },
