@@ -28,7 +28,7 @@ from pygent_ls.workspace.changes import Replacement, at_most, minimal_edits
 DISK_POLL_S = 0.02
 """Between two looks at a closed file: editors were seen to answer before they had written."""
 
-MAX_TEXT_EDITS = 200
+MAX_TEXT_EDITS = 100
 """Sent for one document: eglot moves through the whole buffer for each edit. 20,000 edits took it minutes."""
 
 MAX_ATTEMPTS = 3

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pygent_ls.editors.lsp.features import ClientFeatures
 from pygent_ls.workspace.changes import Replacement
 from pygent_ls.workspace.positions import LineIndex
 
+MAX_COMPARED = 2_000
+"""Characters of an old text and of a new one that a client may compare one by one, as Emacs does for each edit, in the
+square of their number: 300,000 characters took it minutes."""
+
 
 def text_edits(text: str, replacements: Iterable[Replacement], features: ClientFeatures) -> list[dict[str, Any]]:
     """The replacements, all of them places in `text`, as the client takes them."""
     index = LineIndex(text, features.encoding)
-    taken = (_before_last_break(text, each) if features.drops_at_end else each for each in replacements)
+    if features.drops_at_end:
+        taken = [_before_last_break(text, each) for each in replacements]
+    else:
+        taken = [part for each in replacements for part in _comparable(each)]
     return [
         {"range": {"start": _position(index, start), "end": _position(index, end)}, "newText": new}
         for start, end, new in taken
     ]
+
+
+def _comparable(given: Replacement) -> Sequence[Replacement]:
+    """The replacement, or what takes its old text away and what puts its new text behind it, if both are long."""
+    if min(given.end - given.start, len(given.text)) <= MAX_COMPARED:
+        return [given]
+    return [Replacement(given.start, given.end, ""), Replacement(given.end, given.end, given.text)]
 
 
 def _before_last_break(text: str, given: Replacement) -> Replacement:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import select
+from hashlib import sha256
 from pathlib import Path
+
+import pytest
 
 from tests.clients.emacs.conftest import Rig, emacs_with_eglot
 from tests.clients.project import edit
@@ -120,6 +123,26 @@ def test_a_buffer_that_was_reverted_and_so_opened_twice_is_edited(rig: Rig) -> N
     rig.emacs.says("Less it is.")
     assert "Edited reverted.py" in rig.project.told()[-1]
     assert rig.emacs.text(path).endswith("# less\n")
+
+
+@pytest.mark.parametrize(("n_lines", "n_others"), [(20_000, 0), (20_000, 2), (60_000, 0)])
+def test_a_word_in_many_lines_is_replaced_in_seconds(rig: Rig, n_lines: int, n_others: int) -> None:
+    text = "".join(f"value = {number}\n" + f"other = {number}\n" * n_others for number in range(n_lines))
+    path = rig.opens(f"long_{n_lines}_{n_others}.py", text)
+    read = Call(name="read_file", arguments={"path": path.name})
+    replace = Call(name="edit_file", arguments={"path": path.name, "old": "value", "new": "result", "all": True})
+    rig.project.model.play(Step(calls=(read,)), Step(calls=(replace,)), Step(text="All of them."))
+
+    rig.emacs.runs("pygent-ask")
+    rig.emacs.answers("Ask pygent", "another name")
+    question = rig.emacs.answers("Choose an option", "Allow once")
+    rig.emacs.says("All of them.")
+
+    assert f"(+{n_lines} −{n_lines})" in question
+    assert f"[… of {2 * n_lines} changed lines]" in question
+    assert f"Edited {path.name}: +{n_lines} −{n_lines} lines" in rig.project.told()[-1]
+    expected = sha256(text.replace("value", "result").encode()).hexdigest()
+    assert rig.emacs.eval("(secure-hash 'sha256 (current-buffer))") == expected
 
 
 def test_emacs_leaves_no_daemon_behind(tmp_path: Path) -> None:

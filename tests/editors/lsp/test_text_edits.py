@@ -50,3 +50,14 @@ texts = st.lists(st.sampled_from(["a\n", "b\n", "é𝒳\n", "\n", "a\r\n", "a"])
 def test_the_edits_make_the_new_text(old: str, new: str) -> None:
     for features in (USUAL, VIM):
         assert edited(old, text_edits(old, minimal_edits(old, new), features), features.encoding) == new
+
+
+def test_a_long_replacement_is_no_text_that_a_client_compares_for_long() -> None:
+    old, new = "".join(f"one {n}\n" for n in range(1_000)), "".join(f"two {n}\n" for n in range(1_000))
+
+    taken, put = text_edits(old, [Replacement(0, len(old), new)], USUAL)
+
+    assert (taken["newText"], put["newText"]) == ("", new)
+    assert put["range"]["start"] == put["range"]["end"] == taken["range"]["end"]
+    assert edited(old, [taken, put], USUAL.encoding) == new
+    assert len(text_edits(old, [Replacement(0, len(old), new)], VIM)) == 1
