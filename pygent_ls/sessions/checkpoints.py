@@ -150,6 +150,21 @@ class Checkpoints:
         """All of them."""
         return tuple(self._all)
 
+    def undone(self) -> Mapping[str, Sequence[Path]]:
+        """By turn, the files in which nothing stands any more of what the agent changed in that turn."""
+        ends = [each.moment for each in self._all[1:]] + [self._moment]
+        stands: dict[tuple[str, Path], bool] = {}
+        for checkpoint, end in zip(self._all, ends, strict=True):
+            for path in checkpoint.changed if checkpoint.conversation is None else ():
+                key = checkpoint.turn_id, path
+                is_undone = self.versions[path].is_undone(checkpoint.moment, end)
+                stands[key] = stands.get(key, False) or not is_undone
+        found: dict[str, list[Path]] = {}
+        for (turn_id, path), is_there in stands.items():
+            if not is_there:
+                found.setdefault(turn_id, []).append(path)
+        return found
+
     def find(self, checkpoint_id: str) -> Checkpoint | None:
         """The checkpoint of that id."""
         return next((each for each in self._all if each.id == checkpoint_id), None)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Protocol
 
 from pygent_ls.agent.messages import Message
@@ -58,6 +59,11 @@ class GoingBack:
     def checkpoints(self) -> Sequence[Checkpoint]:
         """What can be gone back to, the oldest first."""
         return self._checkpoints.all() if self._checkpoints else ()
+
+    @property
+    def undone(self) -> Mapping[str, Sequence[Path]]:
+        """See `Checkpoints`."""
+        return self._checkpoints.undone() if self._checkpoints else {}
 
     async def diff(self, checkpoint: Checkpoint) -> list[FileDiff]:
         """What differs from one of the session's checkpoints to now."""

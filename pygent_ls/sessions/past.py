@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pygent_ls.agent.workspace import Workspace
@@ -26,6 +26,11 @@ class PastSession:
     def checkpoints(self) -> Sequence[Checkpoint]:
         """What can be gone back to, the oldest first."""
         return self._checkpoints.all()
+
+    @property
+    def undone(self) -> Mapping[str, Sequence[Path]]:
+        """See `Checkpoints`."""
+        return self._checkpoints.undone()
 
     async def diff(self, checkpoint: Checkpoint) -> list[FileDiff]:
         """What differs from the checkpoint to now. Raises `SessionError`: `other_workspace`, `checkpoint_failed`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -312,6 +312,11 @@ class Session:
     def checkpoints(self) -> Sequence[Checkpoint]:
         """What can be gone back to, the oldest first."""
         return self.going_back.checkpoints
+
+    @property
+    def undone(self) -> Mapping[str, Sequence[Path]]:
+        """See `Checkpoints`."""
+        return self.going_back.undone
 
     async def diff(self, checkpoint: Checkpoint) -> list[FileDiff]:
         """What differs from one of this session's checkpoints to now. Raises `SessionError` (`checkpoint_failed`)."""

@@ -8,6 +8,7 @@ text which the user wrote stays the user's however often it is taken back and br
 from __future__ import annotations
 
 import bisect
+import itertools
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -96,6 +97,12 @@ class Versions:
     def went_to(self, moment: int, number: int) -> None:
         """That version stands there again. Raises IndexError."""
         self._moves.append((moment, self._all[number]))
+
+    def is_undone(self, start: int, end: int) -> bool:
+        """Whether a change was made from one moment to the other, and nothing of it stands there any more."""
+        before, stands = self.at(start), set(self.top.line)
+        made = list(itertools.takewhile(lambda each: each is not before, self.at(end).line))
+        return bool(made) and stands.isdisjoint(made)
 
     def find(self, held: Held) -> Version | None:
         """The version that this is: the one that stands there, one that it was made from, else the newest."""

@@ -21,7 +21,13 @@ class CheckpointRequests:
     async def list_all(self, params: incoming.SessionParams) -> outgoing_checkpoints.CheckpointsOut:
         """`pygent/checkpoint/list`."""
         session = await self._sessions.with_checkpoints(params.session_id)
-        return {"checkpoints": [_checkpoint(each) for each in session.checkpoints]}
+        return {
+            "checkpoints": [_checkpoint(each) for each in session.checkpoints],
+            "undone": [
+                {"turnId": turn_id, "uris": [self._client.uri_of(path) for path in paths]}
+                for turn_id, paths in session.undone.items()
+            ],
+        }
 
     async def diff(self, params: incoming.CheckpointParams) -> outgoing_checkpoints.CheckpointDiffOut:
         """`pygent/checkpoint/diff`."""

@@ -17,10 +17,18 @@ class CheckpointOut(TypedDict):
     files: int
 
 
+class UndoneOut(TypedDict):
+    """Files that a turn changed, and a restore or an undo took back since: nothing of its changes stands there."""
+
+    turnId: str
+    uris: list[str]
+
+
 class CheckpointsOut(TypedDict):
     """The result of `pygent/checkpoint/list`, the oldest first."""
 
     checkpoints: list[CheckpointOut]
+    undone: list[UndoneOut]
 
 
 class FileDiffOut(TypedDict):

@@ -76,6 +76,31 @@ async def test_files_go_back_in_the_editor_and_on_the_disk(folder: Path) -> None
         assert (await points(editor, session_id))[-1]["checkpointId"] == result["undoCheckpointId"]
 
 
+async def test_the_list_names_the_files_of_a_turn_that_were_taken_back(folder: Path) -> None:
+    (folder / "a.txt").write_text("one\n")
+    first = [say("", edit("a.txt", "one", "two")), say("done")]
+    second = [say("", edit("a.txt", "two", "three"), create("new.txt")), say("again")]
+    async with connected(folder, Setup(script=[*first, *second], mode="trust", checkpoints=True)) as editor:
+        uri = editor.documents.open(folder / "a.txt")
+        session_id = (await editor.turn(turnId="t1"))["sessionId"]
+        await editor.turn(turnId="t2", sessionId=session_id)
+        both = sorted([uri, (folder / "new.txt").as_uri()])
+
+        async def undone() -> dict[str, list[str]]:
+            listed = (await editor.request("pygent/checkpoint/list", {"sessionId": session_id}))["undone"]
+            return {each["turnId"]: sorted(each["uris"]) for each in listed}
+
+        before_first, before_second = await points(editor, session_id)
+        assert await undone() == {}
+        back = await restore(editor, before_second["checkpointId"])
+        assert await undone() == {"t2": both}
+        await restore(editor, back["undoCheckpointId"])
+        assert await undone() == {}
+        editor.documents.type_over(uri, "three, and mine\n")
+        await restore(editor, before_first["checkpointId"])
+        assert await undone() == {"t2": [(folder / "new.txt").as_uri()]}, "what the user changed since stands on it"
+
+
 async def test_what_was_not_saved_then_comes_back_and_what_is_typed_since_is_spared(folder: Path) -> None:
     (folder / "a.txt").write_text("saved\n")
     async with connected(folder, calling(edit("a.txt", "typed", "agent"))) as editor:

@@ -221,6 +221,7 @@
 --- The result of `pygent/checkpoint/list`, the oldest first.
 ---@class pygent.Checkpoints
 ---@field checkpoints pygent.Checkpoint[]
+---@field undone pygent.Undone[]
 
 --- An answer that the user may choose.
 ---@class pygent.Choice
@@ -1194,6 +1195,11 @@
 ---@field outputSchema? table<string, any>
 ---@field workDoneToken? string|integer
 ---@field partialResultToken? string|integer
+
+--- Files that a turn changed, and a restore or an undo took back since: nothing of its changes stands there.
+---@class pygent.Undone
+---@field turnId string
+---@field uris string[]
 
 --- The turn's totals after a model call. `call` is that call alone, of the model that answered; it is missing where
 --- the call gave no answer of the conversation, as one that sums up.

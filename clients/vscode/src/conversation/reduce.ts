@@ -26,6 +26,8 @@ export function reduce(conversation: Conversation, change: Change): Conversation
 			return { ...conversation, steering: conversation.steering.filter(({ id }) => id !== change.id) };
 		case "standing":
 			return { ...conversation, standing: change.standing };
+		case "undone":
+			return { ...conversation, undone: change.undone };
 		case "earlier":
 			return withEarlier(conversation, change.messages);
 		case "began_anew":

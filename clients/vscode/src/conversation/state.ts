@@ -43,6 +43,8 @@ export interface Conversation {
 	readonly asks: readonly Ask[];
 	/** Null as long as that is not known. */
 	readonly standing: Standing | null;
+	/** By turn, the files in which nothing stands any more of what the turn changed: they were restored. */
+	readonly undone: Readonly<Record<string, readonly string[]>>;
 }
 
 /** One turn of the session. */
@@ -277,6 +279,7 @@ export type Change =
 	| { readonly type: "steering_refused"; readonly id: string }
 	/** What the daemon's conversation holds. */
 	| { readonly type: "standing"; readonly standing: Standing }
+	| { readonly type: "undone"; readonly undone: Conversation["undone"] }
 	/** All messages of the session, once all of its events are known. */
 	| { readonly type: "earlier"; readonly messages: readonly Message[] }
 	/** Its events are numbered anew: all that was known of them is void. */
@@ -296,4 +299,5 @@ export const EMPTY: Conversation = {
 	steering: [],
 	asks: [],
 	standing: null,
+	undone: {},
 };

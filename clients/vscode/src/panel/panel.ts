@@ -156,7 +156,10 @@ export class Panel implements vscode.Disposable {
 			this.#session = session;
 			this.#notices = notices;
 			this.#feed?.apply({ type: "standing", standing: { turnIds, lastSeq: session.lastSeq } });
-			if (isFirst) this.#feed?.tellEarlier(messages, session.lastSeq);
+			if (isFirst) {
+				this.#feed?.tellEarlier(messages, session.lastSeq);
+				void this.#loadUndone();
+			}
 			this.#hasMessages = true;
 		} catch (error) {
 			if (this.sessionId === sessionId && isUnknownSession(error)) this.#gone();
@@ -218,8 +221,22 @@ export class Panel implements vscode.Disposable {
 	}
 
 	#told(what: SessionChanged["what"]): void {
+		if (what === "restored") void this.#loadUndone();
 		if (what === "deleted") this.show(null);
 		else void this.refresh(); // its first prompt names it, and each turn adds to what it cost
+	}
+
+	/** Which of the files that turns changed were restored since. */
+	async #loadUndone(): Promise<void> {
+		const feed = this.#feed;
+		if (feed === null) return;
+		try {
+			const { sessionId } = feed;
+			const { undone } = await this.services.daemon.request("pygent/checkpoint/list", { sessionId });
+			feed.apply({ type: "undone", undone: Object.fromEntries(undone.map(({ turnId, uris }) => [turnId, uris])) });
+		} catch {
+			// It is gone, as its own facts tell, or it keeps no checkpoints.
+		}
 	}
 
 	#begin(): null {

@@ -243,6 +243,7 @@ export interface CheckpointRestoreParams {
 /** The result of `pygent/checkpoint/list`, the oldest first. */
 export interface Checkpoints {
 	readonly checkpoints: readonly Checkpoint[];
+	readonly undone: readonly Undone[];
 }
 
 /** An answer that the user may choose. */
@@ -1411,6 +1412,12 @@ export interface TurnStartParams {
 	readonly outputSchema?: Readonly<Record<string, unknown>> | null;
 	readonly workDoneToken?: string | number | null;
 	readonly partialResultToken?: string | number | null;
+}
+
+/** Files that a turn changed, and a restore or an undo took back since: nothing of its changes stands there. */
+export interface Undone {
+	readonly turnId: string;
+	readonly uris: readonly string[];
 }
 
 /**

@@ -42,6 +42,9 @@ const MEMORY_OF_REJECTED = "pygent.review.rejected";
 /** Of a file that is remembered across a restart of the window, in characters; a longer one is not. */
 const MAX_REMEMBERED = 1_000_000;
 
+/** Of one file, the last ones: a restore goes back some turns, seldom many. */
+const MOST_STOOD = 16;
+
 const CHANGED_SINCE = "These lines have changed since; look at them again.";
 
 /** Without a change; typing goes on for so long at most between two keys. */
@@ -53,6 +56,8 @@ export class ReviewBook implements vscode.Disposable {
 	readonly edits: DaemonEdits;
 	readonly #memory: vscode.Memento;
 	readonly #entries = new Map<string, Entry>();
+	/** How each file stood after each edit and each decision, the newest last: a restore may bring any of them back. */
+	readonly #stood = new Map<string, readonly Entry[]>();
 	readonly #rejections: Rejections;
 	readonly #changed = new vscode.EventEmitter<void>();
 	readonly #reports = new vscode.EventEmitter<string>();
@@ -115,7 +120,20 @@ export class ReviewBook implements vscode.Disposable {
 			const current = await textOf(uri);
 			const known = this.#entries.get(uri.toString());
 			const baseline = known === undefined ? before : known.file.baseline;
-			this.#put({ sessionId, file: { uri: uri.toString(), baseline, current }, removed: null });
+			this.#judge({ sessionId, file: { uri: uri.toString(), baseline, current }, removed: null });
+			this.#tell();
+		});
+	}
+
+	/** The daemon restored files: one that stands as it once stood here waits for the same decisions as then. */
+	restored(): Promise<void> {
+		return this.#next(async () => {
+			for (const uri of new Set([...this.#entries.keys(), ...this.#stood.keys()])) {
+				const current = withLineFeeds(await textOf(vscode.Uri.parse(uri)));
+				const then = this.#stood.get(uri)?.find(({ file }) => file.current === current);
+				if (then === undefined) this.#look(uri, current);
+				else this.#put(then);
+			}
 			this.#tell();
 		});
 	}
@@ -175,7 +193,8 @@ export class ReviewBook implements vscode.Disposable {
 		const known = this.#entries.get(uri);
 		const baseline = known === undefined ? before : known.file.baseline;
 		if (baseline === undefined) return; // it is not text, or another program has changed it since
-		this.#put({ sessionId, file: { uri, baseline, current }, removed: removed ?? known?.removed ?? null });
+		if (known === undefined) this.#stand({ sessionId, file: { uri, baseline, current: baseline }, removed: null });
+		this.#judge({ sessionId, file: { uri, baseline, current }, removed: removed ?? known?.removed ?? null });
 	}
 
 	/** What a tool call found in a file that it left so. */
@@ -209,7 +228,7 @@ export class ReviewBook implements vscode.Disposable {
 		const { file } = entry;
 		// From the last to the first, so that lines keep their numbers.
 		const after = whole ? { ...file, baseline: file.current } : [...hunks].reverse().reduce(accepted, file);
-		this.#put({ ...entry, file: after });
+		this.#judge({ ...entry, file: after });
 	}
 
 	async #reject(entry: Entry, hunks: readonly PendingHunk[], whole: boolean): Promise<void> {
@@ -224,7 +243,7 @@ export class ReviewBook implements vscode.Disposable {
 		// The document has told of the edit, and of what was typed meanwhile; what was no document has not.
 		const current = after.current === null ? null : await textOf(uri);
 		const now = this.#entries.get(file.uri);
-		if (now !== undefined) this.#put({ ...now, file: { ...now.file, current } });
+		if (now !== undefined) this.#judge({ ...now, file: { ...now.file, current } });
 	}
 
 	#typed({ document, contentChanges, reason }: vscode.TextDocumentChangeEvent): void {
@@ -284,9 +303,21 @@ export class ReviewBook implements vscode.Disposable {
 		);
 	}
 
+	/** An edit or a decision is made: the file now stands so. */
+	#judge(entry: Entry): void {
+		this.#put(entry);
+		this.#stand(entry);
+	}
+
+	#stand(entry: Entry): void {
+		const file = inLineFeeds(entry.file);
+		const others = (this.#stood.get(file.uri) ?? []).filter((each) => each.file.current !== file.current);
+		this.#stood.set(file.uri, [...others, { ...entry, file }].slice(-MOST_STOOD));
+	}
+
 	#put(entry: Entry): void {
-		const { uri, baseline, current } = entry.file;
-		const file = { uri, baseline: withLineFeeds(baseline), current: withLineFeeds(current) };
+		const file = inLineFeeds(entry.file);
+		const { uri, current } = file;
 		if (isSettled(file)) this.#entries.delete(uri);
 		else this.#entries.set(uri, { ...entry, file, removed: current === null ? entry.removed : null });
 	}
@@ -323,6 +354,10 @@ export class ReviewBook implements vscode.Disposable {
 		void this.#memory.update(MEMORY, kept);
 		void this.#memory.update(MEMORY_OF_REJECTED, this.#rejections.remembered());
 	}
+}
+
+function inLineFeeds({ uri, baseline, current }: PendingFile): PendingFile {
+	return { uri, baseline: withLineFeeds(baseline), current: withLineFeeds(current) };
 }
 
 function isAtOrIn(uri: string, place: string): boolean {

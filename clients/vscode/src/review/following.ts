@@ -33,7 +33,7 @@ export class ReviewedSessions implements vscode.Disposable {
 		this.#following = [
 			sessions.onDidChange(({ feed, change }) => this.#happened(feed, change)),
 			sessions.onDidTell(({ what }) => {
-				if (what === "restored") void reviews.book.lookAtAll(); // files that are closed were written on the disk
+				if (what === "restored") void reviews.book.restored();
 			}),
 		];
 	}

@@ -5,7 +5,7 @@ import type { Calls, Method } from "../../bridge.ts";
 import { reasonOf } from "../../conversation/reasons.ts";
 import type { Ask } from "../../conversation/state.ts";
 import type { Host } from "../host.ts";
-import type { Store } from "../store.ts";
+import { type Store, useView } from "../store.ts";
 
 /** How a call went; of one that was refused the user has been told. */
 export type Outcome<Result> = { readonly done: true; readonly result: Result } | { readonly done: false };
@@ -43,6 +43,12 @@ export function useAskOf(toolId: string): Extract<Ask, { type: "permission" }> |
 /** Everything that waits. */
 export function useAsks(): readonly Ask[] {
 	return useContext(AsksContext);
+}
+
+/** Whether what the turn changed in a file was taken back by a restore. */
+export function useIsUndone(turnId: string | null, uri: string): boolean {
+	const { store } = useScene();
+	return useView(store, ({ conversation }) => turnId !== null && (conversation.undone[turnId]?.includes(uri) ?? false));
 }
 
 export function useFolder(): string | null {

@@ -113,6 +113,7 @@ function Changes({ changed }: { readonly changed: readonly Changed[] }): ReactEl
 					key={uri}
 					foldKey={uri}
 					toolId={null}
+					turnId={null}
 					uri={uri}
 					kind={null}
 					patch={patch}

@@ -158,6 +158,7 @@ function Question({ request, titleId, inCard }: QuestionParts): ReactElement {
 					key={uri}
 					foldKey={`ask ${request.permissionId} ${uri}`}
 					toolId={toolCall.toolId}
+					turnId={null}
 					uri={uri}
 					kind={null}
 					patch={patch}

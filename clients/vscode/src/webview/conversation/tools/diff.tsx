@@ -4,7 +4,7 @@ import { memo, type ReactElement, useMemo, useState } from "react";
 import type { ChangeKind } from "../../../protocol/protocol.ts";
 import { Icon, IconButton } from "../../chrome/icon.tsx";
 import { visible } from "../markdown/visible.ts";
-import { useFold, useFolder, useScene } from "../scene.tsx";
+import { useFold, useFolder, useIsUndone, useScene } from "../scene.tsx";
 import { many, pathOf } from "../words.ts";
 import { type Row, rowsOf } from "./patch.ts";
 
@@ -16,6 +16,8 @@ export interface FileDiffParts {
 	readonly foldKey: string;
 	/** The call that changes the file, whose diff an editor can show; none for what many calls have changed. */
 	readonly toolId: string | null;
+	/** The turn that changed the file; none where it is not changed yet, and for what many turns have changed. */
+	readonly turnId: string | null;
 	readonly uri: string;
 	readonly kind: ChangeKind | null;
 	readonly patch: string;
@@ -23,11 +25,12 @@ export interface FileDiffParts {
 	readonly folded: boolean;
 }
 
-export function FileDiff({ foldKey, toolId, uri, kind, patch, folded }: FileDiffParts): ReactElement {
+export function FileDiff({ foldKey, toolId, turnId, uri, kind, patch, folded }: FileDiffParts): ReactElement {
 	const { act } = useScene();
 	const path = visible(pathOf(uri, useFolder()));
 	const [open, setOpen] = useFold(foldKey, !folded);
 	const rows = useMemo(() => rowsOf(patch), [patch]);
+	const isUndone = useIsUndone(turnId, uri);
 	return (
 		<div className="file-diff">
 			<div className="file-diff-head">
@@ -35,6 +38,7 @@ export function FileDiff({ foldKey, toolId, uri, kind, patch, folded }: FileDiff
 					<Icon name={open ? "chevron-down" : "chevron-right"} />
 					<span className="path">{path}</span>
 					{kind !== null && kind !== "edit" && <span className="badge">{KIND[kind]}</span>}
+					{isUndone && <span className="badge">undone</span>}
 					<Counts rows={rows ?? []} />
 				</button>
 				<IconButton

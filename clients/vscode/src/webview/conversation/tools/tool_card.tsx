@@ -187,7 +187,7 @@ function Body({ item }: { readonly item: ToolItem }): ReactElement {
 /** Files whose changes are shown before the reader asks for the rest. */
 const FIRST_FILES = 8;
 
-function Changes({ item: { key, toolId, changes } }: { readonly item: ToolItem }): ReactElement {
+function Changes({ item: { key, toolId, turnId, changes } }: { readonly item: ToolItem }): ReactElement {
 	const [all, setAll] = useFold(`changes ${key}`, changes.length <= FIRST_FILES + 2);
 	const shown = all ? changes : changes.slice(0, FIRST_FILES);
 	return (
@@ -197,6 +197,7 @@ function Changes({ item: { key, toolId, changes } }: { readonly item: ToolItem }
 					key={uri}
 					foldKey={`diff ${key} ${uri}`}
 					toolId={toolId}
+					turnId={turnId}
 					uri={uri}
 					kind={kind}
 					patch={patch}

@@ -8,7 +8,7 @@ import type { FileChanged, RejectedFile } from "../../../protocol/protocol.ts";
 import { Icon, IconButton } from "../../chrome/icon.tsx";
 import { useView } from "../../store.ts";
 import { visible } from "../markdown/visible.ts";
-import { useFold, useFolder, useScene } from "../scene.tsx";
+import { useFold, useFolder, useIsUndone, useScene } from "../scene.tsx";
 import { LineCounts } from "../tools/diff.tsx";
 import { many, pathOf, STOPPED } from "../words.ts";
 import { NextSteps } from "./next_steps.tsx";
@@ -55,11 +55,12 @@ function Files({ item }: { readonly item: EndItem }): ReactNode {
 				{many(filesChanged.length, "file")} changed{" "}
 				<LineCounts added={sum(({ added }) => added)} removed={sum(({ removed }) => removed)} />
 				<Rejected count={rejected.reduce((total, each) => total + each, 0)} />
+				<Undone item={item} />
 			</button>
 			{open && (
 				<ul>
 					{filesChanged.map((file, index) => (
-						<ChangedFile key={file.uri} file={file} rejected={rejected[index] ?? 0} />
+						<ChangedFile key={file.uri} turnId={item.turnId} file={file} rejected={rejected[index] ?? 0} />
 					))}
 				</ul>
 			)}
@@ -88,17 +89,31 @@ function Rejected({ count }: { readonly count: number }): ReactNode {
 	return count === 0 ? null : <span className="badge">{many(count, "change")} rejected</span>;
 }
 
+/** Also where the list of files is folded. */
+function Undone({ item: { turnId, filesChanged } }: { readonly item: EndItem }): ReactNode {
+	const { store } = useScene();
+	const count = useView(store, ({ conversation }) => {
+		const undone = conversation.undone[turnId] ?? [];
+		return filesChanged.filter(({ uri }) => undone.includes(uri)).length;
+	});
+	if (count === 0) return null;
+	return <span className="badge">{count === filesChanged.length ? "undone" : `${count} undone`}</span>;
+}
+
 interface ChangedFileParts {
+	readonly turnId: string;
 	readonly file: FileChanged;
 	readonly rejected: number;
 }
 
-function ChangedFile({ file: { uri, kind, added, removed }, rejected }: ChangedFileParts): ReactElement {
+function ChangedFile({ turnId, file: { uri, kind, added, removed }, rejected }: ChangedFileParts): ReactElement {
 	const { act } = useScene();
 	const path = visible(pathOf(uri, useFolder()));
+	const isUndone = useIsUndone(turnId, uri);
 	const words = (
 		<>
 			<span className="path">{path}</span> <LineCounts added={added} removed={removed} /> <Rejected count={rejected} />
+			{isUndone && <span className="badge">undone</span>}
 		</>
 	);
 	return (
