@@ -161,6 +161,9 @@ export interface Calls {
 		result: null;
 	};
 
+	/** Into a terminal: one line is run, several wait there for Enter. */
+	runInTerminal: { params: { readonly code: string; readonly language: string }; result: null };
+
 	/** Every hunk that waits for review in this session, in one diff editor. */
 	reviewAll: { params: null; result: null };
 	decideAll: { params: { readonly accept: boolean; readonly uri: string | null }; result: null };

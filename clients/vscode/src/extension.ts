@@ -11,6 +11,7 @@ import { GivenKeys } from "./daemon/given_keys.ts";
 import { Keys } from "./daemon/keys.ts";
 import { Starting } from "./daemon/starting.ts";
 import { WindowId } from "./daemon/window_id.ts";
+import { CommandTerminal } from "./editing/command_terminal.ts";
 import { EditorContexts } from "./editing/context.ts";
 import { Terminals } from "./editing/terminals.ts";
 import type { Services } from "./panel/services.ts";
@@ -65,6 +66,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 		proposals,
 		contexts,
 		terminals,
+		commandTerminal: new CommandTerminal(terminals),
 		daemon,
 		sessions,
 		asks,

@@ -17,6 +17,9 @@ const SENT_CHARS = 20_000;
 /** For the editor to hand over the last of what a command wrote, once it has ended. */
 const LAST_WORDS_MS = 2_000;
 
+/** For a terminal to come to the front. */
+const FRONT_MS = 5_000;
+
 /** A command that was run in a terminal. */
 export interface TerminalCommand {
 	readonly command: string;
@@ -53,11 +56,18 @@ export class Terminals implements vscode.Disposable {
 	/** Its last command; where none is known, the text that it shows. Raises where it shows none. */
 	async lastOf(terminal: vscode.Terminal): Promise<TerminalContent> {
 		const last = this.commandsOf(terminal).at(-1);
-		if (last === undefined) return await allOf(terminal);
+		if (last === undefined) return await this.allOf(terminal);
 		const content = await last.content();
 		if (content.output !== "" || last.isRunning) return content;
 		// The editor loses what a command printed that ended at once; it is found in what the terminal shows.
 		return { ...content, output: sent(await copied(terminal, ["copyLastCommandOutput"])) };
+	}
+
+	/** All that it shows. Raises where that is nothing. */
+	async allOf(terminal: vscode.Terminal): Promise<TerminalContent> {
+		const output = sent(await copied(terminal, ["selectAll", "copySelection", "clearSelection"]));
+		if (output === "") throw new Error(`The terminal ${terminal.name} is empty: run a command in it first.`);
+		return { type: "terminal", command: "", output };
 	}
 
 	dispose(): void {
@@ -109,27 +119,54 @@ class Recorded implements TerminalCommand {
 	}
 }
 
-async function allOf(terminal: vscode.Terminal): Promise<TerminalContent> {
-	const output = sent(await copied(terminal, ["selectAll", "copySelection", "clearSelection"]));
-	if (output === "") throw new Error(`The terminal ${terminal.name} is empty: run a command in it first.`);
-	return { type: "terminal", command: "", output };
-}
-
 /**
  * What these commands of the editor copy of a terminal, which comes to the front, without the cursor: there is no other
  * way to its text. The text of the clipboard is put back.
  */
 async function copied(terminal: vscode.Terminal, commands: readonly string[]): Promise<string> {
-	terminal.show(true);
+	await broughtToFront(terminal, { withCursor: false });
+	return plainOf(await withClipboard("", commands));
+}
+
+/** The terminal is the active one, for which the editor's commands are. Raises where it does not become that. */
+export async function broughtToFront(
+	terminal: vscode.Terminal,
+	{ withCursor }: { withCursor: boolean },
+): Promise<void> {
+	terminal.show(!withCursor);
+	const isThere = await happened(vscode.window.onDidChangeActiveTerminal, FRONT_MS, () => {
+		return vscode.window.activeTerminal === terminal;
+	});
+	if (!isThere) throw new Error(`The terminal ${terminal.name} does not come to the front. Try again.`);
+}
+
+/** Runs these commands of terminals on a clipboard with that text; returns what is in it then, and puts back what was. */
+export async function withClipboard(text: string, commands: readonly string[]): Promise<string> {
 	const { clipboard } = vscode.env;
 	const before = await clipboard.readText();
 	try {
-		await clipboard.writeText("");
+		await clipboard.writeText(text);
 		for (const name of commands) await vscode.commands.executeCommand(`workbench.action.terminal.${name}`);
-		return plainOf(await clipboard.readText());
+		return await clipboard.readText();
 	} finally {
 		await clipboard.writeText(before);
 	}
+}
+
+/** Resolves once it is so, looking with each event, or to false after a while. */
+export async function happened<T>(event: vscode.Event<T>, limitMs: number, isSo: () => boolean): Promise<boolean> {
+	if (isSo()) return true;
+	return await new Promise<boolean>((resolve) => {
+		const end = (isThere: boolean): void => {
+			clearTimeout(timer);
+			waiting.dispose();
+			resolve(isThere);
+		};
+		const timer = setTimeout(() => end(false), limitMs);
+		const waiting = event(() => {
+			if (isSo()) end(true);
+		});
+	});
 }
 
 function sent(text: string): string {

@@ -15,6 +15,7 @@ import { choosingCalls } from "./calls/choosing.ts";
 import { editingCalls } from "./calls/editing.ts";
 import { promptingCalls } from "./calls/prompting.ts";
 import { reviewingCalls } from "./calls/reviewing.ts";
+import { runningCalls } from "./calls/running.ts";
 import { sessionsCalls } from "./calls/sessions.ts";
 import { windowCalls } from "./calls/window.ts";
 import { folderOfTheUser } from "./folder.ts";
@@ -73,6 +74,7 @@ export class Panel implements vscode.Disposable {
 			...choosingCalls(this),
 			...reviewingCalls(this),
 			...editingCalls(this),
+			...runningCalls(this),
 			...windowCalls(this),
 			...sessionsCalls(this),
 			...checkpointsCalls(this),

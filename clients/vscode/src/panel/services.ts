@@ -5,6 +5,7 @@ import type { PanelState } from "../bridge.ts";
 import type { Consent } from "../daemon/consent.ts";
 import type { Daemon } from "../daemon/daemon.ts";
 import type { GivenKeys } from "../daemon/given_keys.ts";
+import type { CommandTerminal } from "../editing/command_terminal.ts";
 import type { EditorContexts } from "../editing/context.ts";
 import type { Terminals } from "../editing/terminals.ts";
 import type { Originals } from "../review/originals.ts";
@@ -25,6 +26,7 @@ export interface Services {
 	/** Where the user is in the code. */
 	readonly contexts: EditorContexts;
 	readonly terminals: Terminals;
+	readonly commandTerminal: CommandTerminal;
 	readonly extensionUri: vscode.Uri;
 	/** What is the same in all panels, and that it changed. */
 	readonly surroundings: Surroundings;

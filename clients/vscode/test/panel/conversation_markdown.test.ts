@@ -109,6 +109,33 @@ test("code is copied, inserted and applied as the model wrote it, with the file 
 	await panel.page.getByRole("button", { name: "Copied" }).waitFor();
 });
 
+test("code for a shell can be run in a terminal; several lines wait there, and a file is none", async () => {
+	const fence = (info: string, code: string) => `\`\`\`${info}\n${code}\n\`\`\``;
+	await using panel = await open(
+		[
+			fence("console", "$ npm test\nok 1"),
+			fence("bash", "cd shop\nmake"),
+			fence("python", "print()"),
+			fence("sh scripts/build.sh", "make"),
+		].join("\n\n"),
+	);
+	const blocks = panel.page.locator(".code-block");
+	const buttons = panel.page.getByRole("button", { name: /^Run in terminal/ });
+
+	assert.equal(await buttons.count(), 2);
+	await blocks.nth(0).getByRole("button", { name: "Run in terminal", exact: true }).click();
+	await blocks.nth(1).getByRole("button", { name: "Run in terminal (waits there for Enter)" }).click();
+
+	await panel.called("runInTerminal", 1);
+	assert.deepEqual(
+		panel.calls.filter(({ method }) => method === "runInTerminal").map(({ params }) => params),
+		[
+			{ code: "$ npm test\nok 1", language: "console" },
+			{ code: "cd shop\nmake", language: "bash" },
+		],
+	);
+});
+
 test("long code is coloured once there is time, and very long code not at all", async () => {
 	const long = "x = 'words'\n".repeat(1000);
 	const longest = "y = 'words'\n".repeat(8000);

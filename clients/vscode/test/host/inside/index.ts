@@ -6,6 +6,7 @@ import "./commands.ts";
 import "./mentions.ts";
 import "./places.ts";
 import "./reviewing.ts";
+import "./running.ts";
 import "./judging.ts";
 
 export { runAll as run } from "./tests.ts";

@@ -1,6 +1,7 @@
 /** Code of an answer, coloured, with what can be done with it. */
 
 import { type ReactElement, useEffect, useState } from "react";
+import { isForShell, isOneLine } from "../../../conversation/shell_code.ts";
 import { IconButton } from "../../chrome/icon.tsx";
 import { useScene } from "../scene.tsx";
 import { fenceOf } from "./fence.ts";
@@ -29,6 +30,13 @@ export function CodeBlock({ code, info, growing }: CodeBlockParts): ReactElement
 				{!growing && (
 					<span className="code-actions">
 						<CopyButton text={code} what="code" />
+						{path === null && isForShell(language) && (
+							<IconButton
+								icon={isOneLine(code) ? "play" : "terminal"}
+								label={isOneLine(code) ? "Run in terminal" : "Run in terminal (waits there for Enter)"}
+								onClick={() => act("runInTerminal", { code, language })}
+							/>
+						)}
 						<IconButton icon="insert" label="Insert at cursor" onClick={() => act("insertCode", { code })} />
 						<IconButton
 							icon="git-pull-request-go-to-changes"

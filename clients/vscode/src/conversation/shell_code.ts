@@ -1,0 +1,46 @@
+/** Code of an answer that is for a shell: what of it is typed. */
+
+const SHELLS: ReadonlySet<string> = new Set(
+	"sh bash zsh shell ksh fish console shellsession shell-session sh-session powershell pwsh ps1 cmd bat".split(" "),
+);
+
+/** Of a session that was copied: `$ make`, `me@here:~/shop$ make`, `PS C:\shop> make`, `C:\shop> make`. */
+const PROMPT = /^(?:(?:[\w.-]+@[\w.-]+(?::\S*)?\s*)?[$%❯]\s+|PS\b[^>\n]*>\s*|[A-Z]:\\[^>\n]*>\s*)/;
+
+/** A line that goes on with the next one. */
+const OPEN = /[\\`^]$/;
+
+/** Whether it is for a terminal, by the language that the model named. */
+export function isForShell(language: string): boolean {
+	return SHELLS.has(language);
+}
+
+/** What a user would type of it: without the prompts and, where there are prompts, without the output between them. */
+export function typedOf(code: string): string {
+	const lines = code.split(/\r?\n/);
+	const begins = lines.find((line) => line.trim() !== "" && !line.startsWith("#")) ?? "";
+	return (PROMPT.test(begins) ? withoutOutput(lines) : lines).join("\n").replace(/^\s*\n|\s+$/g, "");
+}
+
+/** It runs with one Enter: it is one line. */
+export function isOneLine(code: string): boolean {
+	return !typedOf(code).includes("\n");
+}
+
+/** Whether it holds what nobody sees and a terminal may obey, or what shows it in another order. */
+export function hidesSomething(text: string): boolean {
+	return /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text.replace(/[\t\n]/g, ""));
+}
+
+function withoutOutput(lines: readonly string[]): readonly string[] {
+	const typed: string[] = [];
+	let isOpen = false;
+	for (const line of lines) {
+		const isNext = PROMPT.test(line);
+		if (!isNext && !isOpen) continue;
+		const words = line.replace(isNext ? PROMPT : /^> /, "");
+		isOpen = OPEN.test(words.trimEnd());
+		typed.push(words);
+	}
+	return typed;
+}

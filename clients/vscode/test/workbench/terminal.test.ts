@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Workbench } from "./workbench.ts";
+
+test("a command of an answer runs in a terminal that the user sees, and its output goes back with @terminal", async () => {
+	await using workbench = await Workbench.open();
+	const { chat, conversation, model, page } = workbench;
+	await model.script(
+		{ text: "Try:\n\n```console\n$ echo pear; sleep 0.2; echo plum\npear\nplum\n```" },
+		{ text: "It prints two fruits." },
+	);
+	await workbench.openChat();
+	await workbench.prompt("How do I list fruits?");
+
+	await conversation.getByRole("button", { name: "Run in terminal" }).click();
+	await page.locator(".terminal-tab, .single-terminal-tab").filter({ hasText: "pygent" }).first().waitFor();
+	await page.locator(".terminal-command-decoration.codicon-terminal-decoration-success").waitFor();
+	await workbench.prompt("And @terminal then?");
+
+	await conversation.getByText("It prints two fruits.").waitFor();
+	await conversation.getByRole("list", { name: "Attached" }).getByText("echo pear; sleep 0.2; echo plum").waitFor();
+	const said = JSON.stringify((await model.requests()).at(-1)?.messages.at(-1));
+	assert.match(said, /\$ echo pear; sleep 0\.2; echo plum\\npear\\nplum\\n\[exit code 0\]/);
+	await chat.getByRole("button", { name: "Send", exact: true }).waitFor();
+});
