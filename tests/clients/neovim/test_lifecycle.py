@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients.neovim.changing import connect, results, send, turn
-from tests.clients.neovim.chats import chat
+from tests.clients.neovim.chats import chat, screen
 from tests.clients.neovim.conftest import Start
 from tests.clients.neovim.dialogs import answer, dialog, shown, until_asked, until_it_counts
 from tests.clients.neovim.nvim import WAIT_S, Editor
@@ -68,6 +68,22 @@ def until_none_is_left(home: Path) -> None:
     deadline = time.monotonic() + WAIT_S
     while left := processes_of(home):
         assert time.monotonic() < deadline, left
+
+
+def test_a_start_that_takes_long_is_shown(start: Start, home: Path) -> None:
+    gate = home / "gate"
+    os.mkfifo(gate)
+    editor = start([Step(text="Hello there")])
+    editor.lua(
+        "local daemon = require('pygent.config').get().cmd; "
+        "require('pygent').setup({ cmd = { 'sh', '-c', 'read _ <\"$0\"; exec \"$@\"', ..., unpack(daemon) } })",
+        str(gate),
+    )
+    editor.command("Pygent ask hi")
+    editor.until(lambda: screen(editor)[-1].startswith("pygent: starting"), what="a word on the start")
+
+    gate.write_text("go\n")
+    editor.until(lambda: "Hello there" in "\n".join(screen(editor)), what="the answer")
 
 
 # Without any set-up

@@ -104,6 +104,9 @@ function M.need(go_on, root)
   if client == nil then
     M._start(root)
   end
+  telling.while_waiting("starting …", function()
+    return waiting[root] ~= nil and M._started(root) ~= nil
+  end)
 end
 
 ---@alias pygent.Callback fun(err: lsp.ResponseError?, result: any)

@@ -4,6 +4,9 @@ local config = require("pygent.config")
 
 local M = {}
 
+---Time in milliseconds for which a wait needs no word: longer than a start takes on an idle machine.
+local UNSEEN_MS = 1000
+
 ---Patterns of `User` autocommands, and what their `data` holds.
 ---@alias pygent.UserEvent
 ---| "PygentReady" # the daemon of a project is there: `client_id`, `root`
@@ -29,6 +32,17 @@ function M.user(message, level)
   else
     vim.notify(text, severity)
   end
+end
+
+---Show a line in the message area, without history, if what the user waits for takes longer than a moment.
+---@param text string
+---@param is_going_on fun(): boolean
+function M.while_waiting(text, is_going_on)
+  vim.defer_fn(function()
+    if is_going_on() then
+      vim.api.nvim_echo({ { "pygent: " .. text } }, false, {})
+    end
+  end, UNSEEN_MS)
 end
 
 ---Whether it is Neovim's own, and no plugin's: built in, or read from its runtime files.
