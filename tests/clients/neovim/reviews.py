@@ -60,3 +60,9 @@ def marks(editor: Editor, buffer: int) -> list[tuple[int, Mapping[str, Any]]]:
 def drawn(editor: Editor, buffer: int, key: str) -> list[int]:
     """The lines that have a mark of that sort."""
     return [line for line, details in marks(editor, buffer) if key in details]
+
+
+def added(editor: Editor, buffer: int) -> list[int]:
+    """The lines that are drawn as new or changed."""
+    found = [(line, details) for line, details in marks(editor, buffer) if details.get("hl_group") == "PygentAdded"]
+    return [each for line, details in found for each in range(line, details["end_row"] + 1)]

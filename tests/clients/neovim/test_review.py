@@ -18,7 +18,7 @@ from tests.clients.neovim.changing import (
 from tests.clients.neovim.chats import chat, closed, count, n_ends, open_chat, place
 from tests.clients.neovim.conftest import Start
 from tests.clients.neovim.nvim import Editor
-from tests.clients.neovim.reviews import DONE, LINES, TWO_HUNKS, drawn, edited, marks, until_waiting, waiting
+from tests.clients.neovim.reviews import DONE, LINES, TWO_HUNKS, added, drawn, edited, marks, until_waiting, waiting
 
 
 def prompts(editor: Editor) -> str:
@@ -34,7 +34,7 @@ def test_hunks_are_shown_where_they_stand(start: Start, folder: Path) -> None:
         (3, ["line 3"], ["line three", "and more"]),
         (21, ["line 20", "line 21"], []),
     ]
-    assert drawn(editor, buffer, "line_hl_group") == [3, 4]
+    assert added(editor, buffer) == [3, 4]
     assert drawn(editor, buffer, "virt_lines") == [3, 21]
     shown = [details["virt_lines"] for _, details in marks(editor, buffer) if "virt_lines" in details]
     assert [[chunks[0][0].rstrip() for chunks in lines] for lines in shown] == [["line 3"], ["line 20", "line 21"]]
@@ -201,7 +201,7 @@ def test_a_file_that_the_daemon_wrote_itself_is_shown_when_it_is_opened(start: S
 
     buffer = editor.edit("a.txt")
 
-    editor.until(lambda: drawn(editor, buffer, "line_hl_group") == [7] or None)
+    editor.until(lambda: added(editor, buffer) == [7] or None)
     editor.keys("7Ggdrih")
     until_waiting(editor, 0)
     editor.command("silent write")
@@ -293,7 +293,7 @@ def test_undoing_a_rejection_makes_the_hunk_wait_again_and_the_model_hears_nothi
     editor.command("silent undo")
     until_waiting(editor, 1)
     assert waiting(editor) == before[:1]
-    assert drawn(editor, buffer, "line_hl_group") == [3, 4]
+    assert added(editor, buffer) == [3, 4]
     turn(editor, "and now?")
     assert "took some back" not in prompts(editor)
 
@@ -421,7 +421,7 @@ def test_a_buffer_that_was_closed_shows_its_edits_again(start: Start, folder: Pa
     editor.command(f"enew | bdelete {buffer}")
     again = editor.edit("a.txt")
 
-    editor.until(lambda: drawn(editor, again, "line_hl_group") == [3, 4] or None)
+    editor.until(lambda: added(editor, again) == [3, 4] or None)
     editor.keys("3Ggdrih")
     until_waiting(editor, 1)
     assert editor.lines(again)[2] == "line 3"
@@ -436,7 +436,7 @@ def test_edits_of_a_file_that_is_moved_move_with_it(start: Start, folder: Path, 
     assert all(ok for ok, _ in results(editor)), results(editor)
 
     until_waiting(editor, 2, "b.txt")
-    assert drawn(editor, buffer, "line_hl_group") == [3, 4]
+    assert added(editor, buffer) == [3, 4]
     editor.keys("gdA")
 
     until_waiting(editor, 0, "b.txt")

@@ -89,7 +89,7 @@ function M.tell(buffer, label)
   local name = documents.name(api.nvim_buf_get_name(buffer))
   local mark = api.nvim_buf_set_extmark(buffer, namespace, row, 0, {
     virt_text = { { " changed by pygent as you typed", "PygentNotice" } },
-    line_hl_group = "PygentChanged",
+    line_hl_group = "PygentAdded",
   })
   vim.defer_fn(function()
     if api.nvim_buf_is_valid(buffer) then

@@ -7,12 +7,13 @@ local M = {}
 
 ---@type pygent.Highlight[]
 M.groups = {
-  { name = "PygentAdded", link = "DiffAdd", summary = "lines that the agent added" },
-  { name = "PygentAddedSign", link = "Added", summary = "the sign beside them" },
-  { name = "PygentDeleted", link = "DiffDelete", summary = "lines that it took away, shown where they stood" },
-  { name = "PygentDeletedSign", link = "Removed", summary = "the sign where lines are gone" },
-  { name = "PygentChanged", link = "DiffText", summary = "within a line, what it changed" },
-  { name = "PygentHint", link = "NonText", summary = "beside an edit, what you can do" },
+  { name = "PygentAdded", link = "DiffAdd", summary = "lines that the agent added or changed" },
+  { name = "PygentAddedSign", link = "Added", summary = "the sign beside added lines" },
+  { name = "PygentChangedSign", link = "Changed", summary = "the sign beside changed lines" },
+  { name = "PygentDeleted", link = "DiffDelete", summary = "lines that the agent deleted, shown where they stood" },
+  { name = "PygentDeletedSign", link = "Removed", summary = "the sign where lines are deleted" },
+  { name = "PygentChanged", link = "IncSearch", summary = "the changed part of a line" },
+  { name = "PygentHint", link = "Comment", summary = "the keys beside an edit" },
   { name = "PygentNotice", link = "WarningMsg", summary = "beside the line that was changed as you typed" },
 }
 

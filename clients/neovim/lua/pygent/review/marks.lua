@@ -43,9 +43,17 @@ function M._draw_added(buffer, hunk, n_lines)
   local last = math.min(hunk.new_first + math.min(#hunk.new_lines, MAX_ADDED_LINES), n_lines) - 1
   for row = hunk.new_first, last do
     api.nvim_buf_set_extmark(buffer, namespace, row, 0, {
-      line_hl_group = "PygentAdded",
       sign_text = "┃",
-      sign_hl_group = "PygentAddedSign",
+      sign_hl_group = #hunk.old_lines > 0 and "PygentChangedSign" or "PygentAddedSign",
+    })
+  end
+  if last >= hunk.new_first then
+    api.nvim_buf_set_extmark(buffer, namespace, hunk.new_first, 0, {
+      end_row = last + 1,
+      hl_group = "PygentAdded", -- `line_hl_group` would lie over the changed parts
+      hl_eol = true,
+      priority = vim.hl.priorities.syntax,
+      strict = false,
     })
   end
   if #hunk.old_lines ~= #hunk.new_lines then
