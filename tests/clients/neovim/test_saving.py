@@ -1,4 +1,4 @@
-"""Buffers are saved before a program reads their files, and read again after it; nothing is ever asked."""
+"""Buffers are saved before a program reads their files, and read again after it; what cannot be saved is asked about."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.neovim.changing import bypass_permissions, connect, edits, replaced, results, turn
+from tests.clients.neovim.changing import bypass_permissions, connect, edits, replaced, results, send, turn
 from tests.clients.neovim.conftest import Start
+from tests.clients.neovim.dialogs import answer
 from tests.clients.neovim.nvim import Editor
 from tests.model_server import Step
 
@@ -53,6 +54,32 @@ def test_what_the_agent_changed_is_saved_before_a_command_and_read_again_after_i
     assert (folder / "a.txt").read_text() == "two\nthree\n"
     editor.until(lambda: editor.lines(buffer) == ["two", "three"], what="the file's new text")
     assert not editor.lua("return vim.bo[...].modified", buffer)
+
+
+@pytest.mark.parametrize(
+    ("choice", "is_well", "on_disk"), [("1", True, "two\n"), ("2", True, "one\n"), ("3", False, "one\n")]
+)
+def test_a_command_asks_about_an_edited_buffer_that_cannot_be_saved(
+    start: Start, folder: Path, home: Path, choice: str, is_well: bool, on_disk: str
+) -> None:
+    (folder / "a.txt").write_text("one\n")
+    (folder / "mine.txt").write_text("mine\n")
+    bypass_permissions(home)
+    editor = start([edits(replaced("a.txt", "one", "two")), shell("cat a.txt mine.txt > seen.txt"), Step(text="done")])
+    editor.edit("mine.txt")
+    editor.lua("vim.api.nvim_buf_set_lines(0, 0, 1, true, { 'not saved' })")
+    editor.edit("a.txt")
+    editor.command("autocmd BufWriteCmd *.txt echo")
+    connect(editor)
+    send(editor)
+
+    answer(editor, "a.txt has unsaved changes, and shell reads the files on the disk.", choice)
+    editor.until_over()
+
+    assert results(editor)[1][0] == is_well
+    assert (folder / "a.txt").read_text() == on_disk
+    assert (folder / "seen.txt").exists() == is_well
+    assert not is_well or (folder / "seen.txt").read_text() == f"{on_disk}mine\n"
 
 
 def test_a_buffer_with_other_unsaved_changes_is_left_as_it_is(start: Start, folder: Path, home: Path) -> None:
