@@ -8,7 +8,8 @@ MISSING = Path(__file__).parents[2] / "build" / "editors-missing"
 
 
 def are_here(*names: str) -> bool:
-    """False where one of `emacs`, `tmux`, `luacheck` was found missing: a conftest then leaves out what needs it.
+    """False where one of `emacs`, `vim`, `tmux`, `luacheck` was found missing: a conftest then leaves out what needs
+    it.
 
     Where nobody has looked they count as here, and their tests say what they do not find.
     """
