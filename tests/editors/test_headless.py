@@ -7,6 +7,7 @@ import io
 import os
 import pty
 import re
+import termios
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
@@ -510,6 +511,10 @@ class Person:
         """Press keys."""
         os.write(self._fd, text.encode())
 
+    def has(self, *, columns: int) -> None:
+        """Make the terminal so wide."""
+        termios.tcsetwinsize(self._fd, (24, columns))
+
     async def sees(self, text: str, times: int = 1) -> None:
         """Wait until the screen has shown the text so often."""
         while self.seen.count(text) < times:
@@ -557,6 +562,19 @@ async def test_the_person_reads_the_question_and_allows_it() -> None:
 
         assert await bounded(answer) == PermissionAnswer(outcome="allow_once")
         assert "-    return 1\r\n+    return 2\r\n" in person.seen
+
+
+async def test_choices_are_wrapped_between_words_to_the_width_of_the_terminal() -> None:
+    async with asked() as (person, answer):
+        person.has(columns=30)
+        await person.sees(QUESTION)
+        person.types("o\n")
+        await bounded(answer)
+
+    choices = person.seen.partition("[o]")[2].partition(QUESTION)[0].splitlines()
+    assert "until" in " ".join(choices)
+    assert max(map(len, choices)) <= 30
+    assert all(each.startswith(("  [", "      ")) for each in choices[1:] if each)
 
 
 async def test_words_after_a_reject_are_for_the_model() -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pygent_ls.agent.approver import PermissionAnswer, PermissionRequest
 from pygent_ls.agent.permission_choices import PermissionChoice, choices_for, covered_by
 from pygent_ls.agent.tool import ToolRisk, visible
-from pygent_ls.editors.terminal.text import Colour, Palette, coloured_patch
+from pygent_ls.editors.terminal.text import Colour, Palette, coloured_patch, wrapped
 
 WORDS: Mapping[str, str] = {
     "once": "o",
@@ -57,6 +57,14 @@ class Terminal:
         """Drop what was typed so far: it cannot be an answer to what was not asked yet."""
         with contextlib.suppress(termios.error):
             termios.tcflush(self.fd, termios.TCIFLUSH)
+
+    @property
+    def columns(self) -> int:
+        """Width in characters; 0 if the terminal does not tell."""
+        try:
+            return os.get_terminal_size(self.fd).columns
+        except OSError:
+            return 0
 
     async def read_line(self) -> str | None:
         """The next line, without its end; None where the person closed the input, or is gone."""
@@ -139,7 +147,7 @@ class TerminalApprover:
         self.terminal.forget_typed()
         self.terminal.write(prompt_text(request, self.palette))
         scopes, attempts_left = Scopes(request), MAX_ATTEMPTS
-        self.terminal.write(choices_text(scopes, self.palette))
+        self.terminal.write(choices_text(scopes, self.palette, self.terminal.columns))
         try:
             while attempts_left:
                 self.terminal.write(QUESTION)
@@ -148,7 +156,7 @@ class TerminalApprover:
                     break
                 if line.strip().lower() == OTHER_RULE and scopes.other_title:
                     scopes.go_on()
-                    self.terminal.write(choices_text(scopes, self.palette))
+                    self.terminal.write(choices_text(scopes, self.palette, self.terminal.columns))
                     continue
                 if answer := parse_answer(line, scopes.choices):
                     return answer
@@ -234,12 +242,12 @@ def prompt_text(request: PermissionRequest, palette: Palette) -> str:
     return "\n".join(filter(None, lines)) + "\n"
 
 
-def choices_text(scopes: Scopes, palette: Palette) -> str:
-    """The choices, with their letters and what each of them applies to."""
+def choices_text(scopes: Scopes, palette: Palette, columns: int = 0) -> str:
+    """The choices, with their letters and what each of them applies to, in so many columns; 0 wraps nothing."""
     lines: list[str] = []
     for each in scopes.choices:
-        lines.append(f"  [{each.key}] {each.title}")
-        lines.append(palette.paint(f"      Applies to: {each.applies_to}", "dim"))
+        lines.append(wrapped(f"  [{each.key}] {each.title}", columns, indent=6))
+        lines.append(palette.paint(wrapped(f"      Applies to: {each.applies_to}", columns, indent=6), "dim"))
     if scopes.other_title:
-        lines.append(f"  [{OTHER_RULE}] {scopes.other_title}")
+        lines.append(wrapped(f"  [{OTHER_RULE}] {scopes.other_title}", columns, indent=6))
     return "\n".join(lines) + "\n"

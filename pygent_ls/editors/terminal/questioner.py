@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import textwrap
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import partial
 
 from pygent_ls.agent.asker import Answered, NotAnswered, Question, QuestionAnswer
 from pygent_ls.agent.tool import visible
 from pygent_ls.editors.terminal.approver import Terminal
-from pygent_ls.editors.terminal.text import Palette
+from pygent_ls.editors.terminal.text import Palette, wrapped
 
 WAYS_WITH_CHOICES = "The number of a choice, or an answer in your own words (nothing to leave it open): "
 WAYS_TO_CHOOSE = "The number of a choice (nothing to stop): "
@@ -63,10 +61,10 @@ class TerminalQuestioner:
 
 def question_text(question: Question, palette: Palette, width: int = 0) -> str:
     """The question, its choices by number, and how to answer."""
-    lines = [palette.paint(_wrapped(visible(question.text), width), "bold")]
+    lines = [palette.paint(wrapped(visible(question.text), width), "bold")]
     for number, choice in enumerate(question.choices, start=1):
         meaning = f" — {visible(choice.description)}" if choice.description else ""
-        text = _wrapped(f"  {number}. {visible(choice.title)}{meaning}", width, indent=5)
+        text = wrapped(f"  {number}. {visible(choice.title)}{meaning}", width, indent=5)
         title, dash, meaning = text.partition(" —")
         lines.append(title + (palette.paint(dash + meaning, "dim") if dash else ""))
     return "\n".join([*lines, _ways(question)])
@@ -78,13 +76,6 @@ def _ways(question: Question) -> str:
     if not question.choices:
         return WAYS_WITHOUT
     return WAYS_WITH_CHOICES if question.from_model else WAYS_TO_CHOOSE
-
-
-def _wrapped(text: str, width: int, indent: int = 0) -> str:
-    if not width:
-        return text
-    wrap = partial(textwrap.fill, width=width, subsequent_indent=" " * indent, break_on_hyphens=False)
-    return "\n".join(wrap(line) for line in text.split("\n"))
 
 
 def parse_answer(line: str, question: Question) -> QuestionAnswer:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from pygent_ls.agent.tool import visible
@@ -42,6 +44,14 @@ class Palette:
 def palette_for(environment: Mapping[str, str], *, is_terminal: bool) -> Palette:
     """Colours for a terminal that has them, unless `NO_COLOR` is set (https://no-color.org: and not empty)."""
     return Palette(on=is_terminal and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb")
+
+
+def wrapped(text: str, width: int, indent: int = 0) -> str:
+    """Break lines between words to so many columns, continued lines indented; a width of 0 leaves them as they are."""
+    if not width:
+        return text
+    wrap = partial(textwrap.fill, width=width, subsequent_indent=" " * indent, break_on_hyphens=False)
+    return "\n".join(wrap(line) for line in text.split("\n"))
 
 
 def harmless(text: str) -> str:
