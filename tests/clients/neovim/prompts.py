@@ -45,8 +45,12 @@ def told(editor: Editor, part: str) -> None:
 def bar(editor: Editor) -> str:
     """What stands above the prompt."""
     return editor.lua(
-        "for _, w in ipairs(vim.api.nvim_list_wins()) do if vim.bo[vim.api.nvim_win_get_buf(w)].filetype == "
-        "'pygent-prompt' then return vim.wo[w].winbar end end return ''"
+        "for _, w in ipairs(vim.api.nvim_list_wins()) do\n"
+        "  if vim.bo[vim.api.nvim_win_get_buf(w)].filetype == 'pygent-prompt' then\n"
+        "    return vim.api.nvim_eval_statusline(vim.wo[w].winbar, { winid = w, use_winbar = true }).str\n"
+        "  end\n"
+        "end\n"
+        "return ''"
     )
 
 

@@ -114,14 +114,14 @@ def test_a_fold_that_the_user_opens_stays_open_while_more_is_said(start: Start) 
     window = open_chat(editor)
     send(editor, "go")
     editor.until(lambda: len(closed(editor, window)) == 3)
-    editor.keys(f"{place(editor, '◆ Read b.py')}G<Tab>")
+    editor.keys(f"{place(editor, '✓ Read b.py')}G<Tab>")
     editor.until(lambda: len(closed(editor, window)) == 2)
     editor.command("leftabove new")
     editor.keys("i")
     editor.model.resume()
     editor.until(lambda: n_ends(editor) == 1)
 
-    assert closed(editor, window) == ["◆ Read a.py", "◆ Read a.py"]
+    assert closed(editor, window) == ["✓ Read a.py", "✓ Read a.py"]
 
 
 def test_calls_that_come_while_the_user_types_are_folded(start: Start) -> None:
@@ -137,10 +137,10 @@ def test_calls_that_come_while_the_user_types_are_folded(start: Start) -> None:
     editor.model.resume()
     editor.until(lambda: n_ends(editor) == 1)
 
-    assert closed(editor, window) == ["◆ Read a.py", "◆ Read b.py"]
+    assert closed(editor, window) == ["✓ Read a.py", "✗ Read b.py"]
     shown = screen(editor)
-    assert any("◆ Read a.py ✓" in line for line in shown)
-    assert any("◆ Read b.py ✗ failed" in line for line in shown)
+    assert any("✓ Read a.py" in line for line in shown)
+    assert any("✗ Read b.py failed" in line for line in shown)
 
 
 def test_folds_that_are_turned_off_stay_off_until_they_are_wanted(start: Start) -> None:
@@ -152,7 +152,7 @@ def test_folds_that_are_turned_off_stay_off_until_they_are_wanted(start: Start) 
     assert closed(editor, window) == []
     editor.keys("zi")
 
-    editor.until(lambda: closed(editor, window) == ["◆ Read a.py"])
+    editor.until(lambda: closed(editor, window) == ["✓ Read a.py"])
 
 
 MODES = {
@@ -183,7 +183,7 @@ def test_whatever_the_user_is_in_the_midst_of_goes_on_while_a_turn_is_drawn(star
         assert view(editor, window)["line"] == len(chat(editor)), mode
         editor.keys("<C-\\><C-n><Esc><C-w>:quit<CR>" if "window" in mode else "<C-\\><C-n><Esc>")
         editor.until(lambda: editor.lua("return vim.api.nvim_get_current_win()") == left)
-    assert closed(editor, window) == ["◆ Read a.py"] * len(MODES)
+    assert closed(editor, window) == ["✓ Read a.py"] * len(MODES)
 
 
 def test_a_subagent_is_a_fold_within_which_its_calls_are_folds(start: Start) -> None:
@@ -195,13 +195,13 @@ def test_a_subagent_is_a_fold_within_which_its_calls_are_folds(start: Start) -> 
     window = open_chat(editor)
     lines = ask(editor, "go")
 
-    assert closed(editor, window) == ["◆ Subagent: look around"]
-    editor.keys(f"{place(editor, '◆ Subagent')}G<CR>")
-    editor.until(lambda: closed(editor, window) == ["  ◆ Read a.py"])
+    assert closed(editor, window) == ["✓ Subagent: look around"]
+    editor.keys(f"{place(editor, '✓ Subagent')}G<CR>")
+    editor.until(lambda: closed(editor, window) == ["  ✓ Read a.py"])
     editor.keys("zc")
-    editor.until(lambda: closed(editor, window) == ["◆ Subagent: look around"])
-    inner = lines[lines.index("◆ Subagent: look around") :]
-    assert inner.index("  I look.") < inner.index("  ◆ Read a.py") < inner.index("  It is x.")
+    editor.until(lambda: closed(editor, window) == ["✓ Subagent: look around"])
+    inner = lines[lines.index("✓ Subagent: look around") :]
+    assert inner.index("  I look.") < inner.index("  ✓ Read a.py") < inner.index("  It is x.")
 
 
 def test_the_window_is_closed_and_opened_again_with_its_folds_while_the_turn_goes_on(start: Start) -> None:
@@ -209,8 +209,8 @@ def test_the_window_is_closed_and_opened_again_with_its_folds_while_the_turn_goe
     (editor.folder / "a.py").write_text("x = 1\n")
     window = open_chat(editor)
     send(editor, "go")
-    editor.until(lambda: closed(editor, window) == ["◆ Read a.py"])
-    editor.keys(f"{place(editor, '◆ Read')}G<Tab>")
+    editor.until(lambda: closed(editor, window) == ["✓ Read a.py"])
+    editor.keys(f"{place(editor, '✓ Read')}G<Tab>")
     editor.until(lambda: not closed(editor, window))
     editor.keys("q")
     editor.until("return require('pygent.chat').window() == nil")
@@ -220,9 +220,9 @@ def test_the_window_is_closed_and_opened_again_with_its_folds_while_the_turn_goe
     again = open_chat(editor)
 
     assert closed(editor, again) == []
-    editor.keys(f"{place(editor, '◆ Read')}Gza")
-    editor.until(lambda: closed(editor, again) == ["◆ Read a.py"])
-    assert view(editor, again)["line"] == place(editor, "◆ Read")
+    editor.keys(f"{place(editor, '✓ Read')}Gza")
+    editor.until(lambda: closed(editor, again) == ["✓ Read a.py"])
+    assert view(editor, again)["line"] == place(editor, "✓ Read")
 
 
 def test_a_chat_that_is_wiped_out_in_the_middle_of_a_turn_is_made_anew(start: Start) -> None:

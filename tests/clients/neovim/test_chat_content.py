@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.clients.neovim.chats import ask, chat, closed, n_ends, open_chat, place, screen, send
 from tests.clients.neovim.conftest import Start
+from tests.clients.neovim.nvim import Editor
 from tests.model_server import Call, Step
 
 REQUEST = """
@@ -24,11 +25,11 @@ def test_what_waits_for_the_user_stands_at_the_end_until_it_is_answered(start: S
     editor.until(lambda: any(line.startswith("⏸ waiting for your permission: ") for line in chat(editor)))
 
     assert chat(editor)[-1].startswith("⏸ waiting for your permission: ")
-    assert any("◆ " in line and "waits for you" in line for line in screen(editor))
+    assert any("⏸ " in line and "waiting for you" in line for line in screen(editor))
     editor.lua(allow("reject_once"))
     editor.until(lambda: n_ends(editor) == 1)
     assert chat(editor)[-1] == "· Done"
-    assert any("⊘ denied" in line for line in screen(editor))
+    assert any(line.endswith("denied") for line in screen(editor))
 
 
 def test_a_running_command_shows_its_last_lines_and_a_failed_one_its_exit_code(start: Start) -> None:
@@ -45,7 +46,56 @@ def test_a_running_command_shows_its_last_lines_and_a_failed_one_its_exit_code(s
     (editor.folder / "go").touch()
     editor.until(lambda: n_ends(editor) == 1)
     assert not [line for line in chat(editor) if line.startswith("│")]
-    assert any("✗ exit code 3" in line for line in screen(editor))
+    assert any("✗ sh run.sh" in line and "exit code 3" in line for line in screen(editor))
+
+
+def test_the_state_of_a_call_stands_before_its_title(start: Start) -> None:
+    fail = Call(name="shell", arguments={"command": "exit 3"})
+    wait = Call(name="shell", arguments={"command": "until [ -e go ]; do sleep 0.05; done"})
+    refuse = Call(name="shell", arguments={"command": "rm a.py"})
+    missing = Call(name="read_file", arguments={"path": "b.py"})
+    calls = (Call(name="list_files", arguments={}), missing)
+    editor = start([Step(calls=calls), *(Step(calls=(each,)) for each in (fail, wait, refuse)), Step(text="So.")])
+    open_chat(editor)
+    send(editor, "go")
+
+    def signs() -> list[str]:
+        return [line for line in chat(editor) if line[:2] in {"… ", "⏸ ", "✓ ", "✗ ", "⊘ "}]
+
+    def beside(title: str) -> str:
+        [line] = [line for line in screen(editor) if title in line and not line.startswith("⏸ waiting")]
+        return line
+
+    for sign in ("⏸ exit 3", "⏸ until"):
+        editor.until(lambda sign=sign: any(line.startswith(sign) for line in signs()), what=sign)
+        editor.until("return require('pygent.sessions').current().asks[1] ~= nil")
+        editor.lua(allow())
+    editor.until(lambda: any(line.startswith("… until") for line in signs()))
+    assert beside("… until").endswith("… running · high risk"), "a long title leaves room for the state"
+    (editor.folder / "go").touch()
+    editor.until(lambda: any(line.startswith("⏸ rm") for line in signs()))
+    editor.until("return require('pygent.sessions').current().asks[1] ~= nil")
+    assert beside("⏸ rm a.py").endswith("waiting for you · high risk")
+    editor.lua(allow("reject_once"))
+    editor.until(lambda: n_ends(editor) == 1)
+
+    assert [line[:6] for line in signs()] == ["✓ List", "✗ Read", "✗ exit", "✓ unti", "⊘ rm a"]
+    assert " · " not in beside("✓ List")
+    assert "failed · " in beside("✗ Read b.py")
+    assert "exit code 3 · " in beside("✗ exit 3")
+    assert beside("⊘ rm a.py").endswith("denied")
+    assert group_at(editor, "✗ exit 3") == group_at(editor, "✗ Read b.py") == "PygentChatFailed"
+    assert group_at(editor, "✓ List") == "PygentChatDone"
+
+
+def group_at(editor: Editor, line: str) -> str:
+    """The highlight group of the first character of the line of the chat that begins so."""
+    return editor.lua(
+        "local marks = vim.inspect_pos(0, ... - 1, 0).extmarks\n"
+        "table.sort(marks, function(one, other) return one.opts.priority > other.opts.priority end)\n"
+        "return marks[1].opts.hl_group",
+        place(editor, line),
+    )
 
 
 def test_what_is_said_to_the_running_turn_stands_in_the_chat_at_once(start: Start) -> None:
@@ -78,7 +128,7 @@ def test_the_line_above_the_chat_counts_the_seconds_of_silence(start: Start) -> 
         "return require('pygent.chat.winbar').of(session, 200)"
     )
 
-    assert "works 42 s" in bar or "works 43 s" in bar
+    assert "working 42 s" in bar or "working 43 s" in bar
 
 
 def test_a_prompt_that_is_sent_is_scrolled_to(start: Start) -> None:
@@ -232,7 +282,7 @@ def test_a_copy_of_a_session_shows_what_was_said_before_it_was_made(start: Start
         "",
         "I look.",
         "",
-        "◆ read_file a.py",
+        "✓ read_file a.py",
         "```yaml",
     ]
     assert place(editor, "One.") == len(lines)

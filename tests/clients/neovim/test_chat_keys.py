@@ -110,12 +110,12 @@ def test_the_file_of_a_call_opens_at_the_line_of_the_diff_and_the_diff_by_itself
     editor.until(lambda: n_ends(editor) == 1)
     editor.lua("vim.api.nvim_set_current_win(...)", window)
 
-    editor.keys(f"{place(editor, '◆ Edit')}Ggd")
+    editor.keys(f"{place(editor, '✓ Edit')}Ggd")
     editor.until("return vim.bo.filetype == 'diff'")
     assert "+line nine" in editor.lines(0)
     editor.keys("q")
     editor.until("return vim.bo.filetype == 'pygent-chat'")
-    editor.keys(f"{place(editor, '◆ Edit')}Gzo/+line nine<CR>gf")
+    editor.keys(f"{place(editor, '✓ Edit')}Gzo/+line nine<CR>gf")
 
     editor.until("return vim.fn.expand('%:.') .. ':' .. vim.fn.line('.') == 'a.py:9'")
 

@@ -80,7 +80,7 @@ def test_a_text_that_reads_otherwise_in_the_end_takes_the_place_of_its_pieces(st
     editor.until(lambda: n_ends(editor) == 1)
 
     lines = lines_from(chat(editor), "## pygent")
-    assert lines[:5] == ["## pygent", "", "A whole one.", "", "◆ Read a.py"]
+    assert lines[:5] == ["## pygent", "", "A whole one.", "", "✓ Read a.py"]
 
 
 def test_a_megabyte_of_output_is_a_screenful_while_it_comes_and_a_part_of_it_then(start: Start) -> None:
@@ -98,7 +98,7 @@ def test_a_megabyte_of_output_is_a_screenful_while_it_comes_and_a_part_of_it_the
     assert "0 of the output" in lines
     assert "… 49800 more lines; `gd` shows all" in lines
     assert len(lines) < 250
-    editor.keys("gg/◆<CR>gd")
+    editor.keys("gg/✓<CR>gd")
     editor.until("return vim.api.nvim_buf_line_count(0) == 50000")
 
 
@@ -118,9 +118,9 @@ def test_many_agents_at_once_each_speak_in_their_place(start: Start) -> None:
     editor.until(lambda: n_ends(editor) == 1)
 
     lines = chat(editor)
-    assert closed(editor, window) == ["◆ Subagent: 0", "◆ Subagent: 1", "◆ Subagent: 2"]
+    assert closed(editor, window) == ["✓ Subagent: 0", "✓ Subagent: 1", "✓ Subagent: 2"]
     for agent in range(3):
-        inner = lines_from(lines, f"◆ Subagent: {agent}")
+        inner = lines_from(lines, f"✓ Subagent: {agent}")
         assert "  " + "".join(f"{agent}{piece} " for piece in range(50)) in inner[:12]
 
 
@@ -145,9 +145,9 @@ def test_a_call_without_input_is_no_part_of_the_one_above_it_while_the_user_type
     editor.until("return vim.api.nvim_get_mode().mode == 'i'")
     for number in range(3):
         take(editor, *([started()] if number == 0 else []), called(f"c{number}", f"Call {number}", input={}))
-        editor.until(lambda number=number: f"◆ Call {number}" in chat(editor))
+        editor.until(lambda number=number: f"… Call {number}" in chat(editor))
 
-    editor.until(lambda: closed(editor, window) == ["◆ Call 0", "◆ Call 1", "◆ Call 2"])
+    editor.until(lambda: closed(editor, window) == ["… Call 0", "… Call 1", "… Call 2"])
 
 
 def test_folds_of_two_windows_are_their_own(start: Start) -> None:
@@ -157,14 +157,14 @@ def test_folds_of_two_windows_are_their_own(start: Start) -> None:
     editor.until(lambda: len(closed(editor, window)) == 2)
     editor.command("split")
     other = editor.lua("return vim.api.nvim_get_current_win()")
-    editor.keys("gg/◆ Two<CR>zo")
-    editor.until(lambda: closed(editor, other) == ["◆ One"])
+    editor.keys("gg/✓ Two<CR>zo")
+    editor.until(lambda: closed(editor, other) == ["✓ One"])
 
     take(editor, called("c3", "Three"), resulted("c3"), finished())
     editor.until(lambda: n_ends(editor) == 1)
 
-    assert closed(editor, window) == ["◆ One", "◆ Two", "◆ Three"]
-    assert closed(editor, other) == ["◆ One", "◆ Three"]
+    assert closed(editor, window) == ["✓ One", "✓ Two", "✓ Three"]
+    assert closed(editor, other) == ["✓ One", "✓ Three"]
 
 
 def test_a_vim_session_with_a_chat_in_it_is_kept_and_loaded_without_an_error(start: Start, tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_a_draft_outlives_its_window_and_its_buffer_and_each_session_has_its_own
     editor.until("return require('pygent.sessions').current().info.name == 'second'")
     assert prompt_text(editor) == ""
     open_prompt(editor, "<Esc>")
-    assert "<C-s> sends" in bar(editor)
+    assert "<C-s> send" in bar(editor)
 
 
 def test_what_was_not_sent_when_neovim_was_left_is_in_the_first_prompt_of_the_project_again(

@@ -33,6 +33,28 @@ function M.valid(given)
   return table.concat(parts)
 end
 
+---A line that fits into so many cells of the screen: what is too long has an ellipsis at its end, or at its beginning.
+---@param line string without tabs and control characters
+---@param cells number
+---@param side? "end"|"start" where it is cut; the end without it
+---@return string
+function M.fit(line, cells, side)
+  if cells == math.huge or vim.fn.strdisplaywidth(line) <= cells then
+    return line
+  end
+  local n_chars = vim.fn.strchars(line)
+  local function cut(n_kept)
+    local first = side == "start" and n_chars - n_kept or 0
+    local kept = vim.fn.strcharpart(line, first, n_kept)
+    return side == "start" and "…" .. kept or kept .. "…"
+  end
+  local n_kept = math.max(0, math.min(n_chars, cells - 1))
+  while n_kept > 0 and vim.fn.strdisplaywidth(cut(n_kept)) > cells do
+    n_kept = n_kept - 1
+  end
+  return cells < 1 and "" or cut(n_kept)
+end
+
 ---For a place where `%` begins an item: a winbar, a statusline.
 ---@param given string
 ---@return string

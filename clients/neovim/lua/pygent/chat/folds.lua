@@ -1,7 +1,12 @@
 --- Folds of the chat: made once in each window that shows it, and from then on the user's. They are manual, since
 --- Neovim does not look for others while the user types in another window.
 
+local text = require("pygent.text")
+
 local M = {}
+
+---In cells: what of a title is left where the virtual text behind it needs the room.
+local MIN_TITLE_CELLS = 8
 
 ---@class pygent.chat.Fold
 ---@field first integer line from 1
@@ -68,7 +73,12 @@ function M.text()
       signs, sign_group = details.end_col, details.hl_group
     end
   end
-  return vim.list_extend({ { line:sub(1, signs), sign_group }, { line:sub(signs + 1), group } }, chunks)
+  local room = vim.api.nvim_win_get_width(0) - vim.fn.strdisplaywidth(line:sub(1, signs))
+  for _, chunk in ipairs(chunks) do
+    room = room - vim.fn.strdisplaywidth(chunk[1])
+  end
+  local title = text.fit(line:sub(signs + 1), math.max(MIN_TITLE_CELLS, room))
+  return vim.list_extend({ { line:sub(1, signs), sign_group }, { title, group } }, chunks)
 end
 
 return M

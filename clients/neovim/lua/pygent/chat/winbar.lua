@@ -10,28 +10,48 @@ local M = {}
 ---Without an event for so long, in seconds, the line says for how long.
 local SILENT_S = 2
 
+---In cells: less of a session's name says nothing.
+local MIN_NAME_CELLS = 12
+
 ---The text of the window that is drawn: 'winbar'.
 ---@return string
 function M.text()
-  local window = tonumber(vim.g.statusline_winid) or 0
-  if not vim.api.nvim_win_is_valid(window) then
-    window = 0
-  end
-  local chat = require("pygent.chat").of(vim.api.nvim_win_get_buf(window))
-  return chat and M.of(chat.session, vim.api.nvim_win_get_width(window)) or ""
+  local chat = require("pygent.chat").of(vim.api.nvim_get_current_buf())
+  return chat and M.of(chat.session, vim.api.nvim_win_get_width(0)) or ""
 end
 
 ---@param session pygent.FollowedSession
----@param width number in cells: where there is no room, it is left out how the session is set
+---@param width number in cells: without room for all, the settings are left out, then what was used
 ---@return string in the language of 'statusline'
 function M.of(session, width)
   local info = session.info
-  local name = info.name ~= "" and info.name or "new session"
-  local first = M._part("PygentChatAgent", plain.line(name, 40)) .. M._state(session)
-  local settings = M._part("PygentChatBar", M._settings(session))
-  local last = M._part("PygentChatTime", M._usage(session.conversation.usage))
-  local needed = vim.api.nvim_eval_statusline(first .. settings .. last, { maxwidth = 1000 }).width
-  return first .. (needed <= width and settings or "%<") .. "%=" .. last
+  local name = plain.line(info.name ~= "" and info.name or "new session", 40)
+  local state, settings = M._state(session), M._settings(session)
+  local usage = M._usage(session.conversation.usage)
+  local room = width - 2 - M._cells(state and state.words or "")
+  local is_whole = M._cells(name, settings, usage) <= room - 2
+  if not is_whole and M._cells(usage) + MIN_NAME_CELLS > room - 2 then
+    usage = ""
+  end
+  name = is_whole and name or text.fit(name, room - M._cells(usage))
+  return table.concat({
+    M._part("PygentChatAgent", name),
+    state and M._part(state.group, state.words) or "",
+    is_whole and M._part("PygentChatBar", settings) or "",
+    "%=",
+    M._part("PygentChatTime", usage),
+  })
+end
+
+---Of parts with a space at each end.
+---@param ... string
+---@return integer
+function M._cells(...)
+  local cells = 0
+  for _, words in ipairs({ ... }) do
+    cells = cells + (words == "" and 0 or vim.fn.strdisplaywidth(words) + 2)
+  end
+  return cells
 end
 
 ---@param session pygent.FollowedSession
@@ -46,20 +66,21 @@ function M._settings(session)
 end
 
 ---@param session pygent.FollowedSession
----@return string
+---@return {words: string, group: string}?
 function M._state(session)
   if require("pygent.sessions").get(session.id) ~= session then
-    return M._part("PygentChatError", "deleted")
+    return { words = "deleted", group = "PygentChatError" }
   end
   if #session.asks > 0 then
-    return M._part("PygentChatWaits", "waits for you")
+    return { words = "waiting for you", group = "PygentChatWaits" }
   end
   if not session:is_running() then
-    return ""
+    return nil
   end
   local silent_s = math.floor(os.time() - timestamps.seconds(session.conversation.last_at or ""))
   local is_silent = silent_s >= SILENT_S and session.conversation.last_at ~= nil
-  return M._part("PygentChatRunning", "● works" .. (is_silent and " " .. amounts.duration(silent_s * 1000) or ""))
+  local silence = is_silent and " " .. amounts.duration(silent_s * 1000) or ""
+  return { words = "● working" .. silence, group = "PygentChatRunning" }
 end
 
 ---@param usage? pygent.Usage

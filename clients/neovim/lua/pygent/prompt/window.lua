@@ -1,8 +1,6 @@
 --- Where a draft is shown: below the chat, or in a float where the chat is not on the screen; what is said around it.
 
 local drafts = require("pygent.prompt.drafts")
-local plain = require("pygent.chat.plain")
-local text = require("pygent.text")
 
 local M = {}
 
@@ -10,8 +8,8 @@ local M = {}
 local HEIGHT = 8
 ---Columns of the float: prose is read well up to here.
 local MAX_WIDTH = 90
----Of an attachment's label.
-local MAX_LABEL_CHARS = 50
+
+local BAR = "%{%v:lua.require'pygent.prompt.bar'.text()%}"
 
 local INVITATION = "Ask pygent: @ names files, / commands"
 
@@ -48,11 +46,8 @@ function M.decorate(draft)
   if not vim.api.nvim_buf_is_loaded(draft.buffer) then
     return
   end
-  local bar = ("%s%%=%%#PygentPromptHint#%s %%*"):format(M._about(draft), M._keys(draft))
   for _, window in ipairs(vim.fn.win_findbuf(draft.buffer)) do
-    if vim.wo[window].winbar ~= bar then
-      vim.wo[window][0].winbar = bar
-    end
+    vim.wo[window][0].winbar = BAR
   end
   vim.api.nvim_buf_clear_namespace(draft.buffer, hints, 0, -1)
   if M._is_blank(draft) then
@@ -106,33 +101,6 @@ function M._float(buffer)
     title = " pygent ",
     zindex = 60, -- above a chat that floats
   })
-end
-
----What the prompt is about. It gives way where there is no room, and the keys stay.
----@param draft pygent.Draft
----@return string
-function M._about(draft)
-  if #draft.attachments == 0 then
-    return "%<"
-  end
-  local labels = vim.tbl_map(function(attachment)
-    return text.no_items(plain.line(attachment.label, MAX_LABEL_CHARS))
-  end, draft.attachments)
-  return "%#PygentPromptAbout# about " .. table.concat(labels, ", ") .. "%#PygentPromptHint#%< · <BS> takes it off"
-end
-
----What the keys do now.
----@param draft pygent.Draft
----@return string
-function M._keys(draft)
-  if draft.is_sending then
-    return "the daemon is being started …"
-  end
-  local session = drafts.session(draft)
-  if session and session:is_running() then
-    return "<C-s> next · <M-CR> now · <C-c> stop"
-  end
-  return "<C-s> sends · g? keys"
 end
 
 ---@param draft pygent.Draft

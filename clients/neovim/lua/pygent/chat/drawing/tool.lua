@@ -7,9 +7,6 @@ local told = require("pygent.chat.drawing.told")
 
 local M = {}
 
----Stands before the title, in the colour of the call's state; nothing that begins so means anything in markdown.
-M.SIGN = "◆"
-
 ---Of a result and of one value of the input; `gd` shows all of it.
 local MAX_LINES = 200
 ---Of live output.
@@ -18,17 +15,18 @@ local MAX_LIVE_LINES = 50
 local MAX_INPUT_LINES = 40
 
 ---@class pygent.chat.State
----@field words string
+---@field sign string before the title; no sign has a meaning in markdown
+---@field words? string behind the title
 ---@field group string
 
 ---@type table<pygent.ToolStatus, pygent.chat.State>
 local STATES = {
-  asked = { words = "waits for you", group = "PygentChatAsked" },
-  running = { words = "runs", group = "PygentChatRunning" },
-  done = { words = "✓", group = "PygentChatDone" },
-  failed = { words = "✗ failed", group = "PygentChatFailed" },
-  denied = { words = "⊘ denied", group = "PygentChatDenied" },
-  cancelled = { words = "⊘ stopped", group = "PygentChatCancelled" },
+  asked = { sign = "⏸", words = "waiting for you", group = "PygentChatAsked" },
+  running = { sign = "…", words = "running", group = "PygentChatRunning" },
+  done = { sign = "✓", group = "PygentChatDone" },
+  failed = { sign = "✗", words = "failed", group = "PygentChatFailed" },
+  denied = { sign = "⊘", words = "denied", group = "PygentChatDenied" },
+  cancelled = { sign = "⊘", words = "stopped", group = "PygentChatCancelled" },
 }
 
 ---Its line, and below it all that stands before what its subagent did.
@@ -38,7 +36,7 @@ local STATES = {
 function M.call(item, show_all)
   local state = STATES[item.status] or STATES.running
   local title = plain.line(item.title ~= "" and item.title or item.tool_name, 300)
-  local lines = { ("%s %s"):format(M.SIGN, title) }
+  local lines = { ("%s %s"):format(state.sign, title) }
   if item.denied_reason and item.denied_reason ~= "" then
     vim.list_extend(lines, M._quoted(plain.lines(item.denied_reason)))
   end
@@ -55,7 +53,7 @@ function M.call(item, show_all)
     lines = lines,
     marks = {
       { line = 1, group = "PygentChatTool", chunks = M._facts(item, state) },
-      { line = 1, group = state.group, bytes = #M.SIGN },
+      { line = 1, group = state.group, bytes = #state.sign },
     },
   }
 end
@@ -73,19 +71,29 @@ end
 ---@param state pygent.chat.State
 ---@return pygent.chat.Chunk[]
 function M._facts(item, state)
-  local chunks = { { M._ending(item) or state.words, state.group } } ---@type pygent.chat.Chunk[]
+  local words = M._ending(item) or state.words
+  local facts = { words and { words, state.group } } ---@type pygent.chat.Chunk[]
   local is_open = item.status == "asked" or item.status == "running"
   if is_open and item.risk == "high" then
-    table.insert(chunks, { " · high risk", "PygentChatWarning" })
+    table.insert(facts, { "high risk", "PygentChatWarning" })
   end
   if item.result and item.status ~= "denied" then
-    local took = item.result.cached and "known from before" or amounts.duration(item.result.duration_ms)
-    table.insert(chunks, { " · " .. took, "PygentChatTime" })
+    table.insert(facts, { M._took(item.result), "PygentChatTime" })
+  end
+  local chunks = {} ---@type pygent.chat.Chunk[]
+  for index, fact in ipairs(facts) do
+    chunks[index] = { (index > 1 and " · " or "") .. fact[1], fact[2] }
   end
   if #item.changes > 0 then
     told._add_counts(chunks, item.changes, #item.changes > 1 and amounts.many(#item.changes, "file") or "")
   end
   return chunks
+end
+
+---@param result pygent.ToolOutcome
+---@return string
+function M._took(result)
+  return result.cached and "cached" or amounts.duration(result.duration_ms)
 end
 
 ---How its command failed.
@@ -96,7 +104,7 @@ function M._ending(item)
   if exit_code == 0 then
     return nil
   end
-  return exit_code > 0 and ("✗ exit code %d"):format(exit_code) or ("✗ signal %d"):format(-exit_code)
+  return exit_code > 0 and ("exit code %d"):format(exit_code) or ("signal %d"):format(-exit_code)
 end
 
 ---@param item pygent.ToolItem

@@ -1,0 +1,69 @@
+--- The line above the prompt: what the prompt is about, and what its keys do now. It fits into its window.
+
+local drafts = require("pygent.prompt.drafts")
+local plain = require("pygent.chat.plain")
+local text = require("pygent.text")
+
+local M = {}
+
+---In cells: less of the labels says nothing.
+local MIN_LABEL_CELLS = 12
+
+local ABOUT = "about "
+local REMOVE_HINT = " · <BS> removes it"
+local KEYS_HINT = "g? keys"
+
+---The text of the window that is drawn: 'winbar'.
+---@return string
+function M.text()
+  local draft = drafts.in_buffer(vim.api.nvim_get_current_buf())
+  return draft and M.of(draft, vim.api.nvim_win_get_width(0)) or ""
+end
+
+---@param draft pygent.Draft
+---@param width integer of the window, in cells
+---@return string in the language of 'statusline'
+function M.of(draft, width)
+  local labels, keys = M._labels(draft), M._keys(draft)
+  local is_about = labels ~= ""
+  local room = width - 2 - (is_about and 2 + #ABOUT or 0) -- spaces at the ends and between
+  local needed, least = vim.fn.strdisplaywidth(labels), is_about and MIN_LABEL_CELLS or 0
+  local left = room - vim.fn.strdisplaywidth(keys)
+  if needed > left and (needed <= room - #KEYS_HINT or least > left) then
+    keys = text.fit(KEYS_HINT, room)
+    left = room - vim.fn.strdisplaywidth(keys)
+  end
+  local last = ("%%=%%#PygentPromptHint#%s %%*"):format(keys)
+  if not is_about then
+    return last
+  end
+  local hint = vim.fn.strdisplaywidth(labels .. REMOVE_HINT) <= left and REMOVE_HINT or ""
+  local shown = text.no_items(ABOUT .. text.fit(labels, left, "start"))
+  return ("%%#PygentPromptAbout# %s%%#PygentPromptHint#%s%s"):format(shown, hint, last)
+end
+
+---@param draft pygent.Draft
+---@return string
+function M._labels(draft)
+  return table.concat(
+    vim.tbl_map(function(attachment)
+      return plain.line(attachment.label)
+    end, draft.attachments),
+    ", "
+  )
+end
+
+---@param draft pygent.Draft
+---@return string
+function M._keys(draft)
+  if draft.is_sending then
+    return "starting the daemon …"
+  end
+  local session = drafts.session(draft)
+  if session and session:is_running() then
+    return "<C-s> next · <M-CR> now · <C-c> stop"
+  end
+  return "<C-s> send · " .. KEYS_HINT
+end
+
+return M
