@@ -468,12 +468,12 @@ class FakeBackground:
         """There is none."""
         raise ToolError(f"There is no background command {name!r}.")
 
-    def listed(self, owner: str) -> Sequence[BackgroundCommand]:
+    async def listed(self, owner: str) -> Sequence[BackgroundCommand]:
         """There are none."""
         return ()
 
-    def listen(self, owner: str, ended: Callable[[BackgroundCommand], None]) -> None:
-        """None ends."""
+    def listen(self, owner: str, ended: Callable[[BackgroundCommand], None], changed: Callable[[], None]) -> None:
+        """None starts or ends."""
 
     def has_any(self, owner: str) -> bool:
         """There are none."""

@@ -373,6 +373,8 @@ class BackgroundCommand:
     exit_code: int | None
     """As of `BackgroundState`."""
     stopped_by_user: bool = False
+    last_output: str = ""
+    """The end of what it wrote, whether it was read or not."""
 
     @property
     def ending(self) -> str:
@@ -411,12 +413,13 @@ class Background(Protocol):
         name that there is not."""
         ...
 
-    def listed(self, owner: str) -> Sequence[BackgroundCommand]:
+    async def listed(self, owner: str) -> Sequence[BackgroundCommand]:
         """Those of that owner, running, or over and not forgotten, in the order of their start."""
         ...
 
-    def listen(self, owner: str, ended: Callable[[BackgroundCommand], None]) -> None:
-        """Tell of each end but those by `end` and `end_all`."""
+    def listen(self, owner: str, ended: Callable[[BackgroundCommand], None], changed: Callable[[], None]) -> None:
+        """Call `ended` with each command that ends otherwise than by `end` and `end_all`, and `changed` whenever one
+        starts or ends."""
         ...
 
     def has_any(self, owner: str) -> bool:

@@ -112,7 +112,7 @@ class Session:
             recalled=recalled,
         )
         self.going_back = GoingBack(lambda: self.around, self._keeper, lambda: self.changed("restored"))
-        self.around.processes.background.listen(self.id, self._command_ended)
+        self.around.processes.background.listen(self.id, self._command_ended, self._background_changed)
         self._stream = EventStream(
             flush_interval_s=parts.limits.stream_flush_s,
             last_seq=recalled.last_seq if recalled else 0,
@@ -508,6 +508,10 @@ class Session:
             return
         self._remarks.append(said)
         self._making.parts.tell(said)
+
+    def _background_changed(self) -> None:
+        """Tell that a background command has started or ended."""
+        self._making.parts.on_change(self.id, "background")
 
     async def _settle(self) -> None:
         """See `Surroundings.settle`."""

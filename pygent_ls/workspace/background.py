@@ -28,6 +28,9 @@ MAX_ENDED = 32
 MAX_UNREAD_CHARS = 200_000
 """Kept of what a command wrote since it was last read, head and tail."""
 
+MAX_LAST_CHARS = 4_000
+"""Of what a command wrote last, for a list; it is there also after the model has read it."""
+
 INPUT_S = 5.0
 """For a program to take what is written to it; a pipe holds 64 KiB of what it does not."""
 
@@ -70,6 +73,8 @@ class _Command:
     mask: OutputMask | None = None
     one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
     unread: KeptOutput = field(default_factory=lambda: KeptOutput(MAX_UNREAD_CHARS))
+    last: str = ""
+    """The end of what it wrote, whether it was read or not."""
     task: asyncio.Task[ProcessResult] | None = None
     name: str = ""
     line: str = ""
@@ -97,17 +102,22 @@ class _Command:
             runs=self.runs,
             exit_code=self.exit_code,
             stopped_by_user=self.ended_by == "user",
+            last_output=self.last,
         )
 
     async def keep(self, text: str) -> None:
         async with self.one_at_a_time:
-            self.unread.add(await self.mask.feed(text) if self.mask else text)
+            self._add(await self.mask.feed(text) if self.mask else text)
+
+    async def release(self) -> None:
+        """Keep what the mask has held back, as far as it may be shown."""
+        async with self.one_at_a_time:
+            if self.mask:
+                self._add(await (self.mask.pause() if self.runs else self.mask.close()))
 
     async def state(self) -> BackgroundState:
         """What is new, which counts as read from now on."""
-        async with self.one_at_a_time:
-            if self.mask:
-                self.unread.add(await (self.mask.pause() if self.runs else self.mask.close()))
+        await self.release()
         unread, self.unread = self.unread, KeptOutput(MAX_UNREAD_CHARS)
         return BackgroundState(
             output=unread.text(),
@@ -117,6 +127,10 @@ class _Command:
             exit_code=self.exit_code,
         )
 
+    def _add(self, text: str) -> None:
+        self.unread.add(text)
+        self.last = (self.last + text)[-MAX_LAST_CHARS:]
+
 
 class LocalBackground:
     """The `Background` port. It owns the tasks that follow the commands, and awaits them in `end_all`."""
@@ -125,7 +139,7 @@ class LocalBackground:
         self._runner = runner
         self._commands: dict[str, dict[str, _Command]] = {}
         self._numbers = itertools.count(1)
-        self._listeners: dict[str, Callable[[BackgroundCommand], None]] = {}
+        self._listeners: dict[str, tuple[Callable[[BackgroundCommand], None], Callable[[], None]]] = {}
 
     def beside(self, runner: Runner) -> LocalBackground:
         """The same commands, of which those that are started there are started by another runner."""
@@ -154,6 +168,7 @@ class LocalBackground:
         name = command.name = f"shell_{next(self._numbers)}"
         mine[name] = command
         self._forget_some(mine)
+        self._changed(owner)
         return name
 
     async def read(self, owner: str, name: str, wait_s: float) -> BackgroundState:
@@ -192,13 +207,16 @@ class LocalBackground:
         await self._end(command, "user")
         return True
 
-    def listed(self, owner: str) -> Sequence[BackgroundCommand]:
+    async def listed(self, owner: str) -> Sequence[BackgroundCommand]:
         """See the port."""
-        return [each.listed for each in self._commands.get(owner, {}).values()]
+        mine = list(self._commands.get(owner, {}).values())
+        for each in mine:
+            await each.release()
+        return [each.listed for each in mine]
 
-    def listen(self, owner: str, ended: Callable[[BackgroundCommand], None]) -> None:
+    def listen(self, owner: str, ended: Callable[[BackgroundCommand], None], changed: Callable[[], None]) -> None:
         """See the port."""
-        self._listeners[owner] = ended
+        self._listeners[owner] = ended, changed
 
     def has_any(self, owner: str) -> bool:
         """See the port."""
@@ -221,8 +239,13 @@ class LocalBackground:
             command.input = -1
 
     def _ended(self, owner: str, command: _Command) -> None:
-        if command.ended_by != "others" and (ended := self._listeners.get(owner)) is not None:
-            ended(command.listed)
+        if command.ended_by != "others" and (listener := self._listeners.get(owner)) is not None:
+            listener[0](command.listed)
+        self._changed(owner)
+
+    def _changed(self, owner: str) -> None:
+        if (listener := self._listeners.get(owner)) is not None:
+            listener[1]()
 
     async def _end(self, command: _Command, by: Literal["user", "others"]) -> None:
         if command.task is not None:

@@ -425,7 +425,7 @@ async def test_background_commands_are_listed_stopped_and_the_model_learns_of_it
     )
     none = await shelf.text("/background")
     await shelf.say("start it")
-    (command,) = shelf.session.around.processes.background.listed(shelf.session.id)
+    (command,) = await shelf.session.around.processes.background.listed(shelf.session.id)
 
     listed = await shelf.text("/background")
     stopped = await shelf.text(f"/background stop {command.name}")

@@ -6,6 +6,7 @@ from pygent_ls.agent.workspace import BackgroundCommand
 from pygent_ls.editors.lsp import incoming, outgoing_lists
 from pygent_ls.errors import SessionError, ToolError
 from pygent_ls.extensions.session_files import timestamp
+from pygent_ls.sessions.session import Session
 from pygent_ls.sessions.store import Sessions
 
 
@@ -17,8 +18,10 @@ class BackgroundRequests:
 
     async def list_all(self, params: incoming.SessionParams) -> outgoing_lists.BackgroundCommandsOut:
         """`pygent/background/list`."""
-        session = await self._sessions.hold(params.session_id)
-        return {"commands": [_out(each) for each in session.around.processes.background.listed(session.id)]}
+        session = await self._sessions.look_at(params.session_id)
+        if not isinstance(session, Session):  # nothing of it runs here, and reading is no reason to take it up
+            return {"commands": []}
+        return {"commands": [_out(each) for each in await session.around.processes.background.listed(session.id)]}
 
     async def stop(self, params: incoming.BackgroundStopParams) -> outgoing_lists.StoppedOut:
         """`pygent/background/stop`."""
@@ -38,4 +41,5 @@ def _out(command: BackgroundCommand) -> outgoing_lists.BackgroundCommandOut:
         "exitCode": command.exit_code,
         "stoppedByUser": command.stopped_by_user,
         "ending": command.ending,
+        "lastOutput": command.last_output,
     }

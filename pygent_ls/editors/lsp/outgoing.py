@@ -391,9 +391,17 @@ class CancelledTurnOut(TypedDict):
 
 
 class SessionChangedOut(TypedDict):
-    """The notification `pygent/session/changed`."""
+    """The notification `pygent/session/changed`. `background`: a background command has started or ended."""
 
     sessionId: str
     what: Literal[
-        "created", "turn_started", "turn_finished", "restored", "renamed", "configured", "deleted", "interrupted"
+        "created",
+        "turn_started",
+        "turn_finished",
+        "restored",
+        "renamed",
+        "configured",
+        "deleted",
+        "interrupted",
+        "background",
     ]

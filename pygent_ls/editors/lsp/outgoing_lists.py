@@ -38,7 +38,8 @@ class RemovedOut(TypedDict):
 
 class BackgroundCommandOut(TypedDict):
     """A background command of a session. `id` is the model's `shell_id`; `exitCode` is null while the command runs, and
-    negative for a signal. `ending` says in words how it ended, or that it runs."""
+    negative for a signal. `ending` says in words how it ended, or that it runs. `lastOutput` is the end of what it
+    wrote, at most 4000 characters, whether the model has read it or not."""
 
     id: str
     command: str
@@ -47,6 +48,7 @@ class BackgroundCommandOut(TypedDict):
     exitCode: int | None
     stoppedByUser: bool
     ending: str
+    lastOutput: str
 
 
 class BackgroundCommandsOut(TypedDict):

@@ -10,7 +10,7 @@ from pygent_ls.sessions.commands.wording import MAX_LINE_CHARS, when
 
 
 async def _list(call: Call) -> str:
-    commands = call.session.around.processes.background.listed(call.session.id)
+    commands = await call.session.around.processes.background.listed(call.session.id)
     if not commands:
         return "This session has no background commands."
     lines = [
@@ -29,7 +29,7 @@ async def _stop(call: Call) -> str:
 async def _running(call: Call) -> Sequence[Choice]:
     if call.words:
         return ()
-    commands = call.session.around.processes.background.listed(call.session.id)
+    commands = await call.session.around.processes.background.listed(call.session.id)
     return [Choice(word=each.name, detail=one_line(each.command, MAX_LINE_CHARS)) for each in commands if each.runs]
 
 

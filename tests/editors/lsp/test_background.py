@@ -36,6 +36,36 @@ async def test_a_command_is_listed_and_stopped_while_a_turn_runs(folder: Path) -
     assert ended["startedAt"] == running["startedAt"]
 
 
+async def test_what_a_command_wrote_last_is_listed_though_the_model_has_read_it(folder: Path) -> None:
+    prints = Call(name="shell", arguments={"command": "printf 'one\\ntwo'", "background": True})
+    reads = Call(name="shell_output", arguments={"shell_id": "shell_1", "wait_s": 60})
+    setup = Setup(script=[say("", prints), say("", reads), say("done")], mode="trust")
+    async with connected(folder, setup) as editor:
+        session_id = (await editor.request("pygent/session/new", {}))["sessionId"]
+
+        await editor.turn(sessionId=session_id)
+
+        (ended,) = (await editor.request("pygent/background/list", {"sessionId": session_id}))["commands"]
+    assert (ended["lastOutput"], ended["ending"]) == ("one\ntwo", "ended with exit code 0")
+
+
+async def test_a_client_is_told_when_a_command_starts_and_when_it_ends(folder: Path) -> None:
+    async with connected(folder, Setup(script=[say("", SERVER), say("done")], mode="trust")) as editor:
+        session_id = (await editor.request("pygent/session/new", {}))["sessionId"]
+        changed = {"sessionId": session_id, "what": "background"}
+
+        def times() -> int:
+            return editor.notifications("pygent/session/changed").count(changed)
+
+        await editor.turn(sessionId=session_id)
+        started = times()
+        (running,) = (await editor.request("pygent/background/list", {"sessionId": session_id}))["commands"]
+        await editor.request("pygent/background/stop", {"sessionId": session_id, "id": running["id"]})
+        await editor.until(lambda: times() == 2)
+
+    assert started == 1
+
+
 async def test_a_command_or_a_session_that_there_is_not_is_an_error(folder: Path) -> None:
     async with connected(folder) as editor:
         session_id = (await editor.request("pygent/session/new", {}))["sessionId"]

@@ -152,7 +152,8 @@
 ---@field ended "closed"|"deleted"
 
 --- A background command of a session. `id` is the model's `shell_id`; `exitCode` is null while the command runs, and
---- negative for a signal. `ending` says in words how it ended, or that it runs.
+--- negative for a signal. `ending` says in words how it ended, or that it runs. `lastOutput` is the end of what it
+--- wrote, at most 4000 characters, whether the model has read it or not.
 ---@class pygent.BackgroundCommand
 ---@field id string
 ---@field command string
@@ -161,6 +162,7 @@
 ---@field exitCode? integer
 ---@field stoppedByUser boolean
 ---@field ending string
+---@field lastOutput string
 
 --- The result of `pygent/background/list`, the oldest first; the last 32 that ended are among them.
 ---@class pygent.BackgroundCommands
@@ -883,10 +885,10 @@
 ---@field sinceSeq? integer
 ---@field partialResultToken string|integer
 
---- The notification `pygent/session/changed`.
+--- The notification `pygent/session/changed`. `background`: a background command has started or ended.
 ---@class pygent.SessionChanged
 ---@field sessionId string
----@field what "created"|"turn_started"|"turn_finished"|"restored"|"renamed"|"configured"|"deleted"|"interrupted"
+---@field what "created"|"turn_started"|"turn_finished"|"restored"|"renamed"|"configured"|"deleted"|"interrupted"|"background"
 
 --- `pygent/session/compact`, while no turn runs: the conversation is summed up for the requests to come, with an eye
 --- to what `instruction` says. The session's own messages stay.

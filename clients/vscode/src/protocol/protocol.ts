@@ -161,7 +161,8 @@ export interface Attached {
 
 /**
  * A background command of a session. `id` is the model's `shell_id`; `exitCode` is null while the command runs, and
- * negative for a signal. `ending` says in words how it ended, or that it runs.
+ * negative for a signal. `ending` says in words how it ended, or that it runs. `lastOutput` is the end of what it
+ * wrote, at most 4000 characters, whether the model has read it or not.
  */
 export interface BackgroundCommand {
 	readonly id: string;
@@ -171,6 +172,7 @@ export interface BackgroundCommand {
 	readonly exitCode: number | null;
 	readonly stoppedByUser: boolean;
 	readonly ending: string;
+	readonly lastOutput: string;
 }
 
 /** The result of `pygent/background/list`, the oldest first; the last 32 that ended are among them. */
@@ -1048,10 +1050,10 @@ export interface SessionAttachParams {
 	readonly partialResultToken: string | number;
 }
 
-/** The notification `pygent/session/changed`. */
+/** The notification `pygent/session/changed`. `background`: a background command has started or ended. */
 export interface SessionChanged {
 	readonly sessionId: string;
-	readonly what: "created" | "turn_started" | "turn_finished" | "restored" | "renamed" | "configured" | "deleted" | "interrupted";
+	readonly what: "created" | "turn_started" | "turn_finished" | "restored" | "renamed" | "configured" | "deleted" | "interrupted" | "background";
 }
 
 /**
