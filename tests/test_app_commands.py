@@ -103,8 +103,8 @@ async def test_mcp_servers_are_named_from_each_layer_and_models_and_agents_are_l
 
     servers, models, agents = await house.text("/mcp"), await house.text("/model"), await house.text("/agent")
 
-    assert servers.startswith(f"- `docs`: not started; named in user file {house.config / 'config.toml'}")
-    assert models.startswith("The model is `offline/rules`.\nReady to use: ")
+    assert servers.startswith(f"- `docs`: not started; defined in user file {house.config / 'config.toml'}")
+    assert models.startswith("Current model: `offline/rules`.\nReady to use: ")
     assert "- `review`: " in agents
     await house.agent.close()
 
@@ -122,12 +122,12 @@ async def test_without_a_model_that_thinks_an_agents_md_is_begun_and_one_that_is
     begun = (house.folder / "AGENTS.md").read_text()
     again = await house.text("/init")
 
-    assert answer.startswith("`AGENTS.md` is begun: a title, 5 commands")
+    assert answer.startswith("Created a draft of `AGENTS.md` with a title, 5 commands")
     assert begun == (
-        f"# {house.folder.name}\n\nA shop for plums.\n\n## Commands\n\n"
-        "- `make test`\n- `make build`\n- `npm run lint`\n- `go build ./...`\n- `go test ./...`\n\n"
-        "## What is not seen at once\n\n- (conventions, layers, generated files, traps)\n"
+        f"# {house.folder.name}\n\nA shop for plums.\n\n## Commands\n\n- `make test`\n- `make build`\n- `npm run "
+        "lint`\n- `go build ./...`\n- `go test ./...`\n\n## Not obvious\n\n- (conventions, layers, generated files, "
+        "traps)\n"
     )
-    assert again.startswith("There is an `AGENTS.md`, and it stays as it is")
+    assert again.startswith("`AGENTS.md` already exists and was not changed")
     assert (house.folder / "AGENTS.md").read_text() == begun
     await house.agent.close()

@@ -245,8 +245,8 @@ async def test_in_an_editor_with_another_folder_the_session_goes_on_there_and_sa
             each["content"] for editor in (two.two, two.one) for each in editor.events() if each["type"] == "notice"
         ]
         assert told == [
-            f"The session was in {here}. It goes on in {there}.",
-            f"The session was in {there}. It goes on in {here}.",
+            f"The folder of the session changed from {here} to {there}.",
+            f"The folder of the session changed from {there} to {here}.",
         ]
 
 
@@ -266,11 +266,11 @@ async def test_in_the_editor_that_chose_its_folder_a_session_is_in_it_again(open
             await editor.turn("go", sessionId=session)
 
         there = two.two.folder
-        assert folders_of(two.two) == [str(there), f"The session was in {outside}. It goes on in {there}."]
+        assert folders_of(two.two) == [str(there), f"The folder of the session changed from {outside} to {there}."]
         assert folders_of(two.one) == [
             str(outside),
             str(outside),
-            f"The session was in {there}. It goes on in {outside}.",
+            f"The folder of the session changed from {there} to {outside}.",
         ]
 
 
@@ -295,7 +295,7 @@ async def test_a_fork_goes_on_in_the_editor_that_makes_it(opened: Open) -> None:
         await two.two.turn("go", sessionId=fork)
 
         here, there = two.one.folder, two.two.folder
-        assert folders_of(two.two) == [str(there), f"The session was in {here}. It goes on in {there}."]
+        assert folders_of(two.two) == [str(there), f"The folder of the session changed from {here} to {there}."]
 
 
 async def test_a_background_command_goes_on_for_whoever_uses_the_session(opened: Open) -> None:

@@ -507,7 +507,7 @@ class Checkpoints:
             if turn_id is None or self._told == turn_id:
                 return None
             self._told = turn_id
-            return f"The checkpoints of this turn will not outlive the daemon: {error.strerror}."
+            return f"The checkpoints of this turn will be lost when the daemon exits: {error.strerror}."
         return None
 
     def _change(
@@ -554,7 +554,7 @@ class Checkpoints:
         if self._told == turn_id:
             return None
         self._told = turn_id
-        return f"The files could not be kept, so what commands change in this turn cannot be taken back: {error}."
+        return f"The files could not be backed up, so changes made by commands in this turn cannot be undone: {error}."
 
     def _patch(self, change: PathChange, old: Mapping[str, bytes], new: Mapping[str, bytes]) -> str:
         name = self.workspace.shown(change.path)

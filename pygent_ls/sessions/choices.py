@@ -179,7 +179,7 @@ def narrowed(around: Surroundings, profile: AgentProfile, request: TurnRequest) 
     tools = profile.offered(around.tools)
     if request.tools is not None:
         missing = [each.name for each in tools.list_all() if not matches(each.name, request.tools)]
-        tools = without(tools, dict.fromkeys(missing, "is not offered in this turn"))
+        tools = without(tools, dict.fromkeys(missing, "is not available in this turn"))
     return replace(around, tools=tools)
 
 

@@ -74,7 +74,12 @@ class SessionContext:
         try:
             return self.make_model(name), ()
         except ModelError as error:
-            return None, (f"compaction.model {name} cannot be had, so the turn's own model sums up: {error.message}",)
+            return None, (
+                (
+                    f"compaction.model {name} is not available, so the model of the turn writes the summary: "
+                    f"{error.message}"
+                ),
+            )
 
     async def measure(self) -> None:
         """Learn what is sent beside the conversation, if no request was made since the daemon began."""
@@ -138,7 +143,7 @@ class SessionContext:
             raise SessionError(compacting.denied, kind="denied_by_hook")
         if done is None:
             raise SessionError(
-                "There is nothing to compact: the conversation is as short as a summary of it.",
+                "There is nothing to compact: a summary would not be shorter.",
                 kind="nothing_to_compact",
             )
         return done

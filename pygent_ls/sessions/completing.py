@@ -36,9 +36,9 @@ Thing = TypeVar("Thing")
 ItemKind = Literal["command", "argument", "file", "word", "agent"]
 
 WORDS = (
-    Choice(word="diagnostics", detail="what the editor shows as wrong"),
-    Choice(word="selection", detail="what is selected"),
-    Choice(word="buffer", detail="the file in front"),
+    Choice(word="diagnostics", detail="problems shown in the editor"),
+    Choice(word="selection", detail="the current selection"),
+    Choice(word="buffer", detail="the current file"),
     Choice(word="diff", detail="uncommitted changes"),
     Choice(word="https://", detail="a web page, fetched if you allow it"),
 )

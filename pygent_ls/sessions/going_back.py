@@ -104,7 +104,7 @@ class GoingBack:
             messages = await self._kept.conversation_at(said.journal_size)
         except OSError as error:
             raise SessionError(
-                f"The checkpoint cannot be used: its conversation cannot be read: {error.strerror}.",
+                f"The checkpoint cannot be used because its conversation cannot be read: {error.strerror}.",
                 kind="checkpoint_failed",
             ) from None
         return replace(checkpoint, conversation=replace(said, messages=messages))
@@ -113,7 +113,7 @@ class GoingBack:
         """Take back the last turn: its files and its part of the conversation. Raises `nothing_to_undo`, too."""
         found = last_turn(self.own_checkpoints(), self._kept.messages)
         if found is None:
-            raise SessionError("There is no turn to take back.", kind="nothing_to_undo")
+            raise SessionError("There is no turn to undo.", kind="nothing_to_undo")
         checkpoint, has_files = found
         done = await self.to(checkpoint, Wanted(files=has_files, conversation=True))
         done.was_not_kept = checkpoint.turn_id in self.own_checkpoints().not_kept
@@ -127,7 +127,7 @@ class GoingBack:
         """Take back what the last `take_back` named as uncertain, too. Raises `nothing_to_undo` if it named nothing."""
         checkpoint = self._has_rest
         if checkpoint is None:
-            raise SessionError("The last undo left nothing that may be a command's.", kind="nothing_to_undo")
+            raise SessionError("The last undo left no changes that a command may have made.", kind="nothing_to_undo")
         done = await self.to(checkpoint, Wanted(files=True, conversation=False, uncertain=True))
         self._has_rest = None  # what brings the turn again brings this again
         await self._note()
@@ -136,7 +136,9 @@ class GoingBack:
     async def bring_again(self) -> Restored:
         """Take back what took back the last turn. Raises `nothing_to_redo`, too."""
         if not self._taken_back:
-            raise SessionError("Nothing was taken back since the last turn.", kind="nothing_to_redo")
+            raise SessionError(
+                ("There is nothing to redo: nothing was undone since the last turn."), kind="nothing_to_redo"
+            )
         undo = self._taken_back[-1]
         self._has_rest = None
         done = await self.to(undo, Wanted(files=True, conversation=True))
@@ -166,5 +168,5 @@ class GoingBack:
     def own_checkpoints(self) -> Checkpoints:
         """Raises `SessionError` (`no_checkpoints`) where the session keeps none."""
         if self._checkpoints is None:
-            raise SessionError("This session keeps no checkpoints.", kind="no_checkpoints")
+            raise SessionError("This session has no checkpoints.", kind="no_checkpoints")
         return self._checkpoints

@@ -178,7 +178,7 @@ class _Page:
         counts = f'<span class="add">+{change.added}</span> <span class="del">−{change.removed}</span>'
         summary = f"<b>{escape(str(name))}</b> {escape(change.kind)} {counts}"
         lines = change.patch.removesuffix("\n").split("\n") if change.patch else []
-        patch = "".join(_patch_lines(lines)) if lines else "(it is no text)"
+        patch = "".join(_patch_lines(lines)) if lines else "(not text)"
         return _folded(summary, [f"<pre>{patch}</pre>"], kind="diff", is_open=len(lines) <= OPEN_LINES)
 
 

@@ -77,7 +77,7 @@ class Listing:
     async def page(self, wanted: SessionFilter) -> Page:
         """The sessions that are wanted, the last one used first. Raises `SessionError` (`invalid_cursor`)."""
         if wanted.cursor is not None and _CURSOR.fullmatch(wanted.cursor) is None:
-            raise SessionError("cursor: it is none that a list came with (`nextCursor`).", kind="invalid_cursor")
+            raise SessionError("cursor: not a `nextCursor` returned by a list.", kind="invalid_cursor")
         from pygent_ls.sessions.index.words import folded, squeezed
 
         query = (wanted.query or "").strip()

@@ -67,7 +67,7 @@ class TurnMaking:
         """Let the settings count as they are now, from this turn on; returns what is to be told of them. Raises
         `ModelError` where they have come to name a model that cannot be had."""
         was, self._folder = self._folder, self.parts.surroundings.working_directory
-        news = () if was == self._folder else (f"The session was in {was}. It goes on in {self._folder}.",)
+        news = () if was == self._folder else (f"The folder of the session changed from {was} to {self._folder}.",)
         if self.parts.take_settings is None:
             return news
         taken = await self.parts.take_settings()

@@ -155,7 +155,7 @@ async def _diff(around: Surroundings) -> str:
     try:
         return await _told_by("git_diff", around, revision="HEAD")
     except ToolError as error:
-        return f"Could not be made: {error}"
+        return f"Could not be created: {error}"
 
 
 async def _told_by(name: str, around: Surroundings, **arguments: object) -> str:

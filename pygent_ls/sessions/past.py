@@ -44,7 +44,8 @@ class PastSession:
         """Bring files back. Raises as `diff` does, and `session_not_loaded` for the conversation, which is gone."""
         if wanted.conversation:
             raise SessionError(
-                "The session of this checkpoint is not loaded, and its conversation not kept: ask for the files alone.",
+                "The session of this checkpoint is not loaded and its conversation was not saved. "
+                "Restore only the files.",
                 kind="session_not_loaded",
             )
         check_open(self._checkpoints, checkpoint)
@@ -100,7 +101,8 @@ def check_open(checkpoints: Checkpoints, checkpoint: Checkpoint) -> None:
     for kept in checkpoint.snapshot.states:
         if not any(kept.is_relative_to(folder) for folder in checkpoints.workspace.folders):
             raise SessionError(
-                f"The checkpoint is of {kept}, which is not open here: open that folder first.", kind="other_workspace"
+                f"The checkpoint belongs to {kept}, which is not open here. Open that folder first.",
+                kind="other_workspace",
             )
 
 

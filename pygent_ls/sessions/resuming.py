@@ -48,5 +48,5 @@ def take_up(recalled: Recalled, around: Surroundings, choices: Choices, context:
         try:
             around.permissions.set_mode(state.own_mode)
         except SessionError as error:
-            notices.append(f"The session was in the mode {state.own_mode}, and is not any more: {error}")
+            notices.append(f"The mode {state.own_mode} of the session was reset: {error}")
     return notices

@@ -20,22 +20,20 @@ from pygent_ls.workspace.held import Held
 from pygent_ls.workspace.restoring import LINK, restore_file
 from pygent_ls.workspace.snapshots import PathChange, Snapshot
 
-NOT_THE_AGENTS = "it is not known to be the agent's change; you or another program may have made it"
-CHANGED_SINCE = "it was changed since the agent's last write"
-YOURS_BETWEEN = (
-    "it holds what you had changed yourself between the agent's changes; what the agent did before that stands"
-)
-YOURS_BEFORE = "it holds what you had changed yourself before the agent did"
+NOT_THE_AGENTS = "it may have been changed by you or another program, not by the agent"
+CHANGED_SINCE = "it was changed after the agent's last write"
+YOURS_BETWEEN = "it contains changes that you made between the agent's changes; the agent's earlier changes remain"
+YOURS_BEFORE = "it contains changes that you made before the agent did"
 ANYONES = (
-    "it changed while a command ran, by the command, by you or by another program; "
-    "it goes back only if you say so, now that you know"
+    "it changed while a command ran; the command, you or another program may have changed it, so it is restored "
+    "only if you confirm"
 )
-BEHIND_BUFFER = "its file changed on the disk while a command ran, and it has unsaved changes of yours in the editor"
-MOVED = "it was moved or copied, and the other place holds something else by now"
-NOT_KEPT = "what it held then is no longer kept"
+BEHIND_BUFFER = "it changed on disk while a command ran, and it has unsaved changes in the editor"
+MOVED = "it was moved or copied, and the other file has changed since"
+NOT_KEPT = "its content at that time is no longer stored"
 NEVER_KEPT = (
-    "it was changed or removed while a command ran, and could not be kept before: git ignores its folder, "
-    "it is too large, it is git's own, or it lies outside the workspace"
+    "it was changed or removed while a command ran and had not been backed up: git ignores its folder, it is too "
+    "large, it belongs to git, or it is outside the workspace"
 )
 
 
@@ -203,15 +201,15 @@ class _Rewind:
     def _skip_new_repositories(self) -> None:
         for folder in self._now.states.keys() - self._then.states.keys():
             if any(folder.is_relative_to(each) for each in self._then.states):
-                self._skip(folder, "a repository that was not there then; it is left as it is")
+                self._skip(folder, "it is a repository that did not exist then")
 
     def _reason(self, change: PathChange, ignored: set[Path]) -> str | None:
         """Why a file is left alone that the agent has not changed; None if it is not."""
         path = change.path
         if self._now.is_left_out(path) or self._then.is_left_out(path):
-            return "it is too large to be kept, or could not be read"
+            return "it is too large to back up or could not be read"
         if path in ignored:
-            return "git ignored it then, so it was not kept"
+            return "git ignored it then, so it was not backed up"
         return None if self._wanted.force else NOT_THE_AGENTS
 
     def _skip(self, path: Path, reason: str) -> None:
@@ -255,14 +253,14 @@ class _Rewind:
         for way in ways:
             document = documents[way.path]
             if not seen[way.path].is_like(way.now):
-                self._skip(way.path, "it changed at this very moment")
+                self._skip(way.path, "it changed during the restore")
             elif way.then.entry is None:
                 operations[way.path] = DeleteFile(path=way.path, before=document)
             elif (decoded := decode(contents[way.then.entry.blob])) is not None:
                 text, encoding = decoded
                 operations[way.path] = WriteText(path=way.path, before=document, text=text, encoding=encoding)
             else:
-                self._skip(way.path, "it is open in the editor, and what it held then is not text")
+                self._skip(way.path, "it is open in the editor, and its content at that time is not text")
         if not operations:
             return
         plan = EditPlan(label="Restore a checkpoint", operations=tuple(operations.values()), result="", previewed=False)
@@ -287,7 +285,7 @@ class _Rewind:
         except (SnapshotError, ToolError) as error:
             self._skip(way.path, str(error))
         except OSError as error:
-            self._skip(way.path, error.strerror or "the disk refused")
+            self._skip(way.path, error.strerror or "it could not be written")
         else:
             self._count(way)
 
@@ -317,7 +315,7 @@ class Wanted:
     """Whether files are brought back that changed while a command ran, whoever changed them."""
 
 
-BEFORE = "Before going back: "
+BEFORE = "Before restoring: "
 """What the label of a checkpoint begins with that undoes a way back."""
 
 

@@ -198,7 +198,9 @@ class Session:
     def held_request(self, turn_id: str) -> TurnRequest:
         """The request of a prompt that is held. Raises `SessionError` (`unknown_turn`)."""
         if turn_id not in self._held:
-            raise SessionError(f"No prompt {turn_id!r} is held: it was sent again or removed.", kind="unknown_turn")
+            raise SessionError(
+                (f"No prompt {turn_id!r} is waiting; it was already sent again or removed."), kind="unknown_turn"
+            )
         return request_of(self._held[turn_id])
 
     async def give_up(self, turn_id: str) -> bool:
@@ -234,7 +236,7 @@ class Session:
         is_taken = turn_id in self._turn_ids and turn_id not in self._held
         if is_taken or any(each.turn_id == turn_id for each in self.messages):
             raise SessionError(
-                f"The session has a turn {turn_id!r} already: choose another turnId, or leave it out.",
+                f"The session already has a turn {turn_id!r}. Choose another turnId, or omit it.",
                 kind="turn_id_taken",
             )
 
@@ -373,7 +375,7 @@ class Session:
     def check_idle(self) -> None:
         """Raises `SessionError` (`turn_running`) unless it is idle."""
         if not self.is_idle:
-            raise SessionError("A turn is running; cancel it, or wait for its end.", kind="turn_running")
+            raise SessionError("A turn is running. Cancel it or wait until it ends.", kind="turn_running")
 
     async def close(self, reason: HookEnd = "close") -> None:
         """Cancel all turns, end all background commands, and wait for them; for a moment for what else works. `reason`

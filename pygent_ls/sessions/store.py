@@ -152,10 +152,10 @@ class Sessions:
             return self._journals.create(begun), ""
         except FileExistsError:
             raise SessionError(
-                f"There is a session {begun.id} already; resume it, or choose another id.", kind="session_exists"
+                f"A session {begun.id} already exists. Resume it, or choose another id.", kind="session_exists"
             ) from None
         except OSError as error:
-            return MemoryJournal(), f"The session is in memory alone, since it cannot be kept: {error.strerror}."
+            return MemoryJournal(), f"The session is kept only in memory because it cannot be saved: {error.strerror}."
 
     def _made(
         self,
@@ -258,7 +258,7 @@ class Sessions:
             raise
         session.keep_in(journal)
         if is_lost:
-            session.tell_next(f"Where the session was is lost. It goes on in {folder}.")
+            session.tell_next(f"The folder of the session is unknown. It continues in {folder}.")
         self._live[session_id] = session
 
     def _folder_for(self, was: Path, folders: Sequence[Path]) -> Path:
@@ -320,7 +320,7 @@ class Sessions:
         if at_turn_id is not None:
             places = [place for place, each in enumerate(messages) if each.turn_id == at_turn_id]
             if not places:
-                raise SessionError(f"The conversation has no turn {at_turn_id!r} that is over.", kind="unknown_turn")
+                raise SessionError(f"The conversation has no finished turn {at_turn_id!r}.", kind="unknown_turn")
             messages = messages[: places[-1] + 1]
         state = origin.state
         fork = self._begun(

@@ -110,4 +110,4 @@ async def test_undo_of_a_turn_whose_files_could_not_be_kept_says_so_and_tries_no
         assert done["notKept"] is True
         assert started.read_text() == before
         assert (folder / "more.txt").exists()
-        assert "Not all that this turn changed in files could be kept" in editor.messages[-1]
+        assert "Not all file changes of this turn could be recorded" in editor.messages[-1]

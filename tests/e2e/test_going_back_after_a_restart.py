@@ -53,19 +53,19 @@ async def test_a_turn_is_taken_back_in_the_next_daemon_and_brought_again_in_the_
 
     async with editor_client(folder, environment) as editor:
         undone = await editor.turn("/undo", sessionId=session_id)
-        assert undone["text"].startswith("The last turn is taken back.")
+        assert undone["text"].startswith("Undid the last turn.")
         assert not new.exists()
         assert await said(editor, session_id) == []
 
     async with editor_client(folder, environment) as editor:
         redone = await editor.turn("/redo", sessionId=session_id)
-        assert redone["text"].startswith("The turn is there again.")
+        assert redone["text"].startswith("Restored the turn.")
         assert new.read_text() == "fresh\n"
         assert await said(editor, session_id) == whole == ["make it", "It is there."]
 
     async with editor_client(folder, environment) as editor:
         again = await editor.turn("/redo", sessionId=session_id)
-        assert "Nothing was taken back since the last turn." in again["text"]
+        assert "There is nothing to redo: nothing was undone since the last turn." in again["text"]
 
 
 async def test_a_checkpoint_of_another_daemon_brings_the_conversation_back_and_so_does_its_undo(folder: Path) -> None:
@@ -95,7 +95,7 @@ async def test_the_command_takes_back_the_last_turn_of_the_folder(folder: Path) 
     async with editor_client(folder, environment) as editor:
         await editor.ask_lsp("workspace/executeCommand", {"command": "pygent.undo", "arguments": []})
         assert not (folder / "new.txt").exists()
-        assert editor.messages == ["Taken back: new.txt."]
+        assert editor.messages == ["Restored: new.txt."]
         assert await said(editor, session_id) == []
 
 
@@ -119,7 +119,7 @@ async def test_a_compaction_still_counts_after_a_turn_was_taken_back_and_brought
 
     async with editor_client(folder, scripted(folder, *answers)) as editor:
         assert await sent(editor, session_id) == before
-        assert "3 of them are summed up" in before
+        assert "3 of them are summarized" in before
 
 
 async def test_the_context_that_a_resumed_session_reports_holds_the_system_prompt_and_the_tools(folder: Path) -> None:

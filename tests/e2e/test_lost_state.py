@@ -71,7 +71,7 @@ def test_a_file_in_the_place_of_the_state_folder_is_told_of_and_costs_nothing_on
         shutil.rmtree(lost)
         lost.write_text("")
         notices = [each["content"] for each in say(client, session, "two") if each["type"] == "notice"]
-        assert "The session cannot be written to the disk: Not a directory." in " ".join(notices)
+        assert "The session cannot be written to disk: Not a directory." in " ".join(notices)
         listed = client.request("list", "pygent/session/list", {})["result"]["sessions"]
         assert [each["sessionId"] for each in listed] == [session]
         lost.unlink()

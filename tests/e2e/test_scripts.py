@@ -611,7 +611,7 @@ def test_a_session_can_be_given_its_id_once(environment: dict[str, str], folder:
     assert json.loads(first.stdout)["session_id"] == UUID
     refused = json.loads(second.stdout)
     assert (refused["is_error"], second.returncode) == (True, 1)
-    assert refused["result"] == f"There is a session {UUID} already; resume it, or choose another id."
+    assert refused["result"] == f"A session {UUID} already exists. Resume it, or choose another id."
     assert json.loads(resumed.stdout)["session_id"] == UUID
 
 

@@ -334,7 +334,7 @@ async def test_what_a_command_did_to_an_ignored_file_is_brought_back_or_named(de
     after = desk.visible()
     standing = {name for name in before | after if before.get(name) != after.get(name)}
     assert standing <= answer.left
-    assert "No file had to be brought back" not in answer.text
+    assert "No files needed to be restored" not in answer.text
 
 
 async def test_a_file_that_a_command_makes_too_large_to_be_kept_is_brought_back(desk: Desk) -> None:
@@ -362,7 +362,7 @@ async def test_what_could_not_be_kept_before_a_command_changed_it_is_named_after
 
     lost = {"large.bin", "larger.bin", "out/large.bin", "out/log.txt", "out/old.txt", str(desk.outside("beside.txt"))}
     assert answer.left >= (lost | {".git"} if has_git else lost)
-    assert "No file had to be brought back" not in answer.text
+    assert "No files needed to be restored" not in answer.text
 
 
 # Hooks

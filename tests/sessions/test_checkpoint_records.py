@@ -134,7 +134,7 @@ async def test_the_conversation_is_gone_with_the_session_and_that_is_said(folder
     await edit(checkpoints_of(folder), "t1", folder / "a.txt", "A\n")
     session = await recalled(folder)
 
-    with pytest.raises(SessionError, match="ask for the files alone") as caught:
+    with pytest.raises(SessionError, match="Restore only the files") as caught:
         await session.restore(session.checkpoints[0], Wanted(files=True, conversation=True))
 
     assert caught.value.kind == "session_not_loaded"
@@ -150,7 +150,7 @@ async def test_a_checkpoint_of_a_folder_that_is_not_open_is_refused(folder: Path
     assert session is not None
 
     for work in (session.diff(session.checkpoints[0]), session.restore(session.checkpoints[0], FILES)):
-        with pytest.raises(SessionError, match="open that folder first") as caught:
+        with pytest.raises(SessionError, match="Open that folder first") as caught:
             await work
         assert caught.value.kind == "other_workspace"
     assert (folder / "a.txt").read_text() == "A\n"
@@ -210,7 +210,7 @@ async def test_where_nothing_can_be_recorded_the_turn_is_told_once_and_goes_on(f
     named = NamedPaths(folder=folder)
     said = [await checkpoints.before_change("t1", "edit"), await checkpoints.before_program("t1", "make", named)]
 
-    assert said[0] == "The checkpoints of this turn will not outlive the daemon: File exists."
+    assert said[0] == "The checkpoints of this turn will be lost when the daemon exits: File exists."
     assert said[1] is None
     assert len(checkpoints.all()) == 1
 

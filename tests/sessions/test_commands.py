@@ -60,31 +60,34 @@ async def test_every_command_says_how_it_is_used_and_none_asks_a_model(folder: P
 @pytest.mark.parametrize(
     ("prompt", "says"),
     [
-        ("/cost now", "`/cost` stands alone: it takes nothing behind it."),
-        ("/permissions list x", "`/permissions list` stands alone: it takes nothing behind it."),
-        ("/search", "Something is missing.\nUsage: `/search WORDS`"),
-        ("/checkpoint diff", "Something is missing.\nUsage: `/checkpoint diff ID`"),
-        ("/checkpoint show 1", "`/checkpoint` knows no `show`.\nUsage: `/checkpoint list`, `/checkpoint diff ID`, "),
-        ("/mode quick", "mode: 'quick' is none of these: `default`, `accept_edits`, `plan`, `trust`, `bypass`.\n"),
+        ("/cost now", "`/cost` does not accept arguments."),
+        ("/permissions list x", "`/permissions list` does not accept arguments."),
+        ("/search", "An argument is missing.\nUsage: `/search WORDS`"),
+        ("/checkpoint diff", "An argument is missing.\nUsage: `/checkpoint diff ID`"),
+        (
+            "/checkpoint show 1",
+            "`/checkpoint` has no subcommand `show`.\nUsage: `/checkpoint list`, `/checkpoint diff ID`, ",
+        ),
+        ("/mode quick", "mode: 'quick' must be one of `default`, `accept_edits`, `plan`, `trust`, `bypass`.\n"),
         (
             "/effort huge",
-            "effort: 'huge' is none of these: `none`, `minimal`, `low`, `medium`, `high`, ",
+            "effort: 'huge' must be one of `none`, `minimal`, `low`, `medium`, `high`, ",
         ),
-        ("/mode plan trust", "mode: 'plan trust' is none of these"),
-        ("/agent nobody", "agent: 'nobody' is none of these: `default`, `plan`"),
-        ("/model far/model please", "Name one model, as `PROVIDER/MODEL`.\nUsage: `/model [NAME]`"),
-        ("/model far/\nmodel", "Name one model, as `PROVIDER/MODEL`."),
+        ("/mode plan trust", "mode: 'plan trust' must be one of"),
+        ("/agent nobody", "agent: 'nobody' must be one of `default`, `plan`"),
+        ("/model far/model please", "Name one model as `PROVIDER/MODEL`.\nUsage: `/model [NAME]`"),
+        ("/model far/\nmodel", "Name one model as `PROVIDER/MODEL`."),
         ("/model none/such", "there is no model none/such"),
         ("/checkpoint restore nine", "There is no checkpoint 'nine'. `/checkpoint list` shows them.\nUsage: "),
         ("/session load nine", "There is no other session 'nine'. `/session list` shows them.\nUsage: "),
         ("/session load\n nine", "There is no other session 'nine'."),
-        ("/session delete", "Something is missing.\nUsage: `/session delete ID`"),
-        ("/session fork 3", "There is no turn '3'; the conversation has 0, and 1 is the first.\n"),
-        ("/export pdf", "format: 'pdf' is none of these: `markdown`, `json`, `xml`, `plain`, `html`.\nUsage: "),
-        ("/export --force", "format: '' is none of these: `markdown`"),
+        ("/session delete", "An argument is missing.\nUsage: `/session delete ID`"),
+        ("/session fork 3", "There is no turn '3'. The conversation has 0 turns; the first is 1.\n"),
+        ("/export pdf", "format: 'pdf' must be one of `markdown`, `json`, `xml`, `plain`, `html`.\nUsage: "),
+        ("/export --force", "format: '' must be one of `markdown`"),
         ("/permissions forget shell", "There is no rule 'shell'. `/permissions` lists them.\nUsage: "),
         ("/help frob", "There is no command 'frob'. `/help` lists them.\nUsage: `/help [COMMAND]`"),
-        ("/continue", "There is nothing to go on with: the conversation is empty."),
+        ("/continue", "There is nothing to continue: the conversation is empty."),
         ("/compact", "There is nothing to compact"),
     ],
 )
@@ -109,12 +112,12 @@ async def test_an_effort_is_shown_and_chosen(folder: Path) -> None:
     chosen = await shelf.text("/effort high")
     await shelf.say("go")
 
-    assert shown.startswith("The agent, the settings or the model choose the effort.")
-    assert chosen.startswith("The effort is `high` from the next prompt on")
-    assert (await shelf.text("/effort")).startswith("The effort is `high`.")
+    assert shown.startswith("The agent, the settings or the model determine the effort.")
+    assert chosen.startswith("Effort set to `high` from the next prompt on")
+    assert (await shelf.text("/effort")).startswith("Current effort: `high`.")
     assert [request.effort for request in shelf.model.requests] == ["high"]
     await shelf.say("/effort default")
-    assert (await shelf.text("/effort")).startswith("The agent, the settings or the model choose the effort.")
+    assert (await shelf.text("/effort")).startswith("The agent, the settings or the model determine the effort.")
 
 
 async def test_a_model_is_shown_with_those_that_could_be_used_and_chosen(folder: Path) -> None:
@@ -125,13 +128,13 @@ async def test_a_model_is_shown_with_those_that_could_be_used_and_chosen(folder:
     again = await shelf.text("/model")
 
     assert shown.splitlines() == [
-        "The model is `fake/model`.",
+        "Current model: `fake/model`.",
         "Ready to use: `fake/model`.",
         "- `far/model`: needs FAR_KEY",
-        "`/model NAME` chooses another one, any that a provider has.",
+        "`/model NAME` switches to any model of any provider.",
     ]
-    assert chosen == "The model is `other/model` from now on."
-    assert again.startswith("The model is `other/model`.")
+    assert chosen == "Model set to `other/model`."
+    assert again.startswith("Current model: `other/model`.")
     assert (await shelf.say("go")).stop_reason == "error"  # it has nothing to say
     assert shelf.model.requests == []
 
@@ -142,10 +145,10 @@ async def test_a_mode_is_chosen_and_one_that_is_not_allowed_says_what_it_needs(f
     chosen = await shelf.text("/mode plan")
     refused = await shelf.say("/mode bypass")
 
-    assert chosen == "The mode is `plan` from now on: reads and plans, changes nothing."
+    assert chosen == "Mode set to `plan`: read-only: plans but changes nothing."
     assert "allow_bypass = true" in refused.text
     assert shelf.session.permissions.mode == "plan"
-    assert "- `plan`: reads and plans, changes nothing (now)" in (await shelf.text("/mode")).splitlines()
+    assert "- `plan`: read-only: plans but changes nothing (current)" in (await shelf.text("/mode")).splitlines()
 
 
 async def test_an_agent_is_chosen_for_the_session_or_for_one_prompt(folder: Path) -> None:
@@ -157,8 +160,8 @@ async def test_an_agent_is_chosen_for_the_session_or_for_one_prompt(folder: Path
 
     assert once.text == "looked"
     assert shelf.asked == "what is wrong here?"
-    assert told.startswith("The agent is `default`.")
-    assert chosen.startswith("The agent is `plan` from now on:")
+    assert told.startswith("Current agent: `default`.")
+    assert chosen.startswith("Agent set to `plan`:")
     assert shelf.session.agent == "plan"
 
 
@@ -175,14 +178,14 @@ async def test_rules_are_listed_with_where_they_are_from_and_forgotten(folder: P
 
     assert "- allow `shell(git status:*)` (Always allow)" in before.splitlines()
     assert "- deny `read_file(**/.env)` (your settings)" in before.splitlines()
-    assert forgotten == "The rule `shell(git status:*)` is forgotten."
+    assert forgotten == "Removed the rule `shell(git status:*)`."
     assert "shell" not in after
 
 
 async def test_tools_are_listed_with_their_risk(folder: Path) -> None:
     lines = (await Shelf(folder).text("/tools")).splitlines()
 
-    assert any(line.startswith("- `read_file` (low risk, only reads): ") for line in lines)
+    assert any(line.startswith("- `read_file` (low risk, read-only): ") for line in lines)
     assert any(line.startswith("- `shell` (high risk): ") for line in lines)
 
 
@@ -200,13 +203,13 @@ async def test_what_was_spent_is_told_for_the_turn_and_the_session_and_an_unknow
     await shelf.say("three")
     unknown = await shelf.text("/cost")
 
-    assert nothing == "Nothing was spent: no model was asked yet."
+    assert nothing == "No usage yet: no model was called."
     assert known.splitlines() == [
-        "- last turn: 1,234 tokens (1,000 in, of which 800 cached, 234 out), $0.0123",
-        "- session: 2,468 tokens (2,000 in, of which 1,600 cached, 468 out), $0.0247",
+        "- last turn: 1,234 tokens (1,000 in, 800 of it cached, 234 out), $0.0123",
+        "- session: 2,468 tokens (2,000 in, 1,600 of it cached, 468 out), $0.0247",
     ]
     assert unknown.splitlines()[0] == "- last turn: 120 tokens (100 in, 20 out), cost unknown"
-    assert "takes its prices" in unknown.splitlines()[2]
+    assert "Set it in" in unknown.splitlines()[2]
 
 
 async def test_the_mcp_servers_of_the_settings_are_named_and_that_none_runs_is_said(folder: Path) -> None:
@@ -216,10 +219,10 @@ async def test_the_mcp_servers_of_the_settings_are_named_and_that_none_runs_is_s
 
     some = await shelf.text("/mcp")
 
-    assert none.startswith("No MCP server is named in the settings")
+    assert none.startswith("The settings define no MCP servers")
     assert some.splitlines() == [
-        "- `docs`: not started; named in user file config.toml",
-        "This version starts no MCP server, so the tools of none are offered.",
+        "- `docs`: not started; defined in user file config.toml",
+        "This version does not start MCP servers, so their tools are not available.",
     ]
 
 
@@ -245,10 +248,10 @@ async def test_clear_empties_the_conversation_and_leaves_files_alone(folder: Pat
     cleared = await shelf.text("/clear")
     await shelf.say("two")
 
-    assert cleared == "The conversation is empty now: 2 messages are gone. Files stay as they are."
+    assert cleared == "Conversation cleared: 2 messages removed. Files are unchanged."
     assert [message.text for message in shelf.model.requests[-1].messages] == ["two"]
-    assert await shelf.text("/clear") == "The conversation is empty now: 2 messages are gone. Files stay as they are."
-    assert await shelf.text("/clear") == "The conversation was empty."
+    assert await shelf.text("/clear") == "Conversation cleared: 2 messages removed. Files are unchanged."
+    assert await shelf.text("/clear") == "The conversation is already empty."
 
 
 async def test_compact_sums_up_with_an_instruction_and_the_next_request_is_shorter(folder: Path) -> None:
@@ -261,7 +264,7 @@ async def test_compact_sums_up_with_an_instruction_and_the_next_request_is_short
     await shelf.say("third")
 
     assert compacted.stop_reason == "end_turn"
-    assert "messages are summed up: the next request has about" in compacted.text
+    assert "messages: the next request has about" in compacted.text
     assert compacted.usage.total_tokens == 120
     sent = "\n".join(message.text for message in shelf.model.requests[-1].messages)
     assert "SUMMARY" in sent
@@ -342,10 +345,10 @@ async def test_a_checkpoint_is_compared_and_gone_back_to_by_the_beginning_of_its
 
     assert "-one\n+two" in diff
     assert (folder / "a.txt").read_text() == "one\n"
-    assert "Brought back: `a.txt`." in restored
+    assert "Restored: `a.txt`." in restored
     assert len(shelf.session.messages) == 5  # the model is told of it
     undo = shelf.session.checkpoints[-1].id
-    assert restored.endswith(f"`/checkpoint restore {undo}` takes that back.")
+    assert restored.endswith(f"`/checkpoint restore {undo}` undoes this.")
     await shelf.text(f"/checkpoint restore {undo}")
     assert (folder / "a.txt").read_text() == "two\n"
     assert len(shelf.session.messages) == 4
@@ -435,7 +438,7 @@ async def test_background_commands_are_listed_stopped_and_the_model_learns_of_it
     assert none == "This session has no background commands."
     assert listed.startswith(f"- `{command.name}` running, since ")
     assert listed.splitlines()[0].endswith(": sleep 600")
-    assert (stopped, again) == (f"`{command.name}` is stopped.", f"`{command.name}` had ended already.")
+    assert (stopped, again) == (f"`{command.name}` was stopped.", f"`{command.name}` had already ended.")
     sent = "".join(message.text for message in shelf.model.requests[-1].messages[-1:])
     assert f"The background command {command.name} (sleep 600) was stopped by the user." in sent
     assert shelf.told == [f"The background command {command.name} (sleep 600) was stopped by the user."]

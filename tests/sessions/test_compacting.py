@@ -167,7 +167,8 @@ async def test_one_that_cannot_be_had_is_told_of_and_the_turns_own_sums_up() -> 
     await turn.result()
     told = [each.event.content for each in reader.events if isinstance(each.event, Notice)]
     assert told == [
-        "compaction.model none/such cannot be had, so the turn's own model sums up: there is no model none/such"
+        "compaction.model none/such is not available, so the model of the turn writes the summary: there is no "
+        "model none/such"
     ]
 
 

@@ -170,7 +170,7 @@ async def test_what_is_told_of_a_way_to_go_on_shows_no_secret(folder: Path) -> N
     found = await Completions().complete("/z", shelf.sessions.commands, shelf.session)
 
     assert [each.label for each in found.items] == ["/zap", "/zip"]
-    assert [each.detail.partition("{{SECRET_")[0] for each in found.items] == ["use ", "stands for `Say "]
+    assert [each.detail.partition("{{SECRET_")[0] for each in found.items] == ["use ", "alias for `Say "]
 
 
 @given(st.text(alphabet="ab/._-", max_size=6), st.lists(st.text(alphabet="abAB/._-", min_size=1, max_size=12)))

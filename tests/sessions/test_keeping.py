@@ -42,7 +42,9 @@ async def test_a_session_that_begins_anew_keeps_what_was_before_as_one_of_its_ow
     _, kept = shelf.sessions.all()
     await shelf.say("second")
 
-    assert begun == f"The conversation begins anew. What was here is kept: `/session load {kept.id}` brings it back."
+    assert begun == (
+        f"Started a new conversation. The previous conversation is saved; `/session load {kept.id}` restores it."
+    )
     assert (said(kept), kept.name) == (["first", "one"], "first")
     assert (said(shelf.session), shelf.session.name) == (["second", "two"], "Other things")
     assert (shelf.session.id, "renamed") in shelf.changes
@@ -58,7 +60,7 @@ async def test_a_session_is_loaded_here_by_the_beginning_of_its_id_and_the_other
     loaded = await shelf.text(f"/session load {kept.id[:8]}")
     await shelf.say("go on")
 
-    assert loaded.startswith(f"This goes on from `{kept.id}` first: 2 messages. What was here is kept: ")
+    assert loaded.startswith(f"Continuing from `{kept.id}` first: 2 messages. The previous conversation is saved; ")
     assert said(shelf.session) == ["first", "one", "go on", "on"]
     assert said(kept) == ["first", "one"]
     assert [said(each) for each in shelf.sessions.all()[2:]] == [["second", "two"]]
@@ -73,7 +75,7 @@ async def test_an_undo_in_a_conversation_from_elsewhere_says_that_files_stay(fol
 
     undone = await shelf.text("/undo")
 
-    assert "what is not named here stays as it is" in undone
+    assert "Files that are not listed here were not changed" in undone
     assert (folder / "a.txt").read_text() == "two\n"
     assert said(shelf.session) == []
 
@@ -87,8 +89,8 @@ async def test_a_fork_has_the_conversation_to_the_end_of_a_turn_by_its_number(fo
     whole = await shelf.text("/session fork")
 
     _, at_first, at_end = shelf.sessions.all()
-    assert forked.startswith(f"`{at_first.id}` first (fork) has these 2 messages, too")
-    assert whole.startswith(f"`{at_end.id}` first (fork) has these 4 messages, too")
+    assert forked.startswith(f"Created `{at_first.id}` first (fork), a separate copy with 2 messages.")
+    assert whole.startswith(f"Created `{at_end.id}` first (fork), a separate copy with 4 messages.")
     assert (said(at_first), len(said(shelf.session))) == (["first", "one"], 4)
 
 
@@ -104,14 +106,14 @@ async def test_sessions_are_listed_renamed_and_forgotten_but_for_this_one(folder
     own = await shelf.say(f"/session delete {shelf.session.id}")
     deleted = await shelf.text("/session delete first (fork)")
 
-    assert (by_prompt, renamed) == ("The session is named 'first'.", "The session is named 'Better name'.")
+    assert (by_prompt, renamed) == ("Session renamed to 'first'.", "Session renamed to 'Better name'.")
     first, *lines = listed.splitlines()
-    assert first == "The last one used first:"
+    assert first == "Most recently used first:"
     assert lines[0].startswith(f"- `{shelf.session.id}` Better name: 2 messages, ")
     assert lines[0].endswith(" (this one)")
     assert lines[1].startswith(f"- `{other.id}` first (fork): 2 messages, ")
-    assert own.text.startswith("That is this session itself; `/clear` empties it.")
-    assert deleted == f"`{other.id}` first (fork) is forgotten."
+    assert own.text.startswith("This is the current session; `/clear` clears it.")
+    assert deleted == f"`{other.id}` first (fork) was deleted."
     assert shelf.sessions.all() == [shelf.session]
 
 
@@ -126,10 +128,10 @@ async def test_words_are_searched_in_all_sessions(folder: Path) -> None:
     nothing = await shelf.text("/search zygote unrelated")
 
     assert found.splitlines() == [
-        "Turns that hold all of: zygote settled",
+        "Turns that contain all of: zygote settled",
         f"- `{kept.id}` tell me: tell me The Zygote question is settled.",
     ]
-    assert nothing == "No turn of any session holds all of: zygote unrelated"
+    assert nothing == "No turn contains all of: zygote unrelated"
 
 
 # Files
@@ -146,7 +148,7 @@ async def test_a_session_is_saved_to_a_file_and_loaded_from_it_whole(folder: Pat
     await shelf.text("/clear")
     loaded = await shelf.text("/load notes/talk.json")
 
-    assert saved == "The session is in `notes/talk.json`: 4 messages. `/load notes/talk.json` reads it."
+    assert saved == "Wrote 4 messages to `notes/talk.json`. `/load notes/talk.json` loads it."
     assert list(content) == [
         "version",
         "id",
@@ -162,7 +164,7 @@ async def test_a_session_is_saved_to_a_file_and_loaded_from_it_whole(folder: Pat
     ]
     assert content["metadata"] == {"tokens_used": 240, "cost_usd": None}
     assert (content["version"], content["id"], content["working_directory"]) == (1, shelf.session.id, str(folder))
-    assert loaded == "This goes on from `notes/talk.json`, what does it say?: 4 messages."
+    assert loaded == "Continuing from `notes/talk.json`, what does it say?: 4 messages."
     assert [_comparable(each) for each in shelf.session.messages] == [_comparable(each) for each in before]
     assert (await shelf.say("go on")).text == "on"
 
@@ -181,18 +183,18 @@ async def test_a_file_that_is_there_stays_unless_it_is_said_that_it_shall_not(fo
     kept = (folder / "a.txt").read_text()
     forced = await shelf.text("/save a.txt --force")
 
-    assert refused.text == "`a.txt` is there already, and stays as it is: name another file, or add `--force`."
+    assert refused.text == "`a.txt` already exists and was not changed. Name another file, or add `--force`."
     assert (refused.stop_reason, outside.stop_reason) == ("error", "error")
     assert not (folder.parent / "elsewhere.json").exists()
     assert kept == "one\n"
-    assert forced.startswith("The session is in `a.txt`")
+    assert forced.startswith("Wrote 2 messages to `a.txt`")
 
 
 async def test_without_a_name_a_file_is_named_after_the_session(folder: Path) -> None:
     shelf = Shelf(folder, [say("one")])
     await shelf.say("Mend the parser: dates!")
 
-    assert (await shelf.text("/save")).startswith("The session is in `mend-the-parser-dates.pygent.json`")
+    assert (await shelf.text("/save")).startswith("Wrote 2 messages to `mend-the-parser-dates.pygent.json`")
 
 
 async def test_a_conversation_is_shown_or_written_as_text(folder: Path) -> None:
@@ -205,7 +207,7 @@ async def test_a_conversation_is_shown_or_written_as_text(folder: Path) -> None:
 
     assert shown == "## User\n\nfirst\n\n## Assistant\n\none ```code```\n"
     assert plain == "````text\nUser: first\nAssistant: one ```code```\n````"
-    assert written == "The session is in `my talk.xml`: 2 messages."
+    assert written == "Wrote 2 messages to `my talk.xml`."
     assert (folder / "my talk.xml").read_text().startswith('<conversation>\n<message role="user">first</message>')
 
 

@@ -173,7 +173,7 @@ async def test_the_diff_is_what_is_not_committed() -> None:
     ]
     broken = replace(broken_diff, name="git_diff")
     assert await of("review @diff", broken) == [
-        NotePart(kind="diff", text="Could not be made: There is no repository.")
+        NotePart(kind="diff", text="Could not be created: There is no repository.")
     ]
     assert await of("review @diff") == [
         NotePart(kind="diff", text="There is no workspace folder, or this agent may not look there.")

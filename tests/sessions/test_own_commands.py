@@ -96,8 +96,8 @@ async def test_a_workspaces_command_may_only_let_the_turn_do_less_and_says_what_
     assert shelf.model.requests[0].messages[-1].text == "@agent-yolo look at it."
     assert [tool.name for tool in shelf.model.requests[0].tools] == ["read_file"]
     assert [each.partition(",")[0] for each in notices(reader)] == [
-        "/look asks for the agent `yolo`",
-        "/look asks for the model `other/model`",
+        "/look sets the agent `yolo`",
+        "/look sets the model `other/model`",
     ]
     first = reader.events[0].event
     assert isinstance(first, TurnStarted)
@@ -132,10 +132,13 @@ async def test_only_the_users_own_words_choose_an_agent(folder: Path, text: str,
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("---\ntools: Bash\n---\nGo.", "`/look` of the user asks for the tool `Bash`, which there is not; there are "),
+        (
+            "---\ntools: Bash\n---\nGo.",
+            "The user command `/look` requires the tool `Bash`, which does not exist. Available: ",
+        ),
         ("---\nmodel: none/such\n---\nGo.", "there is no model none/such"),
-        ("---\nagent: nobody\n---\nGo.", "`/look` of the user asks for the agent `nobody`, which there is not"),
-        ("---\n", "`/look` of the user cannot be used: its front matter has no end"),
+        ("---\nagent: nobody\n---\nGo.", "The user command `/look` requires the agent `nobody`, which does not exist"),
+        ("---\n", "The user command `/look` cannot be used: its front matter has no end"),
     ],
 )
 async def test_a_command_that_cannot_be_used_says_why(folder: Path, text: str, says: str) -> None:
@@ -161,10 +164,10 @@ async def test_built_in_names_stay_and_the_users_go_before_the_workspaces_which_
 
     assert shelf.asked == "Mine."
     assert listed[-4:] == [
-        "The user's own command `help` does not count: `/help` is built in.",
-        "The workspace's own command `look` does not count: `/look` is the user's.",
-        "The alias `look` does not count: `/look` is the user's.",
-        "The alias `undo` does not count: `/undo` is built in.",
+        "The user's own command `help` is ignored: `/help` is built in.",
+        "The workspace's own command `look` is ignored: `/look` is defined by the user.",
+        "The alias `look` is ignored: `/look` is defined by the user.",
+        "The alias `undo` is ignored: `/undo` is built in.",
     ]
 
 
@@ -182,15 +185,15 @@ async def test_an_alias_stands_for_a_command_or_a_prompt_and_what_stands_behind_
     assert shelf.asked == "Tidy a.py up."
     await shelf.say("/say hello there")
     assert shelf.asked == "Say hello there"
-    assert (await shelf.text("/quick")).startswith("The mode is `accept_edits`")
-    assert "- `/ff`: stands for `/f`" in (await shelf.text("/help")).splitlines()
+    assert (await shelf.text("/quick")).startswith("Mode set to `accept_edits`")
+    assert "- `/ff`: alias for `/f`" in (await shelf.text("/help")).splitlines()
 
 
 @pytest.mark.parametrize(
     ("prompt", "says"),
     [
-        ("/a", "The aliases of the settings go round in a circle: `/a` → `/b` → `/a`."),
-        ("/self", "The aliases of the settings go round in a circle: `/self` → `/self`."),
+        ("/a", "The aliases in the settings form a cycle: `/a` → `/b` → `/a`."),
+        ("/self", "The aliases in the settings form a cycle: `/self` → `/self`."),
         ("/lost", "There is no command `/nowhere`."),
     ],
 )

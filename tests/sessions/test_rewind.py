@@ -136,9 +136,9 @@ async def test_what_the_user_changed_since_is_spared_and_named(desk: Desk) -> No
 
     assert desk.restored(done) == ["b.txt"]
     assert desk.skipped(done) == {
-        "a.txt": "it was changed since the agent's last write",
-        "keep.txt": "it was changed since the agent's last write",
-        "own.txt": "it is not known to be the agent's change; you or another program may have made it",
+        "a.txt": "it was changed after the agent's last write",
+        "keep.txt": "it was changed after the agent's last write",
+        "own.txt": "it may have been changed by you or another program, not by the agent",
     }
     assert (desk.folder / "a.txt").read_text() == "mine\n"
 
@@ -182,7 +182,7 @@ async def test_a_copy_stays_if_its_source_was_changed_since_and_goes_otherwise(d
     done = await desk.back()
 
     assert desk.restored(done) == ["copy of keep.txt"]
-    reason = "it was moved or copied, and the other place holds something else by now"
+    reason = "it was moved or copied, and the other file has changed since"
     assert desk.skipped(done)["copy of a.txt"] == reason
     assert (folder / "copy of a.txt").read_text() == "a\n"
 
@@ -213,7 +213,7 @@ async def test_a_link_that_the_user_put_in_place_of_a_folder_is_left_alone(desk:
 
     assert list(outside.iterdir()) == []
     assert desk.skipped(done) == {
-        "d": "it is not known to be the agent's change; you or another program may have made it",
+        "d": "it may have been changed by you or another program, not by the agent",
         "d/x.txt": "d is no longer a folder but a link",
     }
 
@@ -226,7 +226,7 @@ async def test_what_was_ignored_is_not_deleted_when_the_patterns_are_gone(desk: 
     done = await desk.back(wanted=FORCED)
 
     assert (desk.folder / ".env").read_text() == "KEY=1\n"
-    assert desk.skipped(done) == {".env": "git ignored it then, so it was not kept"}
+    assert desk.skipped(done) == {".env": "git ignored it then, so it was not backed up"}
     assert desk.restored(done) == [".gitignore", "new.txt"]
 
 
@@ -299,7 +299,7 @@ async def test_what_a_command_changed_behind_unsaved_text_is_named(desk: Desk) -
 
     assert typed.restored(done) == ["b.txt"]
     assert typed.skipped(done) == {
-        "a.txt": "its file changed on the disk while a command ran, and it has unsaved changes of yours in the editor"
+        "a.txt": "it changed on disk while a command ran, and it has unsaved changes in the editor"
     }
 
 
@@ -360,7 +360,7 @@ async def test_a_repository_that_was_made_since_is_left_and_named(desk: Desk) ->
     done = await desk.back(wanted=FORCED)
 
     assert (desk.folder / "lib" / "x.txt").exists()
-    assert desk.skipped(done) == {"lib": "a repository that was not there then; it is left as it is"}
+    assert desk.skipped(done) == {"lib": "it is a repository that did not exist then"}
 
 
 async def test_the_conversation_goes_back_to_before_the_turn(desk: Desk) -> None:

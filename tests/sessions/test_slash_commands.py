@@ -46,7 +46,7 @@ async def test_undo_takes_back_the_last_turn_says_so_and_asks_no_model(folder: P
     assert (folder / "a.txt").read_text() == (folder / "b.txt").read_text() == "one\n"
     assert [message.text for message in talk.session.messages] == ["first", "hello"]
     assert (result.stop_reason, result.error, result.iterations) == ("end_turn", None, 0)
-    assert result.text == ("The last turn is taken back.\nBrought back: `a.txt`, `b.txt`.\n`/redo` brings it again.")
+    assert result.text == ("Undid the last turn.\nRestored: `a.txt`, `b.txt`.\n`/redo` restores it.")
     assert len(talk.model.requests) == n_requests
     assert reader.types == ["turn_started", "text_delta", "text", "finished"]
     assert reader.events[0].event == TurnStarted(prompt="  /undo\n", model="fake/model", mode="trust", agent="default")
@@ -63,9 +63,9 @@ async def test_what_the_user_has_changed_since_stays_and_is_named_with_the_reaso
 
     assert (folder / "b.txt").read_text() == "mine\n"
     assert text.splitlines()[1:4] == [
-        "Brought back: `a.txt`.",
-        "Left alone: `b.txt`: it was changed since the agent's last write.",
-        "Left alone: `c.txt`: it is not known to be the agent's change; you or another program may have made it.",
+        "Restored: `a.txt`.",
+        "Not restored: `b.txt`: it was changed after the agent's last write.",
+        "Not restored: `c.txt`: it may have been changed by you or another program, not by the agent.",
     ]
 
 
@@ -82,8 +82,8 @@ async def test_redo_brings_again_what_undo_took_as_often_as_it_did(folder: Path)
 
     assert contents == ["three\n", "two\n", "one\n", "two\n", "three\n"]
     assert talk.session.messages == everything
-    assert max(each.label.count("Before going back") for each in talk.session.checkpoints) == 1
-    assert (await talk.turn("/redo")).text == "Nothing was taken back since the last turn."
+    assert max(each.label.count("Before restoring") for each in talk.session.checkpoints) == 1
+    assert (await talk.turn("/redo")).text == "There is nothing to redo: nothing was undone since the last turn."
 
 
 async def test_a_turn_that_comes_after_an_undo_ends_what_could_be_brought_again(folder: Path) -> None:
@@ -104,7 +104,7 @@ async def test_where_there_is_nothing_to_take_back_that_is_an_error_that_is_told
     turn, reader = talk.start("/undo")
     result = await turn.result()
 
-    assert (result.stop_reason, result.text) == ("error", "There is no turn to take back.")
+    assert (result.stop_reason, result.text) == ("error", "There is no turn to undo.")
     assert result.error is not None
     assert not result.error.retryable
     assert reader.types == ["turn_started", "text_delta", "text", "finished"]
@@ -121,8 +121,8 @@ async def test_without_git_what_tools_changed_goes_back_and_it_is_said_that_comm
 
     texts = [(await talk.turn("/undo")).text for _ in range(2)]
 
-    assert "No file was brought back.\nNot all that this turn changed in files could be kept;" in texts[0]
-    assert "Brought back: `a.txt`." in texts[1]
+    assert "No files were restored.\nNot all file changes of this turn could be recorded." in texts[0]
+    assert "Restored: `a.txt`." in texts[1]
     assert (folder / "a.txt").read_text() == "one\n"
     assert talk.session.messages == []
     await talk.turn("/redo")
@@ -148,7 +148,7 @@ async def test_an_undo_that_is_asked_for_while_a_turn_runs_waits_for_its_end(fol
 
 async def test_diff_shows_what_the_last_turn_changed_and_checkpoints_are_listed(folder: Path) -> None:
     talk = talk_in(folder, edit("a.txt", "one", "two"), say("x"))
-    assert (await talk.turn("/checkpoint")).text.startswith("There is no checkpoint yet")
+    assert (await talk.turn("/checkpoint")).text.startswith("There are no checkpoints yet")
     assert (await talk.turn("/diff")).stop_reason == "error"
     await talk.turn()
 
@@ -214,7 +214,10 @@ async def test_a_command_that_takes_nothing_stands_alone_and_in_any_case(folder:
     refused = await talk.turn("/undo the last edit")
     done = await talk.turn("/UNDO")
 
-    assert (refused.stop_reason, refused.text) == ("error", "It takes nothing, or `--rest`.\nUsage: `/undo [--rest]`")
+    assert (refused.stop_reason, refused.text) == (
+        "error",
+        ("The only accepted argument is `--rest`.\nUsage: `/undo [--rest]`"),
+    )
     assert done.stop_reason == "end_turn"
     assert talk.session.messages == []
 

@@ -50,5 +50,5 @@ async def test_a_command_says_that_it_answers_with_words() -> None:
     result = await result_of(talk, TurnRequest(parts=("/help",), output_schema=NUMBER))
     assert (result.stop_reason, result.structured, talk.model.requests) == ("error", None, [])
     assert result.text == (
-        "A slash command answers with words, and an output schema asks for a value. Leave out one of the two."
+        "A slash command answers with text and cannot be combined with an output schema. Remove one of the two."
     )

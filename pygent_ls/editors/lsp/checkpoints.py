@@ -59,10 +59,10 @@ def restored_out(client: Client, done: Restored) -> outgoing_checkpoints.Restore
 
 def restored_message(done: Restored) -> str:
     """The same for a person, by the names of the files."""
-    lines = [f"Taken back: {', '.join(path.name for path in done.restored)}." if done.restored else "No file changed."]
+    lines = [f"Restored: {', '.join(path.name for path in done.restored)}." if done.restored else "No file changed."]
     if done.was_not_kept:
         lines.append(WAS_NOT_KEPT)
-    return "\n".join([*lines, *(f"Left alone: {each.path.name}: {each.reason}." for each in done.skipped)])
+    return "\n".join([*lines, *(f"Not restored: {each.path.name}: {each.reason}." for each in done.skipped)])
 
 
 def _checkpoint(checkpoint: Checkpoint) -> outgoing_checkpoints.CheckpointOut:

@@ -25,7 +25,7 @@ class Answer:
 
 def owing_a_value() -> Answer:
     """One that says why a command gives no structured result."""
-    why = "A slash command answers with words, and an output schema asks for a value. Leave out one of the two."
+    why = "A slash command answers with text and cannot be combined with an output schema. Remove one of the two."
     return failing(SessionError(why, kind="no_structured_result"))
 
 

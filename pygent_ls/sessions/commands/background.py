@@ -22,8 +22,8 @@ async def _list(call: Call) -> str:
 
 async def _stop(call: Call) -> str:
     if await call.session.around.processes.background.stop(call.session.id, call.text):
-        return f"`{call.text}` is stopped."
-    return f"`{call.text}` had ended already."
+        return f"`{call.text}` was stopped."
+    return f"`{call.text}` had already ended."
 
 
 async def _running(call: Call) -> Sequence[Choice]:
@@ -36,9 +36,9 @@ async def _running(call: Call) -> Sequence[Choice]:
 COMMANDS = (
     Command(
         name="background",
-        description="commands that run in the background",
+        description="list and stop background commands",
         parts=(
-            Command(name="list", description="all of them, and how they ended", run=_list),
+            Command(name="list", description="list all, with how they ended", run=_list),
             Command(name="stop", takes="ID", description="stop one", run=_stop, complete=_running),
         ),
     ),

@@ -31,18 +31,19 @@ async def write_beginning(around: Surroundings, name: str) -> str:
     there is one, and `ToolError`."""
     if await around.workspace.stamp(around.workspace.resolve(FILE)) != MISSING:
         raise SessionError(
-            f"There is an `{FILE}`, and it stays as it is: `offline/rules` cannot say what is wrong with it. Choose a "
-            "model that can with `/model NAME`.",
+            f"`{FILE}` already exists and was not changed: `offline/rules` cannot improve it. Choose another model "
+            "with `/model NAME`.",
             kind="file_exists",
         )
     commands = await _commands(around)
-    listed = "\n".join(f"- `{each}`" for each in commands) or "- (how it is installed, built, run, checked and tested)"
-    about = _first_words(await _text(around, "README.md")) or "(what it is, in a sentence or two)"
-    text = f"# {name}\n\n{about}\n\n## Commands\n\n{listed}\n\n## What is not seen at once\n\n{_HINTS}\n"
+    listed = "\n".join(f"- `{each}`" for each in commands) or "- (how to install, build, run, check and test it)"
+    about = _first_words(await _text(around, "README.md")) or "(what this project is, in a sentence or two)"
+    text = f"# {name}\n\n{about}\n\n## Commands\n\n{listed}\n\n## Not obvious\n\n{_HINTS}\n"
     shown = await write_file(around, FILE, text, replace=False)
     return (
-        f"`{shown}` is begun: a title, {len(commands)} commands that the project's files name, and what is yours to "
-        "say. Nobody has looked further: `offline/rules` does not think. `/model NAME` chooses one that does."
+        f"Created a draft of `{shown}` with a title, {len(commands)} commands found in the project's files, and "
+        "placeholders for you to fill in. `offline/rules` cannot analyze the project; choose another model with "
+        "`/model NAME` for that."
     )
 
 

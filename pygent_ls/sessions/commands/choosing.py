@@ -14,11 +14,11 @@ MAX_SHOWN = 50
 """Models that an answer lists; the rest is counted."""
 
 MODES: Mapping[Mode, str] = {
-    "default": "what only reads runs, everything else is asked for",
-    "accept_edits": "edits of files run too",
-    "plan": "reads and plans, changes nothing",
-    "trust": "medium risk runs, high risk is asked for",
-    "bypass": "everything runs; needs `allow_bypass` in your own settings",
+    "default": "only reading runs without asking",
+    "accept_edits": "reading and file edits run without asking",
+    "plan": "read-only: plans but changes nothing",
+    "trust": "asks only for high risk",
+    "bypass": "never asks; requires `allow_bypass` in your own settings",
 }
 """What each mode lets through."""
 
@@ -27,17 +27,17 @@ async def _model(call: Call) -> str:
     if call.text:
         first, more = first_word(call.text)
         if not call.text.isprintable() or (more and ":" not in first):  # a file's name may have spaces
-            raise UsageError("Name one model, as `PROVIDER/MODEL`.")
+            raise UsageError("Name one model as `PROVIDER/MODEL`.")
         call.session.set_model(call.text)
-        return f"The model is `{call.text}` from now on."
-    lines = [f"The model is `{call.session.model}`."]
+        return f"Model set to `{call.text}`."
+    lines = [f"Current model: `{call.session.model}`."]
     models = await call.facts.models()
     usable = [each.name for each in models if each.available]
     if usable:
         more = f" and {len(usable) - MAX_SHOWN} more" if len(usable) > MAX_SHOWN else ""
         lines += [f"Ready to use: {', '.join(f'`{name}`' for name in usable[:MAX_SHOWN])}{more}."]
     lines += [f"- `{each.name}`: {each.reason}" for each in models if not each.available][:MAX_SHOWN]
-    return "\n".join([*lines, "`/model NAME` chooses another one, any that a provider has."])
+    return "\n".join([*lines, "`/model NAME` switches to any model of any provider."])
 
 
 async def _models(call: Call) -> Sequence[Choice]:
@@ -50,10 +50,10 @@ async def _mode(call: Call) -> str:
     if call.text:
         mode = one_of(call, "mode", {name: name for name in get_args(Mode)})
         call.session.permissions.set_mode(mode)
-        return f"The mode is `{mode}` from now on: {MODES[mode]}."
+        return f"Mode set to `{mode}`: {MODES[mode]}."
     current = call.session.permissions.mode
-    lines = [f"- `{name}`: {what}{' (now)' if name == current else ''}" for name, what in MODES.items()]
-    return "\n".join([f"The mode is `{current}`.", *lines])
+    lines = [f"- `{name}`: {what}{' (current)' if name == current else ''}" for name, what in MODES.items()]
+    return "\n".join([f"Current mode: `{current}`.", *lines])
 
 
 async def _modes(call: Call) -> Sequence[Choice]:
@@ -67,15 +67,15 @@ USUAL = "default"
 async def _effort(call: Call) -> str:
     if call.text == USUAL:
         call.session.choices.effort = None
-        return "The agent, the settings or the model choose the effort from the next prompt on."
+        return "Effort reset: the agent, the settings or the model determine it from the next prompt on."
     if call.text:
         effort = one_of(call, "effort", {name: name for name in get_args(Effort)})
         call.session.choices.effort = effort
-        return f"The effort is `{effort}` from the next prompt on; each model gets the nearest one that it takes."
+        return f"Effort set to `{effort}` from the next prompt on. Each model gets the nearest level it supports."
     chosen = call.session.choices.effort
-    now = f"The effort is `{chosen}`." if chosen else "The agent, the settings or the model choose the effort."
+    now = f"Current effort: `{chosen}`." if chosen else "The agent, the settings or the model determine the effort."
     names = ", ".join(f"`{name}`" for name in EFFORTS)
-    return f"{now} `/effort NAME` chooses one of {names}, and `/effort {USUAL}` leaves it to them again."
+    return f"{now} `/effort NAME` sets one of {names}; `/effort {USUAL}` resets it."
 
 
 async def _efforts(call: Call) -> Sequence[Choice]:
@@ -90,12 +90,12 @@ async def _agent(call: Call) -> str:
     if call.text:
         found = one_of(call, "agent", agents)
         call.session.set_agent(found.name)
-        return f"The agent is `{found.name}` from now on: {found.description}"
+        return f"Agent set to `{found.name}`: {found.description}"
     lines = [
-        f"- `{each.name}`: {each.description}{' (now)' if each.name == call.session.agent else ''}"
+        f"- `{each.name}`: {each.description}{' (current)' if each.name == call.session.agent else ''}"
         for each in agents.values()
     ]
-    return "\n".join([f"The agent is `{call.session.agent}`.", *lines])
+    return "\n".join([f"Current agent: `{call.session.agent}`.", *lines])
 
 
 async def _agent_prompt(call: Call) -> ModelPrompt | None:
@@ -117,12 +117,14 @@ async def _agents(call: Call) -> Sequence[Choice]:
 
 async def _list_rules(call: Call) -> str:
     permissions = call.session.permissions
-    lines = [f"The mode is `{permissions.mode}`: {MODES[permissions.mode]}."]
+    lines = [f"Current mode: `{permissions.mode}`: {MODES[permissions.mode]}."]
     rules = permissions.rules()
     if not rules:
-        return "\n".join([*lines, 'There are no rules. "Always allow" makes one, and so do the settings.'])
+        return "\n".join(
+            [*lines, ('There are no rules. The answer "Always allow" adds one, and settings can define them.')]
+        )
     lines += [f"- {rule.decision} `{rule.text}` ({_ORIGINS[rule.origin]})" for rule in rules]
-    return "\n".join([*lines, "`/permissions forget RULE` takes back one that an answer of yours made."])
+    return "\n".join([*lines, "`/permissions forget RULE` removes a rule that one of your answers added."])
 
 
 _ORIGINS = {
@@ -142,10 +144,10 @@ _OF_ANSWERS = frozenset({"session", "always_allow", "always_reject"})
 async def _forget_rule(call: Call) -> str:
     permissions = call.session.permissions
     if permissions.forget(call.text):
-        return f"The rule `{call.text}` is forgotten."
+        return f"Removed the rule `{call.text}`."
     kept = next((rule for rule in permissions.rules() if rule.text == call.text), None)
     if kept is not None:
-        raise UsageError(f"The rule `{call.text}` stands in {_ORIGINS[kept.origin]}: take it out there.")
+        raise UsageError(f"The rule `{call.text}` is defined in {_ORIGINS[kept.origin]}. Remove it there.")
     raise UsageError(f"There is no rule {call.text!r}. `/permissions` lists them.")
 
 
@@ -158,25 +160,25 @@ async def _forgettable(call: Call) -> Sequence[Choice]:
 
 async def _tools(call: Call) -> str:
     lines = [
-        f"- `{tool.name}` ({tool.risk.value} risk{', only reads' if tool.read_only else ''}): "
+        f"- `{tool.name}` ({tool.risk.value} risk{', read-only' if tool.read_only else ''}): "
         f"{one_line(tool.description.partition(chr(10))[0])}"
         for tool in call.session.around.tools.list_all()
     ]
-    return "\n".join(["The model is offered:", *lines])
+    return "\n".join(["Tools available to the model:", *lines])
 
 
 COMMANDS = (
     Command(
         name="model",
         takes="[NAME]",
-        description="which model answers, or another one from now on",
+        description="show or change the model",
         run=_model,
         complete=_models,
     ),
     Command(
         name="agent",
         takes="[NAME [PROMPT]]",
-        description="which agent answers, or another one from now on; with a prompt, for that alone",
+        description="show or change the agent; with a prompt, use it for that prompt only",
         run=_agent,
         prompt=_agent_prompt,
         complete=_agents,
@@ -184,24 +186,24 @@ COMMANDS = (
     Command(
         name="effort",
         takes="[NAME]",
-        description="how much the model reasons before it answers",
+        description="show or change the reasoning effort",
         run=_effort,
         complete=_efforts,
     ),
-    Command(name="mode", takes="[NAME]", description="what runs without being asked for", run=_mode, complete=_modes),
+    Command(name="mode", takes="[NAME]", description="show or change the permission mode", run=_mode, complete=_modes),
     Command(
         name="permissions",
-        description="the rules that count, and where each is from",
+        description="show and remove permission rules",
         parts=(
-            Command(name="list", description="all of them", run=_list_rules),
+            Command(name="list", description="list all", run=_list_rules),
             Command(
                 name="forget",
                 takes="RULE",
-                description="take back one that an answer of yours made",
+                description="remove a rule that one of your answers added",
                 run=_forget_rule,
                 complete=_forgettable,
             ),
         ),
     ),
-    Command(name="tools", description="what the model is offered, and how risky each is", run=_tools),
+    Command(name="tools", description="list the available tools and their risk", run=_tools),
 )

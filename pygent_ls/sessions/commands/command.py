@@ -139,4 +139,4 @@ def one_of(call: Call, what: str, known: Mapping[str, Value]) -> Value:
     if len(call.words) == 1 and call.words[0] in known:
         return known[call.words[0]]
     listed = ", ".join(f"`{name}`" for name in known) or "none"
-    raise UsageError(f"{what}: {call.text!r} is none of these: {listed}.")
+    raise UsageError(f"{what}: {call.text!r} must be one of {listed}.")

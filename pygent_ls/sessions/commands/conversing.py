@@ -39,15 +39,15 @@ async def _clear(call: Call) -> str:
     n_messages = len(call.session.messages)
     call.session.take_conversation(())
     if not n_messages:
-        return "The conversation was empty."
-    return f"The conversation is empty now: {n_messages} messages are gone. Files stay as they are."
+        return "The conversation is already empty."
+    return f"Conversation cleared: {n_messages} messages removed. Files are unchanged."
 
 
 async def _compact(call: Call) -> str:
     done = await call.session.compact_now(call.text)
     return (
-        f"{done.messages_summarised} messages are summed up: the next request has about {done.tokens_after:,} tokens, "
-        f"where it had {done.tokens_before:,}. The conversation itself stays in the session."
+        f"Summarized {done.messages_summarised} messages: the next request has about {done.tokens_after:,} tokens "
+        f"instead of {done.tokens_before:,}. The session keeps the full conversation."
     )
 
 
@@ -58,13 +58,13 @@ async def _context(call: Call) -> str:
     lines = [f"The next request has about {report.tokens:,} of {report.limit:,} tokens{share}."]
     sent = f"{report.n_sent} of {report.n_messages} messages"
     if report.n_replaced:
-        sent += f"; {report.n_replaced} of them are summed up"
+        sent += f"; {report.n_replaced} of them are summarized"
     lines.append(f"- conversation: {sent}, mode `{report.mode}`")
     lines += [f"- {what}: about {n_tokens:,} tokens" for what, n_tokens in _by_part(call).items() if n_tokens]
     if report.strategy == "off":
-        return "\n".join([*lines, "Nothing is done when it is full: `compaction.strategy` is off."])
+        return "\n".join([*lines, "The conversation is not compacted when it is full: `compaction.strategy` is off."])
     return "\n".join(
-        [*lines, f"At {report.compacts_at:,} tokens it is made shorter (`{report.strategy}`); `/compact` does it now."]
+        [*lines, f"It is compacted at {report.compacts_at:,} tokens (`{report.strategy}`); `/compact` does it now."]
     )
 
 
@@ -94,7 +94,7 @@ def _part(message: Message, block: Block) -> str:
 
 async def _continue(call: Call) -> ModelPrompt:
     if not call.session.messages:
-        raise SessionError("There is nothing to go on with: the conversation is empty.", kind="nothing_to_continue")
+        raise SessionError("There is nothing to continue: the conversation is empty.", kind="nothing_to_continue")
     return ModelPrompt(text=f"{GO_ON}\n\n{call.text}" if call.text else GO_ON)
 
 
@@ -109,25 +109,25 @@ async def _init_offline(call: Call) -> str:
 
 
 COMMANDS = (
-    Command(name="clear", description="empty the conversation; files stay", run=_clear),
+    Command(name="clear", description="clear the conversation; files are unchanged", run=_clear),
     Command(
         name="compact",
         takes="[INSTRUCTION]",
-        description="have the conversation so far summed up, and go on with that",
+        description="summarize the conversation to free context",
         run=_compact,
         can_be_cancelled=True,
     ),
-    Command(name="context", description="what fills the model's window", run=_context),
+    Command(name="context", description="show what uses the context window", run=_context),
     Command(
         name="continue",
         takes="[PROMPT]",
-        description="go on after a limit, or an answer that was cut off",
+        description="continue after a limit or a cut-off answer",
         prompt=_continue,
     ),
     Command(
         name="init",
         takes="[PROMPT]",
-        description="have the model write an AGENTS.md for this workspace",
+        description="write an AGENTS.md for this workspace",
         prompt=_init,
         run=_init_offline,
     ),

@@ -24,7 +24,7 @@ async def write_file(around: Surroundings, name: str, text: str, *, replace: boo
     there = await workspace.stamp(path) != MISSING
     if there and not replace:
         raise SessionError(
-            f"`{shown}` is there already, and stays as it is: name another file, or add `{FORCE}`.", kind="file_exists"
+            f"`{shown}` already exists and was not changed. Name another file, or add `{FORCE}`.", kind="file_exists"
         )
     before = await workspace.read(path) if there else None
     operation = WriteText(path=path, before=before, text=text)

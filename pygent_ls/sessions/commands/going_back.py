@@ -14,21 +14,21 @@ from pygent_ls.sessions.rewind import Wanted
 
 async def _undo(call: Call) -> str:
     if call.words not in ((), ("--rest",)):
-        raise UsageError("It takes nothing, or `--rest`.")
+        raise UsageError("The only accepted argument is `--rest`.")
     if call.words:
         done = await call.session.going_back.take_back_rest()
         lines = [what_went_back(done, call.session.shown)]
     else:
         done = await call.session.going_back.take_back()
-        lines = ["The last turn is taken back.", what_went_back(done, call.session.shown)]
+        lines = ["Undid the last turn.", what_went_back(done, call.session.shown)]
         if done.uncertain:
-            lines.append("`/undo --rest` takes back what a command may have changed, too.")
-    return "\n".join([*lines, "`/redo` brings it again."])
+            lines.append("`/undo --rest` also undoes what a command may have changed.")
+    return "\n".join([*lines, "`/redo` restores it."])
 
 
 async def _redo(call: Call) -> str:
     done = await call.session.going_back.bring_again()
-    return f"The turn is there again.\n{what_went_back(done, call.session.shown)}"
+    return f"Restored the turn.\n{what_went_back(done, call.session.shown)}"
 
 
 async def _diff_of_last_turn(call: Call) -> str:
@@ -38,8 +38,8 @@ async def _diff_of_last_turn(call: Call) -> str:
     first = next(each for each in points if each.turn_id == points[-1].turn_id)
     patches = await _patches(call, first)
     if not patches:
-        return "Nothing differs from what was there before the last turn that changed files."
-    return f"Since the last turn that changed files began:\n\n{patches}"
+        return "There are no changes since the start of the last turn that changed files."
+    return f"Changes since the start of the last turn that changed files:\n\n{patches}"
 
 
 async def _patches(call: Call, checkpoint: Checkpoint) -> str:
@@ -53,23 +53,25 @@ async def _patches(call: Call, checkpoint: Checkpoint) -> str:
 async def _list(call: Call) -> str:
     points = call.session.going_back.checkpoints
     if not points:
-        return "There is no checkpoint yet: one is made before the first change of a turn, and around each command."
+        return (
+            "There are no checkpoints yet. They are created before the first change of a turn and around each command."
+        )
     lines = [f"- {each.created_at:%H:%M:%S} UTC `{each.id}` {each.label}" for each in points]
-    return "\n".join(["The oldest first:", *lines])
+    return "\n".join(["Oldest first:", *lines])
 
 
 async def _diff(call: Call) -> str:
     checkpoint = _checkpoint(call, call.words[0] if len(call.words) == 1 else "")
     patches = await _patches(call, checkpoint)
     since = f"`{checkpoint.id}` ({checkpoint.label})"
-    return f"Since {since}:\n\n{patches}" if patches else f"Nothing differs from {since}."
+    return f"Changes since {since}:\n\n{patches}" if patches else f"There are no changes since {since}."
 
 
 async def _restore(call: Call) -> str:
     words = [each for each in call.words if each not in ("--force", "--uncertain")]
     what = words[1] if len(words) == 2 else "both"
     if len(words) not in (1, 2) or what not in ("both", "files", "conversation"):
-        raise UsageError("Say which checkpoint, and `files` or `conversation` where not both shall go back.")
+        raise UsageError("Name a checkpoint, and `files` or `conversation` to restore only one of them.")
     checkpoint = _checkpoint(call, words[0])
     wanted = Wanted(
         files=what != "conversation",
@@ -78,10 +80,10 @@ async def _restore(call: Call) -> str:
         uncertain="--uncertain" in call.words,
     )
     done = await call.session.going_back.to(checkpoint, wanted)
-    lines = [f"This is as it was at `{checkpoint.id}` ({checkpoint.label})."]
+    lines = [f"Restored `{checkpoint.id}` ({checkpoint.label})."]
     if wanted.files:
         lines.append(what_went_back(done, call.session.shown))
-    return "\n".join([*lines, f"`/checkpoint restore {done.undo_checkpoint_id}` takes that back."])
+    return "\n".join([*lines, f"`/checkpoint restore {done.undo_checkpoint_id}` undoes this."])
 
 
 def _checkpoint(call: Call, given: str) -> Checkpoint:
@@ -91,7 +93,7 @@ def _checkpoint(call: Call, given: str) -> Checkpoint:
         each for each in points if given and each.id.startswith(given)
     ]
     if len(found) != 1:
-        problem = "Several begin with" if found else "There is no checkpoint"
+        problem = "Several checkpoints start with" if found else "There is no checkpoint"
         raise UsageError(f"{problem} {given!r}. `/checkpoint list` shows them.")
     return found[0]
 
@@ -106,16 +108,22 @@ async def _ids(call: Call) -> Sequence[Choice]:
 
 
 async def _rest(call: Call) -> Sequence[Choice]:
-    return [] if call.words else [Choice(word="--rest", detail="also files that the last undo left as uncertain")]
+    return (
+        []
+        if call.words
+        else [Choice(word="--rest", detail=("also files that the last undo left unchanged as uncertain"))]
+    )
 
 
 async def _ids_and_what(call: Call) -> Sequence[Choice]:
     if not call.words:
         return await _ids(call)
     return [
-        Choice(word="files", detail="the files alone"),
-        Choice(word="conversation", detail="the conversation alone"),
-        Choice(word="--uncertain", detail="also files that changed while a command ran, whoever changed them"),
+        Choice(word="files", detail="only the files"),
+        Choice(word="conversation", detail="only the conversation"),
+        Choice(
+            word="--uncertain", detail=("also files that changed while a command ran, regardless of who changed them")
+        ),
         Choice(word="--force", detail="also files that you have changed since"),
     ]
 
@@ -124,24 +132,22 @@ COMMANDS = (
     Command(
         name="undo",
         takes="[--rest]",
-        description="take back the last turn, its files and its words",
+        description="undo the last turn: files and conversation",
         run=_undo,
         complete=_rest,
     ),
-    Command(name="redo", description="bring again what /undo took back", run=_redo),
-    Command(name="diff", description="what has changed since the last turn that changed files", run=_diff_of_last_turn),
+    Command(name="redo", description="restore what /undo undid", run=_redo),
+    Command(name="diff", description="show the changes of the last turn that changed files", run=_diff_of_last_turn),
     Command(
         name="checkpoint",
-        description="the states that can be gone back to",
+        description="list, compare and restore checkpoints",
         parts=(
-            Command(name="list", description="all of them, the oldest first", run=_list),
-            Command(
-                name="diff", takes="ID", description="what differs from one of them to now", run=_diff, complete=_ids
-            ),
+            Command(name="list", description="list all, the oldest first", run=_list),
+            Command(name="diff", takes="ID", description="show changes since a checkpoint", run=_diff, complete=_ids),
             Command(
                 name="restore",
                 takes="ID [files|conversation] [--uncertain] [--force]",
-                description="go back to one; files that you changed since stay without --force",
+                description="restore a checkpoint; without --force, files that you changed since are kept",
                 run=_restore,
                 complete=_ids_and_what,
             ),

@@ -39,8 +39,8 @@ async def _list(call: Call) -> str:
         own = call.session
         return f"This is the only session: `{own.id}` {one_line(own.name)}: {len(own.messages)} messages"
     lines = [f"- {_line(each)}{' (this one)' if each.id == call.session.id else ''}" for each in page.sessions]
-    more = ["… and older ones; `/search WORDS` finds what was said in them."] if page.cursor else []
-    return "\n".join(["The last one used first:", *lines, *more])
+    more = ["… and older ones; `/search WORDS` searches all of them."] if page.cursor else []
+    return "\n".join(["Most recently used first:", *lines, *more])
 
 
 def _line(session: Entry) -> str:
@@ -51,7 +51,7 @@ async def _new(call: Call) -> str:
     kept = await _kept(call)
     call.session.take_conversation(())
     call.session.rename(call.text)
-    return f"The conversation begins anew. {kept}".rstrip()
+    return f"Started a new conversation. {kept}".rstrip()
 
 
 async def _load(call: Call) -> str:
@@ -60,7 +60,7 @@ async def _load(call: Call) -> str:
     kept = await _kept(call)
     call.session.take_conversation(messages)
     call.session.rename(other.name)
-    return f"This goes on from `{other.id}` {one_line(other.name)}: {len(messages)} messages. {kept}".rstrip()
+    return f"Continuing from `{other.id}` {one_line(other.name)}: {len(messages)} messages. {kept}".rstrip()
 
 
 async def _kept(call: Call) -> str:
@@ -68,20 +68,20 @@ async def _kept(call: Call) -> str:
     if not call.session.messages:
         return ""
     kept = await call.shelf.fork(call.session.id, name=call.session.name)
-    return f"What was here is kept: `/session load {kept.id}` brings it back."
+    return f"The previous conversation is saved; `/session load {kept.id}` restores it."
 
 
 async def _rename(call: Call) -> str:
     call.session.rename(call.text)
-    return f"The session is named {one_line(call.session.name)!r}."
+    return f"Session renamed to {one_line(call.session.name)!r}."
 
 
 async def _fork(call: Call) -> str:
     at = _turn(call) if call.text else None
     fork = await call.shelf.fork(call.session.id, at)
     return (
-        f"`{fork.id}` {one_line(fork.name)} has these {len(fork.messages)} messages, too, and goes its own way. "
-        f"`/session load {fork.id}` takes it up here."
+        f"Created `{fork.id}` {one_line(fork.name)}, a separate copy with {len(fork.messages)} messages. `/session "
+        f"load {fork.id}` continues it here."
     )
 
 
@@ -92,7 +92,7 @@ def _turn(call: Call) -> str:
         return call.text
     if call.text.isdecimal() and 0 < int(call.text) <= len(turns):
         return list(turns)[int(call.text) - 1]
-    raise UsageError(f"There is no turn {call.text!r}; the conversation has {len(turns)}, and 1 is the first.")
+    raise UsageError(f"There is no turn {call.text!r}. The conversation has {len(turns)} turns; the first is 1.")
 
 
 def _turns(messages: Sequence[Message]) -> dict[str, str]:
@@ -107,10 +107,10 @@ def _turns(messages: Sequence[Message]) -> dict[str, str]:
 async def _delete(call: Call) -> str:
     other = await _other(call)
     if not await call.shelf.delete(other.id):
-        return f"`{other.id}` {one_line(other.name)} is forgotten."
+        return f"`{other.id}` {one_line(other.name)} was deleted."
     return (
-        f"`{other.id}` {one_line(other.name)} is in the trash for {TRASH_DAYS} days: "
-        f"`pygent-ls sessions restore {other.id}` in a terminal brings it back."
+        f"`{other.id}` {one_line(other.name)} was moved to the trash for {TRASH_DAYS} days. To restore it, run "
+        f"`pygent-ls sessions restore {other.id}` in a terminal."
     )
 
 
@@ -119,9 +119,9 @@ async def _other(call: Call) -> Entry:
     page = await call.shelf.page(SessionFilter(limit=MAX_LOOKED_THROUGH))
     found = meant(call.text, (each for each in page.sessions if each.id != call.session.id))
     if call.text == call.session.id:
-        raise UsageError("That is this session itself; `/clear` empties it.")
+        raise UsageError("This is the current session; `/clear` clears it.")
     if len(found) != 1:
-        problem = "Several sessions begin with, or are named" if found else "There is no other session"
+        problem = "Several sessions match" if found else "There is no other session"
         raise UsageError(f"{problem} {call.text!r}. `/session list` shows them.")
     return found[0]
 
@@ -143,10 +143,10 @@ async def _turn_numbers(call: Call) -> Sequence[Choice]:
 async def _search(call: Call) -> str:
     found = await call.shelf.search(call.text, MAX_FOUND + 1)
     if not found:
-        return f"No turn of any session holds all of: {call.text}"
+        return f"No turn contains all of: {call.text}"
     lines = [f"- `{each.session_id}` {one_line(each.name)}: {each.snippet}" for each in found[:MAX_FOUND]]
-    more = ["… and more of them: another word narrows it down."] if len(found) > MAX_FOUND else []
-    return "\n".join([f"Turns that hold all of: {call.text}", *lines, *more])
+    more = ["… and more; add a word to narrow the search."] if len(found) > MAX_FOUND else []
+    return "\n".join([f"Turns that contain all of: {call.text}", *lines, *more])
 
 
 # Files
@@ -168,12 +168,12 @@ async def _export(call: Call) -> str:
 
 async def _written(call: Call, form: ExportFormat, names: Sequence[str]) -> str:
     if len(names) > 1:
-        raise UsageError("Name one file; quotes hold a name with spaces together.")
+        raise UsageError("Name one file; quote names with spaces.")
     name = names[0] if names else f"{_slug(call.session.name)}.pygent.{SUFFIXES[form]}"
     text = await export(call.session, form, call.session.journal.read)
     shown = await write_file(call.session.around, name, text, replace=FORCE in call.words)
-    again = f" `/load {shown}` reads it." if form == "json" else ""
-    return f"The session is in `{shown}`: {len(call.session.messages)} messages.{again}"
+    again = f" `/load {shown}` loads it." if form == "json" else ""
+    return f"Wrote {len(call.session.messages)} messages to `{shown}`.{again}"
 
 
 def _slug(name: str) -> str:
@@ -182,7 +182,7 @@ def _slug(name: str) -> str:
 
 async def _load_file(call: Call) -> str:
     if len(call.words) != 1:
-        raise UsageError("Name one file; quotes hold a name with spaces together.")
+        raise UsageError("Name one file; quote names with spaces.")
     from pygent_ls.extensions.session_reading import read_saved
 
     text, shown = await read_file(call.session.around, call.words[0])
@@ -191,7 +191,7 @@ async def _load_file(call: Call) -> str:
     kept = await _kept(call)
     call.session.take_conversation(messages)
     call.session.rename(saved.name)
-    return f"This goes on from `{shown}`, {one_line(saved.name)}: {len(messages)} messages. {kept}".rstrip()
+    return f"Continuing from `{shown}`, {one_line(saved.name)}: {len(messages)} messages. {kept}".rstrip()
 
 
 async def _formats(call: Call) -> Sequence[Choice]:
@@ -201,60 +201,65 @@ async def _formats(call: Call) -> Sequence[Choice]:
 COMMANDS = (
     Command(
         name="session",
-        description="all sessions",
+        description="manage sessions",
         parts=(
-            Command(name="list", description="the last ones used", run=_list),
+            Command(name="list", description="list recent sessions", run=_list),
             Command(
                 name="new",
                 takes="[NAME]",
-                description="begin anew here; what was here is kept as a session of its own",
+                description="start a new conversation here; the current one is saved as a separate session",
                 run=_new,
             ),
             Command(
                 name="load",
                 takes="ID",
-                description="go on here from that session's conversation; what was here is kept likewise",
+                description=(
+                    "continue another session's conversation here; the current one is saved as a separate session"
+                ),
                 run=_load,
                 complete=_others,
             ),
             Command(
-                name="rename", takes="[NAME]", description="name this one; by its first prompt without", run=_rename
+                name="rename",
+                takes="[NAME]",
+                description=("rename this session; without a name, use its first prompt"),
+                run=_rename,
             ),
             Command(
                 name="fork",
                 takes="[TURN]",
-                description="another session with this conversation, whole or to the end of a turn",
+                description="copy this conversation to a new session, in full or up to the end of a turn",
                 run=_fork,
                 complete=_turn_numbers,
             ),
             Command(
                 name="delete",
                 takes="ID",
-                description="delete another one; it is in the trash for 30 days",
+                description="move another session to the trash for 30 days",
                 run=_delete,
                 complete=_others,
             ),
         ),
     ),
-    Command(name="search", takes="WORDS", description="turns of all sessions that hold all the words", run=_search),
+    Command(name="search", takes="WORDS", description="turns of manage sessions that hold all the words", run=_search),
     Command(
         name="save",
         takes="[FILE] [--force]",
-        description="write the session to a file of the workspace, for /load",
+        description="save the session to a file in the workspace, for /load",
         run=_save,
         takes_files=True,
     ),
     Command(
         name="load",
         takes="FILE",
-        description="go on here from a saved session; what was here is kept as a session of its own",
+        description="continue a saved session here; the current conversation is saved as a separate session",
         run=_load_file,
         takes_files=True,
     ),
     Command(
         name="export",
         takes="markdown|json|xml|plain|html [FILE] [--force]",
-        description="show the conversation as text, or write it to a file of the workspace",
+        description="show the conversation as text, or write it to a file in the workspace",
         run=_export,
         complete=_formats,
         takes_files=True,

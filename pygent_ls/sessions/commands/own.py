@@ -32,7 +32,7 @@ def own_command(own: OwnCommand) -> Command:
 
 
 async def _broken(own: OwnCommand, _call: Call) -> ModelPrompt:
-    raise SessionError(f"`/{own.name}` of the {own.source} cannot be used: {own.problem}.", kind="broken_command")
+    raise SessionError(f"The {own.source} command `/{own.name}` cannot be used: {own.problem}.", kind="broken_command")
 
 
 async def _prompt(own: OwnCommand, call: Call) -> ModelPrompt:
@@ -67,13 +67,13 @@ async def _prompt(own: OwnCommand, call: Call) -> ModelPrompt:
 def _names_nothing(own: OwnCommand, what: str, known: list[str]) -> SessionError:
     listed = ", ".join(f"`{name}`" for name in known)
     return SessionError(
-        f"`/{own.name}` of the {own.source} asks for {what}, which there is not; there are {listed}.",
+        f"The {own.source} command `/{own.name}` requires {what}, which does not exist. Available: {listed}.",
         kind="broken_command",
     )
 
 
 def _left_out(own: OwnCommand, what: str) -> str:
     return (
-        f"/{own.name} asks for {what}, which does not count: the file came with the workspace, and may only let a turn "
-        "do less. A command of your own may."
+        f"/{own.name} sets {what}, which is ignored: commands of the workspace can only restrict a turn. Your own "
+        "commands can set it."
     )

@@ -136,7 +136,7 @@ class Alone:
 
 
 def _alone() -> SessionError:
-    return SessionError("This session stands alone: nothing keeps others beside it.", kind="no_sessions")
+    return SessionError("Only this session is available here.", kind="no_sessions")
 
 
 class NamedModel(Protocol):

@@ -80,7 +80,7 @@ class Commands:
             else:
                 aliases[name] = text
                 commands[name] = Command(
-                    name=name, description=f"stands for `{one_line(text)}`", takes="[…]", source="alias"
+                    name=name, description=f"alias for `{one_line(text)}`", takes="[…]", source="alias"
                 )
         return Listing(commands=commands, problems=tuple(problems)), aliases
 
@@ -128,7 +128,7 @@ def _expanded(name: str, text: str, aliases: Mapping[str, str]) -> tuple[str, st
     while name in aliases:
         if name in chain:
             circle = " → ".join(f"`/{each}`" for each in [*chain, name])
-            raise UsageError(f"The aliases of the settings go round in a circle: {circle}.")
+            raise UsageError(f"The aliases in the settings form a cycle: {circle}.")
         chain.append(name)
         whole = _with(aliases[name], text)
         found = _COMMAND.fullmatch(whole)
@@ -151,13 +151,13 @@ async def _asked(command: Command, call: Call, *, has_attachments: bool) -> Answ
         first, rest = first_word(call.text)
         part = next((each for each in command.parts if each.name == (first or command.parts[0].name)), None)
         if part is None:
-            raise UsageError(f"`/{path}` knows no `{first}`.\n{usage_of(command)}")
+            raise UsageError(f"`/{path}` has no subcommand `{first}`.\n{usage_of(command)}")
         command, call = part, replace(call, text=rest)
     if call.text and not command.takes:
         name = path if path == command.name else f"{path} {command.name}"
-        raise UsageError(f"`/{name}` stands alone: it takes nothing behind it.")
+        raise UsageError(f"`/{name}` does not accept arguments.")
     if not call.text and command.takes and not command.takes.startswith("["):
-        raise UsageError(f"Something is missing.\n{usage_of(command, '' if path == command.name else path)}")
+        raise UsageError(f"An argument is missing.\n{usage_of(command, '' if path == command.name else path)}")
     if command.prompt is not None and (prompt := await command.prompt(call)) is not None:
         return prompt
     if command.run is None or has_attachments:
@@ -181,5 +181,5 @@ def _unknown(name: str, listing: Listing) -> UnknownCommandError:
 
 
 def _hidden(what: str, by: Command) -> str:
-    owner = "is built in" if by.source == "built-in" else f"is the {by.source}'s"
-    return f"{what} `{by.name}` does not count: `/{by.name}` {owner}."
+    owner = "is built in" if by.source == "built-in" else f"is defined by the {by.source}"
+    return f"{what} `{by.name}` is ignored: `/{by.name}` {owner}."

@@ -8,10 +8,10 @@ from pygent_ls.sessions.commands.command import Call, Choice, Command, CommandSo
 from pygent_ls.sessions.commands.wording import spent
 
 _TITLES: dict[CommandSource, str] = {
-    "built-in": "The commands are:",
-    "user": "Your own:",
-    "workspace": "The workspace's:",
-    "alias": "Aliases of the settings:",
+    "built-in": "Commands:",
+    "user": "Your commands:",
+    "workspace": "Workspace commands:",
+    "alias": "Aliases from the settings:",
 }
 
 
@@ -51,35 +51,29 @@ async def _names(call: Call) -> Sequence[Choice]:
 async def _cost(call: Call) -> str:
     session, turn = call.session.usage, call.session.last_turn_usage
     if session.is_nothing:
-        return "Nothing was spent: no model was asked yet."
+        return "No usage yet: no model was called."
     lines = [f"- last turn: {spent(turn)}", f"- session: {spent(session)}"]
     if session.cost_usd is None:
-        lines.append(
-            f'The price of a model that answered is not known; `[models."{call.session.model}"]` in the settings '
-            "takes its prices."
-        )
+        lines.append(f'The price of a model is unknown. Set it in `[models."{call.session.model}"]` in the settings.')
     return "\n".join(lines)
 
 
 async def _mcp(call: Call) -> str:
     servers = await call.facts.mcp_servers()
-    lines = [f"- `{name}`: not started; named in {origin}" for name, origin in servers.items()]
-    none = "No MCP server is named in the settings (`[mcp_servers.NAME]`)."
-    return "\n".join([*(lines or [none]), "This version starts no MCP server, so the tools of none are offered."])
+    lines = [f"- `{name}`: not started; defined in {origin}" for name, origin in servers.items()]
+    none = "The settings define no MCP servers (`[mcp_servers.NAME]`)."
+    return "\n".join([*(lines or [none]), "This version does not start MCP servers, so their tools are not available."])
 
 
 async def _voice(_call: Call) -> str:
-    return (
-        "Voice input needs a microphone, a program that records it and a model that turns speech into text. This "
-        "version has none of these built in: dictate with what your system or editor offers."
-    )
+    return "Voice input is not built in to this version. Use the dictation of your system or editor."
 
 
 COMMANDS = (
     Command(
-        name="help", takes="[COMMAND]", description="these commands, or how one is used", run=_help, complete=_names
+        name="help", takes="[COMMAND]", description="list commands, or show how to use one", run=_help, complete=_names
     ),
-    Command(name="cost", description="tokens and dollars of the last turn and of the session", run=_cost),
-    Command(name="mcp", description="the MCP servers of the settings, and their state", run=_mcp),
-    Command(name="voice", description="what voice input needs", run=_voice),
+    Command(name="cost", description="show tokens and cost of the last turn and the session", run=_cost),
+    Command(name="mcp", description="list the configured MCP servers and their state", run=_mcp),
+    Command(name="voice", description="show how to use voice input", run=_voice),
 )

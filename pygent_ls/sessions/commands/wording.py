@@ -12,7 +12,7 @@ from pygent_ls.sessions.rewind import Restored
 MAX_NAMED = 20
 """Files that an answer names for one reason; more are counted."""
 
-WAS_NOT_KEPT = "Not all that this turn changed in files could be kept; what is not named here stays as it is."
+WAS_NOT_KEPT = "Not all file changes of this turn could be recorded. Files that are not listed here were not changed."
 
 MAX_LINE_CHARS = 120
 """Of a title or a snippet in a list."""
@@ -21,16 +21,16 @@ MAX_LINE_CHARS = 120
 def what_went_back(done: Restored, shown: Callable[[Path], str]) -> str:
     """What became of the files, for a person: what was brought back, and what was not and why."""
     if done.restored:
-        lines = [f"Brought back: {named([shown(path) for path in done.restored])}."]
+        lines = [f"Restored: {named([shown(path) for path in done.restored])}."]
     else:
         nothing_stands = not done.skipped and not done.was_not_kept
-        lines = ["No file had to be brought back." if nothing_stands else "No file was brought back."]
+        lines = ["No files needed to be restored." if nothing_stands else "No files were restored."]
     if done.was_not_kept:
         lines.append(WAS_NOT_KEPT)
     reasons: dict[str, list[str]] = {}
     for each in done.skipped:
         reasons.setdefault(each.reason, []).append(shown(each.path))
-    lines += [f"Left alone: {named(names)}: {reason}." for reason, names in reasons.items()]
+    lines += [f"Not restored: {named(names)}: {reason}." for reason, names in reasons.items()]
     return "\n".join(lines)
 
 
@@ -54,6 +54,6 @@ def when(moment: datetime) -> str:
 
 def spent(usage: Usage) -> str:
     """Tokens and dollars: `1,234 tokens (1,000 in, of which 800 cached, 234 out), $0.0123`."""
-    cached = f", of which {usage.cache_read_tokens:,} cached" if usage.cache_read_tokens else ""
+    cached = f", {usage.cache_read_tokens:,} of it cached" if usage.cache_read_tokens else ""
     tokens = f"{usage.total_tokens:,} tokens ({usage.input_tokens:,} in{cached}, {usage.output_tokens:,} out)"
     return f"{tokens}, {usage.cost_in_words}"

@@ -45,7 +45,7 @@ class JournalFolder:
         """A new journal, with its lock. Raises OSError."""
         path = self.path(begun.id)
         if path is None:
-            raise ValueError(f"{begun.id!r} is no session's id")
+            raise ValueError(f"{begun.id!r} is not a valid session id")
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = locked(path, create=True)
         assert descriptor is not None
@@ -71,7 +71,7 @@ class JournalFolder:
                 raise unknown(session_id) from None
             except OSError as error:
                 raise SessionError(
-                    f"The session {session_id!r} cannot be written: {error.strerror}. It can be loaded and forked.",
+                    f"The session {session_id!r} cannot be written: {error.strerror}. You can still load and fork it.",
                     kind="session_locked",
                 ) from None
             if descriptor is not None:
@@ -79,8 +79,8 @@ class JournalFolder:
             if attempt + 1 < LOCK_ATTEMPTS:
                 time.sleep(LOCK_PAUSE_S)
         raise SessionError(
-            f"The session {session_id!r} is in use by another pygent-ls{_holder(path)}. It can be loaded, attached to "
-            "and forked here; close it there (pygent/session/close) to go on with it.",
+            f"The session {session_id!r} is in use by another pygent-ls{_holder(path)}. You can load, attach to and "
+            "fork it here. To continue it here, close it there (pygent/session/close).",
             kind="session_locked",
         )
 
@@ -163,7 +163,7 @@ def opened() -> Opened:
 def unknown(session_id: str) -> SessionError:
     """The error for an id that no session has."""
     return SessionError(
-        f"There is no session {session_id!r}; start one with pygent/session/new.", kind="unknown_session"
+        f"There is no session {session_id!r}. Start one with pygent/session/new.", kind="unknown_session"
     )
 
 

@@ -32,7 +32,7 @@ from pygent_ls.sessions.journal.records import Queued
 from pygent_ls.sessions.journal.repairing import INTERRUPTED_RESULT, NOT_ALLOWED_RESULT, interrupted
 from pygent_ls.sessions.stream import SessionEvent
 
-CUT_OFF = "\n[cut off: the program ended here]"
+CUT_OFF = "\n[cut off: pygent-ls exited here]"
 """What stands after words that were being said then."""
 
 NEEDED = frozenset(

@@ -160,7 +160,9 @@ class Keeper:
         self._told = self.problem
         if self.problem is None:
             return None
-        return f"The session cannot be written to the disk: {self.problem}. It goes on in memory, and is tried again."
+        return (
+            f"The session cannot be written to disk: {self.problem}. It is kept in memory, and writing will be retried."
+        )
 
     def _said(self) -> Iterator[Record]:
         written, messages = self._written, self._messages

@@ -39,8 +39,8 @@ MOST_SEQ = 2**53 - 1
 
 SKIPPED: dict[Why, str] = {
     "damaged": "damaged",
-    "later": "of a later version of pygent-ls",
-    "unknown": "of a kind that this version does not know",
+    "later": "from a later version of pygent-ls",
+    "unknown": "of a kind unknown to this version",
 }
 
 
@@ -251,7 +251,7 @@ def recall(lines: Iterable[Line], session_id: str, *, is_running: bool = False) 
     found.end()
     begun, state = found.begun, found.state
     if begun is None and state is None and not found.messages:
-        why = "damaged, and nothing of it can be read" if found.skipped else "empty"
+        why = "damaged and cannot be read at all" if found.skipped else "empty"
         raise SessionError(
             f"The session {session_id!r} cannot be read: its journal is {why}.", kind="unreadable_session"
         )
@@ -338,15 +338,15 @@ def _notices(found: _Recalling, closing: Iterable[SessionEvent], *, has_hole: bo
     kinds = Counter(each.event.type for each in closing)
     if kinds["interrupted"]:
         yield (
-            "The last turn was cut off when the program ended. The conversation goes on from there; what its "
-            "unfinished tool calls had done by then stands."
+            "The last turn was interrupted when pygent-ls exited. You can continue the conversation. Changes that "
+            "unfinished tool calls had already made remain."
         )
 
     if n_held := kinds["turn_queued"]:
         prompts, their = ("prompt", "its turn") if n_held == 1 else ("prompts", "their turns")
-        yield f"The program ended before {their} began: {n_held} {prompts} of yours can be sent again, or removed."
+        yield f"pygent-ls exited before {their} started: you can send {n_held} {prompts} again or remove them."
 
 
 def _skipping(skipped: Counter[Why]) -> str:
     parts = [f"{n} {'line' if n == 1 else 'lines'} {SKIPPED[why]}" for why, n in skipped.items()]
-    return f"The session was not loaded whole: its journal has {' and '.join(parts)}, left out."
+    return f"The session was loaded only in part. Skipped in its journal: {' and '.join(parts)}."

@@ -8,16 +8,16 @@ from dataclasses import replace
 from pygent_ls.agent.messages import Block, Message, ToolResultBlock, ToolUseBlock
 
 INTERRUPTED_RESULT = (
-    "Interrupted: the program ended before this call was finished. What it had done by then stands, so look before you "
-    "rely on it."
+    "Interrupted: pygent-ls exited before this call finished. Changes it had already made remain; check them before "
+    "you rely on them."
 )
 
-NOT_ALLOWED_RESULT = "Interrupted: the program ended before this call was allowed to run, so it did nothing."
+NOT_ALLOWED_RESULT = "Interrupted: pygent-ls exited before this call was allowed to run; nothing changed."
 
 LOST_BEGINNING = "[The beginning of this conversation is lost.]"
 """What stands before an answer whose question is lost: providers want a user to begin."""
 
-LOST_WORDS = "[What the user said here is lost.]"
+LOST_WORDS = "[A message of the user is lost here.]"
 """What stands between two answers, likewise."""
 
 

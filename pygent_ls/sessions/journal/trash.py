@@ -105,7 +105,7 @@ class Trash:
             _move(found.path, self._journals / f"{session_id}.jsonl")
         except FileExistsError:
             raise SessionError(
-                f"There is a session {session_id!r} already: delete that one first, and then restore this one.",
+                f"A session {session_id!r} already exists. Delete it before you restore this one.",
                 kind="session_exists",
             ) from None
         except OSError as error:

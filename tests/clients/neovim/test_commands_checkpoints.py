@@ -41,11 +41,11 @@ def test_undo_takes_back_the_last_turn_and_says_so(start: Start) -> None:
     assert text(editor) == ["two", "rest"]
 
     editor.command("Pygent undo")
-    told(editor, "Taken back: code.py.")
+    told(editor, "Restored: code.py.")
 
     editor.until(lambda: text(editor) == ["one", "rest"])
     editor.command("Pygent undo")
-    told(editor, "There is no turn to take back.")
+    told(editor, "There is no turn to undo.")
 
 
 def test_what_the_user_changed_since_is_left_alone_until_they_say_so(start: Start) -> None:
@@ -56,7 +56,7 @@ def test_what_the_user_changed_since_is_left_alone_until_they_say_so(start: Star
 
     picker.will_choose("Restore")
     editor.command("Pygent undo")
-    told(editor, "Left alone: code.py")
+    told(editor, "Not restored: code.py")
     assert picker.offered() == [["Leave as is", "Restore"]]
 
     editor.until(lambda: text(editor) == ["one", "rest"])

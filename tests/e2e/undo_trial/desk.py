@@ -32,7 +32,7 @@ HOOK = [
 
 GIT = ("git", "-c", "user.name=U", "-c", "user.email=u@example.org", "-c", "init.defaultBranch=main")
 
-_LISTED = re.compile(r"^(Brought back|Left alone): ((?:`[^`]*`(?:, )?)+)", re.MULTILINE)
+_LISTED = re.compile(r"^(Restored|Not restored): ((?:`[^`]*`(?:, )?)+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,10 +308,10 @@ class Desk:
     async def slash(self, command: str, session: str) -> Answer:
         """A slash command that goes back or forth."""
         text = (await self.editor.turn(command, sessionId=session))["text"]
-        found: dict[str, set[str]] = {"Brought": set(), "Left": set()}
+        found: dict[str, set[str]] = {"Restored": set(), "Not": set()}
         for line in _LISTED.finditer(text):
             found[line[1].partition(" ")[0]] |= set(re.findall(r"`([^`]*)`", line[2]))
-        return Answer(text, frozenset(found["Brought"]), frozenset(found["Left"]))
+        return Answer(text, frozenset(found["Restored"]), frozenset(found["Not"]))
 
     async def undo(self, session: str) -> Answer:
         """`/undo`."""

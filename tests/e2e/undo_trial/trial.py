@@ -311,7 +311,7 @@ class Trial:
             self.checked["files back"] += self.truth.check_undone(turn, now, answer.left)
             turn.undone, turn.has_rest = dict(self.truth.seen), True
             talk.undone.append(turn)
-        elif not answer.error and "no turn to take back" not in answer.text:
+        elif not answer.error and "no turn to undo" not in answer.text:
             talk.undone.clear()  # of an unknown turn, which comes again first
         talk.last_undone = turn
         self.truth.observe(now, return_of(talk.label))
@@ -344,7 +344,7 @@ class Trial:
             self.truth.check_redone(turn, now, answer.left)
             talk.standing.append(turn)
             self.checked["redo"] += 1
-        elif not is_known and "Nothing was taken back" not in answer.text:
+        elif not is_known and "nothing was undone" not in answer.text:
             talk.standing.clear()  # an unknown turn is the last one now
         self.truth.observe(now, return_of(talk.label))
         self.truth.note_left(answer.left)

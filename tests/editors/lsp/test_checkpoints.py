@@ -112,7 +112,7 @@ async def test_what_was_not_saved_then_comes_back_and_what_is_typed_since_is_spa
 
         spared = await restore(editor, point["checkpointId"])
         assert editor.documents.text(uri) == "agent, and mine\n"
-        assert spared["skipped"] == [{"uri": uri, "reason": "it was changed since the agent's last write"}]
+        assert spared["skipped"] == [{"uri": uri, "reason": "it was changed after the agent's last write"}]
 
         await restore(editor, point["checkpointId"], force=True)
         assert editor.documents.text(uri) == "typed\n"
@@ -184,7 +184,7 @@ async def test_undo_takes_back_the_last_turn_of_the_commands_and_says_what_it_le
         assert result["restored"] == [(folder / "a.txt").as_uri()]
         assert (folder / "a.txt").read_text() == "one\n"
         assert editor.notifications("window/showMessage")[-1]["message"] == (
-            "Taken back: a.txt.\nLeft alone: new.txt: it was changed since the agent's last write."
+            "Restored: a.txt.\nNot restored: new.txt: it was changed after the agent's last write."
         )
         error = await editor.error("workspace/executeCommand", {"command": "pygent.undo", "arguments": []})
         assert error.data == {"kind": "nothing_to_undo"}

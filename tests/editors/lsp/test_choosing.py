@@ -49,13 +49,13 @@ async def test_the_modes_that_can_be_set_are_offered_and_the_one_that_is_chosen_
         assert answered == {"sessionId": editor.core.sessions.all()[0].id, "mode": "default"}
         assert titles(asked) == ["Keep default", "plan"]
         assert asked.params["message"].splitlines() == [
-            "pygent: Which mode? It is default now: what only reads runs, everything else is asked for.",
-            "plan: reads and plans, changes nothing",
+            "pygent: Which mode? It is default now: only reading runs without asking.",
+            "plan: read-only: plans but changes nothing",
         ]
         editor.answer(asked, {"title": "plan"})
         await editor.until(lambda: messages(editor))
 
-        assert messages(editor) == ["pygent: The mode is plan from now on: reads and plans, changes nothing."]
+        assert messages(editor) == ["pygent: The mode is plan from now on: read-only: plans but changes nothing."]
         assert editor.core.sessions.all()[0].mode == "plan"
         assert n_configured(editor) == 1
 
@@ -145,7 +145,7 @@ async def test_a_user_without_a_plugin_is_told_what_a_command_did(folder: Path) 
         assert messages(editor) == [
             "pygent: There is nothing to cancel: no command of yours is running.",
             "pygent: Your next command begins a new conversation.",
-            "pygent: The mode is plan from now on: reads and plans, changes nothing.",
+            "pygent: The mode is plan from now on: read-only: plans but changes nothing.",
         ]
 
 

@@ -315,7 +315,7 @@ async def test_an_edit_of_the_text_as_it_stands_needs_a_new_look_where_the_user_
             {"checkpointId": await first_checkpoint(editor, result), "files": True, "conversation": False},
         )
         assert undone["restored"] == []
-        assert undone["skipped"][0]["reason"] == "it was changed since the agent's last write"
+        assert undone["skipped"][0]["reason"] == "it was changed after the agent's last write"
         assert "typed keep too" in editor.documents.text(uri)
 
 

@@ -22,7 +22,7 @@ async def test_undo_is_a_turn_that_asks_no_model_and_is_listed(folder: Path) -> 
 
         assert editor.documents.text(document) == "one\n"
         assert result["stopReason"] == "end_turn"
-        assert "Brought back: `a.txt`" in result["text"]
+        assert "Restored: `a.txt`" in result["text"]
         assert (result["iterations"], result["usage"]["totalTokens"]) == (0, 0)
         assert editor.types("undo") == ["turn_started", "text_delta", "text", "finished"]
         assert [each["kind"] for each in editor.progress("work")] == ["begin", "end"]

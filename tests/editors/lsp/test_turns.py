@@ -345,7 +345,7 @@ async def test_a_turn_id_that_is_taken_or_malformed_is_refused_and_nothing_begin
         with pytest.raises(WireError) as malformed:
             await editor.turn("b", sessionId=session_id, turnId="not an id")
 
-        taken = "The session has a turn 'mine' already: choose another turnId, or leave it out."
+        taken = "The session already has a turn 'mine'. Choose another turnId, or omit it."
         assert [each.value.message for each in (running, over)] == [taken, taken]
         assert over.value.data == {"kind": "turn_id_taken"}
         assert "turnId" in str(malformed.value)

@@ -92,7 +92,7 @@ async def _check(data: bytes) -> None:
         written = path.read_bytes()
         assert written.startswith(data)
         notices = [each.event.content for each in events_in(written[len(data) :]) if each.event.type == "notice"]
-        is_told = any("not loaded whole" in each for each in notices)
+        is_told = any("loaded only in part" in each for each in notices)
         assert is_told <= bool(_unreadable(data, closely=True))
         if sum(isinstance(each, Opened) for each in left) < 2:  # else a daemon before this one may have told it
             assert is_told >= bool(_unreadable(data, closely=False))

@@ -52,7 +52,7 @@ async def test_a_turn_goes_on_when_the_disk_is_full_and_is_written_when_there_is
             assert (await kept.say(session, "two", reader)).text == "Done in the end."
             assert len(path.read_bytes()) <= len(before) + room
         notices = [each.event.content for each in reader.events if each.event.type == "notice"]
-        assert [each for each in notices if "cannot be written to the disk" in each] == notices
+        assert [each for each in notices if "cannot be written to disk" in each] == notices
         assert len(notices) == 1, "once"
         assert (await kept.say(session, "three")).text == "After."
         messages, last_seq = list(session.messages), session.last_seq
@@ -77,7 +77,7 @@ async def test_a_disk_that_is_full_when_a_session_is_made_keeps_it_in_memory_and
 
         assert files_in(tmp_path) == []
         notices = [each.event.content for each in reader.events if each.event.type == "notice"]
-        assert ["in memory alone" in each for each in notices] == [True]
+        assert ["only in memory" in each for each in notices] == [True]
 
 
 async def test_a_folder_that_cannot_be_made_costs_no_session(tmp_path: Path) -> None:

@@ -184,7 +184,7 @@ def test_what_is_lost_is_told_until_a_turn_has_told_it() -> None:
     assert recalled(*before).notices
     assert recalled(*before, again).notices
     telling = [again, told(1, STARTED), told(2, Notice(content=recalled(*before).notices[0], level="warning"))]
-    assert recalled(*before, *telling).notices[0].startswith("The last turn was cut off")
+    assert recalled(*before, *telling).notices[0].startswith("The last turn was interrupted")
     after = [*telling, told(3, Finished(stop_reason="end_turn", usage=TOOK, files_changed=()))]
     assert recalled(*before, *after).notices == ()
     assert recalled(*before, *after, DAMAGE).notices
@@ -215,7 +215,7 @@ def test_an_event_that_says_nothing_is_told_of_while_its_turn_has_no_end() -> No
     before = [*BEGINNING, said(0, "go"), told(1, STARTED), strange, told(3, TextDelta(item_id="2", content="words"))]
 
     cut_off = recalled(*before)
-    assert cut_off.notices[0] == "The session was not loaded whole: its journal has 1 line damaged, left out."
+    assert cut_off.notices[0] == ("The session was loaded only in part. Skipped in its journal: 1 line damaged.")
     assert texts(cut_off) == ["go", f"words{CUT_OFF}"]
     finished = told(4, Finished(stop_reason="end_turn", usage=TOOK, files_changed=()))
     assert recalled(*before, finished).notices == ()

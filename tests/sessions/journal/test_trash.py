@@ -89,7 +89,7 @@ def test_nothing_is_restored_over_a_session_that_is_there(waste: Bin) -> None:
     path = waste.throw("a", "deleted")
     path.write_text("live")
 
-    with pytest.raises(SessionError, match="There is a session 'a' already") as refused:
+    with pytest.raises(SessionError, match="A session 'a' already exists") as refused:
         waste.trash.restore("a")
 
     assert refused.value.kind == "session_exists"

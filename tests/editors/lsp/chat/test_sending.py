@@ -342,7 +342,7 @@ async def test_undo_says_nothing_of_the_document_that_the_conversation_stands_in
         done = await command(editor, "pygent.undo")
 
         assert (len(done["restored"]), done["skipped"]) == (1, [])
-        assert await told(editor) == "Taken back: made.py."
+        assert await told(editor) == "Restored: made.py."
         assert editor.documents.text(uri) == text
 
 
