@@ -127,6 +127,8 @@ class OnTerminal:
         self._screen = screen
         self.process = process
         self._shown = b""
+        self.has_echoed = False
+        """Whether the terminal itself took keys, and showed them, when something came on the screen."""
 
     @property
     def seen(self) -> str:
@@ -154,7 +156,7 @@ class OnTerminal:
 
     def forget(self) -> None:
         """Look at what comes from now on alone."""
-        self._shown = b""
+        self._shown, self.has_echoed = b"", False
 
     def echoes(self) -> bool:
         """Whether the terminal shows what is typed."""
@@ -187,6 +189,7 @@ class OnTerminal:
         except OSError:  # EIO: how Linux tells that the other end is closed
             return False
         self._shown += piece
+        self.has_echoed |= self.echoes()
         return bool(piece)
 
 

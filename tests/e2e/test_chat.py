@@ -68,12 +68,8 @@ def chooses(terminal: OnTerminal, key: str, title: str) -> None:
 
 
 def leaves(terminal: OnTerminal) -> int:
-    """Press Ctrl-D until the chat ends; its exit code. While output is written the terminal itself takes the key."""
-    for _ in range(20):
-        terminal.types("\x04")
-        terminal.shows("\0", MARKED_S)
-        if terminal.process.poll() is not None:
-            break
+    """Press Ctrl-D; the exit code of the chat."""
+    terminal.types("\x04")
     return terminal.ends()
 
 
@@ -97,10 +93,10 @@ def test_a_model_that_is_set_up_in_the_chat_answers_the_prompt(folder: Path, hom
         terminal.types("hello\r")
         terminal.sees("Set one up now?")
         chooses(terminal, "1", "Set up a model")
-        chooses(terminal, "1", "Enter the key of a provider")
+        chooses(terminal, "1", "Enter an API key")
         terminal.sees("A number or a name")
         terminal.types("mistral\r")
-        terminal.sees("The key of mistral")
+        terminal.sees("API key for mistral")
         terminal.sees("Your answer")
         terminal.forget()
         terminal.types("any-key\r")
@@ -231,6 +227,21 @@ def test_an_interrupt_that_comes_as_a_signal_stops_the_turn_alone(folder: Path, 
         terminal.sees("Cancelled.")
         terminal.types("go on\r")
         terminal.sees("Here again.")
+
+
+def test_the_terminal_takes_no_key_itself_while_output_is_written_or_between_two_prompts(
+    folder: Path, home: Path
+) -> None:
+    lines = tool("shell", command="for n in $(seq 20); do echo line $n; done")
+    answers = (lines, {"text": "".join(f"Word {n}.\n\n" for n in range(100))}) * 3
+    with chat(folder, home, "--model", script(home, *answers), "--allowed-tools", "shell") as terminal:
+        terminal.forget()
+        for number in range(1, 4):
+            terminal.types("again\r")
+            terminal.sees("Word 99.", times=number)
+            terminal.sees("Done", times=number)
+        assert not terminal.has_echoed
+        assert leaves(terminal) == 0
 
 
 def test_leaving_while_a_turn_runs_cancels_it(folder: Path, home: Path) -> None:

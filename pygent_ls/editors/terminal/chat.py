@@ -195,12 +195,13 @@ class Chat:
             next_mode=self._next_mode,
         )
         async with asyncio.TaskGroup() as turns:
-            while (line := await self.input.line(use)) is not None:
-                said = line.strip()
-                if said in ("/quit", "/exit"):
-                    break
-                if said:
-                    await self._take(said, turns)
+            with self.input.open():
+                while (line := await self.input.line(use)) is not None:
+                    said = line.strip()
+                    if said in ("/quit", "/exit"):
+                        break
+                    if said:
+                        await self._take(said, turns)
             for turn in reversed(self.session.turns):
                 turn.cancel()
 

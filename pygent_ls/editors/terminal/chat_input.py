@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion, Word
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.formatted_text import ANSI
 from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.keys import Keys
 
@@ -22,9 +24,7 @@ from pygent_ls.agent.tool import visible
 
 if TYPE_CHECKING:
     from prompt_toolkit.document import Document
-    from prompt_toolkit.input import Input
     from prompt_toolkit.key_binding import KeyPressEvent
-    from prompt_toolkit.output import Output
 
     from pygent_ls.sessions import completing
 
@@ -62,12 +62,20 @@ class PromptUse:
     """Shift-Tab."""
 
 
+class _Keys(Vt100Input):
+    """Keys of the terminal. They are not handed back to it while output is written above a prompt: it would take Ctrl-D
+    and Ctrl-C for itself, and show the others."""
+
+    def cooked_mode(self) -> AbstractContextManager[None]:
+        """See `Input`."""
+        return self.raw_mode()
+
+
 class ChatInput:
     """The one place at which the person types. Questions come before prompts, one at a time."""
 
-    def __init__(self, terminal: tuple[Input, Output] | None = None) -> None:
-        """`terminal` is another one than the process's own."""
-        self._source, self._screen = terminal or (None, None)
+    def __init__(self) -> None:
+        self._keys = _Keys(sys.stdin)
         self._history = InMemoryHistory()
         self._prompt: PromptSession[str] = PromptSession(
             message="> ",
@@ -77,14 +85,17 @@ class ChatInput:
             complete_while_typing=True,
             refresh_interval=REFRESH_S,
             editing_mode=EditingMode.EMACS,
-            input=self._source,
-            output=self._screen,
+            input=self._keys,
         )
         self._draft = ""
         self._writing: asyncio.Task[str] | None = None
         """The prompt that is being written."""
         self._questions = asyncio.Lock()
         """Held while a question is open, and while the next prompt begins."""
+
+    def open(self) -> AbstractContextManager[None]:
+        """Leave no key to the terminal from now on: those that come between two prompts are for the next one."""
+        return self._keys.raw_mode()
 
     def remember(self, prompts: Sequence[str]) -> None:
         """Offer these former prompts behind the arrow keys, the oldest first."""
@@ -127,7 +138,7 @@ class ChatInput:
                 app.erase_when_done = True
                 self._writing.cancel()
                 await asyncio.wait([self._writing])
-            yield OpenQuestion(partial(PromptSession[str], input=self._source, output=self._screen))
+            yield OpenQuestion(partial(PromptSession[str], input=self._keys))
 
     def _bindings(self, use: PromptUse) -> KeyBindings:
         bindings = KeyBindings()
@@ -149,7 +160,7 @@ class ChatInput:
             event.current_buffer.insert_text("\n")
 
         @bindings.add("c-c")
-        @bindings.add("<sigint>")  # Ctrl-C while output is written: then the terminal makes a signal of it
+        @bindings.add("<sigint>")
         def _(event: KeyPressEvent) -> None:
             if not use.interrupt():
                 event.current_buffer.reset()
