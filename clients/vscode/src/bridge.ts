@@ -6,6 +6,7 @@
 import type { Change, Conversation } from "./conversation/state.ts";
 import type {
 	Agent,
+	BackgroundCommand,
 	Checkpoint,
 	CompletionItem,
 	ContentBlock,
@@ -38,6 +39,8 @@ export type Note =
 	| { readonly type: "show"; readonly page: Page }
 	/** Sessions were made, named, used or deleted: a list of them is no longer true. */
 	| { readonly type: "sessions" }
+	/** A background command of the session that is shown has started or ended. */
+	| { readonly type: "background" }
 	| { readonly type: "reply"; readonly id: number; readonly result: unknown }
 	| { readonly type: "refusal"; readonly id: number; readonly message: string };
 
@@ -51,7 +54,7 @@ export interface Call<M extends Method = Method> {
 
 export type Method = keyof Calls;
 
-export type Page = "chat" | "sessions" | "checkpoints";
+export type Page = "chat" | "sessions" | "checkpoints" | "background";
 
 /** What a view asks of the extension host. A call that fails is refused with words for the user. */
 export interface Calls {
@@ -145,6 +148,11 @@ export interface Calls {
 		};
 		result: Restored | null;
 	};
+
+	/** The background commands of the session, in the order of their start. */
+	listBackground: { params: null; result: { readonly commands: readonly BackgroundCommand[] } };
+	/** False where it had ended already. */
+	stopBackground: { params: { readonly id: string }; result: { readonly stopped: boolean } };
 
 	/** Show a place in an editor. */
 	openLocation: { params: { readonly uri: string; readonly range: Range | null }; result: null };

@@ -27,6 +27,11 @@ export function chatCommands(views: Views, daemon: Daemon): Commands {
 			needSession(shown, "It has no checkpoints yet");
 			shown.send({ type: "show", page: "checkpoints" });
 		},
+		showBackground: async () => {
+			const shown = await panel();
+			needSession(shown, "It has no background commands");
+			shown.send({ type: "show", page: "background" });
+		},
 		undoLastTurn: async () => {
 			await daemon.needReady();
 			await undoLastTurn(views);

@@ -10,6 +10,7 @@ import type { Mode, Session, SessionChanged } from "../protocol/protocol.ts";
 import type { Feed } from "../sessions/feed.ts";
 import { answeringCalls } from "./calls/answering.ts";
 import { attachingCalls } from "./calls/attaching.ts";
+import { backgroundCalls } from "./calls/background.ts";
 import { checkpointsCalls } from "./calls/checkpoints.ts";
 import { choosingCalls } from "./calls/choosing.ts";
 import { editingCalls } from "./calls/editing.ts";
@@ -78,6 +79,7 @@ export class Panel implements vscode.Disposable {
 			...windowCalls(this),
 			...sessionsCalls(this),
 			...checkpointsCalls(this),
+			...backgroundCalls(this),
 			...attachingCalls(this),
 		};
 		this.#disposables.push(
@@ -224,7 +226,8 @@ export class Panel implements vscode.Disposable {
 
 	#told(what: SessionChanged["what"]): void {
 		if (what === "restored") void this.#loadUndone();
-		if (what === "deleted") this.show(null);
+		if (what === "background") this.send({ type: "background" });
+		else if (what === "deleted") this.show(null);
 		else void this.refresh(); // its first prompt names it, and each turn adds to what it cost
 	}
 

@@ -2,6 +2,7 @@
 
 import "./app.css";
 import type { KeyboardEvent, ReactElement } from "react";
+import { BackgroundBar } from "./chrome/background_bar.tsx";
 import { Header } from "./chrome/header.tsx";
 import { ReviewBar } from "./chrome/review_bar.tsx";
 import { Composer } from "./composer/composer.tsx";
@@ -9,6 +10,7 @@ import type { Drafts } from "./composer/drafts.ts";
 import { ConversationView } from "./conversation/conversation.tsx";
 import { Failure } from "./failure.tsx";
 import type { Host } from "./host.ts";
+import { BackgroundPage } from "./pages/background_page.tsx";
 import { CheckpointsPage } from "./pages/checkpoints_page.tsx";
 import { SessionsPage } from "./pages/sessions_page.tsx";
 import { type Store, useView } from "./store.ts";
@@ -36,11 +38,13 @@ export function App(parts: AppParts): ReactElement {
 					<Failure host={parts.host} what="The conversation">
 						<ConversationView {...parts} />
 					</Failure>
+					<BackgroundBar {...parts} />
 					<ReviewBar {...parts} />
 					<Composer {...parts} />
 				</div>
 				{page === "sessions" && <SessionsPage {...parts} />}
 				{page === "checkpoints" && <CheckpointsPage {...parts} />}
+				{page === "background" && <BackgroundPage {...parts} />}
 			</div>
 		</main>
 	);

@@ -66,6 +66,7 @@ export class Store {
 			case "focus":
 			case "sent":
 			case "sessions":
+			case "background":
 				break; // the listeners' own
 			case "reply":
 			case "refusal":

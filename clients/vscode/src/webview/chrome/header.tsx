@@ -17,7 +17,7 @@ export function Header(parts: AppParts): ReactElement {
 	);
 }
 
-const TITLES = { sessions: "Sessions", checkpoints: "Checkpoints" } as const;
+const TITLES = { sessions: "Sessions", checkpoints: "Checkpoints", background: "Background commands" } as const;
 
 function OfPage({ store, page }: AppParts & { readonly page: keyof typeof TITLES }): ReactElement {
 	const back = (): void => {
@@ -123,6 +123,12 @@ function actionsOf(parts: AppParts, sessionId: string | null, rename: () => void
 			run: () => store.update({ page: "checkpoints" }),
 			disabled,
 			separated: true,
+		},
+		{
+			title: "Background commands",
+			icon: "server-process",
+			run: () => store.update({ page: "background" }),
+			disabled,
 		},
 		{ title: "Open in an editor tab", icon: "link-external", run: () => void ask(parts, "openInEditor", null) },
 		{
