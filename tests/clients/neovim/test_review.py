@@ -387,6 +387,27 @@ def test_what_waits_is_listed_in_the_quickfix_window(start: Start, folder: Path)
     assert editor.lua("return vim.bo.filetype") == "qf"
 
 
+def test_of_very_many_hunks_those_are_marked_that_are_scrolled_to(start: Start, folder: Path) -> None:
+    text = "".join(f"{'foo' if number % 2 else 'plain'} {number}\n" for number in range(2000))
+    reads = edits({"path": "a.txt"}, name="read_file")
+    replaces = edits({**replaced("a.txt", "foo", "bar"), "all": True})
+    editor, buffer = edited(start, folder, reads, replaces, text=text)
+    until_waiting(editor, 1000)
+    assert added(editor, buffer)[:2] == [2, 4]
+    assert len(added(editor, buffer)) < 200
+
+    editor.keys("G")
+    editor.until(lambda: added(editor, buffer)[-1] == 2000 or None, what="marks at the end")
+    assert len(added(editor, buffer)) < 200
+    editor.command("split | normal! gg")
+    editor.until(lambda: {2, 2000} <= set(added(editor, buffer)) or None, what="marks in both windows")
+    assert len(added(editor, buffer)) == len(set(added(editor, buffer)))
+    editor.keys("gda1800j")
+    until_waiting(editor, 100)
+    assert added(editor, buffer)[-1] == 2000
+    assert added(editor, buffer)[0] >= 1802
+
+
 def test_commands_say_what_is_missing(start: Start, folder: Path) -> None:
     editor, _ = edited(start, folder)
     until_waiting(editor, 2)

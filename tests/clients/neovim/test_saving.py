@@ -1,4 +1,4 @@
-"""Buffers are saved before a program reads their files, and read again after it; what cannot be saved is asked about."""
+"""Buffers are saved before a program reads their files, and read again after it; what cannot be saved is asked for."""
 
 from __future__ import annotations
 

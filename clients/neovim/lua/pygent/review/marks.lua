@@ -10,29 +10,87 @@ local M = {}
 local api = vim.api
 local namespace = api.nvim_create_namespace("pygent.review")
 
----Of the lines that are gone, how many are shown of each hunk, and how much of each line in characters.
+---Deleted lines that are shown of each hunk, and characters of each of them.
 local MAX_DELETED_LINES = 200
 local MAX_DELETED_CHARS = 500
 
----Of the lines that are new, how many are marked of each hunk one by one.
+---New lines that are marked of each hunk.
 local MAX_ADDED_LINES = 5000
 
----Of a line within which the change is marked.
+---Length of a line within which the changed part is marked.
 local MAX_COMPARED_BYTES = 10000
+
+---Hunks of a buffer that are all marked at once. If there are more, those are that a window shows.
+local MAX_HUNKS = 500
+
+---Lines above and below a window whose hunks are marked, too.
+local MARGIN = 100
+
+---Hunks of the buffers that have too many to mark them all.
+---@type table<integer, pygent.ReviewHunk[]>
+local many = {}
 
 ---Show these hunks, and no others, from the first line to the last.
 ---@param buffer integer
 ---@param hunks pygent.ReviewHunk[]
 function M.draw(buffer, hunks)
-  api.nvim_buf_clear_namespace(buffer, namespace, 0, -1)
-  local n_lines = api.nvim_buf_line_count(buffer)
-  for index, hunk in ipairs(hunks) do
-    M._draw_added(buffer, hunk, n_lines)
-    M._draw_deleted(buffer, hunk, n_lines)
-    M._draw_hint(buffer, hunk, n_lines, ("%d of %d"):format(index, #hunks))
+  many[buffer] = #hunks > MAX_HUNKS and hunks or nil
+  if many[buffer] then
+    M._draw_shown(buffer)
+  else
+    api.nvim_buf_clear_namespace(buffer, namespace, 0, -1)
+    M._draw(buffer, hunks, 1, #hunks)
   end
   if hunks[1] and hunks[1].new_first == 0 and #hunks[1].old_lines > 0 then
     M._make_room(buffer, math.min(#hunks[1].old_lines, MAX_DELETED_LINES + 1))
+  end
+end
+
+---Mark the hunks that windows show of a buffer that has many.
+---@param buffer integer
+function M._draw_shown(buffer)
+  api.nvim_buf_clear_namespace(buffer, namespace, 0, -1)
+  local hunks, drawn = many[buffer], 0
+  local windows = vim.fn.win_findbuf(buffer)
+  table.sort(windows, function(one, other)
+    return vim.fn.line("w0", one) < vim.fn.line("w0", other)
+  end)
+  for _, window in ipairs(windows) do
+    local top = vim.fn.line("w0", window)
+    local first = math.max(drawn + 1, M._index(hunks, top - MARGIN))
+    local last = M._index(hunks, top + api.nvim_win_get_height(window) + MARGIN) - 1
+    M._draw(buffer, hunks, first, last)
+    drawn = math.max(drawn, last)
+  end
+end
+
+---The first hunk at a line or below it; that behind the last one if there is none.
+---@param hunks pygent.ReviewHunk[]
+---@param line integer
+---@return integer
+function M._index(hunks, line)
+  local first, last = 1, #hunks + 1
+  while first < last do
+    local middle = math.floor((first + last) / 2)
+    if hunks[middle].new_first + math.max(1, #hunks[middle].new_lines) < line then
+      first = middle + 1
+    else
+      last = middle
+    end
+  end
+  return first
+end
+
+---@param buffer integer
+---@param hunks pygent.ReviewHunk[]
+---@param first integer index of the first hunk to mark
+---@param last integer
+function M._draw(buffer, hunks, first, last)
+  local n_lines = api.nvim_buf_line_count(buffer)
+  for index = first, last do
+    M._draw_added(buffer, hunks[index], n_lines)
+    M._draw_deleted(buffer, hunks[index], n_lines)
+    M._draw_hint(buffer, hunks[index], n_lines, ("%d of %d"):format(index, #hunks))
   end
 end
 
@@ -156,5 +214,21 @@ function M._make_room(buffer, count)
     end)
   end
 end
+
+local group = api.nvim_create_augroup("pygent.review.marks", {})
+api.nvim_create_autocmd("WinScrolled", {
+  group = group,
+  desc = "pygent: marks the hunks that are scrolled to",
+  callback = function()
+    vim.tbl_map(M._draw_shown, vim.tbl_keys(many))
+  end,
+})
+api.nvim_create_autocmd("BufUnload", {
+  group = group,
+  desc = "pygent: forgets the hunks of a buffer",
+  callback = function(about)
+    many[about.buf] = nil
+  end,
+})
 
 return M
