@@ -22,6 +22,15 @@ end, {
   end,
 })
 
+vim.api.nvim_create_autocmd({ "BufReadCmd", "SessionLoadPost" }, {
+  group = vim.api.nvim_create_augroup("pygent", {}),
+  pattern = "pygent://*",
+  desc = "pygent: read its buffers again",
+  callback = function(event)
+    require("pygent.restoring").restore(event.buf)
+  end,
+})
+
 vim.keymap.set({ "n", "x" }, "<Plug>(pygent-ask)", function()
   return require("pygent").ask_operator()
 end, { expr = true, desc = "Ask pygent about what a motion moves over, or what is selected" })

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
+
 from tests.clients.neovim.chats import ask, chat, closed, n_ends, open_chat, place, screen, send
 from tests.clients.neovim.conftest import Start
 from tests.clients.neovim.nvim import Editor
+from tests.clients.neovim.prompts import open_prompt
 from tests.model_server import Call, Step
 
 REQUEST = """
@@ -131,16 +136,31 @@ def test_the_line_above_the_chat_counts_the_seconds_of_silence(start: Start) -> 
     assert "working 42 s" in bar or "working 43 s" in bar
 
 
-def test_a_prompt_that_is_sent_is_scrolled_to(start: Start) -> None:
+@pytest.mark.parametrize("is_hidden", [False, True])
+@pytest.mark.parametrize("command", ["ask and now?", "explain", "test", "fix", "2,3fix"])
+def test_a_prompt_that_is_sent_is_scrolled_to(start: Start, command: str, *, is_hidden: bool) -> None:
     editor = start([Step(text="\n".join(f"line {n}" for n in range(200))), Step(text="So.")])
-    window = open_chat(editor)
+    (editor.folder / "code.py").write_text("one\ntwo\nthree\n", encoding="utf-8")
+    editor.edit("code.py")
+    editor.lua(
+        "vim.diagnostic.set(vim.api.nvim_create_namespace('lint'), 0, {\n"
+        "  { lnum = 0, col = 0, message = 'odd' }, { lnum = 1, col = 0, message = 'odder' },\n"
+        "  { lnum = 2, col = 0, message = 'oddest' } })"
+    )
+    window = open_chat(editor, enter=False)
     ask(editor, "go")
     editor.lua("vim.api.nvim_win_set_cursor(..., { 1, 0 })", window)
+    if is_hidden:
+        editor.lua("require('pygent.chat').hide()")
 
-    editor.command("Pygent ask and now?")
+    words = re.match(r"([\d,]*)(.*)", command)
+    assert words is not None
+    editor.command(f"{words[1]}Pygent {words[2]}")
     editor.until(lambda: n_ends(editor) == 2)
 
-    assert editor.lua("return vim.api.nvim_win_get_cursor(...)[1]", window) == len(chat(editor))
+    shown = "return vim.api.nvim_win_get_cursor(require('pygent.chat').window())[1]"
+    editor.until(lambda: editor.lua(shown) == len(chat(editor)))
+    assert any("So." in line for line in screen(editor))
 
 
 def test_enter_shows_again_what_waits(start: Start) -> None:
@@ -305,3 +325,35 @@ def test_a_session_that_is_deleted_leaves_its_chat_readable(start: Start) -> Non
 
     editor.until(lambda: any("deleted" in line for line in screen(editor)[:2]))
     editor.until(lambda: editor.lines(0) == before)
+
+
+def test_the_chat_and_the_prompt_are_markdown_to_other_plugins(start: Start) -> None:
+    editor = start([Step(text="One **two**.\n\n```lua\nprint(1)\n```\n")])
+    editor.lua(
+        "_G.seen = {}\n"
+        "vim.api.nvim_create_autocmd('FileType', { pattern = 'pygent-*', callback = function(about)\n"
+        "  seen[about.match] = vim.treesitter.get_parser(about.buf):lang()\n"
+        "end })"
+    )
+    open_chat(editor)
+    open_prompt(editor, "A **prompt**<Esc>")
+    assert editor.lua("return seen") == {"pygent-chat": "markdown", "pygent-prompt": "markdown"}
+    editor.keys("<CR>")
+    editor.until(lambda: n_ends(editor) == 1)
+
+    found = editor.lua(
+        "local buffer, found = require('pygent.chat.naming').buffer(require('pygent.sessions').current()), {}\n"
+        "local parser = vim.treesitter.get_parser(buffer)\n"
+        "parser:parse(true)\n"
+        "parser:for_each_tree(function(tree, language)\n"
+        "  local query = vim.treesitter.query.parse(language:lang(), ({\n"
+        "    markdown = '(atx_heading (inline) @heading)', markdown_inline = '(strong_emphasis) @strong',\n"
+        "    lua = '(function_call) @call' })[language:lang()] or '')\n"
+        "  for _, node in query:iter_captures(tree:root(), buffer) do\n"
+        "    table.insert(found, vim.treesitter.get_node_text(node, buffer))\n"
+        "  end\n"
+        "end)\n"
+        "table.sort(found)\n"
+        "return found"
+    )
+    assert found == ["**prompt**", "**two**", "You", "print(1)", "pygent"]

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
-
 import pytest
 
 from tests.clients.neovim.chats import ask, chat, open_chat, screen, view
 from tests.clients.neovim.conftest import Start
-from tests.clients.neovim.nvim import bare_neovim
 from tests.model_server import Step
 
 
@@ -90,25 +86,6 @@ def test_its_buffer_is_named_as_its_session(start: Start) -> None:
         "vim.api.nvim_list_bufs())"
     )
     assert left == []
-
-
-def test_its_window_in_a_session_of_vim_shows_it_again(start: Start, home: Path) -> None:
-    editor = start([Step(text="One.")])
-    open_chat(editor)
-    ask(editor, "first")
-    editor.until(lambda: editor.lua("return vim.fn.expand('%:t')") == "first")
-    editor.command(f"mksession {home / 'session.vim'}")
-    editor.lua("vim.lsp.get_clients({ name = 'pygent' })[1]:stop()")
-    later_home = home / "later"
-    later_home.mkdir()
-    with bare_neovim(editor.environment, later_home, editor.folder, "-S", str(home / "session.vim")) as nvim:
-        later = replace(editor, nvim=nvim)
-        later.command("Pygent resume last")
-
-        later.until("return require('pygent.sessions').current() ~= nil")
-        later.until(lambda: "One." in chat(later))
-        later.until(lambda: any("· Done" in line for line in screen(later)))
-        assert nvim.funcs.winnr("$") == 2
 
 
 def test_another_session_takes_its_place_in_a_window_that_is_fixed(start: Start) -> None:

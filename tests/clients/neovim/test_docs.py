@@ -213,6 +213,16 @@ def test_events_and_settings_of_buffers_are_taken(start: Start) -> None:
     assert editor.lua("return vim.api.nvim_get_hl(0, { name = 'PygentChatYou' }).bold")
 
 
+def test_a_plugin_that_renders_markdown_is_given_the_filetype_of_the_chat(start: Start) -> None:
+    (code,) = blocks("lua", "render-markdown.nvim")
+    editor = start()
+    editor.lua("package.loaded['render-markdown'] = { setup = function(options) _G.given = options end }")
+    editor.lua(code)
+
+    assert editor.lua("return given.file_types") == ["markdown", "pygent-chat"]
+    assert editor.lua("return require('pygent.chat').FILETYPE") == "pygent-chat"
+
+
 def test_every_subcommand_and_event_that_is_named_exists(start: Start) -> None:
     editor = start()
     events = set(re.findall(r'"(Pygent[A-Z]\w+)"', PAGE)) - {"PygentChatYou"}

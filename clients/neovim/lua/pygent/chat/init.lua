@@ -37,6 +37,21 @@ function M.open(session, options)
   end
 end
 
+---Let a buffer be the chat of a session. If the session has a chat already, that takes the place of the buffer.
+---@param session pygent.FollowedSession
+---@param buffer integer
+function M.adopt(session, buffer)
+  local own = naming.take(session, buffer)
+  M._view(session)
+  if own == buffer then
+    return
+  end
+  for _, window in ipairs(windows.of(buffer)) do
+    windows.show(window, own)
+  end
+  vim.api.nvim_buf_delete(buffer, { force = true })
+end
+
 ---A prompt goes out to a session: where its chat is shown, it goes to the end and on with what comes.
 ---@param session pygent.FollowedSession
 function M.follow(session)
@@ -120,6 +135,7 @@ function M._prepare(buffer)
     vim.bo[buffer][name] = value
   end
   keys.map(buffer)
+  vim.treesitter.language.register("markdown", M.FILETYPE) -- which other plugins look up as the filetype is set
   vim.bo[buffer].filetype = M.FILETYPE
 end
 
@@ -173,18 +189,5 @@ function M._watch(shown)
     shown.page:adopt(window)
   end
 end
-
-vim.api.nvim_create_autocmd("BufReadCmd", {
-  group = vim.api.nvim_create_augroup("pygent.chat", {}),
-  pattern = naming.SCHEME .. "*",
-  callback = function(event)
-    local session = sessions.get(naming.session_id(event.buf))
-    if session then
-      vim.schedule(function()
-        M._view(session)
-      end)
-    end
-  end,
-})
 
 return M

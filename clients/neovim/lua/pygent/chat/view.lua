@@ -198,8 +198,9 @@ function View:_count_seconds()
   end, 1000)
 end
 
----A prompt goes out from here: whoever sees the chat sees it.
+---A prompt is sent: all windows of the chat, also the next one, go to its end.
 function View:follow()
+  self.page.left_at = nil
   windows.to_end(windows.of(self.buffer), self.buffer)
 end
 
@@ -346,7 +347,7 @@ function View:_highlight(is_on)
   end
   self._is_highlighted = is_on
   if is_on then
-    pcall(vim.treesitter.start, self.buffer, "markdown") -- without its parser the chat is read without colours
+    pcall(vim.treesitter.start, self.buffer) -- without its parser the chat is read without colours
   else
     vim.treesitter.stop(self.buffer)
   end

@@ -148,6 +148,7 @@ end
 function M._run(command, arguments_for)
   sessions.need(function(session)
     asking.show(session)
+    require("pygent.chat").follow(session)
     local params = { command = command, arguments = arguments_for(session) }
     session:request("workspace/executeCommand", params, function(err)
       if err then

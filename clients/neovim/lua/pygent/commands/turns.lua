@@ -216,6 +216,7 @@ end
 ---@param session pygent.FollowedSession
 ---@param item pygent.QueuedTurn
 function M._resend(session, item)
+  require("pygent.chat").follow(session)
   session:request("pygent/turn/resume", { sessionId = session.id, turnId = item.turnId }, function(err)
     if err and err.code ~= client.ENDED then
       telling.user(telling.reason(err), vim.log.levels.ERROR)

@@ -34,6 +34,15 @@ function M.open(opened)
   vim.cmd.startinsert({ bang = true })
 end
 
+---Show the prompt of the project in place of a buffer, which was one in a Neovim before.
+---@param buffer integer
+function M.restore(buffer)
+  vim.cmd("silent 0file") -- its name may be that of the next prompt
+  local shown = vim.fn.win_findbuf(buffer)
+  window.restore(drafts.current(), shown)
+  vim.api.nvim_buf_delete(buffer, { force = true })
+end
+
 ---Close its window; what is written stays.
 function M.close()
   local shown = window.find()
@@ -154,8 +163,9 @@ function M._begin(draft)
     on({ "TextChangedI", "TextChangedP" }, completion.changed)
     on("CompleteDone", completion.done)
   end
+  vim.treesitter.language.register("markdown", M.FILETYPE) -- which other plugins look up as the filetype is set
   vim.bo[buffer].filetype = M.FILETYPE -- the last: what the user sets for it comes after
-  pcall(vim.treesitter.start, buffer, "markdown")
+  pcall(vim.treesitter.start, buffer)
 end
 
 ---The session that prompts go to is another one, or does something else now.

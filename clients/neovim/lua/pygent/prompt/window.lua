@@ -40,6 +40,17 @@ function M.show(draft)
   M.decorate(draft)
 end
 
+---Show a draft in windows of other buffers.
+---@param draft pygent.Draft
+---@param windows integer[]
+function M.restore(draft, windows)
+  for _, window in ipairs(windows) do
+    vim.api.nvim_win_set_buf(window, draft.buffer)
+    M._set_options(window)
+  end
+  M.decorate(draft)
+end
+
 ---Say around the draft what it is about, and what the keys do now.
 ---@param draft pygent.Draft
 function M.decorate(draft)
@@ -61,10 +72,15 @@ end
 function M._open(buffer)
   local chat = M._chat()
   local window = chat and M._below(buffer, chat) or M._float(buffer)
+  M._set_options(window)
+  return window
+end
+
+---@param window integer
+function M._set_options(window)
   local options = vim.wo[window][0]
   options.wrap, options.linebreak, options.number, options.relativenumber = true, true, false, false
   options.signcolumn, options.foldcolumn, options.foldenable, options.winfixheight = "no", "0", false, true
-  return window
 end
 
 ---The chat's window, unless it floats.

@@ -1,0 +1,76 @@
+--- Buffers of the plugin that Neovim reads again: after `:edit`, or with a session that `:mksession` wrote.
+
+local chat = require("pygent.chat")
+local commands = require("pygent.commands.naming")
+local naming = require("pygent.chat.naming")
+local prompt = require("pygent.prompt")
+local roots = require("pygent.root")
+local sessions = require("pygent.sessions")
+local telling = require("pygent.telling")
+
+local M = {}
+
+---Let a buffer be the chat or the prompt that its name says.
+---@param buffer integer
+function M.restore(buffer)
+  vim.schedule(function()
+    if not vim.api.nvim_buf_is_valid(buffer) or chat.of(buffer) then
+      return
+    end
+    local title = naming.title_in(buffer)
+    vim.api.nvim_buf_call(buffer, function() -- the project is that of this buffer
+      if title then
+        M._chat(buffer, title)
+      elseif vim.startswith(vim.api.nvim_buf_get_name(buffer), "pygent://prompt/") then
+        prompt.restore(buffer)
+      end
+    end)
+  end)
+end
+
+---@param buffer integer
+---@param title string
+function M._chat(buffer, title)
+  local function adopt(session)
+    if vim.api.nvim_buf_is_valid(buffer) then
+      chat.adopt(session, buffer)
+    end
+  end
+  local known = sessions.get(naming.session_id(buffer) or "")
+  if known then
+    return adopt(known)
+  end
+  M._say(buffer, "Opening the session …")
+  local over = sessions.expect() -- a prompt that is sent meanwhile goes to this session
+  sessions.ask_daemon("pygent/session/list", commands.params(), function(result)
+    local found = naming.find(title, result.sessions)
+    if found then
+      sessions.open(found.sessionId, adopt)
+    elseif title == naming.UNNAMED then
+      vim.schedule(function()
+        sessions.need(adopt) -- nothing was said in it, and it was not kept
+      end)
+    else
+      local root = vim.fn.fnamemodify(roots.current(), ":~")
+      local problem = ("there is no session %s in %s; `:Pygent sessions` lists the sessions"):format(title, root)
+      M._say(buffer, (problem:gsub("^t", "T")))
+      telling.user(problem, vim.log.levels.ERROR)
+    end
+    over()
+  end, function(reason)
+    M._say(buffer, ("The session %s could not be opened: %s"):format(title, reason))
+    over()
+  end)
+end
+
+---@param buffer integer
+---@param words string
+function M._say(buffer, words)
+  if vim.api.nvim_buf_is_valid(buffer) then
+    vim.bo[buffer].buftype, vim.bo[buffer].modifiable = "nofile", true
+    vim.api.nvim_buf_set_lines(buffer, 0, -1, false, vim.split(words, "\n", { plain = true }))
+    vim.bo[buffer].modifiable, vim.bo[buffer].swapfile = false, false
+  end
+end
+
+return M
