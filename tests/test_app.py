@@ -146,7 +146,7 @@ async def test_a_workspaces_hook_does_not_run_before_it_is_trusted(build: Build,
     await house.agent.close()
 
     assert (house.folder / "hook-ran").exists() == (answer is True)
-    assert any("`touch hook-ran; exit 1` ended with 1" in each for each in house.notices) == (answer is True)
+    assert any("`touch hook-ran; exit 1` exited with code 1" in each for each in house.notices) == (answer is True)
 
 
 async def test_hooks_are_those_of_the_moment_in_which_a_turn_begins(build: Build, tmp_path: Path) -> None:

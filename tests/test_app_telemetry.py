@@ -37,7 +37,7 @@ async def test_the_log_tells_of_turns_and_failures_and_of_nothing_that_was_said(
 async def test_a_wish_that_cannot_be_met_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     AppTelemetry({"OTEL_TRACES_EXPORTER": "zipkin"})
 
-    assert caplog.messages == ["OTEL_TRACES_EXPORTER=zipkin is not known here; known are otlp, none"]
+    assert caplog.messages == ["OTEL_TRACES_EXPORTER=zipkin is not supported; supported are otlp and none"]
 
 
 def test_nothing_of_opentelemetry_is_loaded_where_nothing_is_asked_for() -> None:

@@ -160,7 +160,7 @@ def test_no_text_is_lost_between_rules(text: str) -> None:
         (("--agent", ""), "--agent is given, and names nothing"),
         (("--include-partial-messages",), "--include-partial-messages needs --output-format stream-json"),
         (("--permission-prompt-tool", "stdio"), "--permission-prompt-tool stdio needs --input-format stream-json"),
-        (("--tools", "read_fil"), "--tools: there is no tool 'read_fil'; the tools are read_file, list_files"),
+        (("--tools", "read_fil"), "--tools: there is no tool 'read_fil'; available tools: read_file, list_files"),
         (("--allowed-tools", "shel(make)"), "--allowed-tools: there is no tool 'shel'"),
         (
             ("--allowed-tools", "shell(make"),
@@ -173,7 +173,7 @@ def test_no_text_is_lost_between_rules(text: str) -> None:
         (("--session-id", "123e4567-e89b-42d3-a456-426614174000", "--continue"), "not allowed with argument"),
         (("--agents", "{"), "--agents: it is no JSON"),
         (("--agents", "[]"), "--agents: expected an object of agents by their names"),
-        (("--agents", '{"a": {"tools": ["Read"]}}'), "--agents: a.tools: there is no tool 'Read'; the tools are"),
+        (("--agents", '{"a": {"tools": ["Read"]}}'), "--agents: a.tools: there is no tool 'Read'; available tools:"),
         (("--agents", '{"a": {"skills": ["x"]}}'), "--agents: a: 'skills' is not supported"),
         (("--json-schema", "{"), "--json-schema: it is no JSON"),
         (("--json-schema", "@/no/such"), "neither a JSON object nor a file that can be read: /no/such"),

@@ -194,7 +194,7 @@ async def test_a_person_reads_each_part_its_size_what_was_cut_and_what_was_not_t
     assert "\n── system_prompt · 8 characters\n# The user's own instructions\nBe loud.\n" in text
     assert '\n── beside your words · 5 characters\n<instructions file="a/AGENTS.md">\nIn a.\n' in text
     assert "· CLAUDE.md has 40,001 characters; the first 40,000 are taken.\n" in text
-    assert "· AGENTS.md was not taken: The rule read_file(AGENTS.md) keeps it from being read.\n" in text
+    assert "· AGENTS.md was not taken: The rule read_file(AGENTS.md) prevents it from being read.\n" in text
     assert "hidden" not in text
 
 

@@ -450,11 +450,11 @@ def test_a_session_is_imported_from_standard_input_without_its_secrets(place: Pl
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"", "x.json is no saved session: it is not JSON"),
+        (b"", "x.json is not a saved session: it is not JSON"),
         (b"\xff\xfe", "x.json is no saved session: it is not UTF-8."),
-        (b'{"version": 9}', "its `version` is 9, and this program reads 1"),
+        (b'{"version": 9}', "its `version` is 9, but this program reads 1"),
         (b'{"version": 1, "id": "x"}', "name: Field required"),
-        (b'{"type": "user", "message": {}}\n{"type": "assistant"}\n', "x.json is no saved session: it is not JSON"),
+        (b'{"type": "user", "message": {}}\n{"type": "assistant"}\n', "x.json is not a saved session: it is not JSON"),
     ],
 )
 def test_what_is_no_saved_session_is_told_and_nothing_kept(place: Place, content: bytes, problem: str) -> None:
@@ -519,7 +519,7 @@ def test_whatever_a_file_holds_it_is_a_session_or_an_error_says_what_is_wrong(wh
 
     for text in (json.dumps({**content, where: odd}), saved_with(json.dumps(odd)).replace('"x"', json.dumps(odd), 1)):
         said = problem_of(text)
-        assert not said or said.startswith("x.json is no saved session: ")
+        assert not said or said.startswith("x.json is not a saved session: ")
         assert len(said) < 2_000
 
 

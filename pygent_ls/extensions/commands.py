@@ -113,8 +113,8 @@ class OwnCommands:
 
 
 _PROBLEMS = {
-    errno.ELOOP: "it is a link, or lies behind one, which a workspace's commands may not",
-    errno.EINVAL: "it is no file",
+    errno.ELOOP: "it is a link or lies behind one, which is not allowed for a workspace's commands",
+    errno.EINVAL: "it is not a file",
     errno.EFBIG: f"it is longer than {MAX_FILE_BYTES:,} bytes",
 }
 
@@ -145,7 +145,7 @@ def _parts(text: str) -> tuple[Mapping[str, Any], str]:
     found = _HEAD.match(text)
     if found is None:
         if re.match(r"---[ \t]*\n", text):
-            raise _BrokenError("its front matter has no end: a second line `---`")
+            raise _BrokenError("its front matter does not end: the second line `---` is missing")
         return {}, text.strip()
     head = found["head"]
     if len(head.encode()) > MAX_HEAD_BYTES:
@@ -160,13 +160,13 @@ def _parts(text: str) -> tuple[Mapping[str, Any], str]:
     if given is None:
         return {}, text[found.end() :].strip()
     if not isinstance(given, Mapping):
-        raise _BrokenError("its front matter is no table of `key: value`")
+        raise _BrokenError("its front matter is not a table of `key: value`")
     return cast("Mapping[str, Any]", given), text[found.end() :].strip()
 
 
 def _made(name: str, source: OwnSource, head: Mapping[str, Any], template: str) -> OwnCommand:
     if not template:
-        raise _BrokenError("it holds no prompt")
+        raise _BrokenError("it contains no prompt")
     tools = head.get("tools", head.get("allowed-tools"))
     first_line = template.partition("\n")[0].lstrip("# ")
     return OwnCommand(
@@ -185,7 +185,7 @@ def _line(head: Mapping[str, Any], key: str) -> str:
     """Raises `_BrokenError`."""
     value = head.get(key)
     if value is not None and not isinstance(value, str | int | float):
-        raise _BrokenError(f"`{key}` in its front matter is no text")
+        raise _BrokenError(f"`{key}` in its front matter is not a string")
     return "" if value is None else " ".join(str(value).split())
 
 
@@ -196,7 +196,7 @@ def _names(value: object) -> tuple[str, ...]:
     elif isinstance(value, list) and all(isinstance(each, str) for each in cast("list[object]", value)):
         names = [each.strip() for each in cast("list[str]", value)]
     else:
-        raise _BrokenError("`tools` in its front matter is no list of names")
+        raise _BrokenError("`tools` in its front matter is not a list of names")
     return tuple(dict.fromkeys(name.partition("(")[0].strip() for name in names if name))
 
 

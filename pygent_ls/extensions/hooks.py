@@ -85,14 +85,14 @@ class CommandHooks:
         try:
             result = await self.processes.run(self._spec(hook, given))
         except ToolError as error:
-            return _nothing_but(f"{_named(hook)} did not run, and counts for nothing. {error}", hook, 0.0)
+            return _nothing_but(f"{_named(hook)} did not run and is ignored. {error}", hook, 0.0)
         return said_by(hook, result)
 
     def _spec(self, hook: HookCommand, given: HookInput) -> ProcessSpec:
         """Raises `ToolError` where there is no shell."""
         shell = self.processes.find("bash") or self.processes.find("sh")
         if shell is None:
-            raise ToolError("There is neither bash nor sh on this machine.")
+            raise ToolError("Neither bash nor sh is installed on this machine.")
         return ProcessSpec(
             argv=(shell, "-c", hook.command),
             cwd=given.cwd,
@@ -125,18 +125,18 @@ def _as_read(given: HookInput) -> dict[str, object]:
 def said_by(hook: HookCommand, result: ProcessResult) -> HookOutcome:
     """What a hook that has ended says. Whatever is wrong with it is a notice, and changes nothing."""
     if result.timed_out:
-        problem = f"{_named(hook)} was ended after {hook.timeout_s:g} s, and counts for nothing."
+        problem = f"{_named(hook)} was stopped after {hook.timeout_s:g} s and is ignored."
         return _nothing_but(problem, hook, result.duration_s)
     if result.exit_code == DENIES:
         return _heard(hook, _Said(decision="deny", reason=result.stderr.strip()), result.duration_s)
     if result.exit_code != 0:
         wrote = _one_line(result.stderr or result.stdout)
-        how = f"ended by signal {-result.exit_code}" if result.exit_code < 0 else f"ended with {result.exit_code}"
-        problem = f"{_named(hook)} {how}, and counts for nothing{': ' if wrote else '.'}{wrote}"
+        how = f"ended by signal {-result.exit_code}" if result.exit_code < 0 else f"exited with code {result.exit_code}"
+        problem = f"{_named(hook)} {how} and is ignored{': ' if wrote else '.'}{wrote}"
         return _nothing_but(problem, hook, result.duration_s)
     said = _parsed(result.stdout)
     if isinstance(said, str):
-        problem = f"{_named(hook)} counts for nothing: {said}"
+        problem = f"{_named(hook)} is ignored: {said}"
         return _nothing_but(problem, hook, result.duration_s)
     return _heard(hook, said, result.duration_s)
 
@@ -158,18 +158,18 @@ def _parsed(stdout: str) -> _Said | str:
         raw: Any = json.loads(stdout)
         check_can_be_sent(raw)
     except (ValueError, RecursionError):
-        return f"it wrote what is no JSON: {_one_line(stdout)} (what is for people goes to standard error)"
+        return f"its output is not JSON: {_one_line(stdout)} (write messages for people to standard error)"
     if not isinstance(raw, dict):
-        return f"it wrote JSON that is no object: {_one_line(stdout)}"
+        return f"its output is not a JSON object: {_one_line(stdout)}"
     given = cast("dict[str, Any]", raw)
     decision, reason, context = given.get("decision"), given.get("reason"), given.get("context")
     tool_input = given.get("tool_input")
     if decision not in (None, "allow", "ask", "deny"):
-        return f'its decision is {_one_line(json.dumps(decision))}; there are "allow", "ask" and "deny"'
+        return f'its decision is {_one_line(json.dumps(decision))}, but must be "allow", "ask" or "deny"'
     if not isinstance(reason, str | None) or not isinstance(context, str | None):
-        return "its reason and its context must be text"
+        return "its reason and its context must be strings"
     if not isinstance(tool_input, dict | None):
-        return "its tool_input must be an object: the tool's whole input"
+        return "its tool_input must be an object: the complete input of the tool"
     return _Said(
         decision=decision,
         reason=reason or "",
@@ -185,20 +185,20 @@ def _heard(hook: HookCommand, said: _Said, duration_s: float) -> HookOutcome:
     decision, tool_input, context = said.decision, said.tool_input, said.context
     if (decision == "deny" and event in OVER) or (decision == "ask" and event not in ASKING):
         why = f": {_one_line(said.reason)}" if said.reason else "."
-        told.append(f"{_named(hook)} says {decision}, which does nothing for this event{why}")
+        told.append(f"{_named(hook)} decides {decision}, which has no effect for this event{why}")
         decision = None
     if tool_input is not None and event not in TAKES_INPUT:
-        told.append(f"{_named(hook)} gives a tool_input, which only {' and '.join(TAKES_INPUT)} take.")
+        told.append(f"{_named(hook)} returns a tool_input, which only {' and '.join(TAKES_INPUT)} accept.")
         tool_input = None
     if tool_input is not None and event == "permission_request" and decision != "allow":
-        told.append(f"{_named(hook)} gives a tool_input and does not allow the call, so the input is ignored.")
+        told.append(f"{_named(hook)} returns a tool_input but does not allow the call, so the input is ignored.")
         tool_input = None
     if context and event not in READ_BY_THE_MODEL:
-        told.append(f"{_named(hook)} gives context, which nobody reads for this event.")
+        told.append(f"{_named(hook)} returns context, which has no effect for this event.")
         context = ""
     if said.unknown:
         names = _one_line(", ".join(said.unknown))
-        told.append(f"{_named(hook)} writes what is not known: {names}. There are {', '.join(FIELDS)}.")
+        told.append(f"{_named(hook)} returns unknown fields: {names}. Known fields are {', '.join(FIELDS)}.")
     return HookOutcome(
         decision=decision,
         reason=said.reason,

@@ -137,7 +137,7 @@ class RepositoryInstructions:
     async def _read(self, path: Path, reading: Reading) -> Instruction:
         name = self._workspace.shown(path)
         if rule := reading.withholds(name):
-            why = f"The rule {rule.text} keeps it from being read."
+            why = f"The rule {rule.text} prevents it from being read."
             return Instruction(path=path, name=name, text="", n_chars=0, problem=why)
         try:
             text = (await self._masks.document(await self._workspace.read(path))).text

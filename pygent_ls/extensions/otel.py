@@ -63,7 +63,7 @@ def wish_of(environment: Mapping[str, str], is_installed: Callable[[], bool] | N
         return Wish()
     problem = no_traces or no_metrics
     if (traces or metrics) and not (is_installed or otel_is_installed)():
-        return Wish(problem=f"OTEL_… variables ask for telemetry, and OpenTelemetry is not installed: {EXTRA}")
+        return Wish(problem=f"OTEL_… variables request telemetry, but OpenTelemetry is not installed: {EXTRA}")
     return Wish(
         traces=traces,
         metrics=metrics,
@@ -96,12 +96,12 @@ def _wanted(signal: Signal, environment: Mapping[str, str]) -> tuple[bool, str]:
     if exporter == "none" or not (exporter or environment.get(own) or environment.get(shared)):
         return False, ""
     if exporter not in ("", "otlp"):
-        return False, f"OTEL_{upper}_EXPORTER={exporter} is not known here; known are otlp, none"
+        return False, f"OTEL_{upper}_EXPORTER={exporter} is not supported; supported are otlp and none"
     protocol = (
         environment.get(f"OTEL_EXPORTER_OTLP_{upper}_PROTOCOL") or environment.get("OTEL_EXPORTER_OTLP_PROTOCOL") or ""
     ).strip()
     if protocol not in ("", "http/protobuf"):
-        return False, f"OTEL_EXPORTER_OTLP_PROTOCOL={protocol} is not spoken here; http/protobuf is"
+        return False, f"OTEL_EXPORTER_OTLP_PROTOCOL={protocol} is not supported; http/protobuf is"
     return True, ""
 
 
@@ -165,7 +165,7 @@ class OtelTelemetry:
         try:
             sdk = self._make_sdk(self._wish)
         except (ValueError, ImportError) as error:  # of a variable, or of half an extra
-            log.warning("there is no telemetry, see the OTEL_… variables: %s", error)
+            log.warning("telemetry is off, see the OTEL_… variables: %s", error)
             return
         while isinstance(each := self._queue.get(), _Observed):
             if each.span is None:  # it comes once when it begins, and once when it ends

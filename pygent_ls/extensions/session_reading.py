@@ -138,14 +138,14 @@ def read_saved(text: str, file: str) -> SavedSession:
     except ValueError as error:
         raise _invalid(file, f"it is not JSON ({error})") from None
     except RecursionError:
-        raise _invalid(file, "it is nested too deep") from None
+        raise _invalid(file, "it is nested too deeply") from None
     if nests_deeper(given, MAX_NESTING):
         raise _invalid(file, f"it is nested deeper than {MAX_NESTING}")
     if not isinstance(given, Mapping):
-        raise _invalid(file, "it is no JSON object")
+        raise _invalid(file, "it is not a JSON object")
     version = cast("Mapping[str, object]", given).get("version")
     if version != VERSION:
-        raise _invalid(file, f"its `version` is {_cut(repr(version))}, and this program reads {VERSION}")
+        raise _invalid(file, f"its `version` is {_cut(repr(version))}, but this program reads {VERSION}")
     try:
         found = _File.model_validate(given)
     except ValidationError as error:
@@ -158,9 +158,9 @@ def read_saved(text: str, file: str) -> SavedSession:
     try:
         json.dumps(given, ensure_ascii=False, allow_nan=False).encode()
     except UnicodeEncodeError:
-        raise _invalid(file, "it holds half of a character (a surrogate)") from None
+        raise _invalid(file, "it contains half of a character (a surrogate)") from None
     except ValueError:
-        raise _invalid(file, "it holds a number that is none, or is infinite") from None
+        raise _invalid(file, "it contains a number that is not finite") from None
     messages = tuple(_message(each) for each in found.messages)
     for problem in _unpaired(messages):
         raise _invalid(file, problem)
@@ -178,7 +178,7 @@ def read_saved(text: str, file: str) -> SavedSession:
 
 
 def _invalid(file: str, problem: str) -> SessionError:
-    return SessionError(f"{file} is no saved session: {problem}.", kind="invalid_file")
+    return SessionError(f"{file} is not a saved session: {problem}.", kind="invalid_file")
 
 
 def _cut(text: str) -> str:
@@ -257,13 +257,16 @@ def _unpaired(messages: Sequence[Message]) -> Iterator[str]:
         results = [each.tool_use_id for each in message.blocks if isinstance(each, ToolResultBlock)]
         calls = [each.id for each in message.tool_calls]
         if message.role == "assistant" and results:
-            yield f"{where}: a tool result stands in a message of the user"
+            yield f"{where}: only a message of the user may contain a tool result"
         if message.role == "user" and calls:
-            yield f"{where}: a tool call stands in a message of the assistant"
+            yield f"{where}: only a message of the assistant may contain a tool call"
         if sorted(results) != sorted(open_calls):
-            yield f"{where}: it answers the tool calls {_named(results)}, those before it are {_named(open_calls)}"
+            yield (
+                f"{where}: it answers the tool calls {_named(results)}, but the preceding calls are "
+                f"{_named(open_calls)}"
+            )
         if len(set(calls)) < len(calls) or seen & set(calls):
-            yield f"{where}: the id of a tool call occurs twice"
+            yield f"{where}: the id of a tool call is not unique"
         seen.update(calls)
         open_calls = calls
     if open_calls:

@@ -25,14 +25,14 @@ def describe(templates: Sequence[Template]) -> str:
 def questions_of(template: Template) -> str:
     """The questions, a line each, with types, defaults and choices."""
     if not template.questions:
-        return f"{template.name} asks nothing."
+        return f"{template.name} has no questions."
     lines = [_question(question) for question in template.questions]
-    return "\n".join([f"The questions of {template.name}:", *lines])
+    return "\n".join([f"Questions of {template.name}:", *lines])
 
 
 def _lines(template: Template) -> Iterable[str]:
     whose = " (the user's own)" if template.is_users else ""
-    yield f"{template.name}{whose}: {template.description or 'it does not describe itself'}"
+    yield f"{template.name}{whose}: {template.description or 'no description'}"
     if template.problem:
         yield f"  It cannot be used: {template.problem}."
     if template.not_run:
@@ -43,14 +43,14 @@ def _lines(template: Template) -> Iterable[str]:
 def _question(question: Question) -> str:
     facts: list[str] = [question.type or "depends on other answers"]
     if question.choices:
-        which = "any of" if question.is_multiple else "one of"
+        which = "any number of" if question.is_multiple else "one of"
         facts.append(f"{which} {', '.join(map(_shown, question.choices))}")
     if question.is_required:
         facts.append("required")
     else:
         facts.append(f"default {'computed: ' if question.is_computed else ''}{_shown(question.default)}")
     if question.condition:
-        facts.append(f"only where {_cut(question.condition)}")
+        facts.append(f"only if {_cut(question.condition)}")
     return f"  - {question.name} ({'; '.join(facts)})" + (f": {question.help}" if question.help else "")
 
 
@@ -76,12 +76,12 @@ def check_answers(template: Template, given: Mapping[str, object], likely: Mappi
         elif question.is_required and not question.condition and name not in likely:
             problems.append(f"`{name}` is missing")
     if problems:
-        raise ToolError(f"Nothing was made: {'; '.join(problems)}.\n{questions_of(template)}")
+        raise ToolError(f"Nothing was created: {'; '.join(problems)}.\n{questions_of(template)}")
 
 
 def _unknown(name: str, asked: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, list(asked), n=1)
-    return f"`{name}` is not a question" + (f" (perhaps `{close[0]}` is meant)" if close else "")
+    return f"`{name}` is not a question" + (f" (did you mean `{close[0]}`?)" if close else "")
 
 
 def problem_with(question: Question, value: object) -> str:

@@ -22,8 +22,8 @@ class ChoiceArgument(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    title: Annotated[str, Field(min_length=1, description="A few words, as on a button.")]
-    description: Annotated[str, Field(description="What choosing it means.")] = ""
+    title: Annotated[str, Field(min_length=1, description="A few words, like the label of a button.")]
+    description: Annotated[str, Field(description="What this choice means.")] = ""
 
 
 def _from_text(value: Any) -> Any:
@@ -43,17 +43,19 @@ AnyChoice = Annotated[ChoiceArgument, BeforeValidator(_from_text)]
 )
 async def ask_user(
     context: ToolContext,
-    question: Annotated[str, Field(min_length=1, description="One question, with what the user needs to answer it.")],
+    question: Annotated[
+        str, Field(min_length=1, description="One question, including what the user needs to know to answer it.")
+    ],
     choices: Annotated[
         list[AnyChoice] | None,
-        Field(max_length=MAX_CHOICES, description="The answers to choose from; give some wherever you can."),
+        Field(max_length=MAX_CHOICES, description="The choices to offer; give some whenever you can."),
     ] = None,
 ) -> str:
     """Ask the user a question and wait for the answer.
 
-    For what only they can decide and what would change what you do next: which of two ways to go, a name, a missing
-    fact. Not for permission, which is asked by itself, and not for what you can find out. They may answer in their own
-    words instead of choosing.
+    Use it for decisions that only the user can make and that change what you do next: which of two approaches to take,
+    a name, a missing fact. Do not use it for permission, which is requested automatically, or for facts that you can
+    find out yourself. The user may answer in their own words instead of choosing.
 
     Raises:
         ToolError: the choices are not told apart by their titles, or nobody can be asked.
@@ -63,7 +65,7 @@ async def ask_user(
     ]
     titles = [each.title for each in offered]
     if not all(titles) or len({title.casefold() for title in titles}) < len(titles):
-        raise ToolError("Every choice needs a title of its own. Ask again with titles that differ.")
+        raise ToolError("Every choice needs its own title. Ask again with distinct titles.")
     text = visible(question).strip()
     if not text:
         raise ToolError("The question is empty.")
@@ -76,8 +78,8 @@ async def ask_user(
             return f"The user answered: {words}"
         case NotAnswered():
             return (
-                "The user did not answer. Do not ask the same again: go on with what is most likely right and say what "
-                "you assumed, or end your turn with the question."
+                "The user did not answer. Do not ask the same question again. Continue with the most likely "
+                "answer and state your assumption, or end your turn with the question."
             )
         case CannotAsk(reason=reason):
             raise ToolError(reason)

@@ -12,7 +12,7 @@ from pygent_ls.agent.workspace import BackgroundState
 MAX_WAIT_S = 600.0
 """Longest that a call may wait for a command: ten minutes."""
 
-ShellId = Annotated[str, Field(min_length=1, description="What shell returned.")]
+ShellId = Annotated[str, Field(min_length=1, description="The shell_id that shell returned.")]
 
 
 @tool(
@@ -27,9 +27,9 @@ ShellId = Annotated[str, Field(min_length=1, description="What shell returned.")
 async def shell_output(
     context: ToolContext,
     shell_id: ShellId,
-    wait_s: Annotated[float, Field(ge=0, le=MAX_WAIT_S, description="Seconds to wait for it to end.")] = 0,
+    wait_s: Annotated[float, Field(ge=0, le=MAX_WAIT_S, description="Seconds to wait for the command to end.")] = 0,
 ) -> str:
-    """Return what a background command has written since it was last read, and whether it still runs.
+    """Return the output of a background command since it was last read, and whether the command still runs.
 
     Raises:
         ToolError: there is no such command.
@@ -41,7 +41,7 @@ async def shell_output(
 async def shell_input(
     context: ToolContext,
     shell_id: ShellId,
-    text: Annotated[str, Field(min_length=1, description="The text; end it with a line feed to send a line.")],
+    text: Annotated[str, Field(min_length=1, description="The text; to send a line, end it with a line feed.")],
 ) -> str:
     """Write to the standard input of a background command.
 
@@ -54,7 +54,7 @@ async def shell_input(
 
 @tool(risk=ToolRisk.LOW, category=ToolCategory.SHELL, kind="execute", title="End {shell_id}")
 async def shell_kill(context: ToolContext, shell_id: ShellId) -> str:
-    """End a background command and all that it started, and return what it wrote that was not read yet.
+    """Stop a background command and all processes that it started, and return its unread output.
 
     Raises:
         ToolError: there is no such command.
@@ -71,5 +71,5 @@ def _told(state: BackgroundState) -> str:
     else:
         ending = f"exit code {state.exit_code}"
     left_out = f"; {state.omitted_chars} characters in the middle were left out" if state.omitted_chars else ""
-    held = f"; a line of {state.held_chars} characters is not over, and not shown yet" if state.held_chars else ""
+    held = f"; an unfinished line of {state.held_chars} characters is not shown yet" if state.held_chars else ""
     return f"{output}\n[{ending}{left_out}{held}]"

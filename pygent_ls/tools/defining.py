@@ -44,20 +44,20 @@ _LOOKS_LIKE = (
 )
 async def find_definition(
     context: ToolContext,
-    symbol: Annotated[str, Field(min_length=1, description="A name, or a qualified one: `area`, `Shape.area`.")],
-    path: Annotated[str, Field(description="The folder or file to search; left out: the workspace.")] = ".",
+    symbol: Annotated[str, Field(min_length=1, description="A name, plain or qualified: `area`, `Shape.area`.")],
+    path: Annotated[str, Field(description="The folder or file to search (default: the workspace).")] = ".",
 ) -> str:
-    """Find where a function, class, type, constant or the like is defined. Unsaved changes count.
+    """Find where a function, class, type, constant or the like is defined. Unsaved changes are included.
 
     Each result is `path:line: kind: text`. Python, JavaScript, TypeScript, Go, Rust, C, C++, Java, Ruby and Lua are
-    told by their syntax; in other files what looks like a definition is given as a guess.
+    parsed; in other files, lines that look like definitions are returned as guesses.
 
     Raises:
         ToolError: there is no such path, or the symbol is no name.
     """
     name = re.split(r"::|[.#:]", symbol.strip())[-1]
     if not re.fullmatch(r"[^\W\d][\w$]*[?!]?|\$[\w$]+", name):
-        raise ToolError(f"{symbol!r} is not a name. Use grep_search to find other text.")
+        raise ToolError(f"{symbol!r} is not a name. To find other text, use grep_search.")
     confirmed: list[str] = []
     guesses: list[str] = []
     n_skipped = n_withheld = 0
@@ -94,10 +94,10 @@ def _result(symbol: str, confirmed: list[str], guesses: list[str], n_skipped: in
     definite = [line for line in confirmed if ": declaration: " not in line]
     lines = (definite + [line for line in confirmed if ": declaration: " in line]) or guesses
     if not lines:
-        return f"No definition of {symbol} was found. grep_search shows where it is used."
+        return f"No definition of {symbol} was found. Use grep_search to find where it is used."
     notes: list[str] = []
     if not confirmed:
-        notes.append("[These are guesses by how the lines look; nothing parsed them.]")
+        notes.append("[These are guesses from the text of the lines; they were not parsed.]")
     if len(lines) > MAX_SHOWN:
         notes.append(f"[{len(lines) - MAX_SHOWN} more left out: name a folder as `path`.]")
     if n_skipped:

@@ -14,12 +14,12 @@ from pygent_ls.agent.tool import ToolCategory, ToolContext, ToolRisk, tool
 @tool(risk=ToolRisk.LOW, category=ToolCategory.SEARCH, kind="read", title="Look at the problems {path}", read_only=True)
 async def diagnostics(
     context: ToolContext,
-    path: Annotated[str | None, Field(description="A file, or a folder for all below it.")] = None,
+    path: Annotated[str | None, Field(description="A file, or a folder to include all files below it.")] = None,
 ) -> str:
-    """List the errors and warnings that the user's editor shows, of compilers, linters and language servers.
+    """List the errors and warnings that the user's editor shows, from compilers, linters and language servers.
 
-    It tells what the editor passed on, and runs nothing. After an edit give the editor's checkers a moment, or run the
-    project's own with run_tests or shell.
+    It lists only what the editor has reported, and runs nothing. After an edit, give the editor's checkers a moment, or
+    run the project's own checks with run_tests or shell.
 
     Raises:
         ToolError: the path is outside the workspace.
@@ -32,8 +32,8 @@ async def diagnostics(
     found = [file for file in below if not is_withheld(context, file.path)]
     if scope is not None and not below:
         return (
-            f"The editor has told nothing about {context.workspace.shown(scope)}: it may be clean, or not checked. "
-            "run_tests, or a linter by shell, would tell."
+            f"The editor has reported nothing about {context.workspace.shown(scope)}: there may be no problems, "
+            "or it was not checked. To be sure, call run_tests or run a linter with shell."
         )
     return "\n".join(
         [

@@ -27,15 +27,15 @@ async def edit_file(
     *,
     path: Annotated[str, Field(description="The file.")],
     old: Annotated[
-        str, Field(description="The text to replace, exactly as in the file, indentation included; it must be unique.")
+        str, Field(description="The text to replace, exactly as in the file, including indentation; it must be unique.")
     ],
-    new: Annotated[str, Field(description="The text that takes its place; empty to delete it.")],
+    new: Annotated[str, Field(description="The new text; empty to delete the old text.")],
     all: Annotated[bool, Field(description="Replace every occurrence of `old`.")] = False,
 ) -> EditPlan:
     """Replace text in a file.
 
-    `old` must occur exactly once, unless `all` is true: take in enough lines around the change to make it unique. Do
-    not put read_file's line numbers into `old` or `new`. Line endings and encoding stay as they are in the file.
+    `old` must occur exactly once, unless `all` is true: include enough lines around the change to make it unique. Do
+    not include read_file's line numbers in `old` or `new`. Line endings and encoding stay as they are in the file.
 
     Raises:
         StaleDocumentError: the file is not as the model last read it.
@@ -73,18 +73,18 @@ async def edit_file(
 async def create_file(
     context: ToolContext,
     *,
-    path: Annotated[str, Field(description="The new file; folders that are missing are made.")],
-    content: Annotated[str, Field(description="The whole text.")],
-    overwrite: Annotated[bool, Field(description="Replace the whole text of a file that exists.")] = False,
+    path: Annotated[str, Field(description="The new file; missing folders are created.")],
+    content: Annotated[str, Field(description="The complete text of the file.")],
+    overwrite: Annotated[bool, Field(description="Replace the complete text of an existing file.")] = False,
 ) -> EditPlan:
-    """Create a text file. To change a part of a file that exists, use edit_file.
+    """Create a text file. To change part of an existing file, use edit_file.
 
     Raises:
         StaleDocumentError: the file that is to be overwritten is not as the model last read it.
         ToolError: the file exists, or cannot hold the text.
     """
     if path.endswith("/"):
-        raise ToolError(f"{path} names a folder. Give the path of a file; its folders are made with it.")
+        raise ToolError(f"{path} names a folder. Give the path of a file; missing folders are created.")
     resolved = context.workspace.resolve(path)
     name = context.workspace.shown(resolved)
     n_lines = len(split_lines(content))
@@ -94,17 +94,17 @@ async def create_file(
         return EditPlan(label=f"Create {name}", operations=(new,), result=f"Created {name}: {_lines(n_lines)}.")
     if not overwrite:
         raise ToolError(
-            f"{name} already exists. Change a part of it with edit_file, or set `overwrite` to replace all of it."
+            f"{name} already exists. To change part of it, use edit_file; to replace all of it, set `overwrite`."
         )
     document = await context.read_to_edit(path)
     text = with_line_endings_of(document.text, content)
     if text == document.text:
-        raise ToolError(f"{name} already holds exactly this text; there is nothing to change.")
+        raise ToolError(f"{name} already contains exactly this text, so there is nothing to change.")
     write = await asyncio.to_thread(rewrite, document, text, name)
     return EditPlan(
         label=f"Overwrite {name}",
         operations=(write,),
-        result=f"Overwrote {name}: {changed_lines(write)}; it has {_lines(n_lines)} now.",
+        result=f"Overwrote {name}: {changed_lines(write)}; it now has {_lines(n_lines)}.",
     )
 
 
@@ -115,8 +115,8 @@ def check_encodable(text: str, encoding: TextEncoding, name: str) -> None:
     except UnicodeEncodeError as error:
         character = ascii(text[error.start])
         raise ToolError(
-            f"{name} is encoded in {encoding.name}, which has no character {character}. Write it another way; nothing "
-            "was changed."
+            f"{name} is encoded in {encoding.name}, which cannot represent {character}. Use other characters. "
+            "Nothing was changed."
         ) from None
 
 
@@ -132,7 +132,7 @@ def rewrite(document: Document, text: str, name: str) -> WriteText:
 
 def changed_lines(write: WriteText) -> str:
     """How many lines an edit adds and removes, as results say it."""
-    assert write.diff is not None, "made by `rewrite`"
+    assert write.diff is not None, "written by `rewrite`"
     return f"+{write.diff.added} −{write.diff.removed} lines"
 
 

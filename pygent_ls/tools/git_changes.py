@@ -38,7 +38,10 @@ async def changed_and_shown(context: ToolContext, repository: Repository, asked:
     for each in filter(None, re.split(r"\.{2,3}", revision)):
         wanted = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{each}^{{commit}}")
         if (await read_git(context, repository, *wanted)).exit_code:
-            raise ToolError(f"{each!r} is no commit or branch. While rules keep files from being read, name one.")
+            raise ToolError(
+                f"{each!r} is not a commit or branch. Permission rules withhold some files, so the revision must "
+                "be one."
+            )
     listed = ("diff", "--name-only", "--no-renames", "-z", "--ignore-submodules=dirty", "--no-ext-diff")
     result = await read_git(context, repository, *listed, *asked, "--", str(below))
     if result.exit_code:
@@ -50,7 +53,7 @@ async def changed_and_shown(context: ToolContext, repository: Repository, asked:
     kept = set(names) - set(withheld)
     paths = [name for name in names if name in kept and not _holds_any(name, withheld)]
     if sum(map(len, paths)) > MAX_PATHS_CHARS:
-        raise ToolError(f"{len(paths)} files changed, and rules keep others from being read. Name a folder as `path`.")
+        raise ToolError(f"{len(paths)} files changed, and permission rules withhold others. Name a folder as `path`.")
     return Shown(paths=paths, n_withheld=len(withheld))
 
 

@@ -79,9 +79,9 @@ def without_secrets(text: str) -> str:
 def plain_name(value: str, what: str) -> str:
     """A branch, revision or remote as git may be given it. Raises `ToolError` for what would be an option."""
     if not value.strip():
-        raise ToolError(f"`{what}` is empty; leave it out, or give a name.")
+        raise ToolError(f"`{what}` is empty; omit it, or give a name.")
     if value.startswith("-") or any(character < " " for character in value):
-        raise ToolError(f"{value!r} cannot be a {what}: it begins with `-`, or holds a control character.")
+        raise ToolError(f"{value!r} is not a valid {what}: it starts with `-` or contains a control character.")
     return value
 
 
@@ -106,7 +106,7 @@ async def repository_of(context: ToolContext, path: str | None = None) -> Reposi
     if repository is None:
         name = context.workspace.shown(folder)
         where = "The workspace folder" if name == "." else name
-        raise ToolError(f"{where} is not in a git repository. `git init` in a shell makes one.")
+        raise ToolError(f"{where} is not in a git repository. To create one, run `git init` with shell.")
     return repository
 
 
@@ -167,9 +167,9 @@ async def in_progress(context: ToolContext, repository: Repository) -> list[str]
 def failure(result: ProcessResult, what: str) -> str:
     """Why git failed, in its own words, without its advice on commands."""
     if result.timed_out:
-        return f"{what}: it took longer than {result.duration_s:.0f} s and was ended."
+        return f"{what}: stopped after {result.duration_s:.0f} s because it took too long."
     said = "\n".join(part for part in (result.stdout.strip(), result.stderr.strip()) if part)
-    said = said or f"exit code {result.exit_code}, without a word"
+    said = said or f"exit code {result.exit_code} without any output"
     lines = [line for line in said.splitlines() if not line.startswith("hint:")]
     return without_secrets(f"{what}: " + "\n".join(lines))
 
@@ -193,7 +193,7 @@ def _spec(
     """How git is run. Raises `ToolError` where there is none."""
     program = context.processes.find("git")
     if program is None:
-        raise ToolError("git was not found on this machine. Tell the user to install it.")
+        raise ToolError("git is not installed on this machine. Tell the user to install it.")
     argv = (program, "--no-pager", *args)
     return ProcessSpec(
         argv=argv, cwd=cwd, timeout_s=timeout_s, env=env, max_output_chars=MAX_OUTPUT_CHARS, read_only=read_only

@@ -87,7 +87,7 @@ async def git_status(context: ToolContext) -> str:
         if len(entries) > MAX_ENTRIES:
             lines.append(f"[{len(entries) - MAX_ENTRIES} more left out]")
     if len(lines) == 1:
-        lines.append("Nothing to commit, the files are as committed.")
+        lines.append("Nothing to commit; the files match the last commit.")
     return without_secrets("\n".join(lines))
 
 
@@ -102,15 +102,15 @@ async def git_status(context: ToolContext) -> str:
 )
 async def git_diff(
     context: ToolContext,
-    path: Annotated[str | None, Field(description="A file or folder; left out: the workspace folder.")] = None,
-    staged: Annotated[bool, Field(description="What is staged, in place of what is not.")] = False,  # noqa: FBT002
+    path: Annotated[str | None, Field(description="A file or folder (default: the workspace folder).")] = None,
+    staged: Annotated[bool, Field(description="Show staged changes instead of unstaged ones.")] = False,  # noqa: FBT002
     revision: Annotated[
         str | None, Field(description="Compare with this commit or branch, or a range such as main..topic.")
     ] = None,
 ) -> str:
-    """Show changes as a unified diff: the files against the index, unless `staged` or `revision` say otherwise.
+    """Show changes as a unified diff: the working files against the index, unless `staged` or `revision` is given.
 
-    Untracked files are in no diff; git_status lists them.
+    Untracked files are not part of a diff; git_status lists them.
 
     Raises:
         ToolError: there is no repository, or no such revision.
@@ -130,12 +130,12 @@ async def git_diff(
     cached = ("--cached",) if staged else ()
     shown = await changed_and_shown(context, repository, (*cached, "--end-of-options", *against), below)
     if not shown.paths:
-        return "\n".join(["No changes that may be shown.", *left_out(shown.n_withheld)])
+        return "\n".join(["No changes, except in files that permission rules withhold.", *left_out(shown.n_withheld)])
     scope = ("--end-of-options", *against, "--", *shown.paths)
     text = _answered(await shown_git(context, repository, "diff", *options, *cached, *scope), "git diff")
     if not text.strip():
         which = "staged" if staged else "unstaged" if revision is None else f"against {revision}"
-        return f"No changes ({which}). Untracked files are in no diff; git_status lists them."
+        return f"No changes ({which}). Untracked files are not part of a diff; git_status lists them."
     text = text.rstrip("\n")
     if len(text) > MAX_DIFF_CHARS:
         counts = _answered(
@@ -155,7 +155,7 @@ async def git_diff(
     runs_programs=True,
 )
 async def git_branch(context: ToolContext) -> str:
-    """List the branches, the newest first, with their upstreams and last commits; `*` marks the current one.
+    """List branches, newest first, with their upstreams and last commits; `*` marks the current one.
 
     Raises:
         ToolError: the workspace folder is not in a git repository, or there is no git.
@@ -191,10 +191,12 @@ async def git_branch(context: ToolContext) -> str:
 async def git_log(
     context: ToolContext,
     path: Annotated[str | None, Field(description="Only commits that change this file or folder.")] = None,
-    max_count: Annotated[int, Field(ge=1, le=500, description="Most commits to show.")] = 20,
-    revision: Annotated[str | None, Field(description="Where to begin, or a range; left out: HEAD.")] = None,
+    max_count: Annotated[int, Field(ge=1, le=500, description="Maximum number of commits.")] = 20,
+    revision: Annotated[
+        str | None, Field(description="The revision to start from, or a range (default: HEAD).")
+    ] = None,
 ) -> str:
-    """List commits, the newest first: hash, date, author and subject.
+    """List commits, newest first: hash, date, author and subject.
 
     Raises:
         ToolError: there is no repository, or no such revision.
@@ -287,7 +289,7 @@ def _branch_line(facts: dict[str, str]) -> str:
         counts = ((ahead[1:], "ahead"), (behind[1:], "behind"))
         told = ", ".join(f"{count} {word}" for count, word in counts if count not in ("", "0"))
         if not ahead:
-            where += f", whose upstream {upstream} is gone"
+            where += f"; its upstream {upstream} is gone"
         else:
             where += f", {told} of {upstream}" if told else f", up to date with {upstream}"
     return where + "."
@@ -322,5 +324,5 @@ def _cut(text: str, counts: str) -> str:
     """The beginning of a long diff, with what all of it changes."""
     end = text.rfind("\n", 0, MAX_DIFF_CHARS - min(len(counts), MAX_DIFF_CHARS // 2)) + 1
     left_out = len(text) - end
-    note = f"[{left_out} characters left out: name a path. All of it changes:]"
+    note = f"[{left_out} characters left out: name a path. Summary of all changes:]"
     return f"{text[:end]}{note}\n{counts[: MAX_DIFF_CHARS // 2]}"

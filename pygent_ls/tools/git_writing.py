@@ -36,7 +36,7 @@ Paths = Annotated[list[str], Field(min_length=1, description="Files and folders.
     runs_programs=True,
 )
 async def git_add(context: ToolContext, paths: Paths) -> str:
-    """Stage files and folders as they are now, deleted ones too.
+    """Stage files and folders as they are now, including deleted ones.
 
     Raises:
         ToolError: there is no repository, a path is not there, or .gitignore excludes it.
@@ -56,10 +56,16 @@ async def git_add(context: ToolContext, paths: Paths) -> str:
 )
 async def git_commit(
     context: ToolContext,
-    message: Annotated[str, Field(min_length=1, description="The subject; after an empty line, more.")],
+    message: Annotated[
+        str,
+        Field(
+            min_length=1,
+            description="The commit message: the subject, optionally followed by an empty line and a body.",
+        ),
+    ],
     all: Annotated[bool, Field(description="Stage every change of tracked files first.")] = False,  # noqa: FBT002
 ) -> str:
-    """Commit what is staged. The repository's hooks run, and may refuse.
+    """Commit the staged changes. The repository's hooks run, and may reject the commit.
 
     Raises:
         ToolError: there is nothing to commit, a hook refused, or git does not know who the user is.
@@ -81,19 +87,19 @@ async def git_commit(
 )
 async def git_checkout(
     context: ToolContext,
-    target: Annotated[str, Field(description="A branch, or a commit; with `paths`, where they are taken from.")],
-    create: Annotated[bool, Field(description="Make the branch `target` from HEAD, and change to it.")] = False,  # noqa: FBT002
+    target: Annotated[str, Field(description="A branch or commit; with `paths`, the revision to restore them from.")],
+    create: Annotated[bool, Field(description="Create the branch `target` from HEAD and switch to it.")] = False,  # noqa: FBT002
     paths: Annotated[
-        list[str] | None, Field(description="Only restore these files and folders: their changes are lost.")
+        list[str] | None, Field(description="Only restore these files and folders; their changes are lost.")
     ] = None,
 ) -> str:
-    """Change to a branch, make one, or restore files as they are in `target`.
+    """Switch to a branch, create one, or restore files as they are in `target`.
 
     Raises:
         ToolError: there is no such branch, or changes that are not committed would be lost.
     """
     if create and paths:
-        raise ToolError("`create` and `paths` do not go together: make the branch, then restore the files.")
+        raise ToolError("`create` and `paths` cannot be combined: create the branch first, then restore the files.")
     repository = await repository_of(context, paths[0] if paths else None)
     name = plain_name(target, "target")
     if paths:
@@ -103,7 +109,7 @@ async def git_checkout(
     args = ("checkout", "-b", name, "--") if create else ("checkout", name, "--")
     result = await write_git(context, repository, *args)
     said = _done(result, "git checkout")
-    return _cut(without_secrets(said)) or f"Changed to {name}."
+    return _cut(without_secrets(said)) or f"Switched to {name}."
 
 
 @tool(
@@ -116,8 +122,8 @@ async def git_checkout(
 )
 async def git_push(
     context: ToolContext,
-    remote: Annotated[str | None, Field(description="A remote's name; left out: the branch's own.")] = None,
-    branch: Annotated[str | None, Field(description="The branch; left out: the current one.")] = None,
+    remote: Annotated[str | None, Field(description="Name of the remote (default: the branch's own remote).")] = None,
+    branch: Annotated[str | None, Field(description="The branch (default: the current one).")] = None,
 ) -> str:
     """Push a branch to a remote. Nothing is forced or deleted.
 
@@ -139,10 +145,10 @@ async def git_push(
 )
 async def git_pull(
     context: ToolContext,
-    remote: Annotated[str | None, Field(description="A remote's name; left out: the branch's own.")] = None,
-    branch: Annotated[str | None, Field(description="The remote's branch; left out: the upstream.")] = None,
+    remote: Annotated[str | None, Field(description="Name of the remote (default: the branch's own remote).")] = None,
+    branch: Annotated[str | None, Field(description="The remote's branch (default: the upstream).")] = None,
 ) -> str:
-    """Fetch from a remote and bring its branch into the current one, as the user has configured it.
+    """Fetch from a remote and integrate its branch into the current one, as the user has configured it.
 
     Raises:
         ToolError: there are conflicts, changes that are not committed are in the way, or the remote wants a password.
@@ -164,7 +170,7 @@ async def _staged(context: ToolContext, repository: Repository) -> str:
     )
     fields = result.stdout.split("\0")
     entries = [f"{kind} {name}" for kind, name in zip(fields[0::2], fields[1::2], strict=False)]
-    return _cut("Staged now:\n" + "\n".join(entries)) if entries else "Nothing differs from the last commit."
+    return _cut("Staged now:\n" + "\n".join(entries)) if entries else "There are no changes since the last commit."
 
 
 async def _remote_and_branch(
@@ -172,14 +178,14 @@ async def _remote_and_branch(
 ) -> tuple[str, ...]:
     """Arguments for git. A remote must be one that is configured: an address could be a command."""
     if branch is not None and (plain_name(branch, "branch").startswith("+") or ":" in branch):
-        raise ToolError(f"{branch} is not the name of a branch; forcing and deleting is left to the user.")
+        raise ToolError(f"{branch} is not a branch name. Forced pushes and deletions are left to the user.")
     if remote is None and branch is None:
         return ()
     known = (await read_git(context, repository, "remote")).stdout.split()
     name = remote or ("origin" if "origin" in known else known[0] if len(known) == 1 else "")
     if name not in known:
         listed = ", ".join(known) or "none"
-        raise ToolError(f"There is no remote named {without_secrets(name)!r}. The remotes are: {listed}.")
+        raise ToolError(f"There is no remote named {without_secrets(name)!r}. Available remotes: {listed}.")
     return (plain_name(name, "remote"),) if branch is None else (plain_name(name, "remote"), branch)
 
 

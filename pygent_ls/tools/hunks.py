@@ -27,7 +27,7 @@ MAX_LINES_QUOTED = 40
 
 MAX_PLACES_NAMED = 10
 
-OVERLAPS = "its place is amid the lines of another hunk. Write the two as one hunk."
+OVERLAPS = "it overlaps another hunk. Write the two as one hunk."
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _CR_LINE = re.compile(r"[^\r]*\r|[^\r]+")
@@ -53,7 +53,7 @@ def apply_hunks(text: str, hunks: Sequence[Hunk], name: str) -> Patched:
     only. Line endings are the file's, unless the patch shows that it knows them. Raises `HunkError`.
     """
     if len(hunks) > MAX_HUNKS:
-        raise HunkError(f"{name}: {len(hunks)} hunks are too many for one file; a patch may have {MAX_HUNKS}.")
+        raise HunkError(f"{name}: {len(hunks)} hunks are too many for one file; a patch may have at most {MAX_HUNKS}.")
     lines = _LINE.findall(text)
     if "\r" in text and "\n" not in text and not any(line in lines for hunk in hunks for line in hunk.old):
         lines = _CR_LINE.findall(text)  # as on the first Macs
@@ -157,7 +157,7 @@ class _Text:
             drift = place.start - hunk.at if hunk.at is not None else drift
         if failures:
             more = len(failures) - MAX_FAILURES
-            rest = [f"{more} more hunks of {self._name} do not apply either."] if more > 0 else []
+            rest = [f"{more} more hunks of {self._name} do not apply."] if more > 0 else []
             raise HunkError("\n\n".join([*failures[:MAX_FAILURES], *rest]))
         return Patched(text=self._joined(placed), notes=tuple(notes))
 
@@ -190,11 +190,11 @@ class _Text:
 
     def _place_of_insertion(self, hunk: Hunk, drift: int, taken: _Taken) -> _Place:
         if hunk.at is None and self._lines:
-            raise HunkError("it has neither lines of context nor a line number, so there is no telling where it goes.")
+            raise HunkError("it has neither context lines nor a line number, so its position is unknown.")
         start = 0 if hunk.at is None else hunk.at + drift
         if not 0 <= start <= len(self._lines):
             raise HunkError(
-                f"it has no lines of context, and there is no line {start}: the file has {len(self._lines)}."
+                f"it has no context lines, and line {start} does not exist: the file has {len(self._lines)} lines."
             )
         if taken.overlaps(start, 0):
             raise HunkError(OVERLAPS)
@@ -212,17 +212,17 @@ class _Text:
             return candidates[0]
         named = ", ".join(str(at + 1) for at in candidates[:MAX_PLACES_NAMED])
         raise HunkError(
-            f"its old lines stand at {len(candidates)} places (they begin at lines {named}"
-            f"{', …' if len(candidates) > MAX_PLACES_NAMED else ''}), and the header names none of them. Give more "
-            "lines of context, or the right line number."
+            f"its old lines occur at {len(candidates)} places (they start at lines "
+            f"{named}{', …' if len(candidates) > MAX_PLACES_NAMED else ''}), and none of them matches the header. "
+            "Give more context lines, or the correct line number."
         )
 
     def _found(self, match: Literal["exact", "endings", "spaces"], old: Sequence[str]) -> list[int]:
         self._steps_left -= len(self._lines) + len(old)
         if self._steps_left < 0:
             raise HunkError(
-                "too many hunks do not stand at the lines that their headers name. Split the patch, or give the right "
-                "line numbers."
+                "too many hunks do not match the line numbers in their headers. Split the patch, or give the "
+                "correct line numbers."
             )
         fold = _FOLDS[match]
         wanted = [fold(line) for line in old]
@@ -249,7 +249,7 @@ class _Text:
         before = start - n_added
         precedes = n_lead <= n_trail and before >= 0 and lines[before : before + len(new)] == new
         if (follows and n_trail < max(n_lead, 1)) or (precedes and n_lead < max(n_trail, 1)):
-            raise HunkError("the lines that it adds stand there already. Was the patch applied before?")
+            raise HunkError("the lines that it adds already exist. Was the patch applied before?")
 
     def _explained(self, hunk: Hunk) -> str:
         """Why its old lines are not there, with the nearest text; short once nobody is told any more."""
@@ -262,7 +262,7 @@ class _Text:
         hidden = f"\n[… {len(old) - MAX_LINES_QUOTED} more lines]" if len(old) > MAX_LINES_QUOTED else ""
         said = f"the lines that it expects are not in the file. It expects:\n{expects}{hidden}\n"
         if new and (there := _places_of(new, lines)):
-            return f"{said}Its new lines stand at line {there[0] + 1} already. Was the patch applied before?"
+            return f"{said}Its new lines already exist at line {there[0] + 1}. Was the patch applied before?"
         if not lines:
             return f"{said}The file is empty."
         why = explain_missing("\n".join(lines), "\n".join(old), called="what it expects")
@@ -270,7 +270,7 @@ class _Text:
             return said + why
         first = max(0, min(hunk.at, len(lines) - 1) - 3)
         around = numbered(lines[first : first + min(len(old), MAX_LINES_QUOTED) + 6], first + 1)
-        return f"{said}{why}\nAround the line that it names, the file has:\n{around}"
+        return f"{said}{why}\nAround the line in its header, the file contains:\n{around}"
 
     # What
 
@@ -348,9 +348,11 @@ class _Text:
     def _notes(self, which: str, hunk: Hunk, place: _Place) -> list[str]:
         notes: list[str] = []
         if hunk.at is not None and hunk.at != place.start:
-            notes.append(f"{which} applied at line {place.start + 1}, not at {hunk.at + 1}")
+            notes.append(f"{which} was applied at line {place.start + 1}, not at {hunk.at + 1}")
         if place.match == "spaces":
-            notes.append(f"{which} differs in whitespace from line {place.start + 1} on; the file's was kept")
+            notes.append(
+                f"{which} differs in whitespace from line {place.start + 1} on; the file's whitespace was kept"
+            )
         return notes
 
 

@@ -35,8 +35,8 @@ def replace(text: str, old: str, new: str, *, name: str, every: bool) -> Replace
     """
     if not old:
         raise ToolError(
-            "`old` is empty. Give the text that is to be replaced; to insert, give the text beside the place as `old` "
-            "and repeat it in `new`; to fill an empty file, use create_file with overwrite."
+            "`old` is empty. Give the text to replace. To insert text, give the adjacent text as `old` and "
+            "repeat it in `new`. To fill an empty file, use create_file with overwrite."
         )
     if old == new:
         raise ToolError("`old` and `new` are the same, so there is nothing to change.")
@@ -101,8 +101,8 @@ def _replace_literally(text: str, old: str, new: str, *, name: str, every: bool)
     starts = _occurrences(text, old)
     if not starts:
         raise ToolError(
-            f"`old` and `new` differ in line endings only, and `old` with just these line endings is not in {name}. "
-            "Line endings are kept as the document has them, so nothing needs to be changed for their sake."
+            f"`old` and `new` differ only in line endings, and `old` with these line endings is not in {name}. "
+            "Line endings stay as they are in the file, so there is nothing to change."
         )
     if not every:
         _refuse_several(text, old, starts, name=name)
@@ -127,7 +127,8 @@ def _refuse_several(text: str, wanted: str, starts: list[int], *, name: str) -> 
         starts = [starts[0], again]
     raise ToolError(
         f"`old` occurs {len(starts)} times in {name}, at {name_lines(_line_numbers(text, starts))}. Nothing was "
-        "changed. Add lines around the one you mean until it is unique, or set `all` to true to replace each."
+        "changed. Add surrounding lines to `old` until it is unique, or set `all` to true to replace every "
+        "occurrence."
     )
 
 

@@ -33,9 +33,9 @@ Destination = Annotated[str, Field(description="The new path, or an existing fol
 )
 async def delete_file(
     context: ToolContext,
-    path: Annotated[str, Field(description="The file; a link is deleted itself, not what it leads to.")],
+    path: Annotated[str, Field(description="The file; if it is a link, the link itself is deleted, not its target.")],
 ) -> EditPlan:
-    """Delete a file. Folders are not deleted.
+    """Delete a file. Folders cannot be deleted.
 
     Raises:
         StaleDocumentError: the file is not as the model last read it.
@@ -54,7 +54,7 @@ async def delete_file(
             case "missing":
                 raise
             case "folder":
-                raise ToolError(f"{name} is a folder, and only files are deleted. Delete the files in it.") from None
+                raise ToolError(f"{name} is a folder, but only files can be deleted. Delete the files in it.") from None
             case "file":
                 return _deletion(resolved, None, name, "Deleted")
     return _deletion(resolved, document, name, "Deleted")
@@ -69,10 +69,10 @@ async def delete_file(
 )
 async def move_file(
     context: ToolContext,
-    source: Annotated[str, Field(description="The file or folder; a link is moved itself.")],
+    source: Annotated[str, Field(description="The file or folder; a link is moved as a link.")],
     destination: Destination,
 ) -> EditPlan:
-    """Move or rename a file. The new path must be free; folders that are missing are made.
+    """Move or rename a file. The new path must not exist yet; missing folders are created.
 
     Raises:
         ToolError: there is no such file, or the new path is taken.
@@ -102,7 +102,7 @@ async def copy_file(
     source: Annotated[str, Field(description="The file; unsaved changes are copied with it.")],
     destination: Destination,
 ) -> EditPlan:
-    """Copy a file, text or not. The new path must be free; folders that are missing are made.
+    """Copy a file, text or not. The new path must not exist yet; missing folders are created.
 
     Raises:
         ToolError: there is no such file, it is a folder, or the new path is taken.
@@ -118,7 +118,7 @@ async def copy_file(
             case "missing":
                 raise
             case "folder":
-                raise ToolError(f"{name} is a folder, and only files are copied. Copy the files in it.") from None
+                raise ToolError(f"{name} is a folder, but only files can be copied. Copy the files in it.") from None
             case "file":
                 pass
     target = await _free_path(context, resolved, destination)

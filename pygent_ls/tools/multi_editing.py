@@ -22,8 +22,8 @@ class Edit(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    old: str = Field(description="The text to replace, exactly as in the file after the edits before this one.")
-    new: str = Field(description="The text that takes its place; empty to delete it.")
+    old: str = Field(description="The text to replace, exactly as in the file after the preceding edits.")
+    new: str = Field(description="The new text; empty to delete the old text.")
     all: bool = Field(default=False, description="Replace every occurrence of `old`.")
 
 
@@ -37,11 +37,11 @@ class Edit(BaseModel):
 async def multi_edit(
     context: ToolContext,
     path: Annotated[str, Field(description="The file.")],
-    edits: Annotated[list[Edit], Field(min_length=1, description="The replacements, in the order they are made.")],
+    edits: Annotated[list[Edit], Field(min_length=1, description="The replacements, in order.")],
 ) -> EditPlan:
     """Make several replacements in one file: all of them, or none.
 
-    They are made one after the other, each in the text that the one before left behind. Each `old` must then occur
+    They are made in order, each in the text that the preceding ones produced. At that point each `old` must occur
     exactly once, unless its `all` is true. Line endings and encoding stay as they are in the file.
 
     Raises:
@@ -64,7 +64,7 @@ async def multi_edit(
     texts = [text for each in edits for text in (each.old, each.new)]
     made = await made_as_shown(context, document, texts, make)
     if made.text == document.text:
-        raise ToolError(f"Together the edits leave {name} as it is, so there is nothing to change.")
+        raise ToolError(f"Together the edits leave {name} unchanged.")
     write = await asyncio.to_thread(rewrite, document, made.text, name)
     return EditPlan(
         label=f"Edit {name}",
@@ -88,7 +88,7 @@ def _make(text: str, edits: Sequence[Edit], *, name: str, knows: bool) -> _Made:
         try:
             replaced = replace(current, edit.old, edit.new, name=name, every=edit.all)
         except ToolError as error:
-            raise ToolError(f"{which} cannot be made, so none was: {error}{_undone_by(edit, text, current)}") from None
+            raise ToolError(f"{which} failed, so no edit was made: {error}{_undone_by(edit, text, current)}") from None
         if len(replaced.lines) > 1 and not knows:
             raise ToolError(
                 f"{which}: `old` occurs {len(replaced.lines)} times in {name}, at {name_lines(replaced.lines)}, and "
@@ -104,8 +104,8 @@ def _undone_by(edit: Edit, original: str, current: str) -> str:
     if not edit.old or edit.old in current or edit.old not in original:
         return ""
     return (
-        "\nIt does stand in the file, but an earlier edit of this call changes it: give `old` as the text is after "
-        "the edits before it, or make one edit of both."
+        "\nThe file does contain it, but an earlier edit of this call changes it. Give `old` as the text reads "
+        "after the preceding edits, or combine the two edits."
     )
 
 

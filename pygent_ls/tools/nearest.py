@@ -46,10 +46,10 @@ def explain_missing(text: str, wanted: str, *, called: str = "`old`") -> str:
     """
     bare = _PASTED_NUMBER.sub("", wanted)
     if bare != wanted and bare in text:
-        return "It is there without the line numbers, which are read_file's and not the file's: leave them out."
+        return "The file contains it without the line numbers, which read_file adds. Leave them out."
     unescaped = wanted.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
     if unescaped != wanted and unescaped in text:
-        return "It is there without the backslashes: write line breaks, tabs and quotes as they are, not escaped."
+        return "The file contains it without the backslashes. Write line breaks, tabs and quotes unescaped."
     lines = text.split("\n")[:MAX_LINES_SEARCHED]
     for fold, between, difference in _FOLDS:
         span = _find_folded(lines, wanted, fold, between)
@@ -57,11 +57,12 @@ def explain_missing(text: str, wanted: str, *, called: str = "`old`") -> str:
             found = lines[span.start : span.stop]
             tabs = _about_tabs(wanted, found) if fold is str.strip else ""
             return (
-                f"What is there differs only in {difference}{tabs}, at line {span.start + 1}:\n{_quoted(found, span)}"
+                f"The text in the file differs only in {difference}{tabs}, at line {span.start + 1}:\n"
+                f"{_quoted(found, span)}"
             )
     span, likeness = _nearest(lines, wanted)
     if likeness < MIN_LIKENESS:
-        return f"Nothing in it resembles {called}. Read the file with read_file and copy the text from there."
+        return f"Nothing in the file resembles {called}. Read the file with read_file and copy the text from there."
     return f"The nearest text is at line {span.start + 1}:\n{_quoted(lines[span.start : span.stop], span)}"
 
 
@@ -80,7 +81,7 @@ def _same_look(line: str) -> str:
 
 
 _FOLDS: Sequence[tuple[Callable[[str], str], str, str]] = (
-    (str.rstrip, "\n", "spaces at the ends of lines"),
+    (str.rstrip, "\n", "trailing spaces"),
     (str.strip, "\n", "indentation"),
     (_without_space, "", "whitespace or line breaks"),
     (str.casefold, "\n", "upper and lower case"),

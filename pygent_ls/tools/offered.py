@@ -78,4 +78,4 @@ def check_tool(place: str, tool: str, known: Sequence[str]) -> None:
     """Raises `SettingError` for a name or glob that stands for none of the known tools. Tools of MCP servers pass: they
     are known when the servers have started."""
     if not tool.startswith("mcp__") and not any(fnmatchcase(each, tool) for each in known):
-        raise SettingError(f"{place}: there is no tool {tool!r}; the tools are {', '.join(known)}")
+        raise SettingError(f"{place}: there is no tool {tool!r}; available tools: {', '.join(known)}")

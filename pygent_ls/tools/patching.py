@@ -50,15 +50,15 @@ def paths_in_patch(given: Mapping[str, Any]) -> list[str]:
 )
 async def apply_patch(
     context: ToolContext,
-    patch: Annotated[str, Field(min_length=1, description="A unified diff, as `git diff` writes it.")],
+    patch: Annotated[str, Field(min_length=1, description="A unified diff in the format of `git diff`.")],
 ) -> EditPlan:
     """Apply a patch to one or more files: all of it, or nothing.
 
-    Each file begins with `--- a/PATH` and `+++ b/PATH`, relative to the workspace folder; /dev/null in place of the
-    old name creates a file, in place of the new one deletes it; `diff --git a/OLD b/NEW`, `rename from OLD` and
-    `rename to NEW` rename one. Hunks follow: `@@ -LINE,COUNT +LINE,COUNT @@`, then lines that begin with a space
-    (kept), `-` (removed) or `+` (added). Give three lines of context, exactly as in the file; line numbers and counts
-    may be off where the context says which place is meant.
+    Each file starts with `--- a/PATH` and `+++ b/PATH`, relative to the workspace folder. To create a file, use
+    /dev/null instead of the old name; to delete one, use it instead of the new name; to rename one, write `diff --git
+    a/OLD b/NEW`, `rename from OLD` and `rename to NEW`. Hunks follow: `@@ -LINE,COUNT +LINE,COUNT @@`, then lines that
+    start with a space (kept), `-` (removed) or `+` (added). Give three lines of context, exactly as in the file; line
+    numbers and counts may be off if the context identifies the place.
 
     Raises:
         StaleDocumentError: a file is not as the model last read it.
@@ -111,7 +111,7 @@ class _Planner:
     async def plan(self) -> EditPlan:
         """The whole plan. Raises `ToolError` where a part of the patch does not apply, or nothing would change."""
         if self._failures:
-            raise ToolError("\n\n".join([*self._failures, "Nothing was changed, in no file. Repair the patch."]))
+            raise ToolError("\n\n".join([*self._failures, "Nothing was changed in any file. Correct the patch."]))
         operations: list[FileOperation] = []
         told: list[str] = []
         for path, edited in self._edited.items():
@@ -121,7 +121,7 @@ class _Planner:
                 told.append(f"Created {edited.name}: {len(split_lines(edited.text))} lines.")
                 continue
             if edited.text == edited.before.text:
-                raise ToolError(f"The patch leaves {edited.name} as it is. Nothing was changed.")
+                raise ToolError(f"The patch leaves {edited.name} unchanged. Nothing was changed.")
             write = await asyncio.to_thread(rewrite, edited.before, edited.text, edited.name)
             operations.append(write)
             told.append("; ".join([f"Edited {edited.name}: {changed_lines(write)}", *edited.notes]) + ".")
@@ -147,7 +147,7 @@ class _Planner:
         name = self._context.workspace.shown(path)
         lines = [line for hunk in file.hunks for line in hunk.lines]
         if any(line.side != "+" for line in lines):
-            raise ToolError(f"{name} is to be created, so its hunk can only add lines. Nothing was changed.")
+            raise ToolError(f"{name} is a new file, so its hunk can only add lines. Nothing was changed.")
         self._claim(path)
         text = "".join(line.text for line in lines)
         self._edited[path] = _Edited(name=name, before=None, text=text, mode=file.mode)
@@ -160,8 +160,8 @@ class _Planner:
         left = await self._patched(document, document.text, file, name)
         if left.text:
             raise ToolError(
-                f"The patch deletes {name} but leaves {len(split_lines(left.text))} of its lines: its hunk must remove "
-                "them all. Or use delete_file. Nothing was changed."
+                f"The patch deletes {name} but leaves {len(split_lines(left.text))} of its lines. Its hunk must "
+                "remove them all, or use delete_file. Nothing was changed."
             )
         self._others.append(DeleteFile(path=path, before=document))
         self._told.append(f"Deleted {name} ({len(split_lines(document.text))} lines).")
@@ -216,8 +216,8 @@ class _Planner:
     def _claim(self, path: Path) -> None:
         if path in self._claimed:
             raise ToolError(
-                f"The patch names {self._context.workspace.shown(path)} in several places that do not go together. "
-                "Give each file one place. Nothing was changed."
+                f"The patch contains conflicting sections for {self._context.workspace.shown(path)}. Give each "
+                "file one section. Nothing was changed."
             )
         self._claimed.add(path)
 

@@ -43,23 +43,29 @@ async def read_file(
     path: Annotated[
         str,
         Field(
-            description="The file, relative to the workspace folder or absolute; or output:ID, a result that was cut."
+            description="The file, relative to the workspace folder or absolute, or output:ID for the whole of a "
+            "result that was cut."
         ),
     ],
-    start_line: Annotated[int | None, Field(ge=1, description="First line, from 1. Left out: from the top.")] = None,
-    end_line: Annotated[int | None, Field(ge=1, description="Last line, included. Left out: to the end.")] = None,
+    start_line: Annotated[
+        int | None, Field(ge=1, description="First line, counted from 1 (default: the first line).")
+    ] = None,
+    end_line: Annotated[int | None, Field(ge=1, description="Last line, inclusive (default: the last line).")] = None,
 ) -> str:
     """Read a text file as the user sees it, unsaved changes included.
 
-    Each line stands after its number and a tab, which are not part of the file: leave them out of `old` in edit_file.
-    At most 2,000 lines come at a time; a note says how to get the rest. `output:ID` is the whole of a result that was
-    cut, where ID is its call's; lines longer than 2,000 characters are folded in it.
+    Each line follows its number and a tab, which are not part of the file: leave them out of `old` in edit_file. At
+    most 2,000 lines are returned at a time; a note says how to get the rest. `output:ID` is the whole of a result that
+    was cut, where ID is the id of its call; lines longer than 2,000 characters are folded in it.
 
     Raises:
         ToolError: the range is empty, or as `Workspace.read` and `Outputs.text_of` say.
     """
     if start_line is not None and end_line is not None and end_line < start_line:
-        raise ToolError(f"end_line ({end_line}) is before start_line ({start_line}). Both count from 1, both included.")
+        raise ToolError(
+            f"end_line ({end_line}) is before start_line ({start_line}). Both count from 1, and both lines are "
+            "included."
+        )
     if is_output(READER, path):
         context.cacheable = False  # other sessions have other results
         name, lines = path, await asyncio.to_thread(_folded_lines, await context.outputs.text_of(path))
@@ -70,7 +76,7 @@ async def read_file(
         return f"{name} is empty."
     first, last = start_line or 1, min(end_line or len(lines), len(lines))
     if first > len(lines):
-        raise ToolError(f"{name} has {len(lines)} {_plural('line', len(lines))}; start_line is {first}.")
+        raise ToolError(f"{name} has {len(lines)} {_plural('line', len(lines))}, so start_line {first} does not exist.")
     shown = _fitting(lines[first - 1 : last])
     text = numbered(shown, first)
     shown_last = first + len(shown) - 1
@@ -78,7 +84,7 @@ async def read_file(
         return text
     note = f"Lines {first}–{shown_last} of {len(lines)} in {name}."
     if shown_last < last:
-        note += f" Too many for one result: read on with start_line={shown_last + 1}."
+        note += f" Too many for one result: continue with start_line={shown_last + 1}."
     return f"{text}\n[{note}]"
 
 
@@ -125,13 +131,13 @@ def _fitting(lines: list[str]) -> list[str]:
 )
 async def list_files(
     context: ToolContext,
-    path: Annotated[str, Field(description="The folder; left out: the workspace.")] = ".",
-    depth: Annotated[int, Field(ge=1, le=20, description="How many levels deep.")] = 2,
+    path: Annotated[str, Field(description="The folder (default: the workspace).")] = ".",
+    depth: Annotated[int, Field(ge=1, le=20, description="Depth of the listing in levels.")] = 2,
 ) -> str:
-    """List a folder: one path a line, folders with a trailing `/`.
+    """List a folder: one path per line, folders with a trailing `/`.
 
-    Hidden files are listed; `.git`, empty folders and what .gitignore excludes are not (name an excluded folder as
-    `path` to see into it).
+    Hidden files are listed. `.git`, empty folders and files that .gitignore excludes are not (to see into an excluded
+    folder, name it as `path`).
 
     Raises:
         ToolError: there is no such folder.
@@ -145,9 +151,9 @@ async def _list(context: ToolContext, place: Place, depth: int) -> str:
     name = context.workspace.shown(place.path)
     inside = place.name_of(place.path)
     if names == [inside]:
-        raise ToolError(f"{name} is a file; read_file shows what is in it.")
+        raise ToolError(f"{name} is a file. Use read_file to see its content.")
     if not names:
-        return f"{'The workspace folder' if name == '.' else name} is empty, but for what .gitignore excludes."
+        return f"{'The workspace folder' if name == '.' else name} is empty, except for what .gitignore excludes."
     entries = await asyncio.to_thread(_entries, names, 0 if inside == "." else inside.count("/") + 1, depth)
     within = sorted(entries, key=lambda entry: (entry.count("/"), entry))
     shown = set(within[:MAX_ENTRIES])
@@ -160,7 +166,10 @@ async def _list(context: ToolContext, place: Place, depth: int) -> str:
         lines.append(line)
     hidden = len(within) - len(shown)
     if hidden:
-        lines.append(f"[{hidden} more {_plural('path', hidden)} left out, the deepest ones: list one of the folders.]")
+        lines.append(
+            f"[{hidden} more {_plural('path', hidden)} left out, the deepest ones. To see more, list one of the "
+            "folders.]"
+        )
     return "\n".join(lines)
 
 

@@ -109,7 +109,7 @@ async def places(context: ToolContext, path: str) -> list[Place]:
     else:
         resolved = workspace.resolve(path or ".")
         if await workspace.stamp(resolved) == MISSING:
-            raise ToolError(f"There is no file or folder {workspace.shown(resolved)}; list_files shows what there is.")
+            raise ToolError(f"{workspace.shown(resolved)} does not exist. Use list_files to see what exists.")
         found = [place_of(context, resolved)]
     for place in found:
         await _depend(context, place)
@@ -284,8 +284,9 @@ async def _search(
         pass
     if exit_code not in (*_ANSWERED, None) and not reader.has_messages:
         raise ToolError(
-            f"Invalid pattern {pattern!r}: {_words(reader.words)}\nIt is a regular expression of Rust's syntax, and a "
-            "match lies within one line. To search for ( [ { . * + ? ^ $ | as they are, put a backslash before each."
+            f"Invalid pattern {pattern!r}: {_words(reader.words)}\nThe pattern is a regular expression in Rust's "
+            "syntax, and a match lies within one line. To search for ( [ { . * + ? ^ $ | literally, put a "
+            "backslash before each."
         )
     return Matches(lines=reader.lines, is_cut=exit_code is None, has_failures=exit_code not in (*_ANSWERED, None))
 
@@ -352,12 +353,12 @@ async def _run(
 ) -> ProcessResult:
     program = context.processes.find("rg")
     if program is None:
-        raise ToolError("ripgrep (rg) was not found, so files cannot be searched. Tell the user to install it.")
+        raise ToolError("ripgrep (rg) is not installed, so files cannot be searched. Tell the user to install it.")
     argv = (program, "--no-config", "--no-ignore-messages", "--color=never", "--path-separator=/", *args)
     spec = ProcessSpec(argv=argv, cwd=cwd, timeout_s=RG_TIMEOUT_S, max_output_chars=max_output_chars, stdin_bytes=stdin)
     result = await context.processes.run(spec, on_output)
     if result.timed_out:
-        raise ToolError(f"The search took longer than {RG_TIMEOUT_S:g} s. Search a smaller folder.")
+        raise ToolError(f"The search took longer than {RG_TIMEOUT_S:g} s and was stopped. Search a smaller folder.")
     return result
 
 
@@ -449,7 +450,7 @@ class _LongMessage:
         return {"type": kind, "data": data}
 
 
-TOO_LONG = "[a line too long to be shown]"
+TOO_LONG = "[line too long to be shown]"
 
 MAX_PATH_CHARS = 50_000
 """That the beginning of a message may have, up to the end of the path."""
@@ -507,4 +508,7 @@ def _bytes(value: Mapping[str, str]) -> tuple[bytes, str]:
 
 def _words(stderr: str) -> str:
     """rg's own words, without the advice on options that the model cannot give."""
-    return stderr.partition("\n\nConsider enabling")[0].strip().removeprefix("rg: ") or "ripgrep failed without a word."
+    return (
+        stderr.partition("\n\nConsider enabling")[0].strip().removeprefix("rg: ")
+        or "ripgrep failed without an error message."
+    )

@@ -85,7 +85,7 @@ def _program(context: ToolContext, *names: str) -> str:
     for name in names:
         if found := context.processes.find(name, anywhere=True):
             return found
-    raise ToolError(f"The tests are run with {names[0]}, which was not found on this machine.")
+    raise ToolError(f"The tests run with {names[0]}, which is not installed on this machine.")
 
 
 # Python
@@ -102,7 +102,7 @@ async def _pytest(context: ToolContext, wanted: Wanted) -> Runner | None:
         return None
     python = await _python(context, wanted.folder)
     if not await _has_pytest(context, python, wanted.folder):
-        raise ToolError(f"The tests are run with pytest, which is not installed for {python}. Tell the user.")
+        raise ToolError(f"The tests run with pytest, which is not installed for {python}. Tell the user.")
     chosen = (f"-k{wanted.filter}",) if wanted.filter else ()
     target = (f"./{wanted.relative}{wanted.inside}",) if wanted.target else ()
     argv = (python, "-m", "pytest", "-q", "-rfE", "--tb=short", "--color=no", *chosen, *target)
@@ -150,7 +150,9 @@ async def _unittest(context: ToolContext, wanted: Wanted) -> Runner | None:
     python = await _python(context, wanted.folder)
     chosen = (f"-k{wanted.filter}",) if wanted.filter else ()
     if wanted.inside:
-        raise ToolError(f"unittest does not take {wanted.inside}: name the file as `target` and the test as `filter`.")
+        raise ToolError(
+            f"unittest does not accept {wanted.inside}: name the file as `target` and the test as `filter`."
+        )
     if wanted.target and wanted.target.suffix == ".py":
         what: tuple[str, ...] = (wanted.relative,)
     else:
@@ -181,7 +183,7 @@ async def _javascript(context: ToolContext, wanted: Wanted) -> Runner | None:
     if wanted.filter:
         option = next((option for runner, option in _NAME_FILTERS if runner in script), None)
         if option is None:
-            raise ToolError(f"How `{script}` takes a filter is not known; leave `filter` out, or use shell.")
+            raise ToolError(f"It is unknown how `{script}` takes a filter. Omit `filter`, or use shell.")
         more += [option, wanted.filter]
     divider = ["--"] if more and name == "npm" else []
     return Runner(name=f"{name} test", argv=(_program(context, name), "test", *divider, *more), read=read_javascript)
@@ -205,7 +207,7 @@ async def _cargo(context: ToolContext, wanted: Wanted) -> Runner | None:
     if wanted.target:
         found = re.fullmatch(r"tests/(\w[\w-]*)\.rs", wanted.relative)
         if found is None:
-            raise ToolError("cargo takes a file of tests/ as target; for other tests give their names as `filter`.")
+            raise ToolError("cargo accepts a file in tests/ as target. For other tests, give their names as `filter`.")
         target = ("--test", found[1])
     chosen = (wanted.filter,) if wanted.filter else ()
     argv = (_program(context, "cargo"), "test", "--no-fail-fast", "--color=never", *target, *chosen)
@@ -230,7 +232,7 @@ async def _make(context: ToolContext, wanted: Wanted) -> Runner | None:
     if goal is None:
         return None
     if wanted.target or wanted.filter:
-        raise ToolError(f"`make {goal}` takes neither `target` nor `filter`; leave them out, or use shell.")
+        raise ToolError(f"`make {goal}` accepts neither `target` nor `filter`. Omit them, or use shell.")
     return Runner(name=f"make {goal}", argv=(_program(context, "make"), goal), read=_read_any)
 
 

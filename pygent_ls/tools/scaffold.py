@@ -29,7 +29,7 @@ MAX_NAMED = 20
 
 Answers = Annotated[
     dict[str, Any] | None,
-    Field(description='Answers to its questions, as {"question": value}; what is left out gets its default.'),
+    Field(description='Answers to its questions, as {"question": value}; unanswered questions get their defaults.'),
 ]
 
 
@@ -48,7 +48,7 @@ def _path_or_here(given: Mapping[str, Any]) -> Sequence[str]:
     ttl_s=300,
 )
 async def list_templates(context: ToolContext) -> str:
-    """List the templates that create_project takes, with the questions of each: types, defaults and choices."""
+    """List the templates for create_project, with the questions of each: types, defaults and choices."""
     return await _listed(context, "template")
 
 
@@ -61,7 +61,7 @@ async def list_templates(context: ToolContext) -> str:
     ttl_s=300,
 )
 async def list_components(context: ToolContext) -> str:
-    """List the components that add_component takes, with the questions of each: types, defaults and choices."""
+    """List the components for add_component, with the questions of each: types, defaults and choices."""
     return await _listed(context, "component")
 
 
@@ -74,13 +74,13 @@ async def list_components(context: ToolContext) -> str:
 )
 async def create_project(
     context: ToolContext,
-    template: Annotated[str, Field(min_length=1, description="Its name, as list_templates says it.")],
-    path: Annotated[str, Field(description="The project's folder, which is made; `.` for the workspace folder.")],
+    template: Annotated[str, Field(min_length=1, description="Name of the template, as listed by list_templates.")],
+    path: Annotated[str, Field(description="The project's folder, which is created; `.` for the workspace folder.")],
     answers: Answers = None,
 ) -> EditPlan:
     """Create the files of a new project from a template.
 
-    Nothing that exists is overwritten, and nothing is run or installed: do that afterwards, as the project's README
+    Existing files are never overwritten, and nothing is run or installed: do that afterwards, as the project's README
     says.
 
     Raises:
@@ -101,14 +101,14 @@ async def create_project(
 )
 async def add_component(
     context: ToolContext,
-    component: Annotated[str, Field(min_length=1, description="Its name, as list_components says it.")],
+    component: Annotated[str, Field(min_length=1, description="Name of the component, as listed by list_components.")],
     path: Annotated[str, Field(description="The project's folder.")] = ".",
     answers: Answers = None,
 ) -> EditPlan:
     """Add a component to an existing project: a CI workflow, a licence, a Dockerfile and so on.
 
-    The project's name, language and the like are taken from its pyproject.toml, package.json, Cargo.toml or go.mod,
-    unless you answer them. Nothing that exists is overwritten, and nothing is run.
+    Answers such as the project's name and language are taken from its pyproject.toml, package.json, Cargo.toml or
+    go.mod, unless you give them. Existing files are never overwritten, and nothing is run.
 
     Raises:
         ToolError: there is no such component, an answer does not fit (its questions are listed), or a file exists.
@@ -143,7 +143,7 @@ async def _chosen(context: ToolContext, kind: TemplateKind, name: str) -> Templa
         close = difflib.get_close_matches(name, found, n=1)
         meant = f" Did you mean {close[0]}?" if close else ""
         known = ", ".join(found) or "none"
-        raise ToolError(f"There is no {kind} named {name!r}.{meant} There are: {known}.")
+        raise ToolError(f"There is no {kind} named {name!r}.{meant} Available: {known}.")
     if found[name].problem:
         raise ToolError(f"The {kind} {name} cannot be used: {found[name].problem}.")
     return found[name]
@@ -151,7 +151,7 @@ async def _chosen(context: ToolContext, kind: TemplateKind, name: str) -> Templa
 
 def _templates(context: ToolContext) -> Templates:
     if context.templates is None:
-        raise ToolError("There are no templates here.")
+        raise ToolError("Templates are not available here.")
     return context.templates
 
 
@@ -200,13 +200,13 @@ async def _operations(
         path = workspace.resolve(str(folder / file.path))
         if not path.is_relative_to(folder) or path in operations:
             raise ToolError(
-                f"{file.path} would lead out of {workspace.shown(folder)}, or to another of the template's files, "
-                "through a link that is there. Nothing was made."
+                f"{file.path} would end up outside {workspace.shown(folder)}, or overwrite another file of the "
+                "template, because of an existing link. Nothing was created."
             )
         if not NOT_MADE.isdisjoint(part.casefold() for part in path.relative_to(folder).parts):
             raise ToolError(
-                f"{template.name} would make {file.path}, and no template writes into a folder of version control. "
-                "Nothing was made."
+                f"{template.name} would create {file.path}, but templates may not write into a version control "
+                "folder. Nothing was created."
             )
         if await workspace.stamp(path) != MISSING:
             existing.append(workspace.shown(path))
@@ -219,12 +219,12 @@ async def _operations(
         )
     if existing:
         raise ToolError(
-            f"Nothing was made, since nothing is overwritten, and these exist already: {_named(existing)}. Choose "
-            "another path, or read and edit what is there."
+            "Nothing was created, because these files already exist and are never overwritten: "
+            f"{_named(existing)}. Choose another path, or read and edit the existing files."
         )
     if not operations:
         raise ToolError(
-            f"With these answers {template.name} makes no file. Nothing was made.\n{questions_of(template)}"
+            f"With these answers {template.name} creates no file. Nothing was created.\n{questions_of(template)}"
         )
     return tuple(operations.values())
 
@@ -239,7 +239,7 @@ def _result(
     shown = [f"{context.workspace.shown(each.path)} ({len(split_lines(each.text))} lines)" for each in operations]
     lines += shown[:MAX_NAMED]
     if len(shown) > MAX_NAMED:
-        lines.append(f"[… {len(shown) - MAX_NAMED} more; see them with list_files …]")
+        lines.append(f"[… {len(shown) - MAX_NAMED} more; use list_files to see them …]")
     if rendered.answers:
         told = ", ".join(f"{each}={json.dumps(value, ensure_ascii=False)}" for each, value in rendered.answers.items())
         lines.append(f"Answers: {told}.")

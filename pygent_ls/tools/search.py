@@ -63,14 +63,15 @@ async def find_files(
         str,
         Field(
             min_length=1,
-            description="A glob: `*.py` matches a name at any depth, `src/**/*.py` a path below `path`; {a,b} works.",
+            description="A glob: `*.py` matches names at any depth, `src/**/*.py` matches paths below `path`; {a,b} is "
+            "supported.",
         ),
     ],
-    path: Annotated[str, Field(description="The folder to search; left out: the workspace.")] = ".",
+    path: Annotated[str, Field(description="The folder to search (default: the workspace).")] = ".",
 ) -> str:
     """Find files by name. Returns their paths, sorted.
 
-    Hidden files are found; `.git` and what .gitignore excludes are not.
+    Hidden files are included; `.git` and files that .gitignore excludes are not.
 
     Raises:
         ToolError: there is no such folder, or the glob is invalid.
@@ -79,8 +80,13 @@ async def find_files(
         (place, name) for place in await places(context, path) for name in await list_place(context, place, pattern)
     ]
     if not found:
-        hint = "" if any(sign in pattern for sign in "*?[{") else f" It must be the whole name; try *{pattern}*."
-        return f"No files match {pattern} in {_where(context, path)}.{hint} What .gitignore excludes is not searched."
+        hint = (
+            "" if any(sign in pattern for sign in "*?[{") else f" The glob must match the whole name; try *{pattern}*."
+        )
+        return (
+            f"No files match {pattern} in {_where(context, path)}.{hint} Files that .gitignore excludes are not "
+            "searched."
+        )
     lines = [context.workspace.shown(place.folder / name) for place, name in found[:MAX_FILES]]
     if len(found) > MAX_FILES:
         lines.append(
@@ -101,16 +107,16 @@ async def grep_search(  # noqa: PLR0913 - the arguments that the model is offere
     context: ToolContext,
     *,
     pattern: Annotated[str, Field(min_length=1, description="A regular expression (Rust's syntax), within one line.")],
-    path: Annotated[str, Field(description="The folder or file to search; left out: the workspace.")] = ".",
+    path: Annotated[str, Field(description="The folder or file to search (default: the workspace).")] = ".",
     glob: Annotated[str, Field(description="Only files whose name matches, such as *.py or src/**/*.{ts,tsx}.")] = "",
-    context_lines: Annotated[int, Field(ge=0, le=20, description="Lines to show around each match.")] = 0,
-    ignore_case: Annotated[bool, Field(description="Upper and lower case are the same.")] = False,
-    max_results: Annotated[int, Field(ge=1, le=MOST_RESULTS, description="Most matching lines to show.")] = 100,
+    context_lines: Annotated[int, Field(ge=0, le=20, description="Number of lines to show around each match.")] = 0,
+    ignore_case: Annotated[bool, Field(description="Ignore upper and lower case.")] = False,
+    max_results: Annotated[int, Field(ge=1, le=MOST_RESULTS, description="Maximum number of matching lines.")] = 100,
 ) -> str:
-    """Search the text of files, with ripgrep. Unsaved changes in open files are searched as the user sees them.
+    """Search the text of files with ripgrep. In open files, unsaved changes are included.
 
-    Each match is `path:line: text`, lines around it are `path-line- text`. Hidden files are searched; `.git`, binary
-    files and what .gitignore excludes are not (name an excluded folder as `path` to search it).
+    Each match is `path:line: text`; lines around it are `path-line- text`. Hidden files are searched; `.git`, binary
+    files and files that .gitignore excludes are not (to search an excluded folder, name it as `path`).
 
     Raises:
         ToolError: there is no such path, or the pattern or the glob is invalid.
@@ -130,8 +136,11 @@ async def grep_search(  # noqa: PLR0913 - the arguments that the model is offere
         text = _rendered(found, max_results, is_cut=is_cut)
     else:
         among = "" if glob in EVERYTHING else f" (files that match {glob})"
-        text = f"No matches for {pattern} in {_where(context, path)}{among}. What .gitignore excludes is not searched."
-    notes = ["[Some files could not be read, and were not searched.]"] if has_failures else []
+        text = (
+            f"No matches for {pattern} in {_where(context, path)}{among}. Files that .gitignore excludes are not "
+            "searched."
+        )
+    notes = ["[Some files could not be read and were not searched.]"] if has_failures else []
     return "\n".join([text, *notes, *left_out(n_withheld)])
 
 
@@ -254,7 +263,7 @@ def _rendered(found: Sequence[tuple[str, Sequence[Line]]], max_results: int, *, 
     n_matches = sum(line.match_start is not None for _, lines in found for line in lines)
     more = ", or raise max_results" if n_shown == max_results < MOST_RESULTS else ""
     if is_cut:
-        blocks.append(f"[{n_shown} of more than {n_matches} matches shown, the search was stopped: {HOW_TO_NARROW}.]")
+        blocks.append(f"[{n_shown} of more than {n_matches} matches shown; the search was stopped: {HOW_TO_NARROW}.]")
     elif n_matches > n_shown:
         blocks.append(f"[{n_shown} of {n_matches} matches shown, {n_matches - n_shown} hidden: {HOW_TO_NARROW}{more}.]")
     return "\n\n".join(blocks)

@@ -38,25 +38,25 @@ def shell_tool(default_timeout_s: float) -> Tool:
     async def shell(
         context: ToolContext,
         command: Annotated[str, Field(min_length=1, description="The command line.")],
-        cwd: Annotated[str, Field(description="The folder to run it in; left out: the session's own.")] = "",
+        cwd: Annotated[str, Field(description="The folder to run it in (default: the session's own).")] = "",
         timeout_s: Annotated[
             float | None,
-            Field(gt=0, le=MAX_TIMEOUT_S, description="Seconds until it is ended, where it needs more than usual."),
+            Field(gt=0, le=MAX_TIMEOUT_S, description="Time limit in seconds, if the command needs longer than usual."),
         ] = None,
         *,
-        background: Annotated[
-            bool, Field(description="Run it beside the conversation, and return a shell_id at once.")
-        ] = False,
-        description: Annotated[str, Field(description="What it is for, in five to ten words, for the user.")] = "",
+        background: Annotated[bool, Field(description="Run in the background, and return a shell_id at once.")] = False,
+        description: Annotated[
+            str, Field(description="Purpose of the command in five to ten words, for the user.")
+        ] = "",
     ) -> str:
-        """Run a command in bash and return what it writes, and its exit code.
+        """Run a command in bash and return its output and exit code.
 
-        A server, a watcher, or what takes long: run it with background, read it with shell_output, write to it with
-        shell_input, end it with shell_kill; it has no time limit, and ends with the session.
+        Run servers, watchers and long-running commands with `background`: read them with shell_output, write to them
+        with shell_input, stop them with shell_kill. A background command has no time limit, and ends with the session.
 
-        There is no terminal and no standard input: pass flags that answer questions, such as --yes. Processes that it
-        leaves behind are ended with it. To read, search or change files, use the tools for that instead of cat, grep
-        or sed.
+        There is no terminal and no standard input: pass flags that answer questions, such as --yes. Processes that the
+        command leaves behind are ended with it. To read, search or change files, use the tools for that instead of cat,
+        grep or sed.
 
         Raises:
             ToolError: there is no shell, or no such folder.
@@ -74,12 +74,12 @@ def shell_tool(default_timeout_s: float) -> Tool:
             shell_id = await context.processes.background.start(
                 context.session_id, spec, context.masks.live(context.shows_lines_of)
             )
-            return f"Started in the background as {shell_id}. Read what it writes with shell_output."
+            return f"Started in the background as {shell_id}. Read its output with shell_output."
         result = await context.run(spec)
         context.exit_code = result.exit_code
         return _told(result, limit_s)
 
-    limit = f"It is ended after {default_timeout_s:g} s, unless timeout_s says otherwise."
+    limit = f"It is stopped after {default_timeout_s:g} s unless timeout_s says otherwise."
     return replace(shell, description=f"{shell.description}\n\n{limit}")
 
 
@@ -90,8 +90,10 @@ def _shell(context: ToolContext, command: str) -> tuple[str, ...]:
     if program := context.processes.find("sh"):
         if is_portable(command):
             return program, "-c"
-        raise ToolError("There is no bash on this machine, and sh reads this line otherwise: write it for POSIX sh.")
-    raise ToolError("There is neither bash nor sh on this machine, so no command can be run.")
+        raise ToolError(
+            "bash is not installed on this machine, and sh would read this command differently. Write it for POSIX sh."
+        )
+    raise ToolError("Neither bash nor sh is installed on this machine, so commands cannot be run.")
 
 
 def _folder(context: ToolContext, cwd: str) -> Path:
@@ -116,8 +118,8 @@ def _told(result: ProcessResult, limit_s: float) -> str:
 def _ending(result: ProcessResult, limit_s: float) -> str:
     if result.timed_out:
         return (
-            f"timed out: ended after {limit_s:g} s, before it was done; set timeout_s if it needs longer, "
-            "and do not start what never ends"
+            f"timed out: stopped after {limit_s:g} s, before it was done; set timeout_s if it needs longer, and "
+            "do not start commands that never end"
         )
     if result.exit_code < 0:
         return f"ended by signal {-result.exit_code}"

@@ -25,7 +25,7 @@ class EntryArgument(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    content: Annotated[str, Field(min_length=1, max_length=MAX_ENTRY_CHARS, description="What is to be done.")]
+    content: Annotated[str, Field(min_length=1, max_length=MAX_ENTRY_CHARS, description="What to do.")]
     status: PlanStatus
     priority: PlanPriority = "medium"
 
@@ -35,21 +35,21 @@ async def plan(
     context: ToolContext,
     entries: Annotated[
         list[EntryArgument],
-        Field(max_length=MAX_ENTRIES, description="The whole plan, in order; it takes the place of the one before."),
+        Field(max_length=MAX_ENTRIES, description="The whole plan, in order; it replaces the previous plan."),
     ],
 ) -> str:
-    """Write down what you are going to do, as a list that the user sees, and keep it true.
+    """Write down the steps that you are going to take, as a list that the user sees, and keep it up to date.
 
-    For work of three steps or more; not for a question or a single change. Give the whole list each time: mark a step
-    `in_progress` before you begin it, one at a time, and `completed` as soon as it is done and checked, not in advance.
-    Add what turns out to be needed, and leave out what no longer is. It stays with you when the conversation is
-    shortened.
+    Use it for work of three steps or more, not for a question or a single change. Give the whole list each time: mark a
+    step `in_progress` before you start it, one at a time, and `completed` as soon as it is done and checked, not in
+    advance. Add steps that turn out to be needed, and remove those that no longer are. The plan is kept when the
+    conversation is shortened.
     """
     taken = [
         PlanEntry(content=visible(each.content).strip(), status=each.status, priority=each.priority) for each in entries
     ]
     if not all(each.content for each in taken):
-        raise ToolError("An entry of the plan says nothing. Give each a content.")
+        raise ToolError("An entry of the plan is empty. Give each entry a content.")
     await context.set_plan(taken)
     if not taken:
         return "The plan is empty now."
@@ -57,7 +57,7 @@ async def plan(
     doing = next((each.content for each in taken if each.status == "in_progress"), "")
     left = len(taken) - counts["completed"]
     now = f" Now: {one_line(doing)}" if doing else ""
-    return f"The plan is kept: {counts['completed']} of {len(taken)} done, {left} to do.{now}"
+    return f"Plan saved: {counts['completed']} of {len(taken)} done, {left} to do.{now}"
 
 
 @tool(
@@ -74,24 +74,24 @@ async def task(
         str,
         Field(
             min_length=1,
-            description="All that the subagent must know: it sees nothing of this conversation. Say what to find or to "
-            "do, where to begin, what to leave alone, and what to report.",
+            description="Everything that the subagent must know: it does not see this conversation. Say what to find "
+            "or to do, where to start, what to leave alone, and what to report.",
         ),
     ],
     agent: Annotated[
         str | None,
         Field(
             min_length=1,
-            description="Which agent, such as `plan` (reads, changes nothing) or `review`; else one like you.",
+            description="Which agent, such as `plan` (reads, changes nothing) or `review`; default: one like you.",
         ),
     ] = None,
 ) -> str:
-    """Give a task to a subagent, which works on it with a conversation of its own, and returns its last words.
+    """Give a task to a subagent, which works on it in its own conversation and returns its last message.
 
-    For what would fill your own context with text that you do not need afterwards (a wide search, the study of a large
-    file, a review), or what can be done beside other things: several calls in one answer run side by side, so let them
-    work on different files. Do what takes a call or two yourself. It may do no more than you may, what it changes
-    counts as yours, and what it reports is its word: check what matters.
+    Use it for work that would fill your context with text that you do not need afterwards (a wide search, the study of
+    a large file, a review), and for work that can be done in parallel: several calls in one answer run side by side, so
+    let them work on different files. Do tasks of one or two calls yourself. A subagent may do no more than you may, its
+    changes count as yours, and its report is not verified: check what matters.
 
     Raises:
         ToolError: there is no such agent, it is nested too deep, or it did not come to its end; then with what it had.
@@ -107,23 +107,23 @@ def task_tool(agents: Sequence[tuple[str, str]]) -> Tool:
     if not agents:
         return task
     listed = "\n".join(f"- `{name}`: {one_line(description, MAX_ENTRY_CHARS)}" for name, description in agents)
-    return replace(task, description=f"{task.description}\n\nThe agents:\n{listed}")
+    return replace(task, description=f"{task.description}\n\nAgents:\n{listed}")
 
 
 def _failure(report: SubagentReport) -> str:
     ends = {
-        "end_turn": "ended without a word",
+        "end_turn": "ended without an answer",
         "max_iterations": "reached its limit of model calls",
-        "token_limit": "reached the limit of tokens",
-        "budget_limit": "was stopped by the limit of dollars",
-        "time_limit": "reached the limit of time",
-        "max_output_tokens": "was cut off in an answer that was too long",
+        "token_limit": "reached its token limit",
+        "budget_limit": "reached the budget limit",
+        "time_limit": "reached the time limit",
+        "max_output_tokens": "was cut off because its answer was too long",
         "refusal": "refused",
-        "loop_detected": "went round in circles",
+        "loop_detected": "was stopped for going in circles",
         "cancelled": "was cancelled",
         "interrupted": "was interrupted",
         "error": "failed",
     }
     why = f": {report.problem.rstrip('.')}" if report.problem else ""
-    had = f"\nThe last that it said:\n{report.text}" if report.text.strip() else ""
-    return f"The subagent {report.agent} {ends[report.stop_reason]}{why}. What it had changed by then remains.{had}"
+    had = f"\nIts last message:\n{report.text}" if report.text.strip() else ""
+    return f"The subagent {report.agent} {ends[report.stop_reason]}{why}. Its changes up to then were kept.{had}"

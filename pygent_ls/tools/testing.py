@@ -57,18 +57,18 @@ def _target_of(given: Mapping[str, Any]) -> list[str]:
 async def run_tests(
     context: ToolContext,
     target: Annotated[
-        str | None, Field(description="A test file or folder; for pytest also FILE::NAME. Left out: all tests.")
+        str | None, Field(description="A test file or folder; for pytest also FILE::NAME (default: all tests).")
     ] = None,
     filter: Annotated[
         str | None, Field(description="Only tests whose name matches, as the runner understands it.")
     ] = None,
     timeout_s: Annotated[
-        float, Field(gt=0, le=MAX_TIMEOUT_S, description="Seconds until the run is ended.")
+        float, Field(gt=0, le=MAX_TIMEOUT_S, description="Time limit of the run in seconds.")
     ] = DEFAULT_TIMEOUT_S,
 ) -> str:
-    """Run the project's tests and return how many passed and failed, and what the first failures said.
+    """Run the project's tests and return how many passed and failed, with the messages of the first failures.
 
-    The runner is told from the project's files: pytest, unittest, npm, pnpm, yarn, bun, cargo, go, or make.
+    The runner is detected from the project's files: pytest, unittest, npm, pnpm, yarn, bun, cargo, go, or make.
 
     Raises:
         ToolError: nothing tells how the tests are run, or the runner is not installed.
@@ -91,11 +91,11 @@ async def run_tests(
 async def _chosen(context: ToolContext, target: str | None, name_filter: str) -> tuple[Wanted, Runner]:
     """What to test and with what: the innermost folder around the target whose files tell of a runner."""
     if name_filter.startswith("-"):
-        raise ToolError(f"{name_filter!r} cannot be a filter: it begins with `-`.")
+        raise ToolError(f"{name_filter!r} is not a valid filter: it starts with `-`.")
     path, divider, inside = (target or "").partition("::")
     resolved = context.workspace.resolve(path or ".")
     if not await is_there(context, resolved):
-        raise ToolError(f"There is no {path} to test; find_files shows what there is.")
+        raise ToolError(f"{path} does not exist. Use find_files to find test files.")
     for folder in (resolved, *resolved.parents):
         if folder.suffix in (".py", ".rs", ".go", ".js", ".ts", ".tsx", ".jsx", ".mjs") or not _is_inside(
             context, folder
@@ -137,8 +137,8 @@ async def _nothing_found(context: ToolContext, path: Path) -> str:
     below = sorted({name.rpartition("/")[0] for name in names if "/" in name})[:10]
     hint = f" Projects are in: {', '.join(below)}; name one as `target`." if below else ""
     return (
-        "Nothing tells how the tests are run: there is no setting for pytest, no test*.py, no test script in "
-        f"package.json, no Cargo.toml, go.mod or Makefile with a `test` rule.{hint} Else use shell."
+        "No test runner was found: there is no setting for pytest, no test*.py, no test script in package.json, "
+        f"no Cargo.toml, go.mod or Makefile with a `test` rule.{hint} Otherwise use shell."
     )
 
 
@@ -147,11 +147,11 @@ def _told(runner: Runner, result: ProcessResult, report: Report, limit_s: float)
     command = shlex.join((runner.argv[0].rpartition("/")[2], *runner.argv[1:]))
     how = f"[{command}; exit code {result.exit_code}; {result.duration_s:.1f} s]"
     if result.timed_out:
-        return f"{runner.name} was ended after {limit_s:g} s, before it was done.\n{_tail(result.stdout)}\n{how}"
+        return f"{runner.name} was stopped after {limit_s:g} s, before it was done.\n{_tail(result.stdout)}\n{how}"
     if not report.is_known:
-        said = "passed, by its exit code" if result.exit_code == 0 else "failed, by its exit code"
+        said = "passed, according to its exit code" if result.exit_code == 0 else "failed, according to its exit code"
         end = f"The end of its output:\n{_tail(result.stdout)}\n{how}"
-        return f"{runner.name}: {said}; its numbers were not understood. {end}"
+        return f"{runner.name}: {said}; the numbers in its output could not be read. {end}"
     counts = f"{report.passed} passed, {report.failed} failed" + (
         f", {report.skipped} skipped" if report.skipped else ""
     )

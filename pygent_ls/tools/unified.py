@@ -115,13 +115,13 @@ class _Reader:
             elif line.startswith("@@"):
                 self._read_hunk()
             elif line.startswith("*** "):
-                raise self._wrong("this is another format: apply_patch takes a unified diff, as `git diff` writes it")
+                raise self._wrong("wrong format: apply_patch expects a unified diff, as written by `git diff`")
             else:
                 self._at += 1
         if not self._sections:
             raise ToolError(
-                "There is no file in the patch. It must be a unified diff: for each file a line `--- a/PATH` and a "
-                "line `+++ b/PATH`, then hunks that begin with `@@ -LINE,COUNT +LINE,COUNT @@`."
+                "The patch contains no file. It must be a unified diff: for each file a line `--- a/PATH` and a "
+                "line `+++ b/PATH`, then hunks that start with `@@ -LINE,COUNT +LINE,COUNT @@`."
             )
         return tuple(_finished(section) for section in self._sections)
 
@@ -152,11 +152,11 @@ class _Reader:
             if line.startswith(start):
                 setattr(section, read, _unquoted(line.removeprefix(start)))
         if line.startswith(("copy from ", "copy to ")):
-            raise self._wrong("copies are not made by a patch: use copy_file")
+            raise self._wrong("a patch cannot copy files: use copy_file")
         if line.startswith(("GIT binary patch", "Binary files ")):
             raise self._wrong("binary files cannot be patched")
         if line.startswith(("old mode ", "new mode ")):
-            raise self._wrong("the mode of a file cannot be changed by a patch: leave it out, and use shell with chmod")
+            raise self._wrong("a patch cannot change the mode of a file: leave it out, and use shell with chmod")
         if line.startswith("new file mode "):
             section.is_new = True
             section.mode = self._mode(line.removeprefix("new file mode "))
@@ -169,7 +169,7 @@ class _Reader:
             case "100755":
                 return 0o755
             case _:
-                raise self._wrong("only plain files can be made by a patch (mode 100644 or 100755)")
+                raise self._wrong("a patch can create only plain files (mode 100644 or 100755)")
 
     def _read_file_header(self) -> None:
         first, second = self._lines[self._at : self._at + 2]
@@ -192,12 +192,12 @@ class _Reader:
 
     def _read_hunk(self) -> None:
         if not self._sections:
-            raise self._wrong("a hunk before the lines `--- a/PATH` and `+++ b/PATH` that say which file it is for")
+            raise self._wrong("a hunk comes before the lines `--- a/PATH` and `+++ b/PATH` that name its file")
         section = self._sections[-1]
         header = self._lines[self._at].rstrip("\r")
         found = _HUNK.match(header)
         if found is None:
-            raise self._wrong("this is not the header of a hunk: write `@@ -LINE,COUNT +LINE,COUNT @@`")
+            raise self._wrong("this is not a hunk header: write `@@ -LINE,COUNT +LINE,COUNT @@`")
         self._at += 1
         lines = self._counted(_count(found[2]), _count(found[3])) if found[1] else None
         if lines is None:
@@ -232,7 +232,7 @@ class _Reader:
             line = self._line()
             if line is None:
                 raise self._wrong(
-                    "a line of a hunk must begin with a space (kept), `-` (removed) or `+` (added); is its first "
+                    "a line of a hunk must start with a space (kept), `-` (removed) or `+` (added); is its first "
                     "character missing?"
                 )
             lines.append(line)
@@ -321,7 +321,7 @@ def _finished(section: _Section) -> FilePatch:
             f"a/{old} b/{new}`, `rename from {old}` and `rename to {new}` before its hunks. Nothing was changed."
         )
     if not hunks:
-        raise ToolError(f"There is no hunk for {old} in the patch (line {section.line + 1}). Nothing was changed.")
+        raise ToolError(f"The patch has no hunk for {old} (line {section.line + 1}). Nothing was changed.")
     return FilePatch(kind="edit", path=_check_path(old, section), new_path=new, hunks=hunks)
 
 
@@ -340,5 +340,5 @@ def _check_path(path: str, section: _Section) -> str:
     if not path or path == NULL:
         raise ToolError(f"Line {section.line + 1} of the patch names no file. Nothing was changed.")
     if PurePosixPath(path).is_absolute():
-        raise ToolError(f"{path} is an absolute path: a patch names files relative to the workspace folder.")
+        raise ToolError(f"{path} is an absolute path, but a patch must name files relative to the workspace folder.")
     return path

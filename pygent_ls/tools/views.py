@@ -32,8 +32,8 @@ async def made_as_shown(
     except ToolError as error:
         name = context.workspace.shown(document.path)
         raise type(error)(
-            f"The edit of {name} fits its text as you see it, but not the secrets in it. Nothing was changed. Leave "
-            "their lines out of what is replaced."
+            f"The edit of {name} matches the text that you were shown, but not the secrets in it. Nothing was "
+            "changed. Leave out the lines with secrets from the text to replace."
         ) from None
 
 

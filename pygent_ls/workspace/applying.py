@@ -105,7 +105,7 @@ class _Transaction:
         except BaseException as error:
             if failed := self._undo_all():
                 done = ", ".join(failed)
-                raise ToolError(f"{error} What was done before that could not be undone: {done}.") from error
+                raise ToolError(f"{error} Earlier changes of this edit could not be undone: {done}.") from error
             raise
         else:
             drop(self._trash)
@@ -153,15 +153,15 @@ class _Transaction:
             raise ToolError(f"{self._shown(path)} already exists. Nothing was changed.")
         above = _nearest_folder(path.parent)
         if not stat.S_ISDIR(status_of(above).st_mode):
-            raise ToolError(f"{self._shown(above)} is not a folder, so nothing can be made in it.")
+            raise ToolError(f"{self._shown(above)} is not a folder, so nothing can be created in it.")
 
     def _must_exist(self, path: Path, *, folders: bool) -> None:
         try:
             status = status_of(path)
         except (FileNotFoundError, NotADirectoryError):
-            raise ToolError(f"There is no {self._shown(path)}. Nothing was changed.") from None
+            raise ToolError(f"{self._shown(path)} does not exist. Nothing was changed.") from None
         if stat.S_ISDIR(status.st_mode) and not folders:
-            raise ToolError(f"{self._shown(path)} is a folder, and only files can be copied or deleted.")
+            raise ToolError(f"{self._shown(path)} is a folder, but only files can be copied or deleted.")
 
     def _must_hold(self, path: Path, before: Document) -> None:
         name = self._shown(path)
@@ -170,11 +170,11 @@ class _Transaction:
         except FileNotFoundError:
             raise StaleDocumentError(f"{name} no longer exists. Nothing was changed.") from None
         if now is None:
-            raise StaleDocumentError(f"{name} has changed and is no longer text, or too large. Nothing was changed.")
+            raise StaleDocumentError(f"{name} has changed and is no longer text, or is too large. Nothing was changed.")
         if now.digest != before.digest:
             raise StaleDocumentError(
                 f"{name} has changed since it was read (the user or a program edited it). Nothing was changed. "
-                f"It now reads:\n{excerpt(now.text)}\nMake the edit again from this text.",
+                f"Its text is now:\n{excerpt(now.text)}\nBase your edit on this text.",
                 [Quote(now.text, str(path))],
             )
 
@@ -196,8 +196,8 @@ class _Transaction:
         except UnicodeEncodeError as error:
             character = ascii(text[error.start])
             raise ToolError(
-                f"{self._shown(path)} is encoded in {encoding.name}, which has no character {character}. "
-                "Nothing was changed."
+                f"{self._shown(path)} is encoded in {encoding.name}, which cannot represent {character}. Nothing "
+                "was changed."
             ) from None
 
     def _carry_out(self, number: int) -> None:
@@ -262,7 +262,7 @@ class _Transaction:
 def _undo_written(undo: Callable[[], object], *, is_ours: bool) -> None:
     """Undo what was written, unless another program has written over it. Raises `ToolError`."""
     if not is_ours:
-        raise ToolError("It has changed since.")
+        raise ToolError("It has changed since then.")
     undo()
 
 

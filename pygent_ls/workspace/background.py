@@ -151,7 +151,7 @@ class LocalBackground:
         """See the port."""
         mine = self._commands.setdefault(owner, {})
         if sum(each.runs for each in mine.values()) >= MAX_RUNNING:
-            raise ToolError(f"{MAX_RUNNING} background commands run already; end one with shell_kill first.")
+            raise ToolError(f"{MAX_RUNNING} background commands are already running; stop one with shell_kill first.")
         reading, writing = os.pipe()
         os.set_blocking(writing, False)
         command = _Command(input=writing, mask=mask, line=spec.argv[-1])
@@ -182,14 +182,14 @@ class LocalBackground:
         """See the port."""
         command = self._find(owner, name)
         if not command.runs:
-            raise ToolError(f"{name} has ended and reads nothing any more; shell_output tells how it ended.")
+            raise ToolError(f"{name} has ended and reads no more input; shell_output shows how it ended.")
         left = memoryview(text.encode("utf-8", "replace"))
         try:
             async with asyncio.timeout(INPUT_S):
                 while left:
                     left = left[await self._written(command.input, left) :]
         except TimeoutError:
-            raise ToolError(f"{name} does not read its input: {len(left)} bytes were not taken.") from None
+            raise ToolError(f"{name} does not read its input: {len(left)} bytes were not accepted.") from None
         except OSError:
             raise ToolError(f"{name} has closed its input.") from None
 
@@ -271,7 +271,7 @@ class LocalBackground:
         mine = self._commands.get(owner, {})
         if name not in mine:
             known = ", ".join(mine) or "none"
-            raise ToolError(f"There is no background command {name!r}. There are: {known}.")
+            raise ToolError(f"There is no background command {name!r}. Background commands: {known}.")
         return mine[name]
 
     def _forget_some(self, mine: dict[str, _Command]) -> None:

@@ -114,16 +114,16 @@ def _why_not_started(spec: ProcessSpec, error: OSError | ValueError) -> str:
     if limit := limit_reached(error):
         return f"{program} cannot be started: {limit}"
     if not spec.cwd.is_dir():
-        return f"{program} cannot be started in {spec.cwd}: there is no such folder."
+        return f"{program} cannot be started in {spec.cwd}: no such folder."
     match error:
         case FileNotFoundError():
-            return f"{program} cannot be started: there is no such program."
+            return f"{program} cannot be started: the program was not found."
         case PermissionError():
-            return f"{program} cannot be started: it is not executable, or {spec.cwd} may not be entered."
+            return f"{program} cannot be started: it is not executable, or {spec.cwd} cannot be entered."
         case OSError():
             return f"{program} cannot be started: {error.strerror}."
         case ValueError():  # a NUL, or half of a surrogate pair
-            return f"{program!r} cannot be started: its name, arguments or environment hold a character that none can."
+            return f"{program!r} cannot be started: its name, arguments or environment contain an invalid character."
 
 
 class _Pipe:

@@ -104,7 +104,7 @@ class _Fence:
         if event in _LOOKING and isinstance(path := arguments[0], str | bytes | os.PathLike):
             real = Path(os.fsdecode(cast("str", path))).resolve()
             if not any(real.is_relative_to(folder) for folder in self._folders):
-                raise PermissionError(f"a template may not look at {real}")
+                raise PermissionError(f"a template may not read {real}")
 
 
 _LOOKING = ("open", "os.listdir", "os.scandir", "os.chdir")

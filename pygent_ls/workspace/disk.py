@@ -137,4 +137,4 @@ def check_plan(plan: EditPlan, folders: Folders) -> None:
         for path in paths_of(operation):
             folders.check(path, follow=not keeps_last)
             if keeps_last and path in (*folders.resolved, *folders.more):
-                raise ToolError(f"{folders.shown(path)} is a workspace folder itself and stays where it is.")
+                raise ToolError(f"{folders.shown(path)} is a workspace folder, so it cannot be moved or deleted.")

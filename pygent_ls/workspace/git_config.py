@@ -114,7 +114,7 @@ class _Parser:
         self._text = text.removeprefix("\ufeff").replace("\r\n", "\n") + "\n"
         self._at: int = 0
         if "\0" in text:
-            raise ValueError("holds a NUL")
+            raise ValueError("contains a NUL")
 
     def settings(self) -> Iterator[Setting]:
         section = ""
@@ -133,7 +133,7 @@ class _Parser:
             else:
                 break
         line = self._text.count("\n", 0, self._at) + 1
-        raise ValueError(f"is no configuration in line {line}")
+        raise ValueError(f"has a syntax error in line {line}")
 
     def _value(self) -> str:
         """A value without comments and the blanks around it; blanks inside stay."""
@@ -164,7 +164,7 @@ class _Parser:
             elif pieces:
                 pieces.append(piece)
         line = self._text.count("\n", 0, self._at) + 1
-        raise ValueError(f"is no configuration in line {line}")
+        raise ValueError(f"has a syntax error in line {line}")
 
 
 _BLANK = re.compile(r"(?:[ \t\n\v\f\r]++|[#;][^\n]*+)*+")

@@ -141,7 +141,7 @@ class GitStore:
         if make:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         elif not self.path.exists():
-            raise NoStoreError("it is no longer kept")
+            raise NoStoreError("it is no longer stored")
         with contextlib.ExitStack() as attempt:
             try:
                 file = attempt.enter_context((self.path / "lock").open("ab"))

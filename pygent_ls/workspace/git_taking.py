@@ -108,7 +108,7 @@ class _Taking:
         users_index = disk_stamp(self._store.place.index) if self._store.place.index else ""
         found = [*status, *(path for path in others if not path.endswith("/")), *self._forced()]
         if len(found) > MAX_NEW_FILES:
-            raise SnapshotAbortedError(f"{self._store.place.folder} holds more than {MAX_NEW_FILES:,} files")
+            raise SnapshotAbortedError(f"{self._store.place.folder} contains more than {MAX_NEW_FILES:,} files")
         removed = [path for path, letter in status.items() if letter == "D"]
         modes, left_out, wanted = self._sorted_out(dict.fromkeys(path for path in found if status.get(path) != "D"))
         self._index.drop([*removed, *(path for path in left_out if path in status)])
@@ -159,7 +159,7 @@ class _Taking:
                 n_bytes += status.st_size
                 if n_bytes > MAX_NEW_BYTES:
                     raise SnapshotAbortedError(
-                        f"{self._store.place.folder} holds more than {MAX_NEW_BYTES // 1024**3} GiB"
+                        f"{self._store.place.folder} contains more than {MAX_NEW_BYTES // 1024**3} GiB"
                     )
                 modes[path] = stat.S_IMODE(status.st_mode)
                 wanted.append(path)

@@ -68,7 +68,9 @@ def _parsed(url: str) -> httpx.URL:
     if parsed.scheme not in ("http", "https") or not parsed.host:
         raise ToolError(f"{url} cannot be fetched: only http:// and https:// addresses can.")
     if parsed.userinfo:
-        raise ToolError(f"{parsed.host} was not asked: an address with a name and a password in it is not fetched.")
+        raise ToolError(
+            f"{parsed.host} was not contacted: addresses that contain a user name or password are not fetched."
+        )
     return parsed
 
 
@@ -79,7 +81,7 @@ async def _get(url: httpx.URL, *, anywhere: bool) -> WebResponse:
     if not anywhere and (private := [address for address in addresses if not is_public(address)]):
         raise ToolError(
             f"{url} was not fetched: {url.host} is at {private[0]}, which is not a public address. Only a rule "
-            f"`web_fetch(domain:{url.host})` in the user's own settings allows it; do not try it by another way."
+            f"`web_fetch(domain:{url.host})` in the user's own settings allows it; do not attempt it another way."
         )
     limits = httpx.Timeout(TOTAL_S, connect=CONNECT_S)
     async with httpx.AsyncClient(trust_env=False, timeout=limits, follow_redirects=False) as client:
@@ -98,7 +100,7 @@ async def _addresses(url: httpx.URL) -> list[str]:
     try:
         found = await asyncio.get_running_loop().getaddrinfo(url.host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no name of a host"
+        reason = error.strerror if isinstance(error, OSError) else "it is not a valid host name"
         raise ToolError(f"{url.host} cannot be resolved: {reason}.") from None
     return list(dict.fromkeys(str(each[4][0]) for each in found))[:MAX_ADDRESSES]
 
@@ -148,4 +150,6 @@ def _unpacked(raw: bytes, encoding: str) -> bytes:
         case "gzip" | "x-gzip" | "deflate":
             return zlib.decompressobj(wbits=47).decompress(raw, MAX_BODY_BYTES)
         case other:
-            raise ToolError(f"The server packed its answer as {other!r}, which was not asked for and cannot be read.")
+            raise ToolError(
+                f"The server compressed its answer with {other!r}, which was not requested and cannot be read."
+            )

@@ -73,7 +73,7 @@ def _settle(aside: Path, path: Path, *, is_unwanted: bool) -> None:
         if os.path.samestat(status_of(aside), status_of(path)):
             unlink(aside)
         else:
-            log.warning("a file that was to be deleted is kept as %s: there is another %s", aside, path.name)
+            log.warning("a file that was to be deleted was kept as %s, because there is another %s", aside, path.name)
 
 
 def _remove_empty(holder: Path, inode: int) -> None:

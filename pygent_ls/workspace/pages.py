@@ -43,8 +43,9 @@ async def page_text(processes: Processes, response: WebResponse, url: str, limit
         )
     if result.timed_out or result.exit_code != 0:
         raise ToolError(
-            f"{url} cannot be shown: converting this page to text ({len(response.body):,} bytes) takes too much time "
-            "or memory, and was ended. Look for the same content elsewhere: as plain text, or as a smaller page."
+            f"{url} cannot be shown: converting this page to text ({len(response.body):,} bytes) took too much "
+            "time or memory and was stopped. Look for the same content elsewhere, as plain text or as a smaller "
+            "page."
         )
     told: Any = json.loads(result.stdout)
     return WebText(text=told["text"], n_chars=told["n_chars"], is_cut=told["is_cut"])

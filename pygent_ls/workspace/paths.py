@@ -136,7 +136,7 @@ def _check_text(path: str) -> None:
     if not path.strip():
         raise ToolError("The path is empty; `.` is the workspace folder.")
     if "\0" in path:
-        raise ToolError(f"The path {path!r} contains a NUL character, which no file name can.")
+        raise ToolError(f"The path {path!r} contains a NUL character, which is not allowed in file names.")
     if path == "~" or path.startswith("~/"):
         raise ToolError(
             f"{printable(path)}: `~` is not expanded. Use a path relative to the workspace folder "
@@ -145,18 +145,18 @@ def _check_text(path: str) -> None:
     try:
         parts = [os.fsencode(part) for part in path.split("/")]
     except UnicodeEncodeError:
-        raise ToolError(f"The path {printable(path)} contains characters that no file name can.") from None
+        raise ToolError(f"The path {printable(path)} contains characters that are not allowed in file names.") from None
     longest = max(parts, key=len)
     if len(longest) > MAX_NAME_BYTES:
         start = longest[:40].decode("utf-8", "replace")
-        raise ToolError(f"The name {start}… is too long: {len(longest)} bytes, {MAX_NAME_BYTES} are possible.")
+        raise ToolError(f"The name {start}… is too long: {len(longest)} bytes; the limit is {MAX_NAME_BYTES}.")
 
 
 def _check_length(path: str) -> None:
     """Raises `ToolError` for a path that the system does not take; resolving a very long one takes minutes."""
     n_bytes = len(path) if len(path) > MAX_PATH_BYTES else len(path.encode("utf-8", "surrogatepass"))
     if n_bytes > MAX_PATH_BYTES:
-        raise ToolError(f"The path is too long: {n_bytes} bytes, {MAX_PATH_BYTES} are possible.")
+        raise ToolError(f"The path is too long: {n_bytes} bytes; the limit is {MAX_PATH_BYTES}.")
 
 
 def _real(path: Path) -> Path:
@@ -169,9 +169,9 @@ def _real(path: Path) -> Path:
         real = os.path.realpath(path)
         is_circle = os.path.realpath(real) != real
     except OSError as error:
-        raise OutsideWorkspaceError(f"Where {printable(str(path))} leads cannot be told: {error.strerror}.") from None
+        raise OutsideWorkspaceError(f"{printable(str(path))} cannot be resolved: {error.strerror}.") from None
     if is_circle:
-        raise OutsideWorkspaceError(f"{printable(str(path))} leads through links that run in a circle.")
+        raise OutsideWorkspaceError(f"{printable(str(path))} leads through a loop of links.")
     return Path(real)
 
 

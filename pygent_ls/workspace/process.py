@@ -178,7 +178,7 @@ class LocalProcesses:
         if state.kind == "off" or (state.kind != "on" and not spec.sandboxed):
             return spec.argv, None
         if bwrap is None or state.kind != "on":
-            raise ToolError(f"The command was not run: it would not be sandboxed. {state.reason}")
+            raise ToolError(f"The command was not run because it would not be sandboxed. {state.reason}")
         if spec.read_only:
             return (*await asyncio.to_thread(sandbox.look, bwrap, spec.cwd, spec.read_only), *spec.argv), None
         entering = asyncio.ensure_future(asyncio.to_thread(sandbox.enter, bwrap, self.find("git"), spec.cwd))
@@ -188,7 +188,7 @@ class LocalProcesses:
             entering.add_done_callback(lambda done: done.exception() or sandbox.left(done.result()[1]))
             raise
         except OSError as error:
-            raise ToolError(f"The command was not run: the sandbox cannot be set up: {error}.") from None
+            raise ToolError(f"The command was not run because the sandbox cannot be set up: {error}.") from None
         undo.callback(sandbox.left, stay)
         return (*beginning, *spec.argv), stay
 

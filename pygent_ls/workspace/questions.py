@@ -61,11 +61,11 @@ def _configuration(folder: Path) -> dict[str, Any]:
         raise _BrokenError("it has both a copier.yml and a copier.yaml")
     if not files:
         if (folder / "cookiecutter.json").exists():
-            raise _BrokenError("it is a template for cookiecutter, and only copier's are taken")
+            raise _BrokenError("it is a template for cookiecutter, but only copier templates are supported")
         return {}
     real = files[0].resolve()
     if not real.is_relative_to(folder):
-        raise _BrokenError(f"its {files[0].name} is a link that leads out of its folder")
+        raise _BrokenError(f"its {files[0].name} is a link to a place outside its folder")
     try:
         data = read_beginning(real, MAX_CONFIGURATION_BYTES + 1)
     except OSError as error:
@@ -74,7 +74,7 @@ def _configuration(folder: Path) -> dict[str, Any]:
         raise _BrokenError(f"its {files[0].name} is larger than {MAX_CONFIGURATION_BYTES // 1000} kB")
     merged = _parsed(data)
     if merged.get("_jinja_extensions"):
-        raise _BrokenError("it needs Jinja extensions, which are programs, and none is loaded for a template")
+        raise _BrokenError("it needs Jinja extensions, which are programs; templates may not load any")
     return merged
 
 
@@ -84,10 +84,10 @@ def _parsed(data: bytes) -> dict[str, Any]:
     try:
         for document in filter(None, read_yaml(data)):
             if not _is_table(document):
-                raise _BrokenError("its copier.yml holds something else than questions and settings")
+                raise _BrokenError("its copier.yml contains something other than questions and settings")
             merged.update(document)
     except (ValueError, RecursionError) as error:  # also a date that is none; lists in lists without end
-        raise _BrokenError(f"its copier.yml is not understood: {str(error)[:300]}") from None
+        raise _BrokenError(f"its copier.yml is invalid: {str(error)[:300]}") from None
     return merged
 
 

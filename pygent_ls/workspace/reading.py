@@ -50,7 +50,7 @@ async def read_document(path: Path, name: str | None = None) -> Document:
     data, stamp = await _read_whole(path, name)
     document = await asyncio.to_thread(document_from_bytes, path, data, stamp)
     if document is None:
-        shown = f" It is a picture: the user can show it to you, by @{name} in a prompt." if mime_type_of(data) else ""
+        shown = f" It is an image: the user can show it to you with @{name} in a prompt." if mime_type_of(data) else ""
         raise ToolError(
             f"{name} is not text ({len(data):,} bytes, binary). It can be copied, moved or deleted, "
             f"but not read or edited as text.{shown}"
@@ -220,8 +220,9 @@ def _check_status(status: os.stat_result, name: str) -> None:
 
 def _too_large(name: str, n_bytes: int) -> ToolError:
     return ToolError(
-        f"{name} is too large: {n_bytes / 1e6:,.1f} MB, and only files up to {MAX_DOCUMENT_BYTES // 1_000_000} MB are "
-        "read or edited, not even in parts. Use grep_search to find lines in it, or shell with head, tail or sed -n."
+        f"{name} is too large: {n_bytes / 1e6:,.1f} MB. Only files up to {MAX_DOCUMENT_BYTES // 1_000_000} MB can "
+        "be read or edited, even in part. Use grep_search to find lines in it, or shell with head, tail or sed "
+        "-n."
     )
 
 
@@ -232,7 +233,7 @@ def _unreadable(path: Path, name: str, error: OSError) -> ToolError:
         case IsADirectoryError():
             return ToolError(f"{name} is a folder, not a file. Use list_files to see what is in it.")
         case NotADirectoryError():
-            return ToolError(f"There is no file {name}: a part of the path before the last is a file, not a folder.")
+            return ToolError(f"There is no file {name}: a parent in its path is a file, not a folder.")
         case PermissionError():
             return ToolError(f"{name} cannot be read: permission denied.")
         case OSError(errno=errno.ENXIO):  # a socket cannot be opened at all
@@ -250,4 +251,4 @@ def _nearest(path: Path) -> str:
     lowered = {name.lower(): name for name in names}
     for match in difflib.get_close_matches(path.name.lower(), lowered, n=1):
         return f" Did you mean {printable(lowered[match])}, in the same folder?"
-    return " Use list_files or find_files to see what there is."
+    return " Use list_files or find_files to see what exists."

@@ -55,7 +55,7 @@ class LocalRepositories:
             try:
                 variables = await entered
             except ValueError as error:
-                raise ToolError(f"The repository's configuration {error}, so it is not read.") from None
+                raise ToolError(f"The repository's configuration {error}, so the repository is not read.") from None
             except OSError as error:
                 raise ToolError(f"The repository cannot be read: {error.strerror}.") from None
             yield {**variables, **await asyncio.to_thread(self._of_the_user)}

@@ -49,7 +49,7 @@ def bytes_on_disk(path: Path) -> tuple[Entry, bytes, int] | None:
         return None
     except OSError as error:
         if error.errno in {errno.EINVAL, errno.ENXIO}:
-            raise SnapshotError("a device, a socket or a named pipe stands in its place") from None
+            raise SnapshotError("a device, a socket or a named pipe has taken its place") from None
         if error.errno == errno.ELOOP and stat.S_ISLNK((status := status_of(path)).st_mode):
             target = read_link(path)
             return Entry(LINK, blob_of(target)), target, stat.S_IMODE(status.st_mode)
@@ -89,7 +89,7 @@ def restore_file(folder: Path, path: Path, now: Entry | None, then: tuple[Entry,
     if ".git" in path.parts:
         raise SnapshotError("it belongs to git itself")
     if entry_on_disk(path) != now:
-        raise SnapshotError("it changed at this very moment")
+        raise SnapshotError("it changed at that very moment")
     if then is None:
         with contextlib.suppress(FileNotFoundError):
             unlink(path)
@@ -102,7 +102,7 @@ def restore_file(folder: Path, path: Path, now: Entry | None, then: tuple[Entry,
     except (FileNotFoundError, NotADirectoryError):
         pass
     except OSError:
-        raise SnapshotError("a folder that is not empty stands in its place") from None
+        raise SnapshotError("a folder that is not empty has taken its place") from None
     if entry.mode == LINK:
         _place_link(path, data)
         return

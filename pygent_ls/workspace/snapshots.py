@@ -154,7 +154,7 @@ class Snapshots:
         an `owner`, letters and digits, can be forgotten by that name.
         """
         if owner in self._forgotten:
-            raise SnapshotAbortedError("nothing more is kept for this session")
+            raise SnapshotAbortedError("no more snapshots are kept for this session")
         return await self._job(lambda git: self._take(git, _name(owner), folders, overlays, like), owner)
 
     async def forget(self, owner: str, snapshots: Iterable[Snapshot]) -> None:
@@ -307,7 +307,7 @@ class Snapshots:
     async def _job(self, work: Callable[[Git], Value], owner: str = "") -> Value:
         program = self._find_git()
         if program is None:
-            raise SnapshotError("there is no git program")
+            raise SnapshotError("git is not installed")
         git = Git(program, timeout_s=SNAPSHOT_TIMEOUT_S)
 
         def run() -> Value:
@@ -348,4 +348,4 @@ def _check_size(folder: Path, git: Git) -> None:
     if folder == home:
         git.hurry(HOME_TIMEOUT_S)
     elif home.is_relative_to(folder):
-        raise SnapshotAbortedError(f"{folder} holds the home folder, and is too large to be kept")
+        raise SnapshotAbortedError(f"{folder} contains the home folder and is too large to be kept")

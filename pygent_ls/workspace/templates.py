@@ -95,7 +95,7 @@ class TemplateFolders:
         if "error" in answer:
             raise ToolError(_in_words(str(answer["error"])).replace(f"{cwd}{os.sep}", ""))
         if result.timed_out or result.exit_code != 0:
-            raise ToolError("The template takes too long to render, or too much memory. Nothing was made.")
+            raise ToolError("The template takes too long or too much memory to render. Nothing was created.")
         return dict(answer.get("answers", {}))
 
 
@@ -118,15 +118,15 @@ def _in_words(error: str) -> str:
     kind, _, said = error.partition(": ")
     match kind:
         case "ForbiddenPathError":
-            return f"The template, with these answers, leads out of its folder: {said}. Nothing was made."
+            return f"With these answers, the template leads out of its folder: {said}. Nothing was created."
         case "MemoryError":
-            return "The template takes too much memory. Nothing was made."
+            return "The template takes too much memory. Nothing was created."
         case "ModuleNotFoundError":
-            return f"The templates cannot be used, because a library is missing: {said}."
+            return f"The templates cannot be used because a library is missing: {said}."
         case "UserMessageError" | "ValueError" | "InvalidTypeError":
-            return f"{said.rstrip('.') or 'an answer has the wrong type'}. Nothing was made."
+            return f"{said.rstrip('.') or 'an answer has the wrong type'}. Nothing was created."
         case _:
-            return f"The template cannot be rendered: {error.rstrip('.')}. Nothing was made."
+            return f"The template cannot be rendered: {error.rstrip('.')}. Nothing was created."
 
 
 def _folders(parent: Path) -> Iterator[Path]:
@@ -161,8 +161,8 @@ def _read_all(target: Path, folder: Path) -> tuple[tuple[RenderedFile, ...], tup
             files.append(RenderedFile(path=name, text=content, encoding=encoding, is_executable=executable))
         if len(files) + len(left_out) > MAX_FILES or n_chars > MAX_CHARS:
             raise ToolError(
-                f"The template makes more than {MAX_FILES} files, or {MAX_CHARS // 1_000_000} MB of text, which is not "
-                "done at once. Nothing was made."
+                f"The template creates more than {MAX_FILES} files, or {MAX_CHARS // 1_000_000} MB of text, which "
+                "is over the limit. Nothing was created."
             )
     return tuple(files), tuple(left_out)
 

@@ -51,7 +51,7 @@ class Watchdog:
             try:
                 self._pipe = self._started()
             except OSError as error:
-                raise ToolError(f"No program can be started now: {error.strerror}.") from None
+                raise ToolError(f"Programs cannot be started now: {error.strerror}.") from None
 
     def watch(self, group: int) -> None:
         """This process group is to end with the daemon."""

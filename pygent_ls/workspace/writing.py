@@ -54,7 +54,7 @@ def stage(path: Path, data: bytes, mode: int | None, *, folder: Path) -> Path:
     if old is not None:
         check_regular(old)
         if not is_writable(path):  # replacing it needs no permission to write it
-            raise PermissionError(errno.EACCES, "it may not be written")
+            raise PermissionError(errno.EACCES, "it cannot be written")
     staged = draft_in(folder)
     first_mode = 0o666 if old is None and mode is None else 0o600
     try:
@@ -95,9 +95,9 @@ def alone_in(folder: Path) -> Generator[None]:
 def write_error(name: str, error: OSError) -> ToolError:
     """What a model reads where the disk refused."""
     if error.errno == errno.EXDEV:
-        return ToolError(f"{name} is on another file system; files can be moved there, folders cannot.")
+        return ToolError(f"{name} is on another file system. Files can be moved there, but folders cannot.")
     if error.errno in _NO_SPACE:
-        return ToolError(f"{name} was not written: there is no space left (or a limit is reached): {error.strerror}.")
+        return ToolError(f"{name} was not written: no space is left, or a limit is reached: {error.strerror}.")
     match error:
         case IsADirectoryError():
             return ToolError(f"{name} is a folder; a file cannot take its place.")
@@ -106,7 +106,7 @@ def write_error(name: str, error: OSError) -> ToolError:
         case FileNotFoundError():
             return ToolError(f"{name} was not changed: the file or its folder does not exist.")
         case NotADirectoryError():
-            return ToolError(f"{name}: a part of the path before the last is a file, not a folder.")
+            return ToolError(f"{name}: a parent in its path is a file, not a folder.")
         case _ if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
             return ToolError(f"{name} was not changed: it is read-only for this user: {error.strerror}.")
         case _:

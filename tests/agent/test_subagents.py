@@ -161,7 +161,7 @@ async def test_what_is_left_of_the_turns_tokens_stops_a_subagent_and_then_the_tu
     assert [each.value for each in rig.events.of(TokenLimitReached)] == [600, 600]
     said = rig.events.of(ToolResult)[-1]
     assert said.is_error
-    assert "reached the limit of tokens" in said.content
+    assert "reached its token limit" in said.content
     assert "So far." in said.content
     assert (len(child.requests), len(model.requests)) == (1, 1)
 
@@ -238,8 +238,8 @@ async def test_one_that_fails_is_an_error_result_with_what_it_had() -> None:
 
     said = rig.events.of(ToolResult)[-1]
     assert said.is_error
-    assert "The subagent other failed: no key. What it had changed" in said.content
-    assert said.content.endswith("The last that it said:\nI look.")
+    assert "The subagent other failed: no key. Its changes up to then" in said.content
+    assert said.content.endswith("Its last message:\nI look.")
 
 
 async def test_adjacent_ones_work_side_by_side_at_most_four_at_once() -> None:
@@ -449,7 +449,7 @@ async def test_a_plan_is_told_and_kept_and_a_subagents_is_another() -> None:
     ]
     assert told == [(True, kept), (False, (PlanEntry(content="look", status="in_progress"),))]
     first = rig.events.of(ToolResult)[0]
-    assert first.content == "The plan is kept: 1 of 2 done, 1 to do. Now: mend"
+    assert first.content == "Plan saved: 1 of 2 done, 1 to do. Now: mend"
 
 
 async def test_the_turns_time_is_its_subagents_too() -> None:
@@ -466,7 +466,7 @@ async def test_the_turns_time_is_its_subagents_too() -> None:
 
     check_turn(turn, result, rig.events.stamped)
     assert (result.stop_reason, len(child.requests), len(model.requests)) == ("time_limit", 1, 1)
-    assert "The subagent other reached the limit of time" in rig.events.of(ToolResult)[-1].content
+    assert "The subagent other reached the time limit" in rig.events.of(ToolResult)[-1].content
 
 
 async def test_what_the_user_says_of_a_retry_holds_for_all_that_wait() -> None:

@@ -52,8 +52,8 @@ async def test_an_editor_creates_the_files_of_a_project(folder: Path) -> None:
         assert [ok for ok, _ in (listed, created, added, again, wrong, own)] == [True, True, True, False, False, True]
         assert "mine (the user's own)" in listed[1]
         assert "Not run: its 1 task." in listed[1]
-        assert "these exist already: shop/LICENSE" in again[1]
-        assert "`nam` is not a question (perhaps `name` is meant); `name` is missing" in wrong[1]
+        assert "already exist and are never overwritten: shop/LICENSE" in again[1]
+        assert "`nam` is not a question (did you mean `name`?); `name` is missing" in wrong[1]
         assert "Not run: the template's 1 task." in own[1]
         assert files_in(folder / "shop") == {*PROJECT, "LICENSE"}
         assert 'description = "A \U0001f6d2"' in (folder / "shop" / "pyproject.toml").read_text(encoding="utf-8")

@@ -75,11 +75,11 @@ def test_tools_may_be_a_list_and_what_names_no_command_is_left_alone(tmp_path: P
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "holds no prompt"),
-        ("---\ndescription: x\n---\n  \n", "holds no prompt"),
-        ("---\ndescription: x\nGo.", "has no end"),
+        ("", "contains no prompt"),
+        ("---\ndescription: x\n---\n  \n", "contains no prompt"),
+        ("---\ndescription: x\nGo.", "does not end"),
         ("---\n: [\n---\nGo.", "is not YAML"),
-        ("---\n- a\n---\nGo.", "no table"),
+        ("---\n- a\n---\nGo.", "not a table"),
         ("---\nmodel: {a: b}\n---\nGo.", "`model`"),
         ("---\ntools: 7\n---\nGo.", "`tools`"),
         ("---\na: " + "[" * 5000 + "\n---\nGo.", "is not YAML"),
@@ -102,7 +102,7 @@ def test_what_is_no_text_or_no_file_is_a_problem_and_hangs_nothing(tmp_path: Pat
 
     assert [(each.name, each.problem) for each in commands.read()] == [
         ("a", "it is not UTF-8"),
-        ("pipe", "it is no file"),
+        ("pipe", "it is not a file"),
     ]
 
 

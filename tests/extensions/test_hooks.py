@@ -147,15 +147,15 @@ async def test_one_that_says_nothing_decides_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "problem"),
     [
-        ("exit 1", "The pre_tool_use hook `exit 1` ended with 1, and counts for nothing."),
-        ("echo oh >&2; exit 3", "The pre_tool_use hook `echo oh >&2; exit 3` ended with 3, and counts for nothing: oh"),
-        ("kill -9 $$", "The pre_tool_use hook `kill -9 $$` ended by signal 9, and counts for nothing."),
+        ("exit 1", "The pre_tool_use hook `exit 1` exited with code 1 and is ignored."),
+        ("echo oh >&2; exit 3", "The pre_tool_use hook `echo oh >&2; exit 3` exited with code 3 and is ignored: oh"),
+        ("kill -9 $$", "The pre_tool_use hook `kill -9 $$` ended by signal 9 and is ignored."),
         (
             "echo done",
-            "The pre_tool_use hook `echo done` counts for nothing: it wrote what is no JSON: done "
-            "(what is for people goes to standard error)",
+            "The pre_tool_use hook `echo done` is ignored: its output is not JSON: done (write messages for "
+            "people to standard error)",
         ),
-        ("echo 7", "The pre_tool_use hook `echo 7` counts for nothing: it wrote JSON that is no object: 7"),
+        ("echo 7", "The pre_tool_use hook `echo 7` is ignored: its output is not a JSON object: 7"),
     ],
 )
 async def test_whatever_goes_wrong_is_told_and_changes_nothing(tmp_path: Path, command: str, problem: str) -> None:
@@ -168,27 +168,27 @@ async def test_a_program_that_there_is_not_is_told(tmp_path: Path) -> None:
     said = await run(tmp_path, hook("./no-such-program"))
     assert said.decision is None
     assert "no-such-program" in said.notices[0]
-    assert "ended with 127" in said.notices[0]
+    assert "exited with code 127" in said.notices[0]
 
 
 async def test_a_folder_that_there_is_not_is_told(tmp_path: Path) -> None:
     said = await run(tmp_path / "gone", hook("true"))
-    assert said.notices[0].startswith("The pre_tool_use hook `true` did not run, and counts for nothing. ")
+    assert said.notices[0].startswith("The pre_tool_use hook `true` did not run and is ignored. ")
     assert said.decision is None
 
 
 @pytest.mark.parametrize(
     ("wrote", "problem"),
     [
-        ({"decision": "block"}, 'its decision is "block"; there are "allow", "ask" and "deny"'),
-        ({"decision": ["deny"]}, 'its decision is ["deny"]; there are "allow", "ask" and "deny"'),
-        ({"decision": "deny", "reason": 7}, "its reason and its context must be text"),
-        ({"tool_input": "ls"}, "its tool_input must be an object: the tool's whole input"),
+        ({"decision": "block"}, 'its decision is "block", but must be "allow", "ask" or "deny"'),
+        ({"decision": ["deny"]}, 'its decision is ["deny"], but must be "allow", "ask" or "deny"'),
+        ({"decision": "deny", "reason": 7}, "its reason and its context must be strings"),
+        ({"tool_input": "ls"}, "its tool_input must be an object: the complete input of the tool"),
     ],
 )
 def test_a_wrong_value_is_named(wrote: dict[str, Any], problem: str) -> None:
     said = said_by(hook("x"), ended(json.dumps(wrote)))
-    assert said.notices == (f"The pre_tool_use hook `x` counts for nothing: {problem}",)
+    assert said.notices == (f"The pre_tool_use hook `x` is ignored: {problem}",)
     assert said.decision is None
 
 
@@ -196,26 +196,27 @@ def test_a_field_that_there_is_not_is_told_and_the_rest_counts() -> None:
     said = said_by(hook("x"), ended('{"decision": "deny", "reasn": "typo"}'))
     assert said.decision == "deny"
     assert said.notices == (
-        "The pre_tool_use hook `x` writes what is not known: reasn. There are decision, reason, tool_input, context.",
+        "The pre_tool_use hook `x` returns unknown fields: reasn. Known fields are decision, reason, tool_input, "
+        "context.",
     )
 
 
 @pytest.mark.parametrize(
     ("event", "wrote", "problem"),
     [
-        ("session_start", {"decision": "deny"}, "says deny, which does nothing for this event."),
-        ("stop", {"decision": "ask", "reason": "hm"}, "says ask, which does nothing for this event: hm"),
+        ("session_start", {"decision": "deny"}, "decides deny, which has no effect for this event."),
+        ("stop", {"decision": "ask", "reason": "hm"}, "decides ask, which has no effect for this event: hm"),
         (
             "post_tool_use",
             {"tool_input": {}},
-            "gives a tool_input, which only pre_tool_use and permission_request take.",
+            "returns a tool_input, which only pre_tool_use and permission_request accept.",
         ),
         (
             "permission_request",
             {"tool_input": {}},
-            "gives a tool_input and does not allow the call, so the input is ignored.",
+            "returns a tool_input but does not allow the call, so the input is ignored.",
         ),
-        ("permission_request", {"context": "c"}, "gives context, which nobody reads for this event."),
+        ("permission_request", {"context": "c"}, "returns context, which has no effect for this event."),
     ],
 )
 def test_what_an_event_does_not_take_is_told(event: HookEvent, wrote: dict[str, Any], problem: str) -> None:
@@ -239,7 +240,7 @@ def test_nothing_that_a_hook_writes_is_an_exception(event: HookEvent, stdout: st
 @pytest.mark.parametrize("depth", [65, 900, 100_000])
 def test_json_that_is_nested_too_deep_is_told(depth: int) -> None:
     said = said_by(hook("x"), ended('{"tool_input": {"a": ' + "[" * depth + "]" * depth + "}}"))
-    assert "no JSON" in said.notices[0]
+    assert "is not JSON" in said.notices[0]
     assert said.tool_input is None
 
 
@@ -247,7 +248,7 @@ def test_json_that_is_nested_too_deep_is_told(depth: int) -> None:
 def test_what_no_provider_takes_is_not_taken_from_a_hook(value: str) -> None:
     for wrote in (f'{{"tool_input": {{"command": {value}}}}}', f'{{"context": {value}}}'):
         said = said_by(hook("x"), ended(wrote))
-        assert "no JSON" in said.notices[0]
+        assert "is not JSON" in said.notices[0]
         assert (said.tool_input, said.context) == (None, "")
 
 
@@ -257,7 +258,7 @@ def test_what_no_provider_takes_is_not_taken_from_a_hook(value: str) -> None:
 async def test_one_that_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
     said = await run(tmp_path, hook("sleep 60 & echo $! > pid; wait", timeout_s=0.2))
     assert said.notices == (
-        "The pre_tool_use hook `sleep 60 & echo $! > pid; wait` was ended after 0.2 s, and counts for nothing.",
+        "The pre_tool_use hook `sleep 60 & echo $! > pid; wait` was stopped after 0.2 s and is ignored.",
     )
     assert said.decision is None
     assert not runs(int((tmp_path / "pid").read_text()))

@@ -76,7 +76,7 @@ async def test_a_rule_that_keeps_a_file_from_being_read_keeps_it_here_too() -> N
 
     (found,) = await instructions({"AGENTS.md": "one"}).of_workspace(reading)
 
-    assert (found.text, found.problem) == ("", "The rule read_file(AGENTS.md) keeps it from being read.")
+    assert (found.text, found.problem) == ("", "The rule read_file(AGENTS.md) prevents it from being read.")
 
 
 async def test_a_long_file_is_cut_and_says_so() -> None:

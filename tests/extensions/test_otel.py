@@ -59,11 +59,11 @@ ENDED = TurnEnded(stop_reason="end_turn", usage=Usage(), iterations=1, text="")
         ),
         (
             {**ENDPOINT, "OTEL_TRACES_EXPORTER": "console"},
-            Wish(metrics=True, problem="OTEL_TRACES_EXPORTER=console is not known here; known are otlp, none"),
+            Wish(metrics=True, problem="OTEL_TRACES_EXPORTER=console is not supported; supported are otlp and none"),
         ),
         (
             {**ENDPOINT, "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
-            Wish(problem="OTEL_EXPORTER_OTLP_PROTOCOL=grpc is not spoken here; http/protobuf is"),
+            Wish(problem="OTEL_EXPORTER_OTLP_PROTOCOL=grpc is not supported; http/protobuf is"),
         ),
     ],
 )
@@ -385,9 +385,7 @@ async def test_an_sdk_that_refuses_a_variable_breaks_no_turn_and_says_so(caplog:
     threads[0].join(WAIT_S)
     await bounded(telemetry.close(timeout_s=10 * WAIT_S))
 
-    assert caplog.messages == [
-        "there is no telemetry, see the OTEL_… variables: max_queue_size must be a positive integer."
-    ]
+    assert caplog.messages == ["telemetry is off, see the OTEL_… variables: max_queue_size must be a positive integer."]
     assert result.stop_reason == "end_turn"
     assert telemetry.begin(BEGAN, None) is UNOBSERVED, "nothing is kept for a thread that is gone"
 

@@ -350,8 +350,8 @@ async def test_what_is_to_be_said_of_a_subagents_agent_is_said_once_a_turn() -> 
 @pytest.mark.parametrize(
     ("profile", "stop", "n_calls"),
     [
-        (AgentProfile(name="mine", max_tokens=150), "reached the limit of tokens", 1),
-        (AgentProfile(name="mine", max_budget_usd=0.3), "was stopped by the limit of dollars", 2),
+        (AgentProfile(name="mine", max_tokens=150), "reached its token limit", 1),
+        (AgentProfile(name="mine", max_budget_usd=0.3), "reached the budget limit", 2),
         (AgentProfile(name="mine", max_iterations=3), "reached its limit of model calls", 3),
     ],
 )

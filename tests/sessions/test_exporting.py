@@ -118,7 +118,7 @@ def test_a_cost_that_is_none_is_refused(cost: str) -> None:
     text = exported(session_of([], name="s"), "json").replace('"cost_usd": 0.5', f'"cost_usd": {cost}')
     assert cost in text
 
-    with pytest.raises(SessionError, match=r"it is no saved session: metadata\.cost_usd: "):
+    with pytest.raises(SessionError, match="it is not a saved session: metadata\\.cost_usd: "):
         read_saved(text, "it")
 
 

@@ -233,25 +233,28 @@ RESULT = {"type": "tool_result", "toolUseId": "c", "content": "x"}
     ("content", "says"),
     [
         ("{", "it is not JSON"),
-        ("[]", "it is no JSON object"),
-        ("[" * 100_000, "it is nested too deep"),
-        ({**VALID, "version": 2}, "its `version` is 2, and this program reads 1"),
+        ("[]", "it is not a JSON object"),
+        ("[" * 100_000, "it is nested too deeply"),
+        ({**VALID, "version": 2}, "its `version` is 2, but this program reads 1"),
         ({"version": 1}, "id: Field required"),
         ({**VALID, "messages": [{"role": "system", "content": "x"}]}, "messages.0.role"),
         ({**VALID, "messages": [message("user", {"type": "film"})]}, "messages.0.content"),
         ({**VALID, "messages": [message("assistant", CALL)]}, "the tool calls c at its end have no results"),
-        ({**VALID, "messages": [message("user", RESULT)]}, "messages.0: it answers the tool calls c, those before it"),
+        (
+            {**VALID, "messages": [message("user", RESULT)]},
+            "messages.0: it answers the tool calls c, but the preceding",
+        ),
         (
             {**VALID, "messages": [message("assistant", CALL), message("user", RESULT, RESULT)]},
-            "messages.1: it answers the tool calls c, c, those before it are c",
+            "messages.1: it answers the tool calls c, c, but the preceding calls are c",
         ),
         (
             {**VALID, "messages": [message("assistant", CALL), message("user", RESULT)] * 2},
-            "messages.2: the id of a tool call occurs twice",
+            "messages.2: the id of a tool call is not unique",
         ),
         (
             {**VALID, "messages": [message("user", CALL)]},
-            "messages.0: a tool call stands in a message of the assistant",
+            "messages.0: only a message of the assistant may contain a tool call",
         ),
     ],
 )
@@ -265,7 +268,7 @@ async def test_a_file_that_is_no_saved_session_says_why_and_changes_nothing(
     result = await shelf.say("/load x.json")
 
     assert result.stop_reason == "error"
-    assert result.text.startswith("`x.json` is no saved session: ")
+    assert result.text.startswith("`x.json` is not a saved session: ")
     assert says in result.text
     assert said(shelf.session) == ["first", "one"]
     assert shelf.sessions.all() == [shelf.session]

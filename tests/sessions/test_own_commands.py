@@ -138,7 +138,7 @@ async def test_only_the_users_own_words_choose_an_agent(folder: Path, text: str,
         ),
         ("---\nmodel: none/such\n---\nGo.", "there is no model none/such"),
         ("---\nagent: nobody\n---\nGo.", "The user command `/look` requires the agent `nobody`, which does not exist"),
-        ("---\n", "The user command `/look` cannot be used: its front matter has no end"),
+        ("---\n", "The user command `/look` cannot be used: its front matter does not end"),
     ],
 )
 async def test_a_command_that_cannot_be_used_says_why(folder: Path, text: str, says: str) -> None:

@@ -429,7 +429,7 @@ async def test_without_git_tools_can_be_taken_back_and_commands_are_warned_of_on
     done = await desk.back()
 
     assert said[0] is not None
-    assert "there is no git program" in said[0]
+    assert "git is not installed" in said[0]
     assert said[1] is None
     assert desk.restored(done) == ["a.txt"]
     assert snapshot(tmp_path) == {}

@@ -96,7 +96,7 @@ async def test_lines_that_are_only_added_are_not_added_twice(bench: Bench, body:
     header = "@@ -2,2 +2,3 @@" if "delta" in body else "@@ -1,2 +1,3 @@" if "alpha" in body else "@@ -0,0 +1 @@"
     await bench.call(apply_patch, patch=one("a.txt", body, header))
 
-    assert "stand there already" in await refused(bench, one("a.txt", body, header))
+    assert "already exist" in await refused(bench, one("a.txt", body, header))
 
 
 async def test_the_unsaved_text_is_what_is_patched(bench: Bench) -> None:
@@ -232,7 +232,8 @@ async def test_wrong_line_numbers_and_counts_do_not_matter_where_the_context_is_
     )
 
     assert result == (
-        "Edited a.txt: +3 −2 lines; hunk 1 of 3 applied at line 9, not at 4; hunk 2 of 3 applied at line 29, not at 24."
+        "Edited a.txt: +3 −2 lines; hunk 1 of 3 was applied at line 9, not at 4; hunk 2 of 3 was applied at line "
+        "29, not at 24."
     )
     expected = LONG.replace("line 10\n", "ten\n").replace("line 30\n", "thirty\n")
     assert bench.bytes_of("a.txt").decode() == expected.replace("line 39\n", "between\nline 39\n")
@@ -245,7 +246,7 @@ async def test_where_context_is_there_twice_the_number_decides_and_else_nobody(b
     assert bench.bytes_of("a.txt") == b"x\n}\ny\n] \nz\n}\n"
 
     said = await refused(bench, one("a.txt", "-}\n+]\n", "@@ -3 +3 @@"))
-    assert "its old lines stand at 2 places (they begin at lines 2, 6)" in said
+    assert "its old lines occur at 2 places (they start at lines 2, 6)" in said
 
 
 async def test_hunks_in_any_order_and_a_file_in_two_sections_are_taken(bench: Bench) -> None:
@@ -269,7 +270,7 @@ async def test_context_that_differs_in_whitespace_is_a_last_resort_and_the_resul
         patch=one("a.py", " def f(self):\n-    return 1\n+    x = 1\n+    return x\n \n", "@@ -2,3 +2,4 @@"),
     )
 
-    assert "hunk 1 differs in whitespace from line 2 on; the file's was kept" in result
+    assert "hunk 1 differs in whitespace from line 2 on; the file's whitespace was kept" in result
     assert bench.bytes_of("a.py").decode() == (
         "class A:\n    def f(self):\n        x = 1\n        return x\n\n    def g(self):\n        return 2\n"
     )
@@ -338,9 +339,9 @@ async def test_a_hunk_that_does_not_apply_is_named_with_what_it_expects_and_the_
 
     assert said == (
         "app.py, hunk 2 of 2 (@@ -4,2 +4,2 @@) does not apply: the lines that it expects are not in the file. It "
-        "expects:\ndef aera(r):\n    return 3.1415 * r * r\n"
-        "The nearest text is at line 4:\n     4\tdef area(r):\n     5\t    return 3.14 * r * r\n\n"
-        "Nothing was changed, in no file. Repair the patch."
+        "expects:\ndef aera(r):\n    return 3.1415 * r * r\nThe nearest text is at line 4:\n     4\tdef "
+        "area(r):\n     5\t    return 3.14 * r * r\n\nNothing was changed in any file. Correct "
+        "the patch."
     )
 
 
@@ -360,7 +361,7 @@ async def test_all_hunks_that_do_not_apply_are_told_at_once(bench: Bench) -> Non
     said = await refused(bench, f"--- a/a.txt\n+++ b/a.txt\n{bad}" + one("b.txt", "-no\n+x\n", "@@ -1 +1 @@"))
 
     assert [f"a.txt, hunk {number} of 7" in said for number in range(1, 8)] == [True] * 4 + [False] * 3
-    assert "3 more hunks of a.txt do not apply either." in said
+    assert "3 more hunks of a.txt do not apply." in said
     assert "b.txt, hunk 1 (@@ -1 +1 @@) does not apply" in said
 
 
@@ -374,7 +375,7 @@ async def test_a_large_file_is_not_searched_for_any_number_of_hunks(bench: Bench
         return "--- a/a.txt\n+++ b/a.txt\n" + "".join(f"@@ -{at} +{at} @@\n-line {n}\n+LINE {n}\n" for n, at in each)
 
     said = await refused(bench, patch([n - n // 50 for n in numbers]))  # each is off by another number of lines
-    assert "too many hunks do not stand at the lines that their headers name. Split the patch" in said
+    assert "too many hunks do not match the line numbers in their headers. Split the patch" in said
 
     await bench.call(apply_patch, patch=patch([n - 7 for n in numbers]))
     changed = [f"LINE {n}\n" if n in numbers else line for n, line in enumerate(lines, start=1)]
@@ -384,13 +385,13 @@ async def test_a_large_file_is_not_searched_for_any_number_of_hunks(bench: Bench
 @pytest.mark.parametrize(
     ("patch", "said"),
     [
-        ("please change beta to B", "There is no file in the patch. It must be a unified diff"),
-        ("*** Begin Patch\n*** Update File: a.txt\n", "this is another format"),
-        ("@@ -1 +1 @@\n-a\n+b\n", "Line 1 of the patch ('@@ -1 +1 @@'): a hunk before the lines"),
-        ("--- a/a.txt\n+++ b/a.txt\n", "There is no hunk for a.txt"),
+        ("please change beta to B", "The patch contains no file. It must be a unified diff"),
+        ("*** Begin Patch\n*** Update File: a.txt\n", "wrong format"),
+        ("@@ -1 +1 @@\n-a\n+b\n", "Line 1 of the patch ('@@ -1 +1 @@'): a hunk comes before the lines"),
+        ("--- a/a.txt\n+++ b/a.txt\n", "The patch has no hunk for a.txt"),
         ("--- a/a.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-alpha\n+x\n", "names two files, a.txt and b.txt"),
-        (one("a.txt", "alpha\n-beta\n+B\n"), "Line 4 of the patch ('alpha'): a line of a hunk must begin with a space"),
-        (one("a.txt", "-alpha\n", "@@@ -1 -1 +1 @@@"), "this is not the header of a hunk"),
+        (one("a.txt", "alpha\n-beta\n+B\n"), "Line 4 of the patch ('alpha'): a line of a hunk must start with a space"),
+        (one("a.txt", "-alpha\n", "@@@ -1 -1 +1 @@@"), "this is not a hunk header"),
         ("diff --git a/a.txt b/a.txt\nold mode 100644\nnew mode 100755\n", "use shell with chmod"),
         ("diff --git a/a.txt b/b.txt\ncopy from a.txt\ncopy to b.txt\n", "use copy_file"),
         (
@@ -398,13 +399,13 @@ async def test_a_large_file_is_not_searched_for_any_number_of_hunks(bench: Bench
             "only plain files",
         ),
         ("diff --git a/a.png b/a.png\nBinary files a/a.png and b/a.png differ\n", "binary files cannot be patched"),
-        ("--- /dev/null\n+++ b/n.txt\n@@ -1 +1,2 @@\n alpha\n+x\n", "n.txt is to be created"),
+        ("--- /dev/null\n+++ b/n.txt\n@@ -1 +1,2 @@\n alpha\n+x\n", "n.txt is a new file"),
         ("--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1 @@\n+x\n", "a.txt already exists"),
-        (one("a.txt", " alpha\n beta\n gamma\n"), "The patch leaves a.txt as it is"),
-        (one("a.txt", "+x\n", "@@ @@"), "neither lines of context nor a line number"),
-        (one("a.txt", "+x\n", "@@ -9,0 +10 @@"), "there is no line 9: the file has 3"),
+        (one("a.txt", " alpha\n beta\n gamma\n"), "The patch leaves a.txt unchanged"),
+        (one("a.txt", "+x\n", "@@ @@"), "neither context lines nor a line number"),
+        (one("a.txt", "+x\n", "@@ -9,0 +10 @@"), "line 9 does not exist: the file has 3 lines"),
         (one("missing.txt", "-x\n+y\n"), "There is no file missing.txt"),
-        (f"{SEVERAL}--- /dev/null\n+++ b/sub/c.txt\n@@ -0,0 +1 @@\n+x\n", "names sub/c.txt in several places"),
+        (f"{SEVERAL}--- /dev/null\n+++ b/sub/c.txt\n@@ -0,0 +1 @@\n+x\n", "conflicting sections for sub/c.txt"),
     ],
 )
 async def test_what_is_wrong_with_a_patch_is_said(bench: Bench, patch: str, said: str) -> None:
@@ -475,4 +476,4 @@ def test_many_hunks_that_stand_nowhere_are_not_looked_for_without_end() -> None:
     with pytest.raises(HunkError) as raised:
         apply_hunks("a\n" * (MAX_STEPS // 4), hunks, "a.txt")
 
-    assert "too many hunks do not stand at the lines that their headers name" in str(raised.value)
+    assert "too many hunks do not match the line numbers in their headers" in str(raised.value)

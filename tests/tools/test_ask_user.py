@@ -66,7 +66,7 @@ async def test_no_answer_is_no_error_and_not_to_be_asked_for_again() -> None:
     result = await asked(FakeQuestioner(NotAnswered()), question="Which?")
 
     assert not result.is_error
-    assert result.content.startswith("The user did not answer. Do not ask the same again")
+    assert result.content.startswith("The user did not answer. Do not ask the same question again")
 
 
 async def test_where_nobody_can_be_asked_the_model_reads_why() -> None:

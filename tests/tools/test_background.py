@@ -104,7 +104,7 @@ async def test_there_is_an_end_to_how_many_run(bench: Bench) -> None:
     for _ in range(MAX_RUNNING):
         await start(bench, "sleep 100")
 
-    with pytest.raises(ToolError, match="run already"):
+    with pytest.raises(ToolError, match="are already running"):
         await start(bench, "sleep 100")
 
 

@@ -42,7 +42,7 @@ async def test_overwrite_replaces_all_of_it_and_counts_the_lines(bench: Bench) -
 
     result = await bench.call(create_file, path="app.py", content="a\nB\nc\nd\n", overwrite=True)
 
-    assert result == "Overwrote app.py: +2 −1 lines; it has 4 lines now."
+    assert result == "Overwrote app.py: +2 −1 lines; it now has 4 lines."
     assert file.read_bytes() == b"a\nB\nc\nd\n"
 
 
@@ -59,7 +59,7 @@ async def test_overwrite_keeps_encoding_line_endings_and_mode(bench: Bench) -> N
 async def test_overwrite_with_the_same_text_is_an_error(bench: Bench) -> None:
     bench.write("app.py", "x\r\n")
 
-    with pytest.raises(ToolError, match="already holds exactly this text"):
+    with pytest.raises(ToolError, match="already contains exactly this text"):
         await bench.call(create_file, path="app.py", content="x\n", overwrite=True)
 
 
@@ -89,7 +89,7 @@ async def test_paths_that_cannot_be_a_new_file_are_errors(bench: Bench) -> None:
         await bench.call(create_file, path="docs/", content="x")
     with pytest.raises(OutsideWorkspaceError):
         await bench.call(create_file, path="link/new.txt", content="x")
-    with pytest.raises(ToolError, match=r"no character '\\ud800'"):
+    with pytest.raises(ToolError, match=r"cannot represent '\\ud800'"):
         await bench.call(create_file, path="a.txt", content="\ud800")
     assert not (bench.folder.parent / "new.txt").exists()
 

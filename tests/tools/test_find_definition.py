@@ -128,7 +128,7 @@ async def test_other_languages_are_guessed_and_the_guess_is_labelled(bench: Benc
     bench.write("a.kt", "fun area(x: Int) = x\nval y = area(3)\n")
 
     assert await bench.call(find_definition, symbol="area") == (
-        "a.kt:1: guess: fun area(x: Int) = x\n[These are guesses by how the lines look; nothing parsed them.]"
+        "a.kt:1: guess: fun area(x: Int) = x\n[These are guesses from the text of the lines; they were not parsed.]"
     )
 
 

@@ -56,8 +56,8 @@ async def test_an_absolute_glob_inside_the_workspace_is_understood(project: Benc
 
 async def test_a_name_that_is_not_whole_gets_a_hint(project: Bench) -> None:
     assert await project.call(find_files, pattern="app") == (
-        "No files match app in the workspace. It must be the whole name; try *app*. What .gitignore excludes is not "
-        "searched."
+        "No files match app in the workspace. The glob must match the whole name; try *app*. Files that "
+        ".gitignore excludes are not searched."
     )
 
 

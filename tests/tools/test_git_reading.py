@@ -35,7 +35,7 @@ def repo(bench: Bench) -> Bench:
 
 
 async def test_a_clean_work_tree_is_said_to_be_clean(repo: Bench) -> None:
-    assert await repo.call(git_status) == "On branch main.\nNothing to commit, the files are as committed."
+    assert await repo.call(git_status) == "On branch main.\nNothing to commit; the files match the last commit."
 
 
 async def test_status_lists_what_is_staged_changed_and_untracked(repo: Bench) -> None:
@@ -158,8 +158,8 @@ async def test_a_long_diff_is_cut_and_says_what_all_of_it_changes(repo: Bench) -
     diff = await repo.call(git_diff)
 
     assert len(diff) < 38_000
-    assert "characters left out: name a path. All of it changes:]" in diff
-    assert "sub/b.txt" in diff.rpartition("All of it changes:]")[2]
+    assert "characters left out: name a path. Summary of all changes:]" in diff
+    assert "sub/b.txt" in diff.rpartition("Summary of all changes:]")[2]
 
 
 async def test_names_with_magic_are_names(repo: Bench) -> None:
@@ -235,7 +235,7 @@ async def test_without_git_it_is_said(repo: Bench) -> None:
 
     context: ToolContext = repo.new_context()
     context.processes = NoGit()
-    with pytest.raises(ToolError, match="git was not found"):
+    with pytest.raises(ToolError, match="git is not installed"):
         await git_status.run(context)
 
 

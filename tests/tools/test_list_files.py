@@ -42,16 +42,16 @@ async def test_git_and_what_gitignore_excludes_are_not_listed_unless_named(bench
 async def test_an_empty_folder_says_so(bench: Bench) -> None:
     (bench.folder / "empty").mkdir()
 
-    assert await bench.call(list_files, path="empty") == "empty is empty, but for what .gitignore excludes."
-    assert await bench.call(list_files) == "The workspace folder is empty, but for what .gitignore excludes."
+    assert await bench.call(list_files, path="empty") == "empty is empty, except for what .gitignore excludes."
+    assert await bench.call(list_files) == "The workspace folder is empty, except for what .gitignore excludes."
 
 
 async def test_a_file_and_a_missing_folder_are_errors(bench: Bench) -> None:
     bench.write("a.py")
 
-    with pytest.raises(ToolError, match=r"a\.py is a file; read_file"):
+    with pytest.raises(ToolError, match=r"a\.py is a file\. Use read_file"):
         await bench.call(list_files, path="a.py")
-    with pytest.raises(ToolError, match="There is no file or folder nope; list_files"):
+    with pytest.raises(ToolError, match=r"nope does not exist\. Use list_files"):
         await bench.call(list_files, path="nope")
     with pytest.raises(OutsideWorkspaceError):
         await bench.call(list_files, path="..")
@@ -67,7 +67,7 @@ async def test_a_large_folder_keeps_its_upper_levels_and_counts_what_is_left_out
     assert len(lines) == MAX_ENTRIES + 1
     assert lines[0] == "many/"
     assert "zoo/ (1 file)" in lines
-    assert lines[-1] == "[53 more paths left out, the deepest ones: list one of the folders.]"
+    assert lines[-1] == "[53 more paths left out, the deepest ones. To see more, list one of the folders.]"
 
 
 async def test_several_workspace_folders_are_all_listed_with_their_names(tmp_path: Path) -> None:

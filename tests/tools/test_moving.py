@@ -51,7 +51,7 @@ async def test_a_link_is_deleted_and_not_what_it_leads_to(bench: Bench, target: 
 async def test_folders_and_missing_files_are_not_deleted(bench: Bench) -> None:
     file = bench.write("src/app.py", "x\n")
 
-    with pytest.raises(ToolError, match="src is a folder, and only files are deleted"):
+    with pytest.raises(ToolError, match="src is a folder, but only files can be deleted"):
         await bench.call(delete_file, path="src")
     with pytest.raises(ToolError, match=r"There is no file src/ap\.py\. Did you mean app\.py"):
         await bench.call(delete_file, path="src/ap.py")
@@ -199,5 +199,5 @@ async def test_unsaved_text_is_copied(bench: Bench) -> None:
 async def test_a_folder_is_not_copied(bench: Bench) -> None:
     bench.write("src/a.py")
 
-    with pytest.raises(ToolError, match="src is a folder, and only files are copied"):
+    with pytest.raises(ToolError, match="src is a folder, but only files can be copied"):
         await bench.call(copy_file, source="src", destination="lib")

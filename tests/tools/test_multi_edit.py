@@ -62,7 +62,7 @@ async def test_where_one_edit_fails_none_is_made_and_the_error_names_it_with_the
         )
 
     assert str(caught.value) == (
-        "Edit 2 of 2 cannot be made, so none was: `old` was not found in app.py. The nearest text is at line 8:\n"
+        "Edit 2 of 2 failed, so no edit was made: `old` was not found in app.py. The nearest text is at line 8:\n"
         "     8\tprint(area(2))"
     )
     assert bench.bytes_of("app.py").decode() == APP
@@ -83,7 +83,7 @@ async def test_text_that_an_earlier_edit_changed_is_explained(bench: Bench) -> N
 async def test_text_that_occurs_several_times_needs_all_and_all_needs_a_read(bench: Bench) -> None:
     bench.write("a.txt", "x\nx\n")
 
-    with pytest.raises(ToolError, match="Edit 1 cannot be made, so none was: `old` occurs 2 times"):
+    with pytest.raises(ToolError, match="Edit 1 failed, so no edit was made: `old` occurs 2 times"):
         await bench.call(multi_edit, path="a.txt", edits=[{"old": "x", "new": "y"}])
     with pytest.raises(ToolError, match="at lines 1 and 2, and you have not read the file"):
         await bench.call(multi_edit, path="a.txt", edits=[{"old": "x", "new": "y", "all": True}])
@@ -107,7 +107,7 @@ async def test_a_file_that_changed_since_it_was_read_is_not_edited(bench: Bench)
 async def test_edits_that_take_each_other_back_are_refused(bench: Bench) -> None:
     bench.write("a.txt", "x\n")
 
-    with pytest.raises(ToolError, match=r"Together the edits leave a\.txt as it is"):
+    with pytest.raises(ToolError, match=r"Together the edits leave a\.txt unchanged"):
         await bench.call(multi_edit, path="a.txt", edits=[{"old": "x", "new": "y"}, {"old": "y", "new": "x"}])
 
 

@@ -99,9 +99,9 @@ def difference(case: Case, git: str | None, ours: str | ToolError) -> str:
     if said:
         explained = {
             "ambiguous": "places" in said and not is_certain,
-            "overlapping": "amid the lines of another hunk" in said and len(case.hunks) > 1,
-            "applied before": "stand there already" in said and not all("-" in sides(hunk) for hunk in case.hunks),
-            "beyond the end": "there is no line" in said and has_insertions,
+            "overlapping": "overlaps another hunk" in said and len(case.hunks) > 1,
+            "applied before": "already exist" in said and not all("-" in sides(hunk) for hunk in case.hunks),
+            "beyond the end": "does not exist" in said and has_insertions,
         }
     elif git is None:
         explained = {"certain": is_certain, "anchored": not is_certain}
@@ -192,7 +192,7 @@ def results(case: Case) -> set[str]:
 def test_lines_that_are_added_amid_lines_that_another_hunk_removes_are_refused() -> None:
     patch = f"{HEAD}@@ -1,3 +1,1 @@\n-a\n-b\n-c\n+X\n@@ -2,0 +2,1 @@\n+Y\n"
 
-    with pytest.raises(ToolError, match=r"hunk 2 of 2 .* amid the lines of another hunk"):
+    with pytest.raises(ToolError, match=r"hunk 2 of 2 .* overlaps another hunk"):
         apply_hunks("a\nb\nc\nd\n", parse_patch(patch)[0].hunks, "file")
 
 

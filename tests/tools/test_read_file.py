@@ -55,7 +55,7 @@ async def test_an_end_beyond_the_last_line_stops_there(bench: Bench) -> None:
 async def test_a_start_beyond_the_end_says_how_many_lines_there_are(bench: Bench) -> None:
     bench.write("n.txt", "a\nb\n")
 
-    with pytest.raises(ToolError, match=r"n\.txt has 2 lines; start_line is 3\."):
+    with pytest.raises(ToolError, match=r"n\.txt has 2 lines, so start_line 3 does not exist\."):
         await bench.call(read_file, path="n.txt", start_line=3)
 
 
@@ -87,7 +87,7 @@ async def test_a_long_file_is_cut_at_2000_lines_and_says_where_to_go_on(bench: B
     second = await bench.call(read_file, path="long.txt", start_line=2001)
 
     assert first.endswith(
-        "  2000\t2000\n[Lines 1–2000 of 5000 in long.txt. Too many for one result: read on with start_line=2001.]"
+        "  2000\t2000\n[Lines 1–2000 of 5000 in long.txt. Too many for one result: continue with start_line=2001.]"
     )
     assert second.startswith("  2001\t2001\n")
 
@@ -98,7 +98,7 @@ async def test_text_of_many_characters_is_cut_between_lines_and_says_where_to_go
     text = await bench.call(read_file, path="wide.txt")
 
     assert len(text) <= MAX_CHARS + 100
-    assert "[Lines 1–37 of 100 in wide.txt. Too many for one result: read on with start_line=38.]" in text
+    assert "[Lines 1–37 of 100 in wide.txt. Too many for one result: continue with start_line=38.]" in text
 
 
 async def test_a_long_line_is_cut_and_says_how_much_is_missing(bench: Bench) -> None:

@@ -140,7 +140,9 @@ async def test_the_script_of_package_json_is_run(bench: Bench) -> None:
 async def test_a_rule_of_make_is_run_and_other_output_is_shown_at_its_end(bench: Bench) -> None:
     bench.write("Makefile", "test:\n\t@echo all good\n")
     told = await bench.call(run_tests)
-    assert told.startswith("make test: passed, by its exit code; its numbers were not understood.")
+    assert told.startswith(
+        "make test: passed, according to its exit code; the numbers in its output could not be read."
+    )
     assert "all good" in told
 
     bench.write("Makefile", "check:\n\t@echo 'Ran 3 tests in 0.1s'; echo 'FAILED (errors=1)'; exit 1\n")
@@ -162,20 +164,20 @@ async def test_a_run_that_takes_too_long_is_ended(bench: Bench) -> None:
     async with asyncio.timeout(20):
         told = await bench.call(run_tests, timeout_s=0.5)
 
-    assert told.startswith("make test was ended after 0.5 s, before it was done.\nbegun")
+    assert told.startswith("make test was stopped after 0.5 s, before it was done.\nbegun")
 
 
 async def test_what_cannot_be_run_is_said(bench: Bench) -> None:
-    with pytest.raises(ToolError, match="Nothing tells how the tests are run"):
+    with pytest.raises(ToolError, match="No test runner was found"):
         await bench.call(run_tests)
     bench.write("lib/package.json", "{}")
     with pytest.raises(ToolError, match="Projects are in: lib; name one as `target`"):
         await bench.call(run_tests)
-    with pytest.raises(ToolError, match=r"There is no missing\.py to test"):
+    with pytest.raises(ToolError, match=r"missing\.py does not exist"):
         await bench.call(run_tests, target="missing.py")
     with pytest.raises(OutsideWorkspaceError):
         await bench.call(run_tests, target="../x")
-    with pytest.raises(ToolError, match="begins with `-`"):
+    with pytest.raises(ToolError, match="starts with `-`"):
         await bench.call(run_tests, filter="--pdb")
 
 

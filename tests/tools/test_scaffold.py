@@ -18,8 +18,8 @@ QUESTIONS = """\
   - name (str; default computed: {folder}): Its name
   - language (str; one of python, go; required)
   - port (int; default 80)
-  - parts (str; any of a, b; default ["a"])
-  - deep (bool; default true; only where {{ port }})"""
+  - parts (str; any number of a, b; default ["a"])
+  - deep (bool; default true; only if {{ port }})"""
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ async def test_a_list_says_what_each_asks(bench: Bench, templates: TemplatesInMe
 
     assert await bench.call(list_templates) == (
         f"app: A small program\n{QUESTIONS}\n\n"
-        "odd: it does not describe itself\n  It cannot be used: it is broken.\n  Not run: its 2 tasks."
+        "odd: no description\n  It cannot be used: it is broken.\n  Not run: its 2 tasks."
     )
     assert (await bench.call(list_components)).startswith(
         "badge (the user's own): Says what the project is\n  - project_name (str; default ?)"
@@ -102,7 +102,7 @@ async def test_nothing_that_exists_is_overwritten(bench: Bench, templates: Templ
 
     said = await refused(bench, {"language": "go"})
 
-    assert "these exist already: new/a.txt, new/c.txt. Choose another path" in said
+    assert "already exist and are never overwritten: new/a.txt, new/c.txt. Choose another path" in said
     assert bench.bytes_of("new/a.txt") == b"old"
 
 
@@ -134,7 +134,7 @@ async def test_a_long_list_of_files_is_cut(bench: Bench, templates: TemplatesInM
     result = await bench.call(create_project, template="app", path="new", answers={"language": "go"})
 
     assert "25 files" in result
-    assert "19.txt (0 lines)\n[… 5 more; see them with list_files …]" in result
+    assert "19.txt (0 lines)\n[… 5 more; use list_files to see them …]" in result
 
 
 # What cannot be
@@ -163,14 +163,14 @@ async def test_a_file_never_leaves_its_folder(
 
     said = await refused(bench, {"language": "go"})
 
-    assert "outside the workspace" in said or "would lead out of new" in said
+    assert "outside the workspace" in said or "would end up outside new" in said
 
 
 @pytest.mark.parametrize("name", [".git/config", "deep/.GIT/hooks/pre-commit", ".hg/hgrc"])
 async def test_no_template_writes_into_a_repository(bench: Bench, templates: TemplatesInMemory, name: str) -> None:
     templates.files = {name: "evil"}
 
-    assert "no template writes into a folder of version control" in await refused(bench, {"language": "go"})
+    assert "templates may not write into a version control folder" in await refused(bench, {"language": "go"})
 
 
 async def test_a_file_is_no_folder_for_a_project(bench: Bench, templates: TemplatesInMemory) -> None:
@@ -183,20 +183,20 @@ async def test_a_template_that_makes_nothing_is_no_success(bench: Bench, templat
     templates.files = {}
 
     assert await refused(bench, {"language": "go"}) == (
-        f"With these answers app makes no file. Nothing was made.\nThe questions of app:\n{QUESTIONS}"
+        f"With these answers app creates no file. Nothing was created.\nQuestions of app:\n{QUESTIONS}"
     )
 
 
 async def test_a_name_that_there_is_not_is_answered_with_those_that_there_are(
     bench: Bench, templates: TemplatesInMemory
 ) -> None:
-    assert await refused(bench, template="ap") == ("There is no template named 'ap'. Did you mean app? There are: app.")
+    assert await refused(bench, template="ap") == ("There is no template named 'ap'. Did you mean app? Available: app.")
     templates.templates = [replace(APP, problem="it is broken")]
     assert await refused(bench) == "The template app cannot be used: it is broken."
 
 
 async def test_without_templates_the_tools_say_so(bench: Bench) -> None:
-    assert await refused(bench) == "There are no templates here."
+    assert await refused(bench) == "Templates are not available here."
 
 
 # Answers
@@ -208,7 +208,7 @@ async def test_without_templates_the_tools_say_so(bench: Bench) -> None:
         ({}, "`language` is missing"),
         (None, "`language` is missing"),
         ({"language": "rust"}, "`language` must be one of python, go, not rust"),
-        ({"languag": "go"}, "`languag` is not a question (perhaps `language` is meant); `language` is missing"),
+        ({"languag": "go"}, "`languag` is not a question (did you mean `language`?); `language` is missing"),
         ({"language": "go", "port": "many"}, "`port` must be a whole number, not many"),
         ({"language": "go", "port": 1.5}, "`port` must be a whole number, not 1.5"),
         ({"language": "go", "port": True}, "`port` must be a whole number, not true"),
@@ -227,7 +227,7 @@ async def test_without_templates_the_tools_say_so(bench: Bench) -> None:
 async def test_all_that_is_wrong_with_the_answers_is_said_with_what_would_do(
     bench: Bench, templates: TemplatesInMemory, answers: object, problems: str
 ) -> None:
-    assert await refused(bench, answers) == f"Nothing was made: {problems}.\nThe questions of app:\n{QUESTIONS}"
+    assert await refused(bench, answers) == f"Nothing was created: {problems}.\nQuestions of app:\n{QUESTIONS}"
 
 
 @pytest.mark.parametrize(
@@ -242,9 +242,9 @@ async def test_answers_that_mean_the_right_thing_are_taken(
 async def test_what_the_template_itself_refuses_comes_with_its_questions(
     bench: Bench, templates: TemplatesInMemory
 ) -> None:
-    templates.refusal = "Validation error for question 'port': too small. Nothing was made."
+    templates.refusal = "Validation error for question 'port': too small. Nothing was created."
 
-    assert await refused(bench, {"language": "go"}) == f"{templates.refusal}\nThe questions of app:\n{QUESTIONS}"
+    assert await refused(bench, {"language": "go"}) == f"{templates.refusal}\nQuestions of app:\n{QUESTIONS}"
 
 
 # A component

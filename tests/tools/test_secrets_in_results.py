@@ -145,7 +145,7 @@ async def test_a_background_command_shows_no_piece_of_a_secret_and_its_question(
     started = await bench.call("shell", command="exec python3 talk.py", background=True)
     name = started.split(" as ")[1].split(".")[0]
 
-    told = await _read_until(bench, name, "not over")
+    told = await _read_until(bench, name, "unfinished line")
     await bench.call("shell_input", shell_id=name, text="\n")
     told += await _read_until(bench, name, "Go on? ")
     await bench.call("shell_input", shell_id=name, text="\n")

@@ -65,15 +65,15 @@ async def test_a_command_that_takes_too_long_is_ended_and_what_it_wrote_is_told(
     result = await bench.call(shell_tool(0.2), command="echo begun; sleep 60; echo never")
 
     assert result == (
-        "begun\n[timed out: ended after 0.2 s, before it was done; set timeout_s if it needs longer, and do not start "
-        "what never ends]"
+        "begun\n[timed out: stopped after 0.2 s, before it was done; set timeout_s if it needs longer, and do "
+        "not start commands that never end]"
     )
 
 
 async def test_a_call_may_set_its_own_time(bench: Bench, shell: Tool) -> None:
     result = await bench.call(shell, command="sleep 60", timeout_s=0.1)
 
-    assert result.startswith("(no output)\n[timed out: ended after 0.1 s")
+    assert result.startswith("(no output)\n[timed out: stopped after 0.1 s")
     with pytest.raises(ToolError, match="timeout_s"):
         await bench.call(shell, command="true", timeout_s=0)
 
@@ -120,7 +120,7 @@ async def test_sh_is_used_where_there_is_no_bash(bench: Bench, shell: Tool) -> N
     assert await bench.call(shell, command='echo "${BASH_VERSION-none}"') == "none\n[exit code 0]"
 
     bench.processes = ProcessesWithout("bash", "sh")
-    with pytest.raises(ToolError, match="neither bash nor sh"):
+    with pytest.raises(ToolError, match="Neither bash nor sh"):
         await bench.call(shell, command="true")
 
 
@@ -129,7 +129,7 @@ async def test_sh_is_used_where_there_is_no_bash(bench: Bench, shell: Tool) -> N
 )
 async def test_without_bash_no_line_is_run_that_sh_may_read_otherwise(bench: Bench, shell: Tool, command: str) -> None:
     bench.processes = ProcessesWithout("bash")
-    with pytest.raises(ToolError, match="write it for POSIX sh"):
+    with pytest.raises(ToolError, match="Write it for POSIX sh"):
         await bench.call(shell, command=command)
 
 
@@ -145,7 +145,7 @@ class ProcessesWithout(LocalProcesses):
 
 
 def test_the_model_is_told_the_time_that_a_command_has() -> None:
-    assert shell_tool(120).definition.description.endswith("It is ended after 120 s, unless timeout_s says otherwise.")
+    assert shell_tool(120).definition.description.endswith("It is stopped after 120 s unless timeout_s says otherwise.")
 
 
 async def test_the_folder_of_a_call_is_part_of_what_the_user_is_asked(bench: Bench) -> None:

@@ -154,14 +154,17 @@ async def test_git_diff_leaves_it_out_and_says_so(repo: RuledBench) -> None:
 
 @pytest.mark.parametrize("asked", [{"path": ".env"}, {"path": ".env", "revision": "HEAD"}])
 async def test_git_diff_of_nothing_else_shows_nothing(repo: RuledBench, asked: dict[str, str]) -> None:
-    assert await repo.call(git_diff, **asked) == f"No changes that may be shown.\n{ONE_LEFT_OUT}"
+    assert (
+        await repo.call(git_diff, **asked)
+        == f"No changes, except in files that permission rules withhold.\n{ONE_LEFT_OUT}"
+    )
 
 
 async def test_git_diff_shows_it_under_no_other_name(repo: RuledBench) -> None:
     blob = git(repo.folder, "rev-parse", "HEAD:.env").strip()
     tree = git(repo.folder, "rev-parse", "HEAD^{tree}").strip()
     for revision in ("HEAD:.env", blob, tree, f"HEAD..{tree}", f"{blob}..HEAD"):
-        with pytest.raises(ToolError, match="is no commit or branch"):
+        with pytest.raises(ToolError, match="is not a commit or branch"):
             await repo.call(git_diff, revision=revision, path="a.txt")
 
 

@@ -155,15 +155,15 @@ async def test_what_no_longer_holds_is_refused_before_anything_is_done(workspace
         (edit(gone, "x"), "gone no longer exists"),
         (edit(changed, "x"), "changed has changed and is no longer text"),
         (DeleteFile(path=changed.path, before=changed), "changed has changed"),
-        (DeleteFile(path=gone.path, before=None), "no gone"),
+        (DeleteFile(path=gone.path, before=None), "gone does not exist"),
         (DeleteFile(path=tmp_path / "dir", before=None), "dir is a folder"),
-        (CopyBytes(source=gone.path, destination=tmp_path / "x"), "no gone"),
+        (CopyBytes(source=gone.path, destination=tmp_path / "x"), "gone does not exist"),
         (CopyBytes(source=tmp_path / "dir", destination=tmp_path / "x"), "dir is a folder"),
         (CopyBytes(source=kept.path, destination=taken.path), "taken already exists"),
         (MoveFile(source=kept.path, destination=taken.path), "taken already exists"),
-        (MoveFile(source=gone.path, destination=tmp_path / "x"), "no gone"),
+        (MoveFile(source=gone.path, destination=tmp_path / "x"), "gone does not exist"),
         (MoveFile(source=tmp_path / "dir", destination=tmp_path / "dir" / "in"), "moved into itself"),
-        (MoveFile(source=tmp_path, destination=tmp_path / "x" / "y"), "workspace folder itself"),
+        (MoveFile(source=tmp_path, destination=tmp_path / "x" / "y"), "cannot be moved or deleted"),
         (WriteText(path=kept.path / "x", before=None, text=""), "kept is not a folder"),
     ]
     for operation, problem in refusals:
@@ -254,7 +254,7 @@ async def test_a_character_that_the_encoding_lacks_is_named_and_nothing_is_writt
     before = await document(workspace, "latin.txt", "größe".encode("latin-1"))
     state = snapshot(tmp_path)
 
-    with pytest.raises(ToolError, match=r"latin.txt is encoded in latin-1, which has no character '\\u4e2d'"):
+    with pytest.raises(ToolError, match=r"latin.txt is encoded in latin-1, which cannot represent '\\u4e2d'"):
         await workspace.apply(plan(edit(before, "größe 中")))
     with pytest.raises(ToolError, match="ud800"):
         await workspace.apply(plan(WriteText(path=workspace.resolve("new"), before=None, text="\ud800")))
@@ -369,7 +369,7 @@ asyncio.run(main())
 """
     printed = run_script(script, str(tmp_path))
 
-    assert printed.startswith("ToolError dir/big was not written: there is no space left")
+    assert printed.startswith("ToolError dir/big was not written: no space is left")
     assert snapshot(tmp_path) == before
 
 

@@ -93,7 +93,7 @@ async def test_a_snapshot_that_is_under_way_is_given_up_and_none_comes_later(fol
 
     with pytest.raises(SnapshotError):
         await bounded(under_way)
-    with pytest.raises(SnapshotError, match="nothing more is kept for this session"):
+    with pytest.raises(SnapshotError, match="no more snapshots are kept for this session"):
         await snapshots.take([folder], {}, owner="one")
     assert stored(folder) == set()
 

@@ -123,7 +123,7 @@ async def test_the_workspace_alone_is_what_a_search_without_a_path_looks_at(benc
 async def test_the_folder_itself_stays(bench: Bench, place: Path) -> None:
     folder = place / "beside"
     plan = EditPlan(label="x", operations=(DeleteFile(path=folder, before=None),), result="x")
-    with pytest.raises(ToolError, match="stays where it is"):
+    with pytest.raises(ToolError, match="cannot be moved or deleted"):
         await bench.workspace.check(plan)
 
 

@@ -131,11 +131,11 @@ async def test_a_make_that_started_the_daemon_is_not_inherited(
     ("argv", "problem"),
     [
         ((), "the command is empty"),
-        (("no-such-program-anywhere",), "there is no such program"),
+        (("no-such-program-anywhere",), "the program was not found"),
         (("./plain.txt",), "not executable"),
         (("./unknown",), "Exec format error"),
-        (("sh", "a\0b"), "a character that none can"),
-        (("sh", "\ud800"), "a character that none can"),
+        (("sh", "a\0b"), "contain an invalid character"),
+        (("sh", "\ud800"), "contain an invalid character"),
         (("echo", "x" * 10_000_000), "list too long"),
     ],
 )
@@ -151,7 +151,7 @@ async def test_a_program_that_cannot_be_started_is_a_clear_error(
 
 
 async def test_a_folder_that_is_not_there_is_named(processes: Processes, tmp_path: Path) -> None:
-    with pytest.raises(ToolError, match="gone: there is no such folder"):
+    with pytest.raises(ToolError, match="gone: no such folder"):
         await processes.run(shell("true", tmp_path / "gone"))
 
 

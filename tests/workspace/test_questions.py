@@ -93,15 +93,15 @@ def no_collection() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("files", "problem"),
     [
-        ({"cookiecutter.json": "{}"}, "it is a template for cookiecutter, and only copier's are taken"),
+        ({"cookiecutter.json": "{}"}, "it is a template for cookiecutter, but only copier templates are supported"),
         ({"copier.yml": "", "copier.yaml": ""}, "it has both a copier.yml and a copier.yaml"),
-        ({"copier.yml": "a: [1"}, "its copier.yml is not understood: while parsing"),
-        ({"copier.yml": "- a"}, "its copier.yml holds something else"),
-        ({"copier.yml": "1: a"}, "its copier.yml holds something else"),
-        ({"copier.yml": "a: !!python/object/apply:os.system [id]"}, "its copier.yml is not understood: could not"),
-        ({"copier.yml": "a: !include other.yml"}, "its copier.yml is not understood: could not determine"),
-        ({"copier.yml": "a: 2026-13-99"}, "its copier.yml is not understood: month must be"),
-        ({"copier.yml": "a: " + "[" * 500}, "its copier.yml is not understood: "),
+        ({"copier.yml": "a: [1"}, "its copier.yml is invalid: while parsing"),
+        ({"copier.yml": "- a"}, "its copier.yml contains something other"),
+        ({"copier.yml": "1: a"}, "its copier.yml contains something other"),
+        ({"copier.yml": "a: !!python/object/apply:os.system [id]"}, "its copier.yml is invalid: could not"),
+        ({"copier.yml": "a: !include other.yml"}, "its copier.yml is invalid: could not determine"),
+        ({"copier.yml": "a: 2026-13-99"}, "its copier.yml is invalid: month must be"),
+        ({"copier.yml": "a: " + "[" * 500}, "its copier.yml is invalid: "),
         ({"copier.yml": "#" * 100_001}, "its copier.yml is larger than 100 kB"),
         ({"copier.yml": "_jinja_extensions: [os.path]"}, "it needs Jinja extensions"),
         ({"copier.yml": "a: &a [*a]"}, "the default of a is not a plain value"),
@@ -135,7 +135,7 @@ async def test_of_a_configuration_that_is_a_link_out_of_the_template_nothing_is_
 
     told = await the_only(port(tmp_path))
 
-    assert told.problem == "its copier.yml is a link that leads out of its folder"
+    assert told.problem == "its copier.yml is a link to a place outside its folder"
     assert "to-be-kept" not in repr(told)
 
 

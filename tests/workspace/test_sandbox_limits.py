@@ -49,7 +49,7 @@ async def test_a_command_that_makes_ever_more_processes_is_ended_and_the_next_on
 
     assert result.exit_code != 0
     assert not result.timed_out
-    assert "[sandbox: The command was ended: it had more than 60 processes at once.]" in result.stdout or (
+    assert "[sandbox: The command was stopped: it had more than 60 processes at once.]" in result.stdout or (
         "Resource temporarily unavailable" in result.stdout  # the kernel's own limit, for all but root
     )
     assert (await place.run("echo on")).stdout == "on\n"
@@ -69,7 +69,7 @@ async def test_a_command_that_takes_too_much_memory_is_ended(place: Place, takin
     result = await place.run(hungry, Resources(memory_mb=200))
 
     assert (result.exit_code != 0, result.timed_out) == (True, False)
-    assert "[sandbox: The command was ended: it used more than 200 MB of memory.]" in result.stdout
+    assert "[sandbox: The command was stopped: it used more than 200 MB of memory.]" in result.stdout
 
 
 async def test_memory_that_processes_share_counts_once(place: Place) -> None:

@@ -399,8 +399,8 @@ async def test_what_an_editor_or_an_agent_takes_up_cannot_be_made(repository: Re
 
 async def test_who_may_not_make_it_reads_why(repository: Repository) -> None:
     assert "Ask the user to run `git init`" in (await repository.run("git init")).stdout
-    assert "cannot be written: .vscode. Programs" in (await repository.run("mkdir .vscode/x")).stdout
-    assert "cannot be written: .envrc. Programs" in (await repository.run("echo x > .envrc")).stdout
+    assert "cannot be written: .vscode. They" in (await repository.run("mkdir .vscode/x")).stdout
+    assert "cannot be written: .envrc. They" in (await repository.run("echo x > .envrc")).stdout
 
 
 async def test_who_may_not_write_it_reads_why_though_the_command_goes_on(repository: Repository) -> None:
@@ -408,7 +408,7 @@ async def test_who_may_not_write_it_reads_why_though_the_command_goes_on(reposit
     repository.begin()
     repository.git("branch", "side")
 
-    assert "cannot be written: .git/config. Programs" in (await repository.run("git branch -d side")).stdout
+    assert "cannot be written: .git/config. They" in (await repository.run("git branch -d side")).stdout
     (repository.folder / "notes").write_text(".git/config\nRead-only file system\n")
     assert "[sandbox" not in (await repository.run("cat notes")).stdout
 
@@ -427,7 +427,9 @@ async def test_what_is_new_in_deeper_folders_is_told_of(repository: Repository) 
 
     result = await repository.run("mkdir -p sub/.vscode; echo x > sub/.envrc; echo x > a.pth; echo x > old/.envrc")
 
-    assert "New files that make programs act by themselves: a.pth, sub/.envrc, sub/.vscode. " in result.stdout
+    assert (
+        "There are new files that programs run or load automatically: a.pth, sub/.envrc, sub/.vscode. " in result.stdout
+    )
     assert (repository.folder / "old" / ".envrc").read_text() == "mine\n"
 
 
@@ -497,4 +499,4 @@ async def test_repositories_of_others_than_git_run_nothing_later(repository: Rep
 
     assert [file.read_text() for file in files if file.exists()] == ["mine\n"]
     assert (repository.folder / name / "data").exists(), "work with it goes on"
-    assert f"act by themselves: sub/{name}. " in result.stdout
+    assert f"run or load automatically: sub/{name}. " in result.stdout

@@ -118,7 +118,7 @@ async def test_what_holds_the_home_is_not_kept_and_the_home_itself_is_where_it_i
     monkeypatch.setenv("HOME", str(home))
 
     for above in (folder, folder / "home", Path("/")):
-        with pytest.raises(SnapshotError, match="holds the home folder, and is too large to be kept"):
+        with pytest.raises(SnapshotError, match="contains the home folder and is too large to be kept"):
             await snapshots_beside(folder).take([above], {})
     snapshot = await snapshots_beside(folder).take([home], {})
 
@@ -130,7 +130,7 @@ async def test_more_than_can_be_kept_is_said_at_once_and_nothing_stays(folder: P
         with (folder / f"{number}.bin").open("wb") as file:
             file.truncate(MAX_FILE_BYTES)
 
-    with pytest.raises(SnapshotError, match=f"{folder} holds more than 2 GiB"):
+    with pytest.raises(SnapshotError, match=f"{folder} contains more than 2 GiB"):
         await snapshots_beside(folder).take([folder], {})
 
     assert size_of(stores(folder)) == 0

@@ -340,7 +340,7 @@ async def test_a_cancel_ends_a_snapshot_at_once(folder: Path) -> None:
 
 
 async def test_without_git_the_error_says_so(folder: Path) -> None:
-    with pytest.raises(SnapshotError, match="there is no git program"):
+    with pytest.raises(SnapshotError, match="git is not installed"):
         await snapshots_beside(folder, find=lambda: None).take([folder], {})
 
 

@@ -178,7 +178,7 @@ async def test_a_hostile_or_broken_template_makes_nothing(tmp_path: Path, name: 
         await render(tmp_path)
 
     assert said in str(raised.value)
-    assert str(raised.value).count("Nothing was made.") == 1
+    assert str(raised.value).count("Nothing was created.") == 1
     assert "pygent-template-" not in str(raised.value)
     assert not place.exists()
 
@@ -328,4 +328,4 @@ async def test_a_validator_of_the_template_has_its_say(tmp_path: Path) -> None:
     with pytest.raises(ToolError) as raised:
         await render(tmp_path, n=4)
 
-    assert str(raised.value) == "Validation error for question 'n': at most 3. Nothing was made."
+    assert str(raised.value) == "Validation error for question 'n': at most 3. Nothing was created."

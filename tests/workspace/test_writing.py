@@ -155,7 +155,7 @@ for name in ("file.txt", "new.txt"):
     printed = run_script(script, str(tmp_path)).splitlines()
 
     assert len(printed) == 2
-    assert all(line.startswith("ToolError") and "no space left (or a limit is reached)" in line for line in printed)
+    assert all(line.startswith("ToolError") and "no space is left, or a limit is reached" in line for line in printed)
     assert snapshot(tmp_path) == before
 
 
@@ -270,5 +270,5 @@ print((folder / "file.txt").read_bytes() == b"old" * 1_000, *sorted(os.listdir(f
 
     *errors, state = done.stdout.splitlines()
     assert len(errors) == 2
-    assert all(line.startswith("ToolError") and "no space left (or a limit is reached)" in line for line in errors)
+    assert all(line.startswith("ToolError") and "no space is left, or a limit is reached" in line for line in errors)
     assert state == "True file.txt rest"

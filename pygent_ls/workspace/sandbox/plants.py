@@ -62,9 +62,13 @@ def look_after(protected: Protections, before: Survey, *, runs: bool = False) ->
     if acting and not runs:
         names = ", ".join(_name(path, protected.folders) for path in acting[:MAX_NAMED])
         more = f" and {len(acting) - MAX_NAMED} more" if len(acting) > MAX_NAMED else ""
-        told.append(f"New files that make programs act by themselves: {names}{more}. The user should look at them.")
+        told.append(
+            f"There are new files that programs run or load automatically: {names}{more}. The user should look at them."
+        )
     if before.is_whole and not after.is_whole and not runs:
-        told.append("The command made so many files that not all were looked at for repositories and such files.")
+        told.append(
+            "The command created so many files that not all were checked for repositories and files that programs run."
+        )
     return told, after
 
 
@@ -80,7 +84,9 @@ def _restore_links(protected: Protections) -> Iterator[str]:
             if os.path.lexists(path):
                 yield from _disarm(path, protected.folders, bare=False)
             file_access.make_link(path, os.fsencode(target))
-            yield f"The link {_name(path, protected.folders)} was put back: in the sandbox it cannot be changed."
+            yield (
+                f"The link {_name(path, protected.folders)} was put back, because it cannot be changed in the sandbox."
+            )
 
 
 def _remove_links(protected: Protections) -> Iterator[str]:
@@ -94,7 +100,7 @@ def _remove_links(protected: Protections) -> Iterator[str]:
                 file_access.unlink(path)
                 if path in before:
                     file_access.make_link(path, before[path])
-                yield f"The link {_name(path, protected.folders)} was removed: git would write where it leads."
+                yield (f"The link {_name(path, protected.folders)} was removed, because git would write to its target.")
 
 
 def _is_harmless(path: Path, before: Survey) -> bool:

@@ -352,14 +352,15 @@ def explanations(made: Protections, missing: Collection[Path], output: str) -> l
                 name = os.path.relpath(path, folder)
                 if name == ".git" and path in missing and ".git" in output:
                     told.append(
-                        "A git repository cannot be made in the sandbox, since its settings could make git run "
-                        "programs outside of it. Ask the user to run `git init`."
+                        "A git repository cannot be created in the sandbox, because its settings could make git "
+                        "run programs outside the sandbox. Ask the user to run `git init`."
                     )
                 elif name != ".git" and name in output:
                     named.append(name)
     if named:
         told.append(
-            f"In the sandbox this cannot be written: {', '.join(sorted(named)[:MAX_NAMED])}. Programs outside of it "
-            "act by what is there. Edit files with the editing tools, which ask the user, or ask the user to do it."
+            f"In the sandbox these cannot be written: {', '.join(sorted(named)[:MAX_NAMED])}. They control "
+            "programs outside the sandbox. Edit files with the editing tools, which ask the user, or ask the "
+            "user to do it."
         )
     return told

@@ -207,7 +207,9 @@ class Sandbox:
         if self._options.mode == "off":
             return SandboxState(kind="off")
         if bwrap is None or not sys.platform.startswith("linux"):
-            reason = "bubblewrap is not installed." if sys.platform.startswith("linux") else "This system has none."
+            reason = (
+                "bubblewrap is not installed." if sys.platform.startswith("linux") else "This system has no sandbox."
+            )
             return SandboxState(kind="missing", reason=reason, required=required)
         reason = await asyncio.to_thread(self._problem, bwrap)
         if reason:
@@ -331,7 +333,7 @@ class Sandbox:
         """What it does not hold on this machine, although it works."""
         if os.uname().machine in MACHINES or (self._namespaces and os.geteuid() != 0):
             return ""
-        return "Commands can make user namespaces in it."
+        return "Commands in it can create user namespaces."
 
     def _signature(self, bwrap: str) -> tuple[object, ...]:
         return bwrap, self._options, *self._folders()

@@ -38,12 +38,12 @@ def _end_if_too_much(pid: int, resources: Resources, shared_before: int) -> str:
     family, resident = _family(pid)
     reason = ""
     if len(family) > resources.processes:
-        reason = f"The command was ended: it had more than {resources.processes} processes at once."
+        reason = f"The command was stopped: it had more than {resources.processes} processes at once."
     elif (
         resident + _shared_by_all() - shared_before > resources.memory_bytes
         and sum(map(_own_memory, family)) + _in_no_process(family) > resources.memory_bytes
     ):
-        reason = f"The command was ended: it used more than {resources.memory_bytes // 1_048_576} MB of memory."
+        reason = f"The command was stopped: it used more than {resources.memory_bytes // 1_048_576} MB of memory."
     if reason:
         for first in family[1:2]:  # the first in its namespace, with which the kernel ends all others
             with contextlib.suppress(ProcessLookupError, PermissionError):

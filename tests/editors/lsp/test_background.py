@@ -74,5 +74,5 @@ async def test_a_command_or_a_session_that_there_is_not_is_an_error(folder: Path
         no_session = await editor.error("pygent/background/list", {"sessionId": "none"})
 
     assert (no_command.code, no_command.data) == (-32602, {"kind": "unknown_background_command"})
-    assert "There is no background command 'shell_7'. There are: none." in no_command.message
+    assert "There is no background command 'shell_7'. Background commands: none." in no_command.message
     assert no_session.data == {"kind": "unknown_session"}

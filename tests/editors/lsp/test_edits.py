@@ -342,7 +342,7 @@ async def test_half_a_surrogate_pair_in_a_document_is_read_and_what_cannot_be_sa
 
         assert results(editor)[0] == (True, "     1\t\ud83d one")
         assert not ok
-        assert "has no character '\\ud83d'" in told
+        assert "cannot represent '\\ud83d'" in told
         assert editor.documents.text(uri) == "\ud83d one\n"
 
 

@@ -70,7 +70,7 @@ async def test_the_model_reads_what_the_client_told(folder: Path) -> None:
         )
         assert await read(editor) == f"1 error, 1 warning in 1 file, as reported by the editor.\n{of_a}"
         assert await read(editor) == "No problems in 0 files, as reported by the editor.\nb.py\n  no problems"
-        assert "told nothing about c.py" in await read(editor)
+        assert "reported nothing about c.py" in await read(editor)
 
 
 @pytest.mark.parametrize(
