@@ -127,12 +127,12 @@ def test_a_rust_project_parses(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "answers", "said"),
     [
-        ("python-package", {"project_name": "My App"}, "small letters, digits, dots and hyphens"),
-        ("python-package", {"project_name": "a\n"}, "small letters"),
-        ("python-package", {"package_name": "1a"}, "the first no digit"),
-        ("python-cli", {"description": "a\nb"}, "one line"),
-        ("python-service", {"port": 0}, "from 1 to 65535"),
-        ("rust-cli", {"project_name": "2048"}, "the first a letter"),
+        ("python-package", {"project_name": "My App"}, "must be lowercase letters, digits, dots and hyphens"),
+        ("python-package", {"project_name": "a\n"}, "must be lowercase letters"),
+        ("python-package", {"package_name": "1a"}, "not start with a digit"),
+        ("python-cli", {"description": "a\nb"}, "must be one line"),
+        ("python-service", {"port": 0}, "must be from 1 to 65535"),
+        ("rust-cli", {"project_name": "2048"}, "start with a letter"),
     ],
 )
 def test_an_answer_that_would_break_the_project_is_not_taken(
