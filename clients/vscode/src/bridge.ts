@@ -33,7 +33,7 @@ export type Note =
 	/** Put this into the prompt that is being written; what stands there stays before it. */
 	| { readonly type: "write"; readonly text: string }
 	/** Put the cursor into the prompt, or onto the oldest question. */
-	| { readonly type: "focus"; readonly on: "prompt" | "ask" }
+	| { readonly type: "focus"; readonly on: "prompt" | "ask" | "find" }
 	/** From the composer to the conversation: a prompt goes out, and is to be seen. */
 	| { readonly type: "sent" }
 	| { readonly type: "show"; readonly page: Page }

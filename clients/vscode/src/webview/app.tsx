@@ -24,8 +24,13 @@ export interface AppParts {
 export function App(parts: AppParts): ReactElement {
 	const { store } = parts;
 	const page = useView(store, (view) => view.page);
-	/** From wherever the user is, back to the prompt. */
+	/** From wherever the user is, back to the prompt, or to what is looked for. */
 	const onKeyDown = (event: KeyboardEvent): void => {
+		if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key === "f" && page === "chat") {
+			event.preventDefault();
+			store.take({ type: "focus", on: "find" });
+			return;
+		}
 		if (event.key !== "Escape" || event.defaultPrevented) return;
 		store.update({ page: "chat" });
 		store.take({ type: "focus", on: "prompt" });

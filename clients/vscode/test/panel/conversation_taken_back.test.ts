@@ -27,7 +27,7 @@ const TAKEN_BACK: Conversation = {
 test("turns that were taken back are one line, which unfolds them", async () => {
 	await using panel = await Panel.open({ conversation: TAKEN_BACK });
 	const feed = panel.page.getByRole("feed", { name: "Conversation" });
-	const line = feed.getByRole("button", { name: "2 turns were taken back" });
+	const line = feed.getByRole("button", { name: "2 turns undone" });
 	await line.waitFor();
 
 	assert.deepEqual(await feed.getByText(/^Answer/).allInnerTexts(), ["Answer t1"]);
@@ -35,7 +35,7 @@ test("turns that were taken back are one line, which unfolds them", async () => 
 	await line.click();
 	await feed.getByText("Answer t3").waitFor();
 	assert.equal(await line.getAttribute("aria-expanded"), "true");
-	assert.equal(await feed.getByRole("article", { name: "Taken back: You" }).count(), 2);
+	assert.equal(await feed.getByRole("article", { name: "Undone: You" }).count(), 2);
 
 	await line.press("Enter");
 	await feed.getByText("Answer t3").waitFor({ state: "detached" });
@@ -54,12 +54,12 @@ test("what is taken back while it is shown folds, and what is brought back unfol
 		});
 
 	await stand(["t1", "t2"]);
-	await feed.getByRole("button", { name: "1 turn was taken back" }).waitFor();
+	await feed.getByRole("button", { name: "1 turn undone" }).waitFor();
 	assert.equal(await feed.getByText("Answer t3").count(), 0);
 
 	await stand(["t1", "t2", "t3"]);
 	await feed.getByText("Answer t3").waitFor();
-	assert.equal(await feed.getByRole("button", { name: /taken back/ }).count(), 0);
+	assert.equal(await feed.getByRole("button", { name: /undone/ }).count(), 0);
 });
 
 test("what is damaged of a session is said above it, until it is dismissed", async () => {

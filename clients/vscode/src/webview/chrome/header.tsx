@@ -102,6 +102,12 @@ function actionsOf(parts: AppParts, sessionId: string | null, rename: () => void
 	const disabled = sessionId === null ? NOT_BEGUN : undefined;
 	const whole = { sessionId: sessionId ?? "" };
 	return [
+		{
+			title: "Find",
+			icon: "search",
+			run: () => store.take({ type: "focus", on: "find" }),
+			disabled,
+		},
 		{ title: "Rename…", icon: "edit", run: rename, disabled },
 		{
 			title: "Fork",

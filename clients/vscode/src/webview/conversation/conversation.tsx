@@ -1,12 +1,14 @@
 /** The conversation, from top to bottom, and how the daemon is where there is none. */
 
-import { type ReactElement, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { type ReactElement, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { planOf, takenBack } from "../../conversation/reading.ts";
 import type { Conversation } from "../../conversation/state.ts";
 import type { AppParts } from "../app.tsx";
 import { useView } from "../store.ts";
 import { Announcer } from "./announcer.tsx";
 import { DaemonLine } from "./daemon_line.tsx";
+import { FindBar, type FindBarHandle } from "./find/find_bar.tsx";
+import { useFind } from "./find/use_find.ts";
 import { useLinks } from "./links.ts";
 import { RowList, type RowListHandle } from "./list.tsx";
 import { Notices } from "./notices.tsx";
@@ -14,7 +16,6 @@ import { type Row, rowsBelow } from "./rows.ts";
 import { SceneAround, useScene } from "./scene.tsx";
 import { rowsWithFolds } from "./taken_back.ts";
 import { Plan } from "./turn/plan.tsx";
-import { ToggleTakenBack } from "./turn/taken_back.tsx";
 import { Unbroken } from "./unbroken.tsx";
 import { Welcome } from "./welcome.tsx";
 import "../theme.css";
@@ -49,54 +50,69 @@ function Sheet(): ReactElement {
 	const conversation = useView(store, (view) => view.conversation);
 	const { runningTurnId } = conversation;
 	const plan = planOf(conversation);
+	const sheet = useRef<HTMLDivElement>(null);
 	const list = useRef<RowListHandle>(null);
-	const { rows, toggle } = useRows(conversation);
+	const bar = useRef<FindBarHandle>(null);
+	const [isFinding, setFinding] = useState(false);
+	const { rows, all } = useRows(conversation, isFinding);
+	const found = useFind(all, { sheet, list, isOpen: isFinding });
 	const links = useLinks(act);
 	useEffect(
 		() =>
 			store.onNote((note) => {
 				if (note.type === "focus" && note.on === "ask") list.current?.focusAsk();
 				if (note.type === "sent") list.current?.follow();
+				if (note.type !== "focus" || note.on !== "find") return;
+				setFinding(true);
+				bar.current?.focus();
 			}),
 		[store],
 	);
+	const close = (): void => {
+		setFinding(false);
+		store.take({ type: "focus", on: "prompt" });
+	};
 	return (
-		<ToggleTakenBack value={toggle}>
-			<div className="sheet" {...links}>
-				{plan.length > 0 && (
-					<Unbroken of={plan}>
-						<Plan entries={plan} />
-					</Unbroken>
-				)}
-				{rows.length === 0 ? <Welcome /> : <RowList rows={rows} busy={runningTurnId !== null} ref={list} />}
-			</div>
-		</ToggleTakenBack>
+		<div className="sheet" ref={sheet} {...links}>
+			{isFinding && <FindBar found={found} onClose={close} ref={bar} />}
+			{plan.length > 0 && (
+				<Unbroken of={plan}>
+					<Plan entries={plan} />
+				</Unbroken>
+			)}
+			{rows.length === 0 ? <Welcome /> : <RowList rows={rows} busy={runningTurnId !== null} ref={list} />}
+		</div>
 	);
 }
 
+const NONE: readonly Row[] = [];
+
 interface Rows {
 	readonly rows: readonly Row[];
-	/** Folds or unfolds turns that were taken back. */
-	readonly toggle: (key: string) => void;
+	/** With those of turns that were taken back and are folded; none where nobody asks for them. */
+	readonly all: readonly Row[];
 }
 
 /** Rows that have not changed are the same values as before. */
-function useRows(conversation: Conversation): Rows {
+function useRows(conversation: Conversation, isFinding: boolean): Rows {
 	const { items, asks, runningTurnId, turns, standing, steering, lastAt } = conversation;
 	const before = useRef<readonly Row[]>([]);
-	const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-	const toggle = useCallback((key: string): void => {
-		setOpen((known) => new Set(known.has(key) ? [...known].filter((each) => each !== key) : [...known, key]));
-	}, []);
+	const { folds } = useScene();
+	const version = useSyncExternalStore(folds.subscribe, () => folds.version);
 	const gone = useMemo(() => takenBack({ turns, standing }), [turns, standing]);
 	const below = useMemo(
 		() => rowsBelow({ items, asks, runningTurnId, steering, lastAt }),
 		[items, asks, runningTurnId, steering, lastAt],
 	);
+	// biome-ignore lint/correctness/useExhaustiveDependencies: whenever a fold is another
 	const rows = useMemo(() => {
-		const above = rowsWithFolds(items, gone, open, before.current);
+		const above = rowsWithFolds(items, gone, (fold) => folds.get(fold) ?? false, before.current);
 		before.current = above;
 		return [...above, ...below];
-	}, [items, gone, open, below]);
-	return { rows, toggle };
+	}, [items, gone, folds, version, below]);
+	const all = useMemo(
+		() => (isFinding ? rowsWithFolds(items, gone, () => true, before.current) : NONE),
+		[isFinding, items, gone],
+	);
+	return { rows, all };
 }

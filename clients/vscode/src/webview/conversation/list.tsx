@@ -36,6 +36,10 @@ export interface RowListHandle {
 	focusAsk(): void;
 	/** To the end, and on with what comes. */
 	follow(): void;
+	/** Stays at that row, which is drawn near what is in sight. */
+	show(key: string): void;
+	/** The key of the first row that is in sight; null where none is. */
+	firstInSight(): string | null;
 }
 
 export interface RowListParts {
@@ -47,13 +51,29 @@ export interface RowListParts {
 export function RowList({ rows, busy, ref }: RowListParts): ReactElement {
 	const list = useRef<VirtualizerHandle>(null);
 	const scroller = useRef<HTMLDivElement>(null);
-	const { follows, followNow, scrolled, stay, toStart } = useFollowing(list, scroller, rows);
+	const { follows, followNow, leave, scrolled, stay, toStart } = useFollowing(list, scroller, rows);
 	const { focused, gotFocus, lostFocus } = useFocusedRow(rows);
 	const { store } = useScene();
 	const toPrompt = (): void => store.take({ type: "focus", on: "prompt" });
-	useImperativeHandle(ref, () => ({ focusAsk: () => focusAsk(scroller.current, followNow), follow: followNow }), [
-		followNow,
-	]);
+	useImperativeHandle(
+		ref,
+		() => ({
+			focusAsk: () => focusAsk(scroller.current, followNow),
+			follow: followNow,
+			show: (key) => {
+				leave();
+				const isDrawn = rowsIn(scroller.current).some((row) => row.dataset["row"] === key);
+				const index = rows.findIndex((row) => row.key === key);
+				if (!isDrawn && index !== -1) list.current?.scrollToIndex(index, { align: "center" });
+			},
+			firstInSight: () => {
+				const top = scroller.current?.getBoundingClientRect().top ?? 0;
+				const first = rowsIn(scroller.current).find((row) => row.getBoundingClientRect().bottom > top);
+				return first?.dataset["row"] ?? null;
+			},
+		}),
+		[followNow, leave, rows],
+	);
 
 	return (
 		<div className="list">
@@ -118,6 +138,8 @@ interface Following {
 	readonly follows: boolean;
 	/** To the end, and on with what comes. */
 	readonly followNow: () => void;
+	/** The reader goes elsewhere. */
+	readonly leave: () => void;
 	readonly scrolled: (offset: number) => void;
 	/** The reader goes up, and is not to be taken back by what grows before the first pixel is scrolled. */
 	readonly stay: () => void;
@@ -167,6 +189,10 @@ function useFollowing(
 		leftAt.current = performance.now();
 		if (following.current) set(false);
 	};
+	const leave = useCallback((): void => {
+		leftAt.current = performance.now();
+		set(false);
+	}, [set]);
 	const toStart = (): void => {
 		set(false);
 		list.current?.scrollToIndex(0, { align: "start" });
@@ -176,7 +202,7 @@ function useFollowing(
 	useLayoutEffect(() => {
 		if (following.current) toEnd();
 	}, [rows, toEnd]);
-	return { follows, followNow, scrolled, stay, toStart };
+	return { follows, followNow, leave, scrolled, stay, toStart };
 }
 
 /** Whatever grows, the list or the room for it: its end stays in sight, in the same frame. */
@@ -234,9 +260,14 @@ function isWriting(target: EventTarget): boolean {
 	return target instanceof HTMLTextAreaElement || target instanceof HTMLInputElement;
 }
 
+/** Those that are drawn, in their order. */
+function rowsIn(scroller: Element | null): readonly HTMLElement[] {
+	return [...(scroller?.querySelectorAll<HTMLElement>("[role=article]") ?? [])];
+}
+
 /** From row to row, as a feed is read, and from the last one on to the prompt. */
 function focusNext(scroller: Element, step: 1 | -1, toPrompt: () => void): void {
-	const shown = [...scroller.querySelectorAll<HTMLElement>("[role=article]")];
+	const shown = rowsIn(scroller);
 	const at = shown.findIndex((row) => row.contains(document.activeElement));
 	const next = at === -1 ? shown.at(step === 1 ? 0 : -1) : shown[at + step];
 	if (next !== undefined) next.focus();
@@ -246,6 +277,6 @@ function focusNext(scroller: Element, step: 1 | -1, toPrompt: () => void): void 
 function focusAsk(scroller: HTMLElement | null, followNow: () => void): void {
 	const first = () => scroller?.querySelector<HTMLElement>("[data-ask]") ?? null;
 	if (first() === null) followNow(); // what waits stands near the end
-	const last = () => [...(scroller?.querySelectorAll<HTMLElement>("[role=article]") ?? [])].at(-1);
+	const last = () => rowsIn(scroller).at(-1);
 	requestAnimationFrame(() => (first() ?? last())?.focus());
 }

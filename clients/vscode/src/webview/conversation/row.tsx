@@ -30,7 +30,7 @@ export const RowContent = memo(function RowContent({ row }: { readonly row: Row 
 		case "ask":
 			return <AskCard ask={row.ask} />;
 		case "taken_back":
-			return <TakenBack fold={row.key} turns={row.turns} open={row.open} />;
+			return <TakenBack fold={row.key} turns={row.turns} />;
 		case "gone":
 			return (
 				<div className="gone">
@@ -58,9 +58,9 @@ export function nameOf(row: Row): string {
 		case "ask":
 			return "Question";
 		case "taken_back":
-			return "Turns that were taken back";
+			return "Undone turns";
 		case "gone":
-			return `Taken back: ${nameOf(row.row)}`;
+			return `Undone: ${nameOf(row.row)}`;
 		case "steering":
 			return "You";
 		case "working":
@@ -132,7 +132,9 @@ function Answer({ item }: { readonly item: TextItem }): ReactElement {
 	return (
 		<div className={`answer${item.withdrawn ? " withdrawn" : ""}${item.streaming ? " streaming" : ""}`}>
 			{item.withdrawn && <p className="faint">From an attempt that failed; it no longer counts.</p>}
-			<Markdown text={item.text} growing={item.streaming} />
+			<div data-find={`text ${item.key}`}>
+				<Markdown text={item.text} growing={item.streaming} />
+			</div>
 			{!item.streaming && !item.withdrawn && (
 				<div className="floating-actions">
 					<CopyButton text={item.text} what="answer" />

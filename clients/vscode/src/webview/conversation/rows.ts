@@ -10,8 +10,8 @@ export type Row =
 	| { readonly type: "ask"; readonly key: string; readonly ask: Ask }
 	/** So many turns no longer count; their rows follow where it is open. */
 	| { readonly type: "taken_back"; readonly key: string; readonly turns: number; readonly open: boolean }
-	/** Of a turn that no longer counts. */
-	| { readonly type: "gone"; readonly key: string; readonly row: Row }
+	/** Of a turn that no longer counts, in that fold. */
+	| { readonly type: "gone"; readonly key: string; readonly fold: string; readonly row: Row }
 	/** Said to the turn that runs, and not read by the model yet. */
 	| { readonly type: "steering"; readonly key: string; readonly text: string }
 	/** The turn runs, and nothing that is shown says so; nothing has come since that moment (RFC 3339). */

@@ -1,6 +1,6 @@
 /** What the parts of the conversation need of the view around them. */
 
-import { createContext, type ReactElement, type ReactNode, useContext, useMemo, useState } from "react";
+import { createContext, type ReactElement, type ReactNode, useContext, useMemo, useSyncExternalStore } from "react";
 import type { Calls, Method } from "../../bridge.ts";
 import { reasonOf } from "../../conversation/reasons.ts";
 import type { Ask } from "../../conversation/state.ts";
@@ -15,8 +15,36 @@ export type Act = <M extends Method>(method: M, params: Calls[M]["params"]) => P
 export interface Scene {
 	readonly store: Store;
 	readonly act: Act;
-	/** What the user folded and unfolded, by the key of the item and the part. It outlives what scrolls out of sight. */
-	readonly folds: Map<string, boolean>;
+	readonly folds: Folds;
+}
+
+/** What was folded and unfolded, by the key of the item and the part. It outlives what scrolls out of sight. */
+export class Folds {
+	readonly #open = new Map<string, boolean>();
+	readonly #listeners = new Set<() => void>();
+	#version = 0;
+
+	/** Another number after each change. */
+	get version(): number {
+		return this.#version;
+	}
+
+	readonly subscribe = (listener: () => void): (() => void) => {
+		this.#listeners.add(listener);
+		return () => this.#listeners.delete(listener);
+	};
+
+	get(key: string): boolean | null {
+		return this.#open.get(key) ?? null;
+	}
+
+	set(keys: readonly string[], open: boolean): void {
+		const changed = keys.filter((key) => this.#open.get(key) !== open);
+		if (changed.length === 0) return;
+		for (const key of changed) this.#open.set(key, open);
+		this.#version += 1;
+		for (const listener of this.#listeners) listener();
+	}
 }
 
 const SceneContext = createContext<Scene | null>(null);
@@ -58,12 +86,8 @@ export function useFolder(): string | null {
 /** Whether a part is open: as the user last chose, else as it begins. */
 export function useFold(key: string, initially: boolean): readonly [boolean, (open: boolean) => void] {
 	const { folds } = useScene();
-	const [chosen, setChosen] = useState(folds.get(key) ?? null);
-	const choose = (open: boolean): void => {
-		folds.set(key, open);
-		setChosen(open);
-	};
-	return [chosen ?? initially, choose];
+	const chosen = useSyncExternalStore(folds.subscribe, () => folds.get(key));
+	return [chosen ?? initially, (open) => folds.set([key], open)];
 }
 
 export interface SceneParts {
@@ -84,7 +108,7 @@ export function SceneAround({ store, host, asks, folder, children }: SceneParts)
 				return { done: false };
 			}
 		};
-		return { store, act, folds: new Map() };
+		return { store, act, folds: new Folds() };
 	}, [store, host]);
 	return (
 		<SceneContext value={scene}>

@@ -3,11 +3,11 @@
 import type { Item } from "../../conversation/state.ts";
 import { type Row, rowsOf } from "./rows.ts";
 
-/** The rows of all items; of turns that are `gone` only those of the folds that are `open`, by their keys. */
+/** The rows of all items; of turns that are `gone` only those of folds that are open, by their keys. */
 export function rowsWithFolds(
 	items: readonly Item[],
 	gone: ReadonlySet<string>,
-	open: ReadonlySet<string>,
+	isOpen: (fold: string) => boolean,
 	before: readonly Row[],
 ): readonly Row[] {
 	if (gone.size === 0) return rowsOf(items, before);
@@ -17,9 +17,9 @@ export function rowsWithFolds(
 		if (first === undefined || !gone.has(first.turnId)) return rowsOf(run, known);
 		const key = `taken back ${first.key}`;
 		const turns = new Set(run.map(({ turnId }) => turnId)).size;
-		const fold: Row = { type: "taken_back", key, turns, open: open.has(key) };
+		const fold: Row = { type: "taken_back", key, turns, open: isOpen(key) };
 		if (!fold.open) return [fold];
-		return [fold, ...rowsOf(run, known).map((row): Row => ({ type: "gone", key: `gone ${row.key}`, row }))];
+		return [fold, ...rowsOf(run, known).map((row): Row => ({ type: "gone", key: `gone ${row.key}`, fold: key, row }))];
 	});
 }
 

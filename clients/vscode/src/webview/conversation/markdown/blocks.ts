@@ -57,6 +57,23 @@ export function htmlOf(source: string, references: References, inline: boolean):
 	return marked.Parser.parse(lexer.lex(source), marked.defaults);
 }
 
+/** What a block without blocks of its own is made of, and words on one line. */
+export function tokensOf(source: string): readonly Token[] {
+	return new Lexer(marked.defaults).lex(source);
+}
+
+export function inlineTokensOf(source: string): readonly Token[] {
+	return new Lexer(marked.defaults).inlineTokens(source);
+}
+
+/** The words of HTML in an answer: tags that only change their look are not shown. */
+export function withoutPlainTags(html: string): string {
+	return html
+		.split(PLAIN_TAGS)
+		.filter((_piece, index) => index % 2 === 0)
+		.join("");
+}
+
 /** One kind of line end, which the lexer would make of them, too: what it cuts is found again by its length. */
 export function withPlainLineEnds(text: string): string {
 	return text.replace(/\r\n|\r/g, "\n");

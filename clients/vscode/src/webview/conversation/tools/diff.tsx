@@ -1,6 +1,6 @@
 /** What a tool call changes in a file, or would change. */
 
-import { memo, type ReactElement, useMemo, useState } from "react";
+import { memo, type ReactElement, useMemo } from "react";
 import type { ChangeKind } from "../../../protocol/protocol.ts";
 import { Icon, IconButton } from "../../chrome/icon.tsx";
 import { visible } from "../markdown/visible.ts";
@@ -54,7 +54,7 @@ export function FileDiff({ foldKey, toolId, turnId, uri, kind, patch, folded }: 
 					/>
 				)}
 			</div>
-			{open && <DiffTable rows={rows} label={`Changes in ${path}`} />}
+			{open && <DiffTable foldKey={foldKey} rows={rows} label={`Changes in ${path}`} />}
 		</div>
 	);
 }
@@ -83,18 +83,19 @@ export function LineCounts({ added, removed }: { readonly added: number; readonl
 }
 
 interface DiffTableParts {
+	readonly foldKey: string;
 	readonly rows: readonly Row[] | null;
 	readonly label: string;
 }
 
-const DiffTable = memo(function DiffTable({ rows, label }: DiffTableParts): ReactElement {
-	const [all, setAll] = useState(false);
+const DiffTable = memo(function DiffTable({ foldKey, rows, label }: DiffTableParts): ReactElement {
+	const [all, setAll] = useFold(`rows ${foldKey}`, false);
 	if (rows === null) return <p className="faint">No lines to show: the file is empty, or is not text.</p>;
 	const shown = all || rows.length <= FIRST_ROWS + 6 ? rows : rows.slice(0, FIRST_ROWS);
 	return (
 		<>
 			{/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls sideways, by the keyboard too */}
-			<div className="diff" role="group" aria-label={label} tabIndex={0}>
+			<div className="diff" role="group" aria-label={label} tabIndex={0} data-find={foldKey}>
 				<table>
 					<tbody>
 						{shown.map((row, index) => (

@@ -1,16 +1,19 @@
 /** What a tool wrote, in the letters and colours of a terminal. */
 
-import { memo, type ReactElement, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { memo, type ReactElement, useLayoutEffect, useMemo, useRef } from "react";
 import { sizeOf } from "../../../conversation/amounts.ts";
 import { plainOf } from "../../../conversation/terminal_text.ts";
 import { CopyButton } from "../markdown/code_block.tsx";
 import { visible } from "../markdown/visible.ts";
+import { useFold } from "../scene.tsx";
 import { piecesOf } from "./ansi.ts";
 
 /** Shown before the reader asks for all of it. */
 const MAX_CHARS = 10_000;
 
 export interface OutputParts {
+	/** Its own among all outputs of the conversation. */
+	readonly foldKey: string;
 	readonly text: string;
 	readonly label: string;
 	/** It is still being written. */
@@ -19,9 +22,9 @@ export interface OutputParts {
 	readonly fromEnd: boolean;
 }
 
-export const Output = memo(function Output({ text, label, live, fromEnd }: OutputParts): ReactElement {
+export const Output = memo(function Output({ foldKey, text, label, live, fromEnd }: OutputParts): ReactElement {
 	const box = useRef<HTMLPreElement | null>(null);
-	const [all, setAll] = useState(false);
+	const [all, setAll] = useFold(foldKey, false);
 	const shown = useMemo(() => cut(text, fromEnd, all), [text, fromEnd, all]);
 	const pieces = useMemo(() => piecesOf(shown), [shown]);
 	// biome-ignore lint/correctness/useExhaustiveDependencies: with each piece that comes
@@ -31,7 +34,7 @@ export const Output = memo(function Output({ text, label, live, fromEnd }: Outpu
 	return (
 		<div className="output">
 			{/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, by the keyboard too */}
-			<pre ref={box} tabIndex={0} role="group" aria-label={label}>
+			<pre ref={box} tabIndex={0} role="group" aria-label={label} data-find={foldKey}>
 				{pieces.map(({ text: words, look }, index) => (
 					// biome-ignore lint/suspicious/noArrayIndexKey: pieces have no name but their place
 					<span key={index} className={look}>

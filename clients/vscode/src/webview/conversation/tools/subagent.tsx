@@ -1,6 +1,6 @@
 /** What a subagent did, below the call that started it. */
 
-import { type ReactElement, type ReactNode, useRef, useState } from "react";
+import { type ReactElement, type ReactNode, useRef } from "react";
 import type { Item, ToolItem } from "../../../conversation/state.ts";
 import { Icon } from "../../chrome/icon.tsx";
 import { visible } from "../markdown/visible.ts";
@@ -9,7 +9,7 @@ import { useAsks, useFold } from "../scene.tsx";
 import { many } from "../words.ts";
 
 /** Of its rows, the last so many are shown at first: it is no list of its own that draws only what is in sight. */
-const LAST_ROWS = 30;
+export const LAST_ROWS = 30;
 
 export interface SubagentParts {
 	readonly item: ToolItem;
@@ -26,19 +26,20 @@ export function Subagent({ item, draw }: SubagentParts): ReactElement {
 				<Icon name={open ? "chevron-down" : "chevron-right"} />
 				<span className="tool-title">{lineOf(item)}</span>
 			</button>
-			{open && <Steps items={item.children} draw={draw} />}
+			{open && <Steps foldKey={`steps ${item.key}`} items={item.children} draw={draw} />}
 		</div>
 	);
 }
 
 interface StepsParts {
+	readonly foldKey: string;
 	readonly items: readonly Item[];
 	readonly draw: (row: Row) => ReactNode;
 }
 
-function Steps({ items, draw }: StepsParts): ReactElement {
+function Steps({ foldKey, items, draw }: StepsParts): ReactElement {
 	const before = useRef<readonly Row[]>([]);
-	const [all, setAll] = useState(false);
+	const [all, setAll] = useFold(foldKey, false);
 	const rows = rowsOf(items, before.current);
 	before.current = rows;
 	const hidden = all ? 0 : Math.max(0, rows.length - LAST_ROWS);

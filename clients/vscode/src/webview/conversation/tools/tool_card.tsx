@@ -88,12 +88,16 @@ function Head({ item, open, onFold }: HeadParts): ReactElement {
 }
 
 /** The end of a path is what tells it from others: it stays where the title has no room. */
-function Title({ item: { title, kind } }: { readonly item: ToolItem }): ReactElement {
+function Title({ item: { key, title, kind } }: { readonly item: ToolItem }): ReactElement {
 	const words = visible(title);
 	const cut = kind === "execute" ? -1 : words.lastIndexOf("/");
 	const end = words.slice(cut);
 	return (
-		<span className={cut > 0 && end.length <= MOST_OF_END ? "tool-title in-two" : "tool-title"} title={words}>
+		<span
+			className={cut > 0 && end.length <= MOST_OF_END ? "tool-title in-two" : "tool-title"}
+			title={words}
+			data-find={`title ${key}`}
+		>
 			{cut > 0 && end.length <= MOST_OF_END ? (
 				<>
 					<span className="title-start">{words.slice(0, cut)}</span>
@@ -177,7 +181,7 @@ function Body({ item }: { readonly item: ToolItem }): ReactElement {
 			<Places item={item} />
 			<Changes item={item} />
 			{result === null && output !== "" && (
-				<Output text={output} label={`Output of ${item.title}`} live={live} fromEnd />
+				<Output foldKey={`live ${item.key}`} text={output} label={`Output of ${item.title}`} live={live} fromEnd />
 			)}
 			{result !== null && <Result item={item} content={result.content} folded={changes.length > 0} />}
 		</div>
@@ -185,7 +189,7 @@ function Body({ item }: { readonly item: ToolItem }): ReactElement {
 }
 
 /** Files whose changes are shown before the reader asks for the rest. */
-const FIRST_FILES = 8;
+export const FIRST_FILES = 8;
 
 function Changes({ item: { key, toolId, turnId, changes } }: { readonly item: ToolItem }): ReactElement {
 	const [all, setAll] = useFold(`changes ${key}`, changes.length <= FIRST_FILES + 2);
@@ -224,7 +228,15 @@ function Result({ item, content, folded }: ResultParts): ReactElement {
 	const [open, setOpen] = useFold(`result ${item.key}`, !folded);
 	if (content.trim() === "") return <p className="faint">It wrote nothing.</p>;
 	const isRun = item.kind === "execute"; // what went wrong is told last
-	const text = <Output text={content} label={`Result of ${item.title}`} live={false} fromEnd={isRun} />;
+	const text = (
+		<Output
+			foldKey={`output ${item.key}`}
+			text={content}
+			label={`Result of ${item.title}`}
+			live={false}
+			fromEnd={isRun}
+		/>
+	);
 	if (!folded) return text;
 	return (
 		<div className="result">

@@ -87,7 +87,9 @@ export const Failure = memo(function Failure({ item }: { readonly item: FailureI
 			<p className="failure-title">
 				<Icon name={item.state === "final" ? "error" : "warning"} /> {title}
 			</p>
-			<p className="failure-message">{visible(item.message)}</p>
+			<p className="failure-message" data-find={`failure ${item.key}`}>
+				{visible(item.message)}
+			</p>
 			{item.state === "waiting" ? <Waiting item={item} /> : <p>{help}</p>}
 			<Buttons item={item} />
 		</div>

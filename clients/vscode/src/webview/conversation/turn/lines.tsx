@@ -56,11 +56,18 @@ const LEVEL = {
 	error: { icon: "error", words: "Error" },
 } as const;
 
-export const Notice = memo(function Notice({ item: { level, text } }: { readonly item: NoticeItem }): ReactElement {
+export const Notice = memo(function Notice({
+	item: { key, level, text },
+}: {
+	readonly item: NoticeItem;
+}): ReactElement {
 	return (
 		<p className={`line ${level}`}>
 			<Icon name={LEVEL[level].icon} />
-			<span className="for-readers">{LEVEL[level].words}: </span> <span className="notice-text">{visible(text)}</span>
+			<span className="for-readers">{LEVEL[level].words}: </span>{" "}
+			<span className="notice-text" data-find={`notice ${key}`}>
+				{visible(text)}
+			</span>
 		</p>
 	);
 });

@@ -1,12 +1,12 @@
 /** Words of the user. */
 
-import { memo, type ReactElement, useState } from "react";
+import { memo, type ReactElement } from "react";
 import { nameOf } from "../../../conversation/amounts.ts";
 import type { PromptItem } from "../../../conversation/state.ts";
 import { IconButton } from "../../chrome/icon.tsx";
 import { CopyButton } from "../markdown/code_block.tsx";
 import { visible } from "../markdown/visible.ts";
-import { useScene } from "../scene.tsx";
+import { useFold, useScene } from "../scene.tsx";
 import { Carried } from "./carried.tsx";
 
 /** What is longer is folded. */
@@ -15,11 +15,11 @@ const MOST_CHARS = 1500;
 
 export const Prompt = memo(function Prompt({ item }: { readonly item: PromptItem }): ReactElement {
 	const isLong = item.text.length > MOST_CHARS || item.text.split("\n").length > MOST_LINES;
-	const [all, setAll] = useState(false);
+	const [all, setAll] = useFold(`prompt ${item.key}`, false);
 	return (
 		<div className={`said${item.steered ? " steered" : ""}`}>
 			{item.steered && <p className="prompt-note">Sent during this turn</p>}
-			<div dir="auto" className={`prompt-text${isLong && !all ? " folded" : ""}`}>
+			<div dir="auto" className={`prompt-text${isLong && !all ? " folded" : ""}`} data-find={`prompt ${item.key}`}>
 				{visible(item.text)}
 			</div>
 			<Carried all={item.attachments} />

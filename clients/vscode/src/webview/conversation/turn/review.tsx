@@ -16,9 +16,11 @@ export const Review = memo(function Review({ item }: { readonly item: ReviewItem
 			<button type="button" className="fold" aria-expanded={open} onClick={() => setOpen(!open)}>
 				<Icon name={open ? "chevron-down" : "chevron-right"} />
 				<Icon name="discard" />
-				<span>{visible(words)}</span>
+				<span data-find={`rejected ${item.key}`}>{visible(words)}</span>
 			</button>
-			{open && <Output text={item.text} label={words} live={false} fromEnd={false} />}
+			{open && (
+				<Output foldKey={`review text ${item.key}`} text={item.text} label={words} live={false} fromEnd={false} />
+			)}
 		</div>
 	);
 });

@@ -1,26 +1,23 @@
 /** Where turns were that the user took back. */
 
-import { createContext, type ReactElement, useContext } from "react";
+import type { ReactElement } from "react";
 import { Icon } from "../../chrome/icon.tsx";
+import { useFold } from "../scene.tsx";
 import { many } from "../words.ts";
-
-/** Folds and unfolds what stands behind such a line, by its key. */
-export const ToggleTakenBack = createContext<(key: string) => void>(() => undefined);
 
 export interface TakenBackParts {
 	readonly fold: string;
 	readonly turns: number;
-	readonly open: boolean;
 }
 
-export function TakenBack({ fold, turns, open }: TakenBackParts): ReactElement {
-	const toggle = useContext(ToggleTakenBack);
+export function TakenBack({ fold, turns }: TakenBackParts): ReactElement {
+	const [open, setOpen] = useFold(fold, false);
 	return (
 		<p className="line">
-			<button type="button" className="fold" aria-expanded={open} onClick={() => toggle(fold)}>
+			<button type="button" className="fold" aria-expanded={open} onClick={() => setOpen(!open)}>
 				<Icon name={open ? "chevron-down" : "chevron-right"} />
 				<Icon name="discard" />
-				{many(turns, "turn")} {turns === 1 ? "was" : "were"} taken back
+				{many(turns, "turn")} undone
 			</button>
 		</p>
 	);

@@ -20,7 +20,7 @@ export const Thinking = memo(function Thinking({ item }: { readonly item: Thinki
 				<Icon name={open ? "chevron-down" : "chevron-right"} />
 			</button>
 			{open && (
-				<div className="thinking-text">
+				<div className="thinking-text" data-find={`thinking ${item.key}`}>
 					<Markdown text={item.text} growing={item.streaming} />
 				</div>
 			)}
