@@ -460,7 +460,7 @@ for _, event in ipairs(told) do
       conversation.take(made, vim.deepcopy(told))
       assert(made.last_seq == told[#told].seq)
       draw(made.items, made)
-      footer.of({ conversation = made, asks = {}, info = { mode = "plan" } })
+      footer.of({ conversation = made, asks = {}, n_background = 0, info = { mode = "plan" } })
       n_tried = n_tried + 1
     end)
   end

@@ -21,6 +21,7 @@ local M = {}
 ---@field info pygent.Session as the daemon told it last
 ---@field conversation pygent.Conversation
 ---@field asks pygent.Ask[] what waits for the user, the oldest first
+---@field n_background integer how many of its commands run in the background
 ---@field private _listeners table<fun(change: pygent.Change), true>
 ---@field private _replayed_to integer number of the last event before it was followed
 ---@field private _n_holders integer how many want it to be followed
@@ -43,6 +44,7 @@ function M.new(given, root, asks)
     info = given,
     conversation = conversation.new(given.sessionId),
     asks = asks,
+    n_background = 0,
     _listeners = {},
     _replayed_to = 0,
     _n_holders = 0,

@@ -232,6 +232,9 @@ client.listen("pygent/session/changed", function(told, ctx)
   if owner == nil or not (session or told.what == "turn_started") then
     return
   end
+  if told.what == "background" then
+    return M._count_background(session, owner)
+  end
   -- A turn is followed wherever it began: it may ask, and its edits wait to be looked at.
   if session and told.what == "turn_started" then
     session:follow()
@@ -251,6 +254,22 @@ client.listen("pygent/session/changed", function(told, ctx)
   end)
 end)
 
+---@param session? pygent.FollowedSession
+---@param owner vim.lsp.Client
+function M._count_background(session, owner)
+  if session == nil then
+    return
+  end
+  client.request(owner, "pygent/background/list", { sessionId = session.id }, function(err, result)
+    if not err then
+      session.n_background = #vim.tbl_filter(function(command)
+        return command.running
+      end, result.commands)
+      session:tell({ info = true })
+    end
+  end)
+end
+
 ---@param session pygent.FollowedSession
 function M._forget(session)
   session:close()
@@ -267,7 +286,7 @@ client.watch(function(changed, is_ready)
       session:resume()
     elseif session.client_id == changed.id then
       session:detach()
-      session.asks = {}
+      session.asks, session.n_background = {}, 0
       session:tell({ asks = true })
     end
   end

@@ -15,11 +15,17 @@ function M.show(call)
   if not is_diff then
     texts = { call.result and call.result.content or table.concat(call.output_parts) }
   end
-  local lines = plain.output(table.concat(texts, "\n"))
+  M.show_text(table.concat(texts, "\n"), is_diff and "diff" or "")
+end
+
+---What a program wrote, in a tab.
+---@param text string
+---@param filetype? string
+function M.show_text(text, filetype)
   vim.cmd.tabnew()
   local buffer = vim.api.nvim_get_current_buf()
-  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
-  M._finish(buffer, is_diff and "diff" or "")
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, plain.output(text))
+  M._finish(buffer, filetype or "")
 end
 
 ---Columns of the keys in that list.

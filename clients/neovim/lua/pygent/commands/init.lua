@@ -42,6 +42,7 @@ M.modules = {
   dequeue = "turns",
   resend = "turns",
   cost = "turns",
+  background = "background",
   undo = "checkpoints",
   compact = "keeping",
   clear = "keeping",

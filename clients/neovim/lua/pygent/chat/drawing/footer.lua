@@ -30,6 +30,10 @@ function M.of(session)
       or ""
     M._add(footer, ("… %s: %s%s"):format(state, plain.line(waiting.prompt, 200), carried), "PygentChatNote", hint)
   end
+  if session.n_background > 0 then
+    local line = "· " .. amounts.many(session.n_background, "background command")
+    M._add(footer, line, "PygentChatNote", ":Pygent background")
+  end
   for _, ask in ipairs(session.asks) do
     M._add(footer, M._words(ask), "PygentChatWaits", "<CR> shows it")
     footer.asks[#footer.lines] = ask
