@@ -190,6 +190,14 @@ def waiting_command(folder: Path, home: Path, *answers: dict[str, object]) -> Ge
         yield terminal, pipe
 
 
+def test_the_end_of_a_command_that_failed_is_red(folder: Path, home: Path) -> None:
+    model = script(home, tool("shell", command="echo seen; exit 3"), {"text": "It failed."})
+    with chat(folder, home, "--model", model, "--allowed-tools", "shell") as terminal:
+        terminal.types("run it\r")
+        terminal.sees("It failed.")
+        assert "\x1b[31m  [exit code 3" in terminal.seen
+
+
 def test_what_is_sent_while_a_turn_runs_joins_it(folder: Path, home: Path) -> None:
     with waiting_command(folder, home, {"text": "I have heard you."}) as (terminal, pipe):
         terminal.types("and hurry\r")

@@ -27,7 +27,7 @@ from pygent_ls.editors.terminal.approver import OTHER_RULE, Scopes, prompt_text
 from pygent_ls.editors.terminal.chat_input import ChatInput, KeyChoice, OpenQuestion, PromptUse
 from pygent_ls.editors.terminal.markdown import MarkdownStream
 from pygent_ls.editors.terminal.spinner import FRAMES, Activity
-from pygent_ls.editors.terminal.text import Palette, palette_for
+from pygent_ls.editors.terminal.text import Palette, palette_for, wrapped
 from pygent_ls.editors.terminal.view import TerminalView
 from pygent_ls.errors import PygentError
 from pygent_ls.sessions.completing import Completion, Completions, Item
@@ -71,7 +71,7 @@ class Toolbar:
 
     def asks(self, question_id: str) -> None:
         """See `Waiting`."""
-        self.activity.questions.add(question_id)
+        self.activity.ask(question_id)
 
     def clear(self) -> None:
         """See `Waiting`."""
@@ -86,7 +86,8 @@ class Toolbar:
         agent = "" if session.agent == "default" else f" · {session.agent}"
         usage = session.usage
         spent = f" · {usage.total_tokens:,} tokens · {usage.cost_in_words}" if usage.total_tokens else ""
-        return f"{visible(session.model)} · {session.mode}{agent}{spent}"
+        rest = f" · {session.mode}{agent}{spent}"
+        return one_line(session.model, max(columns - len(rest) - 1, 10)) + rest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,6 +149,7 @@ async def _answered(question: Question, asked: OpenQuestion, view: TerminalView)
     if choices and len(choices) < MAX_CHOICES:
         own = (KeyChoice(key="w", title="Answer in your own words"),) if question.takes_words else ()
         chosen = await asked.choose("", [*choices, *own])
+        view.tell(f"  {chosen.title if chosen else 'Not answered'}", "dim")
         if chosen is None:
             return NotAnswered()
         if chosen in choices:
@@ -245,6 +247,8 @@ class Chat:
         """Ask whether the plan is approved; if so, leave plan mode and let the model implement it."""
         async with self.input.question() as question:
             chosen = await question.choose("Is the plan approved?", list(PLAN_CHOICES))
+        if chosen is not None:
+            self.view.tell(f"  {chosen.title}", "dim")
         mode = PLAN_CHOICES.get(chosen) if chosen is not None else None
         if mode is None or not self.session.is_idle:
             return
@@ -381,7 +385,7 @@ async def _chat(blueprint: Blueprint, errand: Errand, first: str) -> int:
             core.start_loading()
             session = await errand.session(core.sessions)
             view.tell(f"pygent-ls {__version__} · {visible(str(errand.folder))}", "bold")
-            view.tell(HELP, "dim")
+            view.tell(wrapped(HELP, shutil.get_terminal_size().columns), "dim")
             chat_input.remember(await former_prompts(core, errand))
             whole = Chat(core=core, session=session, input=chat_input, view=view, toolbar=toolbar, errand=errand)
             await whole.until_left()
@@ -398,4 +402,6 @@ async def _trusts(chat_input: ChatInput, view: TerminalView, question: TrustQues
     trust = KeyChoice(key="y", title="Trust them")
     async with chat_input.question() as asked:
         chosen = await asked.choose("", [trust, KeyChoice(key="n", title="Do not trust them")])
+    if chosen is not None:
+        view.tell(f"  {chosen.title}", "dim")
     return None if chosen is None else chosen is trust

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, WordCompleter
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.formatted_text import ANSI
@@ -21,6 +22,7 @@ from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.keys import Keys
 
 from pygent_ls.agent.tool import visible
+from pygent_ls.editors.terminal.text import wrapped
 
 if TYPE_CHECKING:
     from prompt_toolkit.document import Document
@@ -184,12 +186,14 @@ class ChatInput:
 class OpenQuestion:
     """The terminal while a question has it."""
 
-    _new_prompt: Callable[[], PromptSession[str]]
+    _new_prompt: Callable[..., PromptSession[str]]
     """A prompt keeps what it was given for the next time, so each question has its own."""
 
     async def choose(self, text: str, choices: Sequence[KeyChoice]) -> KeyChoice | None:
         """Ask for one of the choices: a key marks it, Enter takes it. None when the person closes the question with Esc
-        or Ctrl-C. A key that comes right behind another marks nothing, so no word that is being written answers."""
+        or Ctrl-C. A key that comes right behind another marks nothing, so no word that is being written answers.
+
+        Nothing of it stays on the screen."""
         marked: KeyChoice | None = None
         last_key_s = time.monotonic()
         bindings = KeyBindings()
@@ -201,7 +205,9 @@ class OpenQuestion:
             ]
             keys = "Enter: this · Esc: none " if marked else "A number or letter, then Enter · Esc: none "
             notes = [f"  {marked.note}"] if marked and marked.note else []
-            return "\n".join([*([text] if text else []), *rows, *notes, keys])
+            columns = get_app().output.get_size().columns
+            lines = [wrapped(line, columns - 1, indent=5) for line in [*rows, *notes]]
+            return "\n".join([*([text] if text else []), *lines, keys])
 
         def is_meant() -> bool:
             nonlocal last_key_s
@@ -238,7 +244,7 @@ class OpenQuestion:
             if marked is not None:
                 event.app.exit(result="")
 
-        await self._new_prompt().prompt_async(shown, key_bindings=bindings)
+        await self._new_prompt(erase_when_done=True).prompt_async(shown, key_bindings=bindings)
         return marked
 
     async def words(self, question: str, *, secret: bool = False, offered: Sequence[str] = ()) -> str:

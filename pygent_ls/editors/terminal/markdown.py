@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING
 
 from pygent_ls.editors.terminal.text import harmless
 
 if TYPE_CHECKING:
+    from markdown_it.token import Token
     from rich.console import Console
 
 MAX_BLOCK_CHARS = 20_000
@@ -22,12 +23,16 @@ them are coloured one by one."""
 CODE_THEME = "ansi_dark"
 """Uses the sixteen colours of the terminal's own theme."""
 
+STYLES = {"markdown.code": "bold cyan", "markdown.code_block": "cyan"}
+"""rich gives code a black background, on light terminals, too."""
+
 _FENCE = re.compile(r" {0,3}(?P<marks>`{3,}+|~{3,}+)[ \t]*+(?P<language>[^\s`]*+)[^`\n]*+\Z")
 _ITEM = re.compile(r" {0,3}([-*+]|\d{1,9}(?P<numbered>[.)]))[ \t]")
 _HEADING = re.compile(r" {0,3}#{1,6}([ \t]|\Z)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*\Z")
 _MARKUP = re.compile(r"  \n|[*_`\[\]<>&|~\\#]|\A {0,3}([-+]|\d{1,9}[.)])[ \t]|\A( {4}|\t)")
 """What may read differently once more of the block is there."""
+_STYLING = re.compile(r"\x1b\[[0-9;]*+m")
 
 
 class MarkdownStream:
@@ -140,12 +145,14 @@ class MarkdownStream:
         markdown = Markdown("", code_theme=CODE_THEME, hyperlinks=False)
         parser = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
         markdown.parsed = parser.parse(text)
+        for token in markdown.parsed:
+            token.children = token.children and _without_own_addresses(token.children)
         out = self._console()
         out.print(markdown)
         lines = _lines_of(out)
-        while len(lines) > 1 and not lines[0]:
+        while len(lines) > 1 and not _STYLING.sub("", lines[0]).strip():
             del lines[0]
-        while len(lines) > 1 and not lines[-1]:
+        while len(lines) > 1 and not _STYLING.sub("", lines[-1]).strip():
             del lines[-1]
         return lines
 
@@ -167,6 +174,7 @@ class MarkdownStream:
 
     def _console(self) -> Console:
         from rich.console import Console
+        from rich.theme import Theme
 
         return Console(
             file=StringIO(),
@@ -174,10 +182,21 @@ class MarkdownStream:
             force_terminal=self._coloured,
             color_system="standard" if self._coloured else None,
             legacy_windows=False,
+            theme=Theme(STYLES),
             highlight=False,
             markup=False,
             emoji=False,
         )
+
+
+def _without_own_addresses(tokens: Sequence[Token]) -> list[Token]:
+    """The tokens without the links whose text is their address, which rich would show twice."""
+    own = {
+        at
+        for at, token in enumerate(tokens[:-2])
+        if token.type == "link_open" and token.attrs.get("href") == tokens[at + 1].content
+    }
+    return [token for at, token in enumerate(tokens) if at not in own and at - 2 not in own]
 
 
 def _lines_of(console: Console) -> list[str]:

@@ -57,14 +57,29 @@ class Activity:
     """Titles of the calls that run."""
     _began_s: float = 0.0
 
+    _asked_s: float = 0.0
+
     @property
     def seconds(self) -> int:
-        """Whole seconds since the turn began."""
-        return int(self.clock() - self._began_s)
+        """Whole seconds since the turn began, without those in which a person was asked."""
+        return int((self._asked_s if self.questions else self.clock()) - self._began_s)
+
+    def ask(self, question_id: str) -> None:
+        """A person is asked."""
+        if not self.questions:
+            self._asked_s = self.clock()
+        self.questions.add(question_id)
+
+    def _answered(self, question_id: str) -> None:
+        if question_id not in self.questions:
+            return
+        self.questions.remove(question_id)
+        if not self.questions:
+            self._began_s += self.clock() - self._asked_s
 
     def follow(self, told: SessionEvent) -> None:
         """Take note of an event: from now on something else may be waited for."""
-        self.questions.discard(PAUSE)  # whatever happens, the turn goes on, or is over
+        self._answered(PAUSE)  # whatever happens, the turn goes on, or is over
         match told.event:
             case ev.TurnStarted(model=model):
                 self._model = self.label = f"waiting for {model}"
@@ -77,10 +92,10 @@ class Activity:
                 self.label = title
             case ev.ToolResult(tool_id=tool_id):
                 self._calls.pop(tool_id, None)
-                self.questions.discard(tool_id)
+                self._answered(tool_id)
                 self.label = next(iter(self._calls.values()), self._model)
             case ev.PermissionResolved(permission_id=permission_id):
-                self.questions.discard(permission_id)
+                self._answered(permission_id)
             case _:
                 pass  # it changes nothing that is waited for
 
@@ -122,7 +137,7 @@ class Spinner:
     def asks(self, question_id: str) -> None:
         """A person is asked: nothing is drawn until the events say that they have answered."""
         self.clear()
-        self._activity.questions.add(question_id)
+        self._activity.ask(question_id)
 
     def clear(self) -> None:
         """Take the line away; something else is about to be written."""

@@ -284,7 +284,8 @@ class TerminalView:
                 self._denied.add(tool_id)
                 self.tell(f"  not run: {one_line(reason, MAX_LINE_CHARS)}", "red")
             case ev.ToolResult(tool_id=tool_id) if tool_id not in self._denied:
-                self.tell(f"  {_outcome(event, self._calls.get(tool_id))}", "red" if event.is_error else "dim")
+                has_failed = event.is_error or event.exit_code not in (None, 0)
+                self.tell(f"  {_outcome(event, self._calls.get(tool_id))}", "red" if has_failed else "dim")
                 if shown := amount_shown(event.content) if event.truncated else "":
                     self.tell(f"  The model was shown {shown} of this result.", "yellow")
             case ev.ToolResult():

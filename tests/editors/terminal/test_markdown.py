@@ -60,6 +60,7 @@ def test_an_answer_is_shown_without_its_marks() -> None:
     shown = rendered(ANSWER, width=70)
 
     assert "Some bold and code, a link (http://e.example/a) and" in shown
+    assert "\n\n\n" not in shown
     assert "<b>tags</b>" in shown
     assert " • one\n • two\n" in shown
     assert '  def f():\n      return "```"\n' in shown
@@ -90,3 +91,21 @@ def test_a_paragraph_without_marks_is_shown_line_by_line() -> None:
 
 def test_what_would_act_on_the_terminal_is_spelled_out() -> None:
     assert "\x1b" not in rendered("a \x1b]0;title\x07 b\n\n```\n\x1b[2J\n```")
+
+
+def test_a_link_whose_text_is_its_address_is_shown_once() -> None:
+    stream = MarkdownStream(lambda: 80, coloured=False)
+
+    shown = stream.feed("See <http://e.example/a> and [http://e.example/b](http://e.example/b).\n\n")
+
+    assert shown == "See http://e.example/a and http://e.example/b.\n"
+
+
+def test_one_empty_line_stands_between_coloured_blocks() -> None:
+    stream = MarkdownStream(lambda: 80, coloured=True)
+
+    shown = stream.feed("One `code`.\n\n| a |\n|---|\n| 1 |\n\n```python\nx = 1\n```\n\nEnd.\n\n")
+
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", shown)
+    assert [line for line in plain.split("\n") if not line.strip()] == ["", "", "", ""]
+    assert "40m" not in shown

@@ -13,7 +13,7 @@ import pytest
 from pygent_ls.agent import events as ev
 from pygent_ls.agent.messages import Usage
 from pygent_ls.agent.tool import ToolRisk
-from pygent_ls.editors.terminal.spinner import FRAMES, PLAIN_FRAMES, QUIET_S, Spinner, spinner_for
+from pygent_ls.editors.terminal.spinner import FRAMES, PLAIN_FRAMES, QUIET_S, Activity, Spinner, spinner_for
 from pygent_ls.editors.terminal.text import Palette
 from pygent_ls.editors.terminal.view import TerminalView
 from pygent_ls.sessions.stream import SessionEvent
@@ -222,3 +222,25 @@ def test_only_a_terminal_that_can_go_back_in_its_line_has_one() -> None:
         assert spinner_for(terminal, "dumb", lambda: True) is None
     os.close(ours)
     assert spinner_for(io.StringIO(), "xterm", lambda: True) is None
+
+
+def test_seconds_leave_out_those_in_which_a_person_was_asked() -> None:
+    clock = FakeClock()
+    activity = Activity(clock=clock)
+
+    def follow(event: ev.AgentEvent) -> None:
+        moment = datetime(2026, 1, 2, tzinfo=UTC)
+        activity.follow(SessionEvent(event=event, seq=1, turn_id="t", iteration=1, total_tokens=0, timestamp=moment))
+
+    follow(STARTED)
+    clock.advance(3)
+    activity.ask("one")
+    clock.advance(60)
+    activity.ask("two")
+    shown = [activity.seconds]
+    for each in ("one", "two"):
+        follow(ev.PermissionResolved(permission_id=each, tool_id="c", outcome="allow_once", by="user"))
+        clock.advance(2)
+        shown.append(activity.seconds)
+
+    assert shown == [3, 3, 5]
